@@ -1,0 +1,54 @@
+import { defineConfig } from 'vitest/config';
+
+interface Suite {
+  readonly name: string;
+  readonly include: readonly string[];
+  readonly setupFiles?: readonly string[];
+  /** Real programs and guests share two cores: their files run one after the other. */
+  readonly inTurn?: boolean;
+  readonly timeoutSeconds?: number;
+}
+
+const suites: readonly Suite[] = [
+  {
+    name: 'unit',
+    include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/rig/*.test.ts'],
+    setupFiles: ['test/setup.unit.ts'],
+  },
+  {
+    name: 'roles',
+    include: ['test/roles/**/*.test.ts'],
+    setupFiles: ['test/setup.unit.ts'],
+    timeoutSeconds: 120,
+  },
+  { name: 'contract', include: ['test/contract/**/*.test.ts'], timeoutSeconds: 60 },
+  { name: 'process', include: ['test/process/**/*.test.ts'], inTurn: true, timeoutSeconds: 120 },
+  { name: 'cli', include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },
+  { name: 'lab', include: ['test/lab/**/*.test.ts'], inTurn: true, timeoutSeconds: 300 },
+  { name: 'oracle', include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
+  { name: 'objects', include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
+  {
+    name: 'installer',
+    include: ['test/**/*.installer.test.ts'],
+    inTurn: true,
+    timeoutSeconds: 300,
+  },
+  { name: 'image', include: ['test/**/*.image.test.ts'], inTurn: true, timeoutSeconds: 600 },
+  { name: 'guest', include: ['test/**/*.guest.test.ts'], inTurn: true, timeoutSeconds: 1200 },
+];
+
+export default defineConfig({
+  test: {
+    projects: suites.map(({ name, include, setupFiles, inTurn, timeoutSeconds }) => ({
+      test: {
+        name,
+        include: [...include],
+        setupFiles: [...(setupFiles ?? [])],
+        fileParallelism: inTurn !== true,
+        sequence: { shuffle: inTurn !== true },
+        testTimeout: (timeoutSeconds ?? 10) * 1000,
+        hookTimeout: (timeoutSeconds ?? 10) * 1000,
+      },
+    })),
+  },
+});
