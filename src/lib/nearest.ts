@@ -1,0 +1,40 @@
+/**
+ * The name that a person most likely meant, or nothing when none is close: at most a third of its
+ * letters differ (Damerau–Levenshtein distance, adjacent swaps count once).
+ */
+export function nearestName(word: string, names: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const name of names) {
+    const distance = editDistance(word.toLowerCase(), name.toLowerCase());
+    if (distance < bestDistance && distance <= Math.max(1, Math.floor(name.length / 3))) {
+      best = name;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(from: string, to: string): number {
+  let beforePrevious: readonly number[] = [];
+  let previous: readonly number[] = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= from.length; i += 1) {
+    const current = [i];
+    for (let j = 1; j <= to.length; j += 1) {
+      const isSame = from[i - 1] === to[j - 1];
+      const isSwap = i > 1 && j > 1 && from[i - 1] === to[j - 2] && from[i - 2] === to[j - 1];
+      const ways = [
+        at(previous, j) + 1,
+        at(current, j - 1) + 1,
+        at(previous, j - 1) + Number(!isSame),
+      ];
+      if (isSwap) ways.push(at(beforePrevious, j - 2) + 1);
+      current.push(Math.min(...ways));
+    }
+    beforePrevious = previous;
+    previous = current;
+  }
+  return at(previous, to.length);
+}
+
+const at = (row: readonly number[], index: number): number => row[index] ?? 0;

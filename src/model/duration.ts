@@ -1,0 +1,24 @@
+/** A span of time in milliseconds. */
+export type Millis = number;
+
+/** Seconds as milliseconds. */
+export const seconds = (count: number): Millis => count * 1000;
+
+/** Minutes as milliseconds. */
+export const minutes = (count: number): Millis => seconds(count * 60);
+
+/** Hours as milliseconds. */
+export const hours = (count: number): Millis => minutes(count * 60);
+
+/** A duration for people: `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`. */
+export function renderDuration(duration: Millis): string {
+  if (duration < 1000) return `${Math.round(duration)} ms`;
+  const total = Math.round(duration / 1000);
+  if (total < 60) return `${total} s`;
+  const minutesPart = Math.floor(total / 60);
+  if (minutesPart < 60) return withRest(`${minutesPart} min`, total % 60, 's');
+  return withRest(`${Math.floor(minutesPart / 60)} h`, minutesPart % 60, 'min');
+}
+
+const withRest = (whole: string, rest: number, unit: string): string =>
+  rest === 0 ? whole : `${whole} ${rest} ${unit}`;

@@ -1,0 +1,76 @@
+/**
+ * Host stages exactly as the inventory service spells them
+ * (assisted-service swagger, definition `host-stage`).
+ */
+export const stages = [
+  'Starting installation',
+  'Installing',
+  'Writing image to disk',
+  'Copying registry data to disk',
+  'Waiting for control plane',
+  'Waiting for bootkube',
+  'Waiting for controller',
+  'Rebooting',
+  'Waiting for ignition',
+  'Configuring',
+  'Joined',
+  'Done',
+  'Failed',
+] as const;
+
+/** A stage that a host can report. */
+export type Stage = (typeof stages)[number];
+
+/** The ladders: one list of stages for each kind of host. */
+export type LadderName = 'bootstrap' | 'master' | 'worker' | 'single-node';
+
+/**
+ * Order in which the service accepts stages; a lower one than the current is refused with 409, one
+ * that is not in the list too. `Failed` may come at any time.
+ */
+export const ladders: Readonly<Record<LadderName, readonly Stage[]>> = {
+  bootstrap: [
+    'Starting installation',
+    'Installing',
+    'Writing image to disk',
+    'Copying registry data to disk',
+    'Waiting for control plane',
+    'Waiting for bootkube',
+    'Waiting for controller',
+    'Rebooting',
+    'Configuring',
+    'Joined',
+    'Done',
+  ],
+  master: [
+    'Starting installation',
+    'Installing',
+    'Writing image to disk',
+    'Copying registry data to disk',
+    'Rebooting',
+    'Configuring',
+    'Joined',
+    'Done',
+  ],
+  worker: [
+    'Starting installation',
+    'Installing',
+    'Writing image to disk',
+    'Waiting for control plane',
+    'Rebooting',
+    'Waiting for ignition',
+    'Configuring',
+    'Joined',
+    'Done',
+  ],
+  'single-node': [
+    'Starting installation',
+    'Installing',
+    'Waiting for bootkube',
+    'Writing image to disk',
+    'Copying registry data to disk',
+    'Rebooting',
+    'Joined',
+    'Done',
+  ],
+};

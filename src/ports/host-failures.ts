@@ -1,0 +1,38 @@
+import { failuresOf, type FailureTable } from '../model/failure.ts';
+
+/** Failures of commands and files on the host; every adapter of the host port throws these. */
+export const hostFailures = {
+  'command.failed': {
+    kind: 'host',
+    title: 'A command on the host failed',
+    hint: 'read the last lines of its output in the message, mend the host, run again',
+  },
+  'command.not-found': {
+    kind: 'host',
+    title: 'A command is missing on the host',
+    hint: 'boot the host from an image that has it',
+  },
+  'command.timed-out': {
+    kind: 'limit',
+    title: 'A command on the host did not end within its limit',
+    hint: 'look at what the command was doing on the host, then run again',
+  },
+  'command.stopped': {
+    kind: 'host',
+    title: 'A command was stopped because the run ended',
+    hint: 'run the same command again; it goes on where it stopped',
+  },
+  'file.not-written': {
+    kind: 'host',
+    title: 'A file on the host could not be written',
+    hint: 'look at free space and mounts of the host',
+  },
+  'file.not-read': {
+    kind: 'host',
+    title: 'A file on the host could not be read',
+    hint: 'look at the file and its permissions on the host',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of a command or a file on the host. */
+export const hostFailure = failuresOf(hostFailures);

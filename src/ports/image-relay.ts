@@ -1,0 +1,44 @@
+import type { AgentError } from '../model/failure.ts';
+
+/** An image that is to be handed on. */
+export interface RelaySource {
+  readonly url: string;
+  /** Of the file as it is stored, lower-case hexadecimal. */
+  readonly sha256?: string;
+}
+
+/** How far the handing on has come; of the last request when there were several. */
+export interface RelayOutcome {
+  /** Someone asked for the image. */
+  readonly isAsked: boolean;
+  /** Bytes read from the source. */
+  readonly bytes: number;
+  /** How often the source was cut and taken up again. */
+  readonly resumed: number;
+  /** Of all that was read, once the source has come to its end. */
+  readonly sha256?: string;
+  /** Why the last byte was held back, or reading stopped. */
+  readonly failure?: AgentError;
+}
+
+/** An image that is being handed on. */
+export interface RelayedImage {
+  /** Where the writer finds it: on the loopback interface of this network namespace. */
+  readonly url: string;
+  readonly outcome: () => RelayOutcome;
+  /** Ends what is running and takes the address away. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Hands an image on to a program of this machine, and with it what the program itself lacks: a
+ * digest that is enforced, going on after a cut, our trust and our proxies. The end of the image is
+ * held back until the digest is known to be right; else the connection is cut, so that a program
+ * that keeps the first sectors for last never makes the disk bootable.
+ */
+export interface ImageRelay {
+  readonly serve: (
+    source: RelaySource,
+    options: { readonly signal: AbortSignal },
+  ) => Promise<RelayedImage>;
+}

@@ -1,0 +1,62 @@
+import type { RoleName } from '../model/role.ts';
+import type { Stage } from '../model/stage.ts';
+
+/** A host as the inventory service names it. */
+export interface HostRef {
+  readonly infraEnvId: string;
+  readonly hostId: string;
+}
+
+/** What the agent reads of a cluster. */
+export interface InventoryCluster {
+  readonly id: string;
+  /** `AddHostsCluster` for day-2 hosts. */
+  readonly kind: string;
+  readonly platformType?: string;
+  readonly installConfigOverrides?: string;
+}
+
+/** What the agent reads of a host. */
+export interface InventoryHost {
+  readonly id: string;
+  readonly infraEnvId: string;
+  readonly name: string;
+  readonly role: string;
+  readonly status: string;
+  readonly stage?: string;
+  readonly addresses: readonly string[];
+}
+
+/** A body that is being downloaded, with what the server says of it. */
+export interface Download {
+  readonly body: AsyncIterable<Uint8Array>;
+  /** From Content-Length, where the server sent one and the body is not encoded. */
+  readonly bytes?: number;
+  readonly contentType?: string;
+  /** Where it comes from, for people: no credentials in it. */
+  readonly origin: string;
+}
+
+/** State of a log upload as the service keeps it. */
+export type LogsState = 'requested' | 'collecting' | 'completed';
+
+/**
+ * The inventory service, version 2 or 1 of its interface. Every call retries what is passing by the
+ * rules of the adapter, and rejects with AgentError `inventory.*`.
+ */
+export interface Inventory {
+  /** Reports a stage of a host. `inventory.refused` (409) is not retried. */
+  readonly report: (
+    host: HostRef,
+    progress: { readonly stage: Stage; readonly info: string },
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** The pointer config of this host. Version 1 of the service has one per role only. */
+  readonly hostIgnition: (role: RoleName, signal: AbortSignal) => Promise<Download>;
+  /** A file of the cluster, `bootstrap.ign` for example. */
+  readonly clusterFile: (name: string, signal: AbortSignal) => Promise<Download>;
+  readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
+  /** Hosts of a role; the bootstrap host is listed as a master. */
+  readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
+  readonly logsState: (host: HostRef, state: LogsState, signal: AbortSignal) => Promise<void>;
+}

@@ -1,0 +1,18 @@
+import type { Clock } from './clock.ts';
+import type { Host } from './host.ts';
+import type { ImageRelay } from './image-relay.ts';
+import type { Inventory } from './inventory.ts';
+import type { Objects } from './objects.ts';
+import type { Random } from './random.ts';
+import type { Web } from './web.ts';
+
+/** Every way in which a step can reach the world. A step sees only those that it names in `uses`. */
+export interface Ports {
+  readonly host: Host;
+  readonly inventory: Inventory;
+  readonly web: Web;
+  readonly objects: Objects;
+  readonly imageRelay: ImageRelay;
+  readonly clock: Clock;
+  readonly random: Random;
+}
