@@ -1,0 +1,143 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { condition, not } from './condition.ts';
+import { checkRole } from './check.ts';
+import { fact } from './fact.ts';
+import { lanes, type Role } from './role.ts';
+import { stepsOf } from './step.ts';
+
+interface ToyConfig {
+  readonly isSmall: boolean;
+}
+type NoPorts = Readonly<Record<string, never>>;
+const step = stepsOf<ToyConfig, NoPorts>();
+type ToyRole = Role<ToyConfig, NoPorts>;
+
+const Disk = fact('toy.disk', z.string());
+const Image = fact('toy.image', z.string());
+const isSmall = condition<ToyConfig>('the toy is small', (config) => config.isSmall);
+
+const base = { title: 'Do something', uses: [], limit: 1000 } as const;
+const look = step({ ...base, id: 'disk/look', preflight: true, run: () => Promise.resolve() });
+const givesDisk = step({ ...base, id: 'disk/find', gives: Disk, run: () => Promise.resolve('d') });
+const needsDisk = step({
+  ...base,
+  id: 'disk/use',
+  needs: { disk: Disk },
+  run: () => Promise.resolve(),
+});
+const wipes = step({ ...base, id: 'disk/wipe', destroys: true, run: () => Promise.resolve() });
+const reboots = step({ ...base, id: 'host/reboot', leaves: true, run: () => Promise.resolve() });
+
+const toy = (parts: Partial<ToyRole>): ToyRole => ({
+  name: 'toy',
+  title: 'A toy',
+  ladder: 'master',
+  steps: [],
+  ...parts,
+});
+
+const broken: readonly (readonly [string, ToyRole, string])[] = [
+  ['an id that stands twice', toy({ steps: [look, look] }), 'disk/look'],
+  ['an id without an area', toy({ steps: [{ ...look, id: 'look' }] }), 'look'],
+  ['a need that nothing gives', toy({ steps: [needsDisk] }), 'disk/use'],
+  ['a need that is given later', toy({ steps: [needsDisk, givesDisk] }), 'disk/use'],
+  [
+    'a fact that is given twice',
+    toy({ steps: [givesDisk, { ...givesDisk, id: 'disk/again' }] }),
+    'disk/again',
+  ],
+  [
+    'a need that is given only in one of two cases',
+    toy({ steps: [{ ...givesDisk, when: isSmall }, needsDisk] }),
+    'disk/use',
+  ],
+  [
+    'a stage that is not of the ladder',
+    toy({ steps: [{ ...look, stage: 'Waiting for bootkube' }] }),
+    'disk/look',
+  ],
+  [
+    'a stage lower than the one before',
+    toy({
+      steps: [
+        { ...look, stage: 'Rebooting' },
+        { ...givesDisk, stage: 'Installing' },
+      ],
+    }),
+    'disk/find',
+  ],
+  ['a preflight step after one that destroys', toy({ steps: [wipes, look] }), 'disk/look'],
+  ['a preflight step that destroys', toy({ steps: [{ ...wipes, preflight: true }] }), 'disk/wipe'],
+  ['a probe that is missing', toy({ steps: [{ ...look, rerun: 'probe' }] }), 'disk/look'],
+  ['a doubt without a word on it', toy({ steps: [{ ...look, rerun: 'never' }] }), 'disk/look'],
+  ['a step after the one that leaves', toy({ steps: [reboots, look] }), 'host/reboot'],
+  ['leaving from aside', toy({ always: [reboots] }), 'host/reboot'],
+  ['a fact given from aside', toy({ follow: [givesDisk] }), 'disk/find'],
+  [
+    'two lanes that touch one thing',
+    toy({
+      steps: [
+        lanes({
+          one: [{ ...look, touches: ['disk:install'] }],
+          two: [{ ...givesDisk, touches: ['disk:install'] }],
+        }),
+      ],
+    }),
+    'disk/find',
+  ],
+  [
+    'lanes that wait for each other',
+    toy({
+      steps: [
+        lanes({
+          one: [
+            step({ ...base, id: 'a/one', needs: { image: Image }, run: () => Promise.resolve() }),
+            givesDisk,
+          ],
+          two: [
+            needsDisk,
+            step({ ...base, id: 'b/two', gives: Image, run: () => Promise.resolve('i') }),
+          ],
+        }),
+      ],
+    }),
+    'a/one',
+  ],
+];
+
+describe('checkRole refuses', () => {
+  it.each(broken)('%s', (_, role, culprit) => {
+    let caught: unknown;
+    try {
+      checkRole(role);
+    } catch (error) {
+      caught = error;
+    }
+    expect(caught).toMatchObject({ code: 'role.broken', context: { step: culprit } });
+  });
+});
+
+describe('checkRole accepts', () => {
+  const sound: readonly (readonly [string, ToyRole])[] = [
+    ['a need given by an earlier step', toy({ steps: [givesDisk, needsDisk] })],
+    [
+      'a need given by another lane',
+      toy({ steps: [lanes({ one: [needsDisk], two: [givesDisk] })] }),
+    ],
+    [
+      'one fact given by either of two exclusive steps',
+      toy({
+        steps: [
+          { ...givesDisk, when: isSmall },
+          { ...givesDisk, id: 'disk/other', when: not(isSmall, 'the toy is large') },
+          needsDisk,
+        ],
+      }),
+    ],
+    ['looking, destroying, leaving, in this order', toy({ steps: [look, wipes, reboots] })],
+  ];
+  it.each(sound)('%s', (_, role) => {
+    expect(checkRole(role)).toBe(role);
+  });
+});

@@ -1,0 +1,211 @@
+import { type Condition, holds, questions } from './condition.ts';
+import { engineFailure } from './failures.ts';
+import { isLanes, type Item, type Lanes, mainLine, type PlacedStep, type Role } from './role.ts';
+import { type Stage, ladders } from '../model/stage.ts';
+import type { AnyStep } from './step.ts';
+
+/**
+ * Checks the rules that every role must keep, for every combination of answers to its conditions.
+ * Called when a role is declared, so that a broken one fails every test.
+ * @throws AgentError `role.broken` that names the step and the rule
+ */
+export function checkRole<Config, Ports>(role: Role<Config, Ports>): Role<Config, Ports> {
+  checkIds(role);
+  checkStages(role);
+  checkPreflight(role);
+  checkProbes(role);
+  checkEnd(role);
+  checkTouches(role);
+  for (const answers of combinations(role)) checkFlow(role, answers);
+  return role;
+}
+
+/** Declares a role and checks it. */
+export const role = <Config, Ports>(
+  name: string,
+  parts: Omit<Role<Config, Ports>, 'name'>,
+): Role<Config, Ports> => checkRole({ name, ...parts });
+
+function broken<Config, Ports>(role: Role<Config, Ports>, step: string, rule: string): Error {
+  return engineFailure('role.broken', `role ${role.name}, step ${step}: ${rule}`, {
+    context: { role: role.name, step },
+  });
+}
+
+function everyStep<Config, Ports>(role: Role<Config, Ports>): readonly PlacedStep<Config, Ports>[] {
+  const aside = [...(role.follow ?? []), ...(role.always ?? [])];
+  return [...mainLine(role), ...aside.map((step) => ({ step }))];
+}
+
+function checkIds<Config, Ports>(role: Role<Config, Ports>): void {
+  const seen = new Set<string>();
+  for (const { step } of everyStep(role)) {
+    if (!/^[a-z0-9-]+\/[a-z0-9-]+$/.test(step.id)) {
+      throw broken(role, step.id, 'an id is written area/verb-noun');
+    }
+    if (seen.has(step.id)) throw broken(role, step.id, 'an id stands once in a role');
+    seen.add(step.id);
+  }
+}
+
+function checkStages<Config, Ports>(role: Role<Config, Ports>): void {
+  const ladder: readonly Stage[] = ladders[role.ladder];
+  const rung = ({ step }: PlacedStep<Config, Ports>, floor: number): number => {
+    if (step.stage === undefined) return floor;
+    const index = ladder.indexOf(step.stage);
+    if (index < 0) throw broken(role, step.id, `${step.stage} is not a stage of this ladder`);
+    if (index < floor) throw broken(role, step.id, `${step.stage} is lower than the stage before`);
+    return index;
+  };
+  let floor = 0;
+  for (const item of role.steps) {
+    if (!isLanes(item)) {
+      floor = rung({ step: item }, floor);
+      continue;
+    }
+    const tops = Object.entries(item.lanes).map(([lane, steps]) =>
+      steps.reduce((at, step) => rung({ step, lane }, at), floor),
+    );
+    floor = Math.max(floor, ...tops);
+  }
+}
+
+function checkPreflight<Config, Ports>(role: Role<Config, Ports>): void {
+  let destroyer: string | undefined;
+  for (const { step } of mainLine(role)) {
+    if (step.preflight === true && destroyer !== undefined) {
+      throw broken(role, step.id, `a preflight step comes after ${destroyer}, which destroys`);
+    }
+    if (step.preflight === true && step.destroys === true) {
+      throw broken(role, step.id, 'a preflight step only looks, it cannot destroy');
+    }
+    if (step.destroys === true) destroyer ??= step.id;
+  }
+}
+
+function checkProbes<Config, Ports>(role: Role<Config, Ports>): void {
+  for (const { step } of everyStep(role)) {
+    if (step.rerun === 'probe' && step.probe === undefined) {
+      throw broken(role, step.id, 'rerun: probe needs a probe');
+    }
+    if (step.rerun === 'never' && step.lookAt === undefined) {
+      throw broken(role, step.id, 'rerun: never must say what to look at');
+    }
+  }
+}
+
+function checkEnd<Config, Ports>(role: Role<Config, Ports>): void {
+  const last = role.steps.at(-1);
+  for (const { step } of everyStep(role)) {
+    if (step.leaves === true && step !== last) {
+      throw broken(role, step.id, 'nothing comes after the step that leaves the host');
+    }
+  }
+}
+
+function checkTouches<Config, Ports>(role: Role<Config, Ports>): void {
+  for (const item of role.steps) {
+    if (!isLanes(item)) continue;
+    const owner = new Map<string, string>();
+    for (const { step, lane, thing } of touchesOf(item)) {
+      const other = owner.get(thing) ?? lane;
+      if (other !== lane) throw broken(role, step.id, `lane ${other} touches ${thing} too`);
+      owner.set(thing, lane);
+    }
+  }
+}
+
+const touchesOf = <Config, Ports>({
+  lanes,
+}: Lanes<Config, Ports>): readonly {
+  readonly step: AnyStep<Config, Ports>;
+  readonly lane: string;
+  readonly thing: string;
+}[] =>
+  Object.entries(lanes).flatMap(([lane, steps]) =>
+    steps.flatMap((step) => (step.touches ?? []).map((thing) => ({ step, lane, thing }))),
+  );
+
+type Answers = ReadonlyMap<string, boolean>;
+
+function combinations<Config, Ports>(role: Role<Config, Ports>): readonly Answers[] {
+  const names = new Set(
+    everyStep(role).flatMap(({ step }) => (step.when === undefined ? [] : questions(step.when))),
+  );
+  let found: readonly (readonly (readonly [string, boolean])[])[] = [[]];
+  for (const name of names) {
+    found = found.flatMap((answers) => [
+      [...answers, [name, true] as const],
+      [...answers, [name, false] as const],
+    ]);
+  }
+  return found.map((answers) => new Map(answers));
+}
+
+const takesPart = <Config>(when: Condition<Config> | undefined, answers: Answers): boolean =>
+  when === undefined || holds(when, (question) => answers.get(question.name) === true);
+
+/** A dry schedule: every need is given by an earlier step or by a lane that can get there. */
+function checkFlow<Config, Ports>(role: Role<Config, Ports>, answers: Answers): void {
+  const known = new Set<string>();
+  const giveOf = (step: AnyStep<Config, Ports>): void => {
+    const gives = step.gives as { readonly name: string } | undefined;
+    if (gives === undefined) return;
+    if (known.has(gives.name)) throw broken(role, step.id, `${gives.name} is given twice`);
+    known.add(gives.name);
+  };
+  for (const item of role.steps) {
+    const stuck = playItem(item, { known, giveOf, answers });
+    if (stuck !== undefined) {
+      throw broken(role, stuck.step.id, `nothing before it gives ${stuck.fact}`);
+    }
+  }
+  for (const step of [...(role.follow ?? []), ...(role.always ?? [])]) {
+    if ((step.gives as unknown) !== undefined) {
+      throw broken(role, step.id, 'only the main line gives facts');
+    }
+  }
+}
+
+interface DrySchedule<Config, Ports> {
+  readonly known: ReadonlySet<string>;
+  readonly giveOf: (step: AnyStep<Config, Ports>) => void;
+  readonly answers: Answers;
+}
+
+interface Stuck<Config, Ports> {
+  readonly step: AnyStep<Config, Ports>;
+  readonly fact: string;
+}
+
+function playItem<Config, Ports>(
+  item: Item<Config, Ports>,
+  { known, giveOf, answers }: DrySchedule<Config, Ports>,
+): Stuck<Config, Ports> | undefined {
+  const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
+  const queues = lists.map((steps) => steps.filter((step) => takesPart(step.when, answers)));
+  for (;;) {
+    let hasMoved = false;
+    let stuck: Stuck<Config, Ports> | undefined;
+    for (const queue of queues) {
+      const [step] = queue;
+      if (step === undefined) continue;
+      const fact = firstMissing(step, known);
+      if (fact !== undefined) stuck ??= { step, fact };
+      else {
+        giveOf(step);
+        queue.shift();
+        hasMoved = true;
+      }
+    }
+    if (!hasMoved) return stuck;
+  }
+}
+
+function firstMissing<Config, Ports>(
+  step: AnyStep<Config, Ports>,
+  known: ReadonlySet<string>,
+): string | undefined {
+  const needs = Object.values((step.needs ?? {}) as Readonly<Record<string, { name: string }>>);
+  return needs.find(({ name }) => !known.has(name))?.name;
+}

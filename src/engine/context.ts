@@ -1,0 +1,40 @@
+import type { RunHappening } from './events.ts';
+import type { FactStore } from './facts.ts';
+import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
+import type { Past } from './resume.ts';
+import type { PlacedStep } from './role.ts';
+import type { Clock } from '../ports/clock.ts';
+
+/** What the parts of the engine share during one run. */
+export interface RunContext<Config, Ports> {
+  readonly config: Config;
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly past: Past;
+  readonly facts: FactStore;
+  readonly emit: (happening: RunHappening) => void;
+  readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
+  /** Takes secrets out of words that are kept. */
+  readonly mask: (text: string) => string;
+}
+
+type Timeless<Entry> = Entry extends JournalEntry ? Omit<Entry, 'at'> : never;
+
+/** Adds an entry to the journal; with `flush` it is on the disk when the promise resolves. */
+export async function record<Config, Ports>(
+  { clock, journal }: RunContext<Config, Ports>,
+  content: Timeless<JournalEntry>,
+  options: { readonly flush: boolean },
+): Promise<void> {
+  await journal.append(renderRecord({ ...content, at: clock.now() }), options);
+}
+
+/** How events name a step. */
+export const about = <Config, Ports>({
+  step,
+  lane,
+}: PlacedStep<Config, Ports>): { readonly step: string; readonly lane?: string } => ({
+  step: step.id,
+  ...(lane === undefined ? {} : { lane }),
+});

@@ -1,0 +1,101 @@
+import type { Stage } from '../model/stage.ts';
+import { isActive, renderCondition } from './condition.ts';
+import { type AnyFact, placeholder } from './fact.ts';
+import { isLanes, type Role } from './role.ts';
+import type { AnyStep, Rerun } from './step.ts';
+
+/** One step of a plan, as data. */
+export interface PlannedStep {
+  readonly id: string;
+  readonly title: string;
+  readonly stage?: Stage;
+  /** False when the configuration leaves the step out. */
+  readonly isActive: boolean;
+  readonly onlyWhen?: string;
+  readonly destroys: boolean;
+  readonly preflight: boolean;
+  readonly leaves: boolean;
+  readonly rerun: Rerun;
+  readonly uses: readonly string[];
+  readonly needs: readonly string[];
+  readonly gives?: string;
+  readonly waitsFor?: string;
+  readonly explanation?: string;
+  /** In milliseconds. */
+  readonly limit: number;
+  readonly attempts: number;
+  readonly commands: readonly (readonly string[])[];
+}
+
+/** A line of a plan: one step, or several lanes beside each other. */
+export type PlannedItem =
+  | { readonly kind: 'step'; readonly step: PlannedStep }
+  | {
+      readonly kind: 'lanes';
+      readonly lanes: readonly { readonly name: string; readonly steps: readonly PlannedStep[] }[];
+    };
+
+/** A role for one configuration, as data; what `bootwright plan` prints. */
+export interface Plan {
+  readonly role: string;
+  readonly title: string;
+  readonly items: readonly PlannedItem[];
+  readonly follow: readonly PlannedStep[];
+  readonly always: readonly PlannedStep[];
+}
+
+/** Describes what a role would do with a configuration. Nothing is run, no port is made. */
+export function describeRole<Config, Ports>(role: Role<Config, Ports>, config: Config): Plan {
+  const describe = (step: AnyStep<Config, Ports>): PlannedStep => describeStep(step, config);
+  return {
+    role: role.name,
+    title: role.title,
+    items: role.steps.map((item): PlannedItem => {
+      if (!isLanes(item)) return { kind: 'step', step: describe(item) };
+      const named = Object.entries(item.lanes);
+      return {
+        kind: 'lanes',
+        lanes: named.map(([name, steps]) => ({ name, steps: steps.map(describe) })),
+      };
+    }),
+    follow: (role.follow ?? []).map(describe),
+    always: (role.always ?? []).map(describe),
+  };
+}
+
+function describeStep<Config, Ports>(step: AnyStep<Config, Ports>, config: Config): PlannedStep {
+  const needs = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
+  const gives = step.gives as AnyFact | undefined;
+  const takesPart = isActive(step.when, config);
+  return {
+    id: step.id,
+    title: step.title,
+    ...(step.stage === undefined ? {} : { stage: step.stage }),
+    isActive: takesPart,
+    ...(step.when === undefined ? {} : { onlyWhen: renderCondition(step.when) }),
+    destroys: step.destroys === true,
+    preflight: step.preflight === true,
+    leaves: step.leaves === true,
+    rerun: step.rerun ?? 'safe',
+    uses: [...step.uses].map(String),
+    needs: Object.values(needs).map(({ name }) => name),
+    ...(gives === undefined ? {} : { gives: gives.name }),
+    ...(step.waitsFor === undefined ? {} : { waitsFor: step.waitsFor }),
+    ...(step.explain === undefined || !takesPart ? {} : { explanation: step.explain(config) }),
+    limit: step.limit,
+    attempts: step.retry?.attempts ?? 1,
+    commands: takesPart ? previewOf(step, config, needs) : [],
+  };
+}
+
+function previewOf<Config, Ports>(
+  step: AnyStep<Config, Ports>,
+  config: Config,
+  needs: Readonly<Record<string, AnyFact>>,
+): readonly (readonly string[])[] {
+  if (step.preview === undefined) return [];
+  const values = Object.fromEntries(
+    Object.entries(needs).map(([name, fact]) => [name, placeholder(fact)]),
+  );
+  return step.preview(config, values).map((argv) => argv.map(String));
+}

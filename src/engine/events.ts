@@ -1,0 +1,125 @@
+import type { FailureContext, FailureKind } from '../model/failure.ts';
+import type { Millis } from '../model/duration.ts';
+import type { Stage } from '../model/stage.ts';
+
+/** A failure as it is shown and sent: flat, masked by the sinks. */
+export interface FailureReport {
+  readonly code: string;
+  readonly kind: FailureKind;
+  readonly message: string;
+  readonly hint: string;
+  readonly context: FailureContext;
+}
+
+/** How far a step is; `info` is what the inventory service shows. */
+export interface Progress {
+  readonly info: string;
+  /** 0 to 100. */
+  readonly percent?: number;
+  readonly bytesPerSecond?: number;
+  /** Expected time to the end of this step. */
+  readonly remaining?: Millis;
+}
+
+/** A step that something happened to. */
+interface AboutStep {
+  readonly step: string;
+  readonly lane?: string;
+}
+
+/**
+ * Everything that happens in a run. The log, the terminal, the journal of events, the inventory
+ * service and the lab's table show these and nothing else.
+ */
+export type RunHappening =
+  | {
+      readonly type: 'run.started';
+      readonly role: string;
+      readonly version: string;
+      readonly isResumed: boolean;
+      readonly steps: number;
+    }
+  | {
+      readonly type: 'run.finished';
+      readonly outcome: 'finished' | 'left the host';
+      readonly duration: Millis;
+    }
+  | { readonly type: 'run.failed'; readonly failure: FailureReport; readonly duration: Millis }
+  | { readonly type: 'run.stopped'; readonly reason: string; readonly duration: Millis }
+  | {
+      readonly type: 'lanes.started';
+      /** Lanes that hold a step with a stage, with the first of them; others say nothing of it. */
+      readonly staged: readonly { readonly lane: string; readonly first: Stage }[];
+    }
+  | { readonly type: 'lane.finished'; readonly lane: string }
+  | (AboutStep & {
+      readonly type: 'step.started';
+      readonly title: string;
+      readonly attempt: number;
+      readonly stage?: Stage;
+      readonly stageInfo?: string;
+    })
+  | (AboutStep & { readonly type: 'step.progress'; readonly progress: Progress })
+  | (AboutStep & { readonly type: 'step.finished'; readonly duration: Millis })
+  | (AboutStep & {
+      readonly type: 'step.retrying';
+      readonly failure: FailureReport;
+      readonly attempt: number;
+      readonly attempts: number;
+    })
+  | (AboutStep & { readonly type: 'step.failed'; readonly failure: FailureReport })
+  | (AboutStep & { readonly type: 'step.stopped' })
+  | (AboutStep & { readonly type: 'step.skipped'; readonly reason: string })
+  | (AboutStep & {
+      readonly type: 'step.reused';
+      readonly title: string;
+      readonly stage?: Stage;
+      readonly stageInfo?: string;
+    })
+  | (AboutStep & {
+      readonly type: 'wait.updated';
+      /** What must become true. */
+      readonly sentence: string;
+      /** What is missing now. */
+      readonly status: string;
+      readonly waited: Millis;
+      readonly limit: Millis;
+    })
+  | (AboutStep & {
+      readonly type: 'note';
+      readonly level: 'debug' | 'info' | 'warn';
+      readonly message: string;
+      readonly fields: FailureContext;
+    })
+  | {
+      readonly type: 'command.started';
+      readonly argv: readonly string[];
+    }
+  | {
+      readonly type: 'command.finished';
+      readonly argv: readonly string[];
+      readonly exitCode: number | undefined;
+      readonly duration: Millis;
+    }
+  | {
+      readonly type: 'report.sent';
+      readonly stage: Stage;
+      readonly info: string;
+    }
+  | {
+      readonly type: 'report.dropped';
+      readonly stage: Stage;
+      readonly info: string;
+      readonly failure: FailureReport;
+    };
+
+/** A happening with its time and run. */
+export type RunEvent = RunHappening & {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Identifies the run; a resumed run has a new one. */
+  readonly run: string;
+};
+
+/** Whoever watches a run. A sink never throws and never waits. */
+export type Sink = (event: RunEvent) => void;

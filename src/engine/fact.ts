@@ -1,0 +1,51 @@
+import type { ZodType } from 'zod';
+
+/**
+ * A named JSON value that one step gives and later steps need: the target disk, the path of this
+ * host's Ignition. It is written to the journal, so it never holds a secret; a fact holds the
+ * path of a secret file at most.
+ */
+export interface Fact<T> {
+  readonly name: string;
+  readonly schema: ZodType<T>;
+}
+
+/** Declares a fact. The name is dotted (`disk.target`); the schema reads it back from a journal. */
+export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
+  return { name, schema };
+}
+
+/** Any fact, where its type does not matter. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list of facts of many types
+export type AnyFact = Fact<any>;
+
+/** The value of a fact. */
+export type FactValue<F> = F extends Fact<infer T> ? T : never;
+
+/** The facts a step needs, under the names by which its code calls them. */
+export type NeedsOf = Readonly<Record<string, AnyFact>>;
+
+/** The values of the facts a step needs. */
+export type NeedValues<Needs extends NeedsOf> = {
+  readonly [Name in keyof Needs]: FactValue<Needs[Name]>;
+};
+
+/**
+ * A stand-in for a fact in a plan that is printed before anything ran: each field reads
+ * `<disk.target.path>`, so the same argv builder serves the plan and the run.
+ */
+export function placeholder<T>(of: Fact<T>): T {
+  return placeholderNamed(of.name) as T;
+}
+
+function placeholderNamed(name: string): unknown {
+  return new Proxy(Object(`<${name}>`) as object, {
+    get(target, property) {
+      if (property === Symbol.toPrimitive || property === 'toString' || property === 'valueOf') {
+        return () => `<${name}>`;
+      }
+      if (typeof property === 'symbol') return Reflect.get(target, property) as unknown;
+      return `<${name}.${property}>`;
+    },
+  });
+}

@@ -1,0 +1,57 @@
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import type { FailureReport } from './events.ts';
+
+/** Failures of the engine itself. */
+export const engineFailures = {
+  'role.broken': {
+    kind: 'bug',
+    title: 'A role breaks a rule of the engine',
+    hint: 'report this with the message; the program must not have been released',
+  },
+  'run.in-doubt': {
+    kind: 'in-doubt',
+    title: 'An earlier run stopped inside a step that must not run twice',
+    hint: 'look at what the message names, then run again with --fresh or finish by hand',
+  },
+  'run.stopped': {
+    kind: 'bug',
+    title: 'The run was stopped from outside',
+    hint: 'run the same command again; it goes on where it stopped',
+  },
+  'run.unexpected': {
+    kind: 'bug',
+    title: 'Something happened that the program does not know',
+    hint: 'report this with the log',
+  },
+  'step.timed-out': {
+    kind: 'limit',
+    title: 'A step did not end within its limit',
+    hint: 'look at the last lines of the step in the log, then run the same command again',
+  },
+  'wait.timed-out': {
+    kind: 'limit',
+    title: 'What was waited for did not become true in time',
+    hint: 'the message names what was missing last; mend it and run the same command again',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the engine. */
+export const engineFailure = failuresOf(engineFailures);
+
+/** Any thrown value as an AgentError; what is not one is a bug of ours. */
+export function asAgentError(thrown: unknown): AgentError {
+  if (thrown instanceof AgentError) return thrown;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return engineFailure('run.unexpected', message, { cause: thrown });
+}
+
+/** A failure as events carry it. */
+export function reportOf(error: AgentError): FailureReport {
+  return {
+    code: error.code,
+    kind: error.kind,
+    message: error.message,
+    hint: error.hint,
+    context: error.context,
+  };
+}

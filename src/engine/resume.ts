@@ -1,0 +1,66 @@
+import type { JournalEntry, JournalHeader } from './journal.ts';
+import { parseJournal } from './journal.ts';
+import type { Rerun } from './step.ts';
+
+/** The last thing a journal says of a step. */
+export type StepRecord =
+  { readonly state: 'finished'; readonly fact: unknown } | { readonly state: 'begun' };
+
+/** What an earlier run left: the state of each step it came to. */
+export type Past = ReadonlyMap<string, StepRecord>;
+
+/** Whether a journal can be gone on with, and if not, what differs. */
+export type ResumeDecision =
+  | { readonly kind: 'fresh' }
+  | { readonly kind: 'set-aside'; readonly because: string }
+  | { readonly kind: 'resume'; readonly past: Past };
+
+/** Compares a journal with the run that is about to start. */
+export function decideResume(lines: readonly string[], header: JournalHeader): ResumeDecision {
+  if (lines.length === 0) return { kind: 'fresh' };
+  const found = parseJournal(lines);
+  if (found === undefined) return { kind: 'set-aside', because: 'the journal has no header' };
+  const difference = headerDifference(found.header, header);
+  if (difference !== undefined) return { kind: 'set-aside', because: difference };
+  return { kind: 'resume', past: pastOf(found.entries) };
+}
+
+function headerDifference(found: JournalHeader, wanted: JournalHeader): string | undefined {
+  if (found.bootId !== wanted.bootId) return 'the host was started again since';
+  if (found.role !== wanted.role) return `the journal is of the role ${found.role}`;
+  if (found.fingerprint !== wanted.fingerprint) return 'the configuration is another one';
+  if (found.version !== wanted.version) return `the journal is of version ${found.version}`;
+  return undefined;
+}
+
+function pastOf(entries: readonly JournalEntry[]): Past {
+  const past = new Map<string, StepRecord>();
+  for (const entry of entries) {
+    if (entry.type === 'finished') past.set(entry.step, { state: 'finished', fact: entry.fact });
+    else past.set(entry.step, { state: 'begun' });
+  }
+  return past;
+}
+
+/** What to do with one step of a run that goes on. */
+export type StepAction = 'run' | 'reuse' | 'probe' | 'refuse';
+
+/**
+ * The table of resuming: what the journal says against what the step allows. A step that leaves the
+ * host and whose run still came back is always asked for: somebody may have called the reboot off.
+ */
+export function decideStep(
+  record: StepRecord | undefined,
+  { rerun = 'safe', leaves = false }: { readonly rerun?: Rerun; readonly leaves?: boolean },
+): StepAction {
+  if (record === undefined || rerun === 'always') return 'run';
+  if (record.state === 'finished') return leaves && rerun === 'probe' ? 'probe' : 'reuse';
+  switch (rerun) {
+    case 'safe':
+      return 'run';
+    case 'probe':
+      return 'probe';
+    case 'never':
+      return 'refuse';
+  }
+}

@@ -1,0 +1,50 @@
+import type { LadderName } from '../model/stage.ts';
+import type { AnyStep } from './step.ts';
+
+/** Lists that run beside each other; what follows starts when all are through. */
+export interface Lanes<Config, Ports> {
+  readonly lanes: Readonly<Record<string, readonly AnyStep<Config, Ports>[]>>;
+}
+
+/** One line of a role. */
+export type Item<Config, Ports> = AnyStep<Config, Ports> | Lanes<Config, Ports>;
+
+/** What a role is: a list of steps that reads like the documentation of it. */
+export interface Role<Config, Ports> {
+  readonly name: string;
+  readonly title: string;
+  /** The order of stages that the inventory service accepts from this role. */
+  readonly ladder: LadderName;
+  readonly steps: readonly Item<Config, Ports>[];
+  /** Run in the background while the main line runs; a failure here is told, never fatal. */
+  readonly follow?: readonly AnyStep<Config, Ports>[];
+  /** Run once, before the host is left or after a failure; a failure here is told, never fatal. */
+  readonly always?: readonly AnyStep<Config, Ports>[];
+}
+
+/** Runs several lists beside each other. */
+export const lanes = <Config, Ports>(
+  named: Readonly<Record<string, readonly AnyStep<Config, Ports>[]>>,
+): Lanes<Config, Ports> => ({ lanes: named });
+
+/** Whether a line of a role is a set of lanes. */
+export const isLanes = <Config, Ports>(item: Item<Config, Ports>): item is Lanes<Config, Ports> =>
+  'lanes' in item;
+
+/** A step with the lane it stands in. */
+export interface PlacedStep<Config, Ports> {
+  readonly step: AnyStep<Config, Ports>;
+  readonly lane?: string;
+}
+
+/** The steps of the main line in order, lanes one after the other. */
+export function mainLine<Config, Ports>(
+  role: Pick<Role<Config, Ports>, 'steps'>,
+): readonly PlacedStep<Config, Ports>[] {
+  return role.steps.flatMap((item): readonly PlacedStep<Config, Ports>[] => {
+    if (!isLanes(item)) return [{ step: item }];
+    return Object.entries(item.lanes).flatMap(([lane, steps]) =>
+      steps.map((step) => ({ step, lane })),
+    );
+  });
+}

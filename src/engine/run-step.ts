@@ -1,0 +1,146 @@
+// Invariants of running one step:
+// 1. `started` is on the disk before a step that destroys or may not simply run again;
+// 2. `finished` is on the disk before the step's fact can be needed;
+// 3. a step that was stopped because of another failure is `stopped`, never `failed`.
+import { renderDuration } from '../model/duration.ts';
+import { type Needs, runAttempts, stageOf } from './attempt.ts';
+import { isActive, renderCondition } from './condition.ts';
+import { about, record, type RunContext } from './context.ts';
+import { asAgentError, engineFailure, reportOf } from './failures.ts';
+import type { AnyFact } from './fact.ts';
+import { limited } from './limit.ts';
+import { decideStep } from './resume.ts';
+import type { PlacedStep } from './role.ts';
+import type { AnyStep } from './step.ts';
+
+/**
+ * Brings one step to its end: skips it, takes over what an earlier run finished, or runs it with
+ * its retries under its limit.
+ * @throws AgentError what the step failed with, or the reason it was stopped for
+ */
+export async function runStep<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  placed: PlacedStep<Config, Ports>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { step } = placed;
+  signal.throwIfAborted();
+  if (step.when !== undefined && !isActive(step.when, context.config)) {
+    skip(context, placed, `only when ${renderCondition(step.when)}`);
+    return;
+  }
+  const needs = await gather(context, step, signal);
+  const needless = step.skipIf?.(needs, context.config);
+  if (needless !== undefined) {
+    skip(context, placed, needless);
+    return;
+  }
+  const earlier = context.past.get(step.id);
+  const action = decideStep(earlier, step);
+  if (action === 'reuse') {
+    const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
+    takeOver(context, placed, { needs, fact });
+    return;
+  }
+  if (action === 'refuse') throw inDoubt(step);
+  await execute(context, placed, { needs, signal, probesFirst: action === 'probe' });
+}
+
+function skip<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  placed: PlacedStep<Config, Ports>,
+  reason: string,
+): void {
+  context.emit({ type: 'step.skipped', ...about(placed), reason });
+}
+
+const inDoubt = <Config, Ports>(step: AnyStep<Config, Ports>): Error =>
+  engineFailure('run.in-doubt', `an earlier run stopped inside ${step.id}`, {
+    ...(step.lookAt === undefined ? {} : { hint: step.lookAt }),
+    context: { step: step.id },
+  });
+
+function takeOver<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  placed: PlacedStep<Config, Ports>,
+  { needs, fact }: { readonly needs: Needs; readonly fact: unknown },
+): void {
+  const { step } = placed;
+  give(context, step, fact);
+  const stage = stageOf(step, context.config, needs);
+  context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
+}
+
+function give<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  step: AnyStep<Config, Ports>,
+  value: unknown,
+): void {
+  const gives = step.gives as AnyFact | undefined;
+  if (gives !== undefined) context.facts.give(gives.name, gives.schema.parse(value));
+}
+
+interface Execution {
+  readonly needs: Needs;
+  readonly signal: AbortSignal;
+  readonly probesFirst: boolean;
+}
+
+async function execute<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  placed: PlacedStep<Config, Ports>,
+  { needs, signal, probesFirst }: Execution,
+): Promise<void> {
+  const { step } = placed;
+  const since = context.clock.now();
+  const late = (): Error =>
+    engineFailure('step.timed-out', `${step.id}: not within ${renderDuration(step.limit)}`, {
+      context: { step: step.id },
+    });
+  try {
+    const fact = await limited(context.clock, { limit: step.limit, signal, late }, (inner) =>
+      runAttempts(context, placed, { needs, signal: inner, probesFirst }),
+    );
+    await record(context, { type: 'finished', step: step.id, fact: fact ?? null }, { flush: true });
+    give(context, step, fact);
+  } catch (thrown) {
+    await recordEnd(context, placed, { thrown, signal });
+    throw signal.aborted ? signal.reason : asAgentError(thrown);
+  }
+  const duration = context.clock.now() - since;
+  context.emit({ type: 'step.finished', ...about(placed), duration });
+}
+
+async function recordEnd<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  placed: PlacedStep<Config, Ports>,
+  { thrown, signal }: { readonly thrown: unknown; readonly signal: AbortSignal },
+): Promise<void> {
+  const step = placed.step.id;
+  if (signal.aborted) {
+    context.emit({ type: 'step.stopped', ...about(placed) });
+    await record(context, { type: 'stopped', step }, { flush: true });
+    return;
+  }
+  const failure = reportOf(asAgentError(thrown));
+  context.emit({ type: 'step.failed', ...about(placed), failure });
+  const { code, message } = failure;
+  await record(
+    context,
+    { type: 'failed', step, code, message: context.mask(message) },
+    { flush: true },
+  );
+}
+
+async function gather<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  step: AnyStep<Config, Ports>,
+  signal: AbortSignal,
+): Promise<Needs> {
+  const wanted = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
+  const needs: Record<string, unknown> = {};
+  for (const [name, { name: fact }] of Object.entries(wanted)) {
+    needs[name] = await context.facts.need(fact, signal);
+  }
+  return needs;
+}

@@ -1,0 +1,202 @@
+// Invariants of a run:
+// 1. the first failure wins: its siblings are stopped, and it alone is thrown;
+// 2. `follow` and `always` can never change how a run ends;
+// 3. nothing runs after the step that leaves the host.
+import type { Millis } from '../model/duration.ts';
+import type { Stage } from '../model/stage.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { RunContext } from './context.ts';
+import type { RunEvent, RunHappening, Sink } from './events.ts';
+import { asAgentError, reportOf } from './failures.ts';
+import { factStore } from './facts.ts';
+import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
+import { decideResume, type Past } from './resume.ts';
+import { isLanes, type Item, type Lanes, mainLine, type Role } from './role.ts';
+import { runStep } from './run-step.ts';
+import type { AnyStep } from './step.ts';
+
+/** Everything a run needs. */
+export interface RunOptions<Config, Ports> {
+  readonly role: Role<Config, Ports>;
+  readonly config: Config;
+  readonly ports: Ports;
+  readonly clock: Clock;
+  readonly journal: Journal;
+  readonly header: Omit<JournalHeader, 'type' | 'v' | 'role'>;
+  /** Names this run in events. */
+  readonly run: string;
+  readonly sinks: readonly Sink[];
+  /** Stops the run from outside. */
+  readonly signal: AbortSignal;
+  /** The last chance to be heard: awaited once the step that leaves the host is announced. */
+  readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
+  /** Takes secrets out of the words of a failure before the journal keeps them. */
+  readonly mask?: (text: string) => string;
+}
+
+/** How a run that did not fail ended. */
+export type RunOutcome = 'finished' | 'left the host';
+
+/**
+ * Runs a role to its end, from the beginning or from where its journal stopped.
+ * @throws AgentError the first failure; or the signal's reason when it was stopped from outside
+ */
+export async function runRole<Config, Ports>(
+  options: RunOptions<Config, Ports>,
+): Promise<RunOutcome> {
+  const { role, clock, signal } = options;
+  const emit = emitter(options);
+  const past = await openJournal(options, emit);
+  const context: RunContext<Config, Ports> = {
+    config: options.config,
+    ports: options.ports,
+    clock,
+    journal: options.journal,
+    past,
+    facts: factStore(),
+    emit,
+    beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
+    mask: options.mask ?? ((text) => text),
+  };
+  const since = clock.now();
+  emit({
+    type: 'run.started',
+    role: role.name,
+    version: options.header.version,
+    isResumed: past.size > 0,
+    steps: mainLine(role).length,
+  });
+  const background = new AbortController();
+  const following = runAside(
+    context,
+    role.follow ?? [],
+    AbortSignal.any([signal, background.signal]),
+  );
+  try {
+    const outcome = await runMainLine(context, role, signal);
+    emit({ type: 'run.finished', outcome, duration: clock.now() - since });
+    return outcome;
+  } catch (thrown) {
+    throw tellEnd(emit, { thrown, signal, duration: clock.now() - since });
+  } finally {
+    background.abort(new Error('the run has ended'));
+    await following;
+  }
+}
+
+function emitter<Config, Ports>({
+  clock,
+  run,
+  sinks,
+}: RunOptions<Config, Ports>): (happening: RunHappening) => void {
+  return (happening) => {
+    const event: RunEvent = { ...happening, at: clock.now(), run };
+    for (const sink of sinks) sink(event);
+  };
+}
+
+function tellEnd(
+  emit: (happening: RunHappening) => void,
+  { thrown, signal, duration }: { thrown: unknown; signal: AbortSignal; duration: Millis },
+): unknown {
+  if (signal.aborted) {
+    emit({ type: 'run.stopped', reason: asAgentError(signal.reason).message, duration });
+    return signal.reason;
+  }
+  const error = asAgentError(thrown);
+  emit({ type: 'run.failed', failure: reportOf(error), duration });
+  return error;
+}
+
+async function openJournal<Config, Ports>(
+  { journal, header, role }: RunOptions<Config, Ports>,
+  emit: (happening: RunHappening) => void,
+): Promise<Past> {
+  const wanted: JournalHeader = { type: 'header', v: 1, role: role.name, ...header };
+  const decision = decideResume(await journal.read(), wanted);
+  if (decision.kind === 'resume') return decision.past;
+  if (decision.kind === 'set-aside') {
+    await journal.setAside();
+    emit({
+      type: 'note',
+      step: 'engine/open-journal',
+      level: 'info',
+      message: 'an earlier journal is set aside; the run begins anew',
+      fields: { because: decision.because },
+    });
+  }
+  await journal.append(renderRecord(wanted), { flush: true });
+  return new Map();
+}
+
+async function runMainLine<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  role: Role<Config, Ports>,
+  signal: AbortSignal,
+): Promise<RunOutcome> {
+  const always = role.always ?? [];
+  try {
+    for (const item of role.steps) {
+      if (!isLanes(item) && item.leaves === true) {
+        await runAside(context, always, signal);
+        await runItem(context, item, signal);
+        return 'left the host';
+      }
+      await runItem(context, item, signal);
+    }
+  } catch (error) {
+    if (!signal.aborted) await runAside(context, always, signal);
+    throw error;
+  }
+  await runAside(context, always, signal);
+  return 'finished';
+}
+
+async function runItem<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  item: Item<Config, Ports>,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!isLanes(item)) {
+    await runStep(context, { step: item }, signal);
+    return;
+  }
+  context.emit({ type: 'lanes.started', staged: stagedLanes(item) });
+  const first = new AbortController();
+  const shared = AbortSignal.any([signal, first.signal]);
+  const runs = Object.entries(item.lanes).map(async ([lane, steps]) => {
+    try {
+      for (const step of steps) await runStep(context, { step, lane }, shared);
+      context.emit({ type: 'lane.finished', lane });
+    } catch (error) {
+      if (!shared.aborted) first.abort(error);
+    }
+  });
+  await Promise.all(runs);
+  shared.throwIfAborted();
+}
+
+const stagedLanes = <Config, Ports>({
+  lanes,
+}: Lanes<Config, Ports>): readonly { readonly lane: string; readonly first: Stage }[] =>
+  Object.entries(lanes).flatMap(([lane, steps]) => {
+    const first = steps.find(({ stage }) => stage !== undefined)?.stage;
+    return first === undefined ? [] : [{ lane, first }];
+  });
+
+/** Runs steps that may fail without harm to the run; their events tell what happened. */
+async function runAside<Config, Ports>(
+  context: RunContext<Config, Ports>,
+  steps: readonly AnyStep<Config, Ports>[],
+  signal: AbortSignal,
+): Promise<void> {
+  await Promise.all(
+    steps.map(async (step) => {
+      try {
+        await runStep(context, { step }, signal);
+      } catch {
+        // runStep has told the failure; it must not end the run.
+      }
+    }),
+  );
+}

@@ -1,0 +1,113 @@
+import type { Millis } from '../model/duration.ts';
+import type { FailureContext } from '../model/failure.ts';
+import type { Stage } from '../model/stage.ts';
+import type { Condition } from './condition.ts';
+import type { Progress } from './events.ts';
+import type { AnyFact, FactValue, NeedsOf, NeedValues } from './fact.ts';
+import type { Until } from './wait.ts';
+
+/**
+ * What an earlier run means for a step. When it stopped inside the step: `safe` runs it again,
+ * `probe` asks the world first, `never` stops and says what a person must look at. A finished step
+ * is not run again, except `always`: what that gives lives only as long as the process, a lock.
+ */
+export type Rerun = 'safe' | 'probe' | 'never' | 'always';
+
+/** What every step has at hand beside the ports it names. */
+export interface StepScope<Config> {
+  readonly config: Config;
+  /** Aborted when the step must end; its reason is the failure that ended it. */
+  readonly signal: AbortSignal;
+  readonly progress: (progress: Progress) => void;
+  /** Waits until a condition holds, telling what is missing. */
+  readonly until: Until;
+  readonly note: (
+    level: 'debug' | 'info' | 'warn',
+    message: string,
+    fields?: FailureContext,
+  ) => void;
+  /** Registers what must be undone when the step fails, or whenever it ends; runs in reverse. */
+  readonly onExit: (undo: () => Promise<void>, when: 'always' | 'failure') => void;
+}
+
+/** The scope of a step: the common part and the ports it named. */
+export type Scope<Config, Ports, Uses extends keyof Ports> = StepScope<Config> & Pick<Ports, Uses>;
+
+/** One step of a role, described and executable. */
+export interface Step<
+  Config,
+  Ports,
+  Uses extends keyof Ports,
+  Needs extends NeedsOf,
+  Gives extends AnyFact | undefined,
+> {
+  /** `area/verb-noun`, unique in a role; it names the step in journals, logs and plans. */
+  readonly id: string;
+  /** An imperative sentence for people. */
+  readonly title: string;
+  /** The stage that the inventory service sees while this step runs; none: as the step before. */
+  readonly stage?: Stage;
+  /** The text beside the stage when the step starts; empty unless given. */
+  readonly stageInfo?: (config: Config, needs: NeedValues<Needs>) => string;
+  readonly uses: readonly Uses[];
+  readonly needs?: Needs;
+  readonly gives?: Gives;
+  readonly when?: Condition<Config>;
+  /** For a step that gives nothing: why earlier facts make it needless, or undefined to run it. */
+  readonly skipIf?: (needs: NeedValues<Needs>, config: Config) => string | undefined;
+  /** `safe` unless given. */
+  readonly rerun?: Rerun;
+  /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
+  readonly probe?: (
+    scope: Scope<Config, Ports, Uses>,
+    needs: NeedValues<Needs>,
+  ) => Promise<ProbeAnswer<Gives>>;
+  /** For `rerun: 'never'`: what a person must look at. */
+  readonly lookAt?: string;
+  /** Data is lost on the machine when this step runs. */
+  readonly destroys?: boolean;
+  /** The step only looks; every such step comes before the first that destroys. */
+  readonly preflight?: boolean;
+  /** The host goes away with this step; nothing comes after it. */
+  readonly leaves?: boolean;
+  /** Things that two lanes must not touch at once: `disk:install`, `network`. */
+  readonly touches?: readonly string[];
+  readonly retry?: { readonly attempts: number; readonly every: Millis };
+  readonly limit: Millis;
+  /** A sentence that says what the step waits for in the world. */
+  readonly waitsFor?: string;
+  /** Says what was chosen for this configuration, and why. */
+  readonly explain?: (config: Config) => string;
+  /** The commands this step will run, by the argv builders that `run` uses. */
+  readonly preview?: (config: Config, needs: NeedValues<Needs>) => readonly (readonly string[])[];
+  readonly run: (
+    scope: Scope<Config, Ports, Uses>,
+    needs: NeedValues<Needs>,
+  ) => Promise<Gives extends AnyFact ? FactValue<Gives> : void>;
+}
+
+/** What a probe found: done (with the fact, where the step gives one), or not. */
+export type ProbeAnswer<Gives extends AnyFact | undefined> =
+  | { readonly isDone: false }
+  | {
+      readonly isDone: true;
+      readonly fact: Gives extends AnyFact ? FactValue<Gives> : undefined;
+    };
+
+/** Any step of a program, where its own facts and ports do not matter. */
+// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list of steps of many types
+export type AnyStep<Config, Ports> = Step<Config, Ports, keyof Ports, any, any>;
+
+/** The `step` function of a program, bound to its configuration and ports. */
+export type DefineStep<Config, Ports> = <
+  const Uses extends keyof Ports,
+  const Needs extends NeedsOf = Readonly<Record<string, never>>,
+  const Gives extends AnyFact | undefined = undefined,
+>(
+  definition: Step<Config, Ports, Uses, Needs, Gives>,
+) => Step<Config, Ports, Uses, Needs, Gives>;
+
+/** Makes the `step` function of a program. */
+export function stepsOf<Config, Ports>(): DefineStep<Config, Ports> {
+  return (definition) => definition;
+}
