@@ -1,0 +1,83 @@
+import { Decoder, foldKey } from './decode.ts';
+import { ignitionFailure } from './failures.ts';
+import { refuseErrors, type Finding } from './finding.ts';
+import { isJsonObject, parseJson, type JsonObject, type JsonValue } from './json.ts';
+import { configShape } from './schema.ts';
+import type { Config } from './types.ts';
+import { validateConfig } from './validate.ts';
+import { readSpecVersion, type SpecMinor } from './version.ts';
+
+/** A config that could be read, and what is odd about it. */
+export interface ParsedConfig {
+  readonly config: Config;
+  readonly minor: SpecMinor;
+  readonly warnings: readonly Finding[];
+}
+
+/** Longest part of a service's reason that is shown; it is for people. */
+const REASON_LENGTH = 200;
+
+/**
+ * Reads an Ignition config of spec 3.0 to 3.5. Only the structure is checked: JSON, version, types.
+ * Unknown keys are left out and reported, so a config that is only passed on must be passed on as the
+ * bytes it came in.
+ *
+ * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.error-body`,
+ * `ignition.not-json`, `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`,
+ * `ignition.invalid`
+ */
+export function parseConfig(input: Uint8Array | string): ParsedConfig {
+  const { value, notes, warnings } = parseJson(input);
+  const root = isJsonObject(value) ? value : {};
+  refuseErrorBody(root);
+  const minor = readSpecVersion(statedVersion(root));
+  const decoder = new Decoder({ minor, fractions: notes.fractions });
+  const decoded = decoder.object(configShape, root, { path: '' });
+  const findings = refuseErrors([...warnings, ...decoder.findings], 'ignition.invalid');
+  // The shape guarantees the type; the version was found, so `ignition` is there.
+  return { config: decoded as unknown as Config, minor, warnings: findings };
+}
+
+/**
+ * Reads an Ignition config and holds it against every rule of its spec, as Ignition does on first boot.
+ *
+ * @throws AgentError as {@link parseConfig}
+ */
+export function parseValidConfig(input: Uint8Array | string): ParsedConfig {
+  const parsed = parseConfig(input);
+  const findings = refuseErrors(validateConfig(parsed.config), 'ignition.invalid');
+  return { ...parsed, warnings: [...parsed.warnings, ...findings] };
+}
+
+/** The members that Go's decoder would put in a field, whatever their case, in the text's order. */
+function membersNamed(value: JsonValue, name: string): JsonValue[] {
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value)
+    .filter(([key, member]) => foldKey(key) === name && member !== null)
+    .map(([, member]) => member);
+}
+
+function statedVersion(root: JsonObject): JsonValue | undefined {
+  return membersNamed(root, 'ignition')
+    .flatMap((ignition) => membersNamed(ignition, 'version'))
+    .at(-1);
+}
+
+/**
+ * Two shapes of error come in place of a download: `{code: "409", reason}` and `{code: 401, message}`
+ * (assisted-service swagger), both with the content type of the file.
+ */
+function refuseErrorBody(root: JsonObject): void {
+  const { code, reason, message } = root;
+  const text = reason ?? message;
+  const isError =
+    (typeof code === 'number' || typeof code === 'string') && typeof text === 'string';
+  if (!isError || membersNamed(root, 'ignition').length > 0) return;
+  throw ignitionFailure(
+    'ignition.error-body',
+    'ignition config is an error message of the service',
+    {
+      context: { code, reason: text.slice(0, REASON_LENGTH) },
+    },
+  );
+}

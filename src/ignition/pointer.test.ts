@@ -1,0 +1,104 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+
+import { encodeDataUrl } from './data-url.ts';
+import { parseConfig } from './parse.ts';
+import { readPointer, type Pointer } from './pointer.ts';
+
+/** A self-signed certificate made for this test; its key was never kept. */
+const certificate = `-----BEGIN CERTIFICATE-----
+MIIBezCCASGgAwIBAgIUbWkRtQzgpWgOVD6ukv2KG4nxFzgwCgYIKoZIzj0EAwIw
+EjEQMA4GA1UEAwwHcm9vdC1jYTAgFw0yNjExMjExMDI3MzBaGA8yMTI2MTAyODEw
+MjczMFowEjEQMA4GA1UEAwwHcm9vdC1jYTBZMBMGByqGSM49AgEGCCqGSM49AwEH
+A0IABM3nC2qrPhRDXerv0AvYgtQtjJ6LcY7HXePq28hTlRtmYeSrEuDd1EXXq6Op
+Ktpv6VOpzt+rrdnIdTaUR0sBivWjUzBRMB0GA1UdDgQWBBTwdOfLvoetDCHVoHay
+nnETjKWVBDAfBgNVHSMEGDAWgBTwdOfLvoetDCHVoHaynnETjKWVBDAPBgNVHRMB
+Af8EBTADAQH/MAoGCCqGSM49BAMCA0gAMEUCIQDILIFaDPbYSkz1fcs+uzkqCoba
+BgDU2xJ5He31MOelQwIgfX6mi5YIVhEuO8eEP1mlPiuBwGNqfmVCDrhS/8c9swI=
+-----END CERTIFICATE-----`;
+
+const inline = (text: string): object => ({ source: encodeDataUrl(Buffer.from(text)) });
+const url = 'https://api-int.lab.example:22623/config/worker';
+
+function pointerOf(
+  merge: readonly object[],
+  certificateAuthorities: readonly object[] = [],
+): Pointer {
+  const ignition = {
+    version: '3.2.0',
+    config: { merge },
+    security: { tls: { certificateAuthorities } },
+  };
+  return readPointer(parseConfig(JSON.stringify({ ignition })).config);
+}
+
+describe('a pointer', () => {
+  it('names an address and whom to trust', () => {
+    expect(pointerOf([{ source: url }], [inline(`${certificate}\n`)])).toEqual({
+      kind: 'remote',
+      url,
+      resource: { source: url },
+      certificateAuthorities: certificate,
+    });
+  });
+
+  it('counts from the first config with a source', () => {
+    const pointer = pointerOf([{}, { source: '' }, { source: 'http://a' }, { source: 'http://b' }]);
+    expect(pointer).toMatchObject({ kind: 'remote', url: 'http://a', certificateAuthorities: '' });
+  });
+
+  it('trusts all authorities that it carries, one after the other', () => {
+    const bundle = inline(`# comment\n${certificate}\n${certificate}`);
+    const gzip = { source: encodeDataUrl(gzipSync(certificate)), compression: 'gzip' };
+    const pointer = pointerOf(
+      [{ source: url }],
+      [{ source: 'https://elsewhere/ca' }, bundle, gzip],
+    );
+    expect(pointer).toMatchObject({
+      certificateAuthorities: [certificate, certificate, certificate].join('\n'),
+    });
+  });
+
+  it.each([
+    ['plain', inline('{}')],
+    ['compressed', { source: encodeDataUrl(gzipSync('{}')), compression: 'gzip' }],
+    ['compressed without saying so', { source: encodeDataUrl(gzipSync('{}')) }],
+  ])('may carry the config: %s', (_, resource) => {
+    const pointer = pointerOf([resource]);
+    expect(pointer.kind === 'embedded' && Buffer.from(pointer.content).toString()).toBe('{}');
+  });
+
+  it.each([
+    ['nothing to merge', [], [], 'ignition.pointer-missing'],
+    ['no authority', [{ source: url }], [], 'ignition.ca-missing'],
+    ['an authority elsewhere', [{ source: url }], [{ source: 'http://a' }], 'ignition.ca-missing'],
+    ['an authority that is text', [{ source: url }], [inline('x')], 'ignition.ca-invalid'],
+    [
+      'an authority that only looks like one',
+      [{ source: url }],
+      [inline('-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----')],
+      'ignition.ca-invalid',
+    ],
+    [
+      'content that is not gzip as it says',
+      [{ source: 'data:,x', compression: 'gzip' }],
+      [],
+      'ignition.gzip',
+    ],
+    [
+      'content that does not match its hash',
+      [{ ...inline('{}'), verification: { hash: `sha256-${'0'.repeat(64)}` } }],
+      [],
+      'ignition.hash-mismatch',
+    ],
+  ])('is refused with %s', (...[, merge, authorities, code]) => {
+    expect(() => pointerOf(merge, authorities)).toThrow(expect.objectContaining({ code }));
+  });
+
+  it('is refused in a config without any', () => {
+    const { config } = parseConfig('{"ignition":{"version":"3.2.0"}}');
+    expect(() => readPointer(config)).toThrow(
+      expect.objectContaining({ code: 'ignition.pointer-missing' }),
+    );
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+
+import { AgentError } from '../model/failure.ts';
+import { findingRules, type FindingRule } from './finding.ts';
+import { parseConfig } from './parse.ts';
+import { validationCases } from './validate/cases/all.ts';
+import { textOfCase, type ValidationCase } from './validate/cases/case.ts';
+import { validateConfig } from './validate.ts';
+
+interface Judgement {
+  readonly rules: readonly string[];
+  readonly code?: string;
+}
+
+function judge(text: string): Judgement {
+  try {
+    const { config, warnings } = parseConfig(text);
+    const rules = [...warnings, ...validateConfig(config)].map(({ rule }) => rule);
+    return { rules: rules.sort() };
+  } catch (failure) {
+    if (!(failure instanceof AgentError)) throw failure;
+    if (failure.code !== 'ignition.invalid') return { rules: [], code: failure.code };
+    return { rules: [String(failure.context['rule'])] };
+  }
+}
+
+function expected({ code, rules = [] }: ValidationCase): Judgement {
+  return { rules: [...rules].sort(), ...(code === undefined ? {} : { code }) };
+}
+
+describe('a config', () => {
+  it.each(validationCases)('with this is judged rightly: $name', (row) => {
+    expect(judge(textOfCase(row))).toEqual(expected(row));
+  });
+
+  it('has a row for every rule', () => {
+    const covered = new Set(validationCases.flatMap(({ rules = [] }) => rules));
+    // Bytes cannot be given as text: that one has its own test.
+    covered.add('invalid-utf8');
+    const rules = Object.keys(findingRules) as FindingRule[];
+    expect(rules.filter((rule) => !covered.has(rule))).toEqual([]);
+  });
+
+  it('is told where it breaks a rule', () => {
+    const { config } = parseConfig(
+      '{"ignition":{"version":"3.3.0"},"storage":{"files":[{"path":"/a"},{"path":"b"}]}}',
+    );
+    expect(validateConfig(config)).toMatchObject([
+      { rule: 'path-relative', severity: 'error', path: 'storage.files[1].path' },
+    ]);
+  });
+});

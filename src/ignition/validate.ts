@@ -1,0 +1,74 @@
+import type { Decoded, DecodedObject } from './decode.ts';
+import type { Finding } from './finding.ts';
+import { configShape } from './schema.ts';
+import type { Shape } from './shape.ts';
+import type { Config } from './types.ts';
+import * as disks from './validate/disks.ts';
+import { validateDuplicates } from './validate/duplicates.ts';
+import * as luks from './validate/luks.ts';
+import { Place, type Validator } from './validate/place.ts';
+import * as resource from './validate/resource.ts';
+import * as storage from './validate/storage.ts';
+import * as systemd from './validate/systemd.ts';
+import { readSpecVersion } from './version.ts';
+
+/** The validator of each object shape, by the shape's name. */
+const validators = {
+  Config: storage.validateConfigPaths,
+  ConfigReferences: resource.validateConfigReferences,
+  Resource: resource.validateResource,
+  Reference: resource.validateReference,
+  HttpHeader: resource.validateHttpHeader,
+  Verification: resource.validateVerification,
+  Tls: resource.validateTls,
+  Proxy: resource.validateProxy,
+  Storage: storage.validateStorage,
+  File: storage.validateFile,
+  Directory: storage.validateDirectory,
+  Link: storage.validateLink,
+  Owner: storage.validateOwner,
+  Disk: disks.validateDisk,
+  Partition: disks.validatePartition,
+  Filesystem: disks.validateFilesystem,
+  Raid: disks.validateRaid,
+  Luks: luks.validateLuks,
+  Clevis: luks.validateClevis,
+  ClevisCustom: luks.validateClevisCustom,
+  Tang: luks.validateTang,
+  Systemd: systemd.validateSystemd,
+  Unit: systemd.validateUnit,
+  Dropin: systemd.validateDropin,
+};
+
+const validatorsByName = new Map<string, Validator<never>>(Object.entries(validators));
+
+/**
+ * Holds a config against the rules of its own spec version. The verdict is Ignition's: a config with
+ * an error among the findings would stop the first boot. Nothing is fetched, so what comes of merging
+ * must be validated by itself.
+ *
+ * @throws AgentError `ignition.no-version` and the like, for a version that is not known
+ */
+export function validateConfig(config: Config): readonly Finding[] {
+  const findings: Finding[] = [];
+  const place = new Place(readSpecVersion(config.ignition.version), findings);
+  // A config is what the shape describes; the walk only needs to see it as data.
+  walk(configShape, config as unknown as DecodedObject, place);
+  return findings;
+}
+
+function walk(shape: Shape, value: Decoded, place: Place): void {
+  if (shape.kind === 'list') {
+    for (const [index, entry] of (value as readonly Decoded[]).entries()) {
+      walk(shape.item, entry, place.at(index));
+    }
+  }
+  if (shape.kind !== 'object') return;
+  const members = value as DecodedObject;
+  validatorsByName.get(shape.name)?.(members as never, place);
+  validateDuplicates(shape, members, place);
+  for (const [name, field] of Object.entries(shape.fields)) {
+    const member = members[name];
+    if (member !== undefined) walk(field.shape, member, place.at(name));
+  }
+}

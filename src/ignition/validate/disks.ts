@@ -1,0 +1,139 @@
+import { Buffer } from 'node:buffer';
+
+import type { FindingRule } from '../finding.ts';
+import type { Disk, Filesystem, Partition, Raid } from '../types.ts';
+import { optionalPathFault, pathFault } from './path.ts';
+import type { Place } from './place.ts';
+
+/** A GPT name has room for 36 UTF-16 units; Ignition counts bytes. */
+const MAX_PARTITION_LABEL_BYTES = 36;
+const GUID = /^(?:|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/iu;
+
+/** A disk and how its partitions lie among each other. */
+export function validateDisk(disk: Disk, place: Place): void {
+  if (disk.device === '') {
+    place.at('device').report('device-required');
+    return;
+  }
+  place.at('device').report(pathFault(disk.device));
+  const { partitions = [] } = disk;
+  const numbers = partitions.map(({ number }) => (number === 0 ? undefined : number));
+  const labels = partitions.map(({ label }) => label);
+  for (const index of repeatedAt(numbers)) {
+    place.at('partitions', index).report('partition-number-twice');
+  }
+  for (const index of repeatedAt(labels)) {
+    place.at('partitions', index).report('partition-label-twice');
+  }
+  for (const [index, partition] of partitions.entries()) {
+    const isOverlapping = partitions.slice(0, index).some((other) => overlap(partition, other));
+    if (isOverlapping) place.at('partitions', index).report('partition-overlap');
+  }
+  const hasAbsent = partitions.some(({ shouldExist }) => shouldExist === false);
+  if (hasAbsent && partitions.some(({ number }) => number === 0)) {
+    place.at('partitions').report('partition-zero-and-absent');
+  }
+}
+
+function repeatedAt<T>(values: readonly (T | undefined)[]): number[] {
+  return [...values.keys()].filter((index) => {
+    const value = values[index];
+    return value !== undefined && values.indexOf(value) < index;
+  });
+}
+
+type Extent = readonly [first: number, last: number];
+
+/** First and last MiB, where both are known. Start 0 lies wherever there is room; size 0 is the rest. */
+function extent({ startMiB, sizeMiB }: Partition): Extent | undefined {
+  if (startMiB === undefined || sizeMiB === undefined || startMiB === 0) return undefined;
+  return [startMiB, sizeMiB === 0 ? startMiB : startMiB + sizeMiB - 1];
+}
+
+function overlap(one: Partition, other: Partition): boolean {
+  const first = extent(one);
+  const second = extent(other);
+  if (first === undefined || second === undefined) return false;
+  return touches(first, second) || touches(second, first);
+}
+
+/** Spelt out as Ignition does, for a negative size makes an extent that ends before it starts. */
+function touches([first, last]: Extent, other: Extent): boolean {
+  const isStraddling = first < other[0] && last > other[1];
+  return isWithin(first, other) || isWithin(last, other) || isStraddling;
+}
+
+const isWithin = (at: number, [first, last]: Extent): boolean => at >= first && at <= last;
+
+/** A partition by itself. */
+export function validatePartition(partition: Partition, place: Place): void {
+  const { guid, label, number, shouldExist, sizeMiB, startMiB, typeGuid } = partition;
+  const others = [label, startMiB, sizeMiB, typeGuid === '' ? undefined : typeGuid];
+  const hasOthers = [...others, guid === '' ? undefined : guid].some(
+    (other) => other !== undefined,
+  );
+  if (shouldExist === false && hasOthers) place.report('partition-absent-with-others');
+  if (number === 0 && label === undefined) place.report('partition-unnamed');
+  if (label !== undefined) place.at('label').report(partitionLabelFault(label));
+  if (guid !== undefined && !GUID.test(guid)) place.at('guid').report('guid-malformed');
+  if (typeGuid !== undefined && !GUID.test(typeGuid)) place.at('typeGuid').report('guid-malformed');
+}
+
+function partitionLabelFault(label: string): FindingRule | undefined {
+  if (Buffer.byteLength(label) > MAX_PARTITION_LABEL_BYTES) return 'label-too-long';
+  // sgdisk separates its arguments by colons and knows no escape.
+  return label.includes(':') ? 'label-colon' : undefined;
+}
+
+/** Formats, the spec that brought them, and the longest label their mkfs takes, in bytes. */
+const formats: Readonly<Record<string, { since: number; labelBytes: number }>> = {
+  ext4: { since: 0, labelBytes: 16 },
+  btrfs: { since: 0, labelBytes: 256 },
+  xfs: { since: 0, labelBytes: 12 },
+  swap: { since: 0, labelBytes: 15 },
+  vfat: { since: 0, labelBytes: 11 },
+  none: { since: 3, labelBytes: Infinity },
+};
+
+/** A filesystem: its device, its format, and a label that fits the format. */
+export function validateFilesystem(filesystem: Filesystem, place: Place): void {
+  place.at('path').report(optionalPathFault(filesystem.path));
+  place.at('device').report(pathFault(filesystem.device));
+  const { format = '', label = '' } = filesystem;
+  if (format === '') {
+    if (hasSettings(filesystem)) place.at('format').report('format-required');
+    if (label !== '') place.at('label').report('label-needs-format');
+    return;
+  }
+  const known = Object.hasOwn(formats, format) ? formats[format] : undefined;
+  if (known === undefined || known.since > place.minor) place.at('format').report('format-unknown');
+  if (Buffer.byteLength(label) > (known?.labelBytes ?? Infinity)) {
+    place.at('label').report('label-too-long');
+  }
+}
+
+function hasSettings(filesystem: Filesystem): boolean {
+  const { label = '', mountOptions = [], options = [], path = '', uuid = '' } = filesystem;
+  const isAnyText = path !== '' || label !== '' || uuid !== '';
+  const isAnyList = mountOptions.length > 0 || options.length > 0;
+  return isAnyText || isAnyList || filesystem.wipeFilesystem === true;
+}
+
+const raidLevels = ['linear', 'raid0', '0', 'stripe', 'raid1', '1', 'mirror', 'raid4', '4'];
+const moreRaidLevels = ['raid5', '5', 'raid6', '6', 'raid10', '10'];
+const knownRaidLevels = new Set([...raidLevels, ...moreRaidLevels]);
+/** Arrays without redundancy have no use for a spare. */
+const levelsWithoutSpares = new Set(['linear', 'raid0', '0', 'stripe']);
+
+/** A RAID array. */
+export function validateRaid({ devices = [], level = '', spares = 0 }: Raid, place: Place): void {
+  if (level === '') place.at('level').report('raid-level-required');
+  else if (!knownRaidLevels.has(level)) place.at('level').report('raid-level-unknown');
+  else if (levelsWithoutSpares.has(level) && spares !== 0) {
+    place.at('level').report('raid-no-spares');
+  }
+  if (devices.length === 0) place.at('devices').report('raid-devices-required');
+  for (const [index, device] of devices.entries()) {
+    place.at('devices', index).report(pathFault(device));
+  }
+}

@@ -1,0 +1,66 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { ignitionMerge } from '../../scripts/parts/ignition-merge.ts';
+
+/** Names Debian's `ignition-validate`, where it is not on the path. */
+const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
+
+/** What Ignition's own code says to a request. */
+export interface MergeAnswer {
+  readonly merged?: unknown;
+  readonly error?: string;
+  readonly report?: string;
+}
+
+/** Ignition's own code: it merges two configs, or judges one. */
+export interface MergeOracle {
+  readonly ask: (parent: unknown, child?: unknown) => Promise<MergeAnswer>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the program that answers for Ignition. A string is sent as it is, other values as JSON. */
+export function startMergeOracle(): MergeOracle {
+  const binary = join(partFolder(ignitionMerge), 'bin', 'ignition-merge');
+  const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const asText = (config: unknown): string =>
+    typeof config === 'string' ? config : JSON.stringify(config);
+  return {
+    ask: async (parent, override) => {
+      const request = {
+        parent: asText(parent),
+        ...(override === undefined ? {} : { child: asText(override) }),
+      };
+      child.stdin.write(`${JSON.stringify(request)}\n`);
+      const answer = await answers.next();
+      if (answer.done === true) throw new Error(`${binary} ended`);
+      return JSON.parse(answer.value) as MergeAnswer;
+    },
+    stop: () => {
+      child.stdin.end();
+      return ended;
+    },
+  };
+}
+
+/** What `ignition-validate` 2.14 says. */
+export interface Verdict {
+  readonly isValid: boolean;
+  readonly report: string;
+}
+
+/** Asks Debian's `ignition-validate`. */
+export function askIgnitionValidate(config: unknown): Verdict {
+  const program = process.env[VALIDATE_VARIABLE] ?? 'ignition-validate';
+  const input = typeof config === 'string' ? config : JSON.stringify(config);
+  const { error, status, stdout, stderr } = spawnSync(program, ['-'], { input, encoding: 'utf8' });
+  if (error !== undefined) {
+    throw new Error(`${program} cannot be run: install the Debian package ignition`, {
+      cause: error,
+    });
+  }
+  return { isValid: status === 0, report: stdout + stderr };
+}

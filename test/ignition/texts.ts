@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+
+/** Texts put together from few pieces, so that they often come close to the limits of a syntax. */
+function joined(...pieces: readonly string[]): fc.Arbitrary<string> {
+  return fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''));
+}
+
+const orNothing = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
+  fc.oneof(fc.constant(''), text);
+
+/** Unit files: every character that the syntax knows, then lines that fill the reader's window. */
+export const units = fc.oneof(
+  joined(
+    ...['[Unit]', '[', ']', '\n', '\r', '\r\n', ' ', '\t', 'a', '=', 'b', '\\', '\\\n', '#', ';'],
+    ...['é', '\u00a0', '\u2003', '\u0085', '\ufeff', '\u001f', '\v'],
+  ),
+  joined(
+    ...['[Unit]\n', 'a=b\n', 'x', '\n', '\\\n', '\r', ']', '=', `b=${'y'.repeat(2047)}`],
+    ...['z'.repeat(500), `#${'z'.repeat(2050)}`, 'é'.repeat(700), ' '.repeat(1000)],
+    'q'.repeat(1300),
+  ),
+);
+
+/** Data URLs. */
+export const dataUrls = joined(
+  ...['text', '/', 'plain', ';', 'base64', ';base64', ',', '=', 'YQ==', 'YWI=', 'a', '%41', '%'],
+  ...['%ff', ' ', '"', '\\"', '\\', 'x-', 'X', '-', 'é', '|', '~', "'", '+', '<', 'message'],
+  ...['b=c', '\n'],
+).map((text) => `data:${text}`);
+
+const noise = joined(
+  ...['a', '%', '%25', '%41', '%c3', '%zz', ' ', 'é', '<', '*', '+', '"', '^', '|', '`', '{'],
+  ...['\\', '~', '!', ';'],
+);
+
+/**
+ * URLs with an authority. Left out is what differs between the Go versions that Ignition was built
+ * with: addresses in brackets that are none, and two colons in a host name.
+ */
+export const urls = fc
+  .tuple(
+    fc.constantFrom(
+      'http://',
+      'https://',
+      'HTTP://',
+      's3://',
+      'http:',
+      '//',
+      'h-t+1.p://',
+      '1h://',
+    ),
+    fc.constantFrom('', '', '@', 'u@', 'u:p@', 'u:p@q@', 'u p@', '%zz@', 'é@'),
+    fc.oneof(noise, fc.constantFrom('h', '[::1]', '[', '[::1', 'a[::1]', '[fe80::1%25en0]', '')),
+    fc.constantFrom('', '', ':', ':8', ':x', ':8x'),
+    orNothing(noise.map((text) => `/${text}`)),
+    orNothing(
+      fc.oneof(noise, fc.constantFrom('versionId=', 'a&versionId=', '%zz')).map((q) => `?${q}`),
+    ),
+    orNothing(noise.map((text) => `#${text}`)),
+  )
+  .map((parts) => parts.join(''));
+
+/** Amazon resource names. */
+export const arns = joined(
+  ...['arn:', 'aws', ':', 's3', '/', 'accesspoint/', 'a', '?versionId=', '?'],
+).map((text) => `arn:aws:s3:${text}`);
+
+/** Paths. */
+export const paths = joined('/', '.', '..', 'a', '/a', '/c', 'c', 'd', '//', '../', '\u0000', ' ');
+
+/** Names of units. */
+export const unitNames = joined('/', '.', 'service', '.mount', 'a', '@');
+
+/** JSON, or nearly so. Exponents are left out: Go refuses numbers beyond a double. */
+export const jsonTexts = joined(
+  ...['{', '}', '"', 'a', ':', '1', ',', '[', ']', ' ', '1.0', '-', '0', '\ufeff', 'null', 'true'],
+  ...['\n', '\\', '"a"', 'u00e9', 'n', '.', '\t', '\u0001'],
+);
+
+/** What may stand before and after a config. */
+export const surroundings = fc.tuple(
+  joined(' ', '\n', '\ufeff', '<', 'a'),
+  joined(' ', '\n', 'x', '}', '{}', '\u0000', ','),
+);
+
+const file = (members: string): string => `"storage":{"files":[{${members}}]}`;
+
+/** The name that a member has for Go; one in another case is the same. */
+const nameOf = (member: string): string =>
+  Object.keys(JSON.parse(`{${member}}`) as object)
+    .join()
+    .toLowerCase();
+
+/** Members of a config in every case, type and state that Go's decoder has an opinion about. */
+export const members = fc.uniqueArray(
+  fc.constantFrom(
+    ...['"ignition":{"version":"3.3.0"}', '"Ignition":{"VERSION":"3.2.0"}', '"ignition":null'],
+    ...['"ignition":{"version":null}', '"ignition":[]', '"ignition":{"version":3}'],
+    ...['"storage":null', '"storage":{}', '"storage":[]', '"storage":{"files":null}'],
+    ...['"storage":{"files":[null]}', '"storage":{"files":{}}', '"Storage":{"files":[{}]}'],
+    ...[
+      file('"path":"/a","mode":1.0'),
+      file('"path":"/a","mode":1e2'),
+      file('"path":"/a","mode":-0'),
+    ],
+    ...[
+      file('"path":"/a","mode":"1"'),
+      file('"Path":"/a","MODE":1'),
+      file('"path":"/a","mode":1e99'),
+    ],
+    ...[file('"path":"/a","mode":5000,"mode":1'), file('"path":"/a","mode":9999999999')],
+    ...['"kernelArguments":{"shouldExist":["a",null]}', '"kernelArguments":{"shouldExist":[1]}'],
+    ...['"kernelArguments":{"shouldExist":[null,null]}', '"\\u017fystemd":{"units":[{}]}'],
+    ...['"passwd":{"users":[{"name":"a","system":"true"}]}', '"pa\\u0073swd":{"users":[{}]}'],
+    ...['"passwd":{"users":[{"name":"a","uid":true}]}', '"x":{"y":[1.5,null]}', '"__proto__":{}'],
+    '"constructor":1',
+  ),
+  { minLength: 1, maxLength: 3, selector: nameOf },
+);
