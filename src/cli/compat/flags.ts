@@ -1,0 +1,150 @@
+import type { SettingKey } from '../../config/keys.ts';
+
+/** What a flag does with its value. */
+export type FlagMeaning =
+  /** Sets a setting. */
+  | { readonly sets: SettingKey }
+  /** Adds to a setting that is a list. */
+  | { readonly addsTo: SettingKey }
+  /** A boolean that says the opposite of a setting. */
+  | { readonly negates: SettingKey }
+  /** A boolean that picks one of two words. */
+  | { readonly picks: SettingKey; readonly on: string; readonly off: string }
+  /** Has to be read together with others. */
+  | { readonly reads: 'availability' | 'host' | 'port' | 's3-endpoint' | 's3-bucket' }
+  /** Means nothing any more; the note says why. */
+  | { readonly ignored: string };
+
+/** One flag of the installers that are replaced. */
+export interface FlagRow {
+  readonly isBoolean: boolean;
+  /** Stands for the value in a help text. */
+  readonly placeholder?: string;
+  readonly summary: string;
+  readonly meaning: FlagMeaning;
+  /** For a flag that today's service does not send any more: when it was sent. */
+  readonly era?: string;
+}
+
+const value = (sets: SettingKey, placeholder: string, summary: string): FlagRow => ({
+  isBoolean: false,
+  placeholder,
+  summary,
+  meaning: { sets },
+});
+
+const boolean = (sets: SettingKey, summary: string): FlagRow => ({
+  isBoolean: true,
+  summary,
+  meaning: { sets },
+});
+
+const old = (
+  era: string,
+  meaning: FlagMeaning,
+  { placeholder, summary }: { readonly placeholder: string; readonly summary: string },
+): FlagRow => ({ isBoolean: false, placeholder, summary, meaning, era });
+
+/**
+ * The flags of assisted-installer, in the order of its help, and those of its earlier versions
+ * (assisted-installer, history of src/config from 2020-04 to 2026-08).
+ */
+export const flagRows: Readonly<Record<string, FlagRow>> = {
+  role: value('role', 'ROLE', 'what this host becomes; -r is the same'),
+  r: value('role', 'ROLE', 'the same as --role'),
+  'cluster-id': value('cluster.id', 'UUID', 'cluster at the inventory service'),
+  'infra-env-id': value('cluster.infraEnvId', 'UUID', 'infra-env of this host'),
+  'host-id': value('cluster.hostId', 'UUID', 'this host at the inventory service'),
+  'boot-device': value('disk.device', 'DEVICE', 'disk to install to'),
+  url: value('service.url', 'URL', 'inventory service'),
+  'openshift-version': value('cluster.openshiftVersion', 'VERSION', 'version of the cluster'),
+  'mco-image': value('images.mco', 'IMAGE', 'machine-config-operator of the release'),
+  'controller-image': value('images.controller', 'IMAGE', 'in-cluster controller'),
+  'agent-image': value('images.agent', 'IMAGE', 'image that has logs_sender'),
+  'must-gather-image': value('images.mustGather', 'IMAGE', 'must-gather, or a JSON object'),
+  'control-plane-count': value('cluster.controlPlaneCount', 'COUNT', 'control-plane nodes'),
+  verbose: boolean('log.verbose', 'log at level debug'),
+  insecure: boolean('service.insecure', 'do not verify the certificate of the service'),
+  cacert: value('service.caFile', 'FILE', 'PEM certificates to trust'),
+  'http-proxy': value('proxy.http', 'URL', 'proxy for http'),
+  'https-proxy': value('proxy.https', 'URL', 'proxy for https'),
+  'no-proxy': value('proxy.no', 'LIST', 'addresses that need no proxy'),
+  'service-ips': value('controller.serviceIps', 'LIST', 'addresses of the service'),
+  'check-cluster-version': boolean(
+    'controller.checkClusterVersion',
+    'the controller waits for the cluster version',
+  ),
+  'format-disk': {
+    isBoolean: false,
+    placeholder: 'DEVICE',
+    summary: 'disk that loses its partitions; repeatable',
+    meaning: { addsTo: 'disk.format' },
+  },
+  'skip-installation-disk-cleanup': {
+    isBoolean: true,
+    summary: 'leave LVM, RAID and device-mapper',
+    meaning: { negates: 'disk.cleanup' },
+  },
+  'enable-skip-mco-reboot': boolean('image.skipMcoReboot', 'write the final OS before first boot'),
+  'notify-num-reboots': boolean('controller.notifyNumReboots', 'the controller counts reboots'),
+  'coreos-image': value('image.existingRoot', 'IMAGE', 'install into the running root'),
+  'installer-args': value('image.writerArgs', 'JSON', 'arguments for coreos-installer'),
+  'dry-run': {
+    isBoolean: true,
+    summary: 'load-test the service; change nothing',
+    meaning: { picks: 'host.reach', on: 'dry', off: 'nsenter' },
+  },
+  'force-id': value('dry.hostId', 'ID', 'names the log file of a dry run'),
+  'fake-reboot-marker-path': value('dry.rebootMarker', 'FILE', 'touched instead of a reboot'),
+  'dry-run-cluster-hosts-path': value('dry.clusterHosts', 'FILE', 'hosts of a dry cluster'),
+  'high-availability-mode': old(
+    '2020-12 to 2025-03',
+    { reads: 'availability' },
+    { placeholder: 'MODE', summary: 'Full, or None for a single node' },
+  ),
+  'installation-timeout': old(
+    '2020-08 to 2021-08',
+    { ignored: 'every wait has a limit of its own' },
+    { placeholder: 'MINUTES', summary: 'without effect' },
+  ),
+  'host-name': old(
+    '2020-07 to 2020-11',
+    { ignored: 'the host keeps the name that the network or its Ignition gives it' },
+    { placeholder: 'NAME', summary: 'without effect' },
+  ),
+  host: old(
+    '2020-04 to 2020-08',
+    { reads: 'host' },
+    { placeholder: 'HOST', summary: 'host of a version 1 service' },
+  ),
+  port: old(
+    '2020-04 to 2020-08',
+    { reads: 'port' },
+    { placeholder: 'PORT', summary: 'port of a version 1 service' },
+  ),
+  's3-endpoint': old(
+    '2020-04',
+    { reads: 's3-endpoint' },
+    { placeholder: 'URL', summary: 'Ignition comes from this object store' },
+  ),
+  's3-bucket': old(
+    '2020-04',
+    { reads: 's3-bucket' },
+    { placeholder: 'NAME', summary: 'bucket in it; "test" unless given' },
+  ),
+};
+
+/** Flags that steer the command itself and set nothing. */
+export const ownFlagRows: Readonly<
+  Record<string, Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'>>
+> = {
+  config: {
+    isBoolean: false,
+    placeholder: 'FILE',
+    summary: 'read settings from a YAML file; repeatable',
+  },
+  fresh: { isBoolean: true, summary: 'begin anew whatever an earlier run left' },
+  help: { isBoolean: true, summary: 'print this text; -h is the same' },
+  h: { isBoolean: true, summary: 'the same as --help' },
+  version: { isBoolean: true, summary: 'print the version' },
+};

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { scanFlags } from './go-flags.ts';
+
+const unknown = (name: string): Error => new RangeError(name);
+const lookup = (name: string): { readonly isBoolean: boolean } | undefined =>
+  ({ b: { isBoolean: true }, bool: { isBoolean: true }, s: { isBoolean: false } })[name];
+const scan = (...argv: readonly string[]) => scanFlags(argv, lookup, unknown);
+
+describe('scanFlags', () => {
+  it.each([
+    ['a value that follows', ['-s', 'v'], [{ name: 's', text: 'v' }]],
+    ['two dashes', ['--s', 'v'], [{ name: 's', text: 'v' }]],
+    ['a value behind =', ['--s=v=w'], [{ name: 's', text: 'v=w' }]],
+    ['an empty value behind =', ['-s='], [{ name: 's', text: '' }]],
+    ['an empty value that follows', ['-s', ''], [{ name: 's', text: '' }]],
+    ['a value that looks like a flag', ['--s', '--bool'], [{ name: 's', text: '--bool' }]],
+    ['a boolean alone', ['--bool'], [{ name: 'bool', text: undefined }]],
+    ['a boolean with a value', ['-bool=false'], [{ name: 'bool', text: 'false' }]],
+    [
+      'flags in any order, repeated',
+      ['-b', '-s', '1', '--s=2'],
+      [
+        { name: 'b', text: undefined },
+        { name: 's', text: '1' },
+        { name: 's', text: '2' },
+      ],
+    ],
+  ])('reads %s', (_, argv, uses) => {
+    expect(scan(...argv)).toEqual({ uses, rest: [] });
+  });
+
+  it.each([
+    ['a word', ['-b', 'word', '-s', 'v'], ['word', '-s', 'v']],
+    ['the word behind a boolean', ['--bool', 'false', '-s', 'v'], ['false', '-s', 'v']],
+    ['a dash', ['-b', '-', '-s'], ['-', '-s']],
+    ['two dashes', ['-b', '--', '-s'], ['-s']],
+    ['an empty word', ['', '-b'], ['', '-b']],
+  ])('stops at %s', (_, argv, rest) => {
+    expect(scan(...argv).rest).toEqual(rest);
+  });
+
+  it.each([[['---s']], [['--=v']], [['-=v']], [['-s']], [['-b', '--s']]])('refuses %j', (argv) => {
+    expect(() => scan(...argv)).toThrow(expect.objectContaining({ code: 'cli.bad-flag' }));
+  });
+
+  it('lets the caller say what an unknown flag is', () => {
+    expect(() => scan('--nope', 'v')).toThrow(RangeError);
+  });
+});

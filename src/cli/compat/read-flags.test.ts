@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import type { SettingKey } from '../../config/keys.ts';
+import { flagRows } from './flags.ts';
+import { readFlags } from './read-flags.ts';
+
+const values = (...argv: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries([...readFlags(argv).layer].map(([key, { value }]) => [key, value]));
+
+describe('readFlags', () => {
+  it('reads the line that the discovery agent writes for a day-1 worker', () => {
+    const line =
+      '--role worker --infra-env-id i --cluster-id c --host-id h --boot-device /dev/disk/by-id/x ' +
+      '--url https://s:6008 --controller-image ci --agent-image ai --control-plane-count 3 ' +
+      '--mco-image m --must-gather-image g --openshift-version 4.16.2 --format-disk /dev/a ' +
+      '--format-disk /dev/b --insecure --check-cluster-version --skip-installation-disk-cleanup ' +
+      '--cacert /ca.pem --installer-args ["--append-karg","ip=eth0:dhcp"] ' +
+      '--enable-skip-mco-reboot --notify-num-reboots --http-proxy http://p:1 ' +
+      '--https-proxy http://p:2 --no-proxy .svc,localhost --service-ips 10.0.0.1,10.0.0.2 ' +
+      '--coreos-image os';
+    expect(values(...line.split(' '))).toEqual({
+      role: 'worker',
+      'cluster.infraEnvId': 'i',
+      'cluster.id': 'c',
+      'cluster.hostId': 'h',
+      'disk.device': '/dev/disk/by-id/x',
+      'service.url': 'https://s:6008',
+      'images.controller': 'ci',
+      'images.agent': 'ai',
+      'cluster.controlPlaneCount': 3,
+      'images.mco': 'm',
+      'images.mustGather': 'g',
+      'cluster.openshiftVersion': '4.16.2',
+      'disk.format': ['/dev/a', '/dev/b'],
+      'service.insecure': true,
+      'controller.checkClusterVersion': true,
+      'disk.cleanup': false,
+      'service.caFile': '/ca.pem',
+      'image.writerArgs': ['--append-karg', 'ip=eth0:dhcp'],
+      'image.skipMcoReboot': true,
+      'controller.notifyNumReboots': true,
+      'proxy.http': 'http://p:1',
+      'proxy.https': 'http://p:2',
+      'proxy.no': '.svc,localhost',
+      'controller.serviceIps': ['10.0.0.1', '10.0.0.2'],
+      'image.existingRoot': 'os',
+    });
+  });
+
+  it.each<[string, readonly string[], Record<string, unknown>]>([
+    ['-r', ['-r', 'worker'], { role: 'worker' }],
+    ['the last of two', ['-r', 'worker', '--role=master'], { role: 'master' }],
+    ['a negation taken back', ['--skip-installation-disk-cleanup=false'], { 'disk.cleanup': true }],
+    ['a dry run', ['--dry-run', '--force-id', 'x'], { 'host.reach': 'dry', 'dry.hostId': 'x' }],
+    ['no dry run', ['--dry-run=false'], { 'host.reach': 'nsenter' }],
+    ['any setting', ['--image.url', 'http://h/i'], { 'image.url': 'http://h/i' }],
+    [
+      'a setting that is a list',
+      ['--disk.format', 'a,b', '--disk.format', 'c'],
+      { 'disk.format': ['a,b', 'c'] },
+    ],
+    ['a setting that is a flag', ['--image.skipMcoReboot'], { 'image.skipMcoReboot': true }],
+  ])('reads %s', (_, argv, expected) => {
+    expect(values(...argv)).toEqual(expected);
+  });
+
+  it('keeps the flag as it is written in the origin', () => {
+    expect(readFlags(['-r', 'worker']).layer.get('role')?.origin).toBe('flag -r');
+    expect(readFlags(['-url=http://h']).layer.get('service.url')?.origin).toBe('flag --url');
+  });
+
+  it('says what nothing reads', () => {
+    const { notes, layer } = readFlags(['--insecure', 'false', '--role', 'worker']);
+    expect(layer.has('role')).toBe(false);
+    expect(notes).toEqual([expect.stringContaining('false --role worker')]);
+  });
+
+  it('collects what steers the command itself', () => {
+    expect(readFlags(['--config', 'a', '--config=b', '--fresh', '--version'])).toMatchObject({
+      configFiles: ['a', 'b'],
+      isFresh: true,
+      asksVersion: true,
+    });
+  });
+
+  it.each<[string, readonly string[], string, string | undefined]>([
+    ['a slip of the finger', ['--boot-devise', 'x'], 'cli.unknown-flag', '--boot-device'],
+    ['a flag like no other', ['--zzzzzz'], 'cli.unknown-flag', undefined],
+    ['a slip in a setting', ['--disk.devise', 'x'], 'cli.unknown-flag', '--disk.device'],
+    ['a value that is missing', ['--url'], 'cli.bad-flag', '--url'],
+    ['a role that does not exist', ['-r', 'wroker'], 'config.invalid-value', 'worker'],
+    ['arguments that are no JSON', ['--installer-args', '-a'], 'config.invalid-value', 'JSON'],
+    ['a boolean that is none', ['--insecure=maybe'], 'config.invalid-value', 'true or false'],
+    [
+      'a negation that is none',
+      ['--skip-installation-disk-cleanup=x'],
+      'config.invalid-value',
+      'true',
+    ],
+    ['an own boolean that is none', ['--fresh=x'], 'cli.bad-flag', undefined],
+    ['a secret', ['--service.token', 'hidden'], 'config.inline-secret', '--service.tokenFile'],
+  ])('refuses %s', (...[, argv, code, hint]) => {
+    expect(() => readFlags(argv)).toThrow(
+      expect.objectContaining({
+        code,
+        kind: 'input',
+        hint: expect.stringContaining(hint ?? '') as string,
+        message: expect.not.stringContaining('hidden') as string,
+      }),
+    );
+  });
+});
+
+describe('flagRows', () => {
+  it('has every flag of today and of the years before', () => {
+    const known =
+      'role r cluster-id infra-env-id host-id boot-device url openshift-version mco-image ' +
+      'controller-image agent-image verbose insecure cacert http-proxy https-proxy no-proxy ' +
+      'service-ips control-plane-count check-cluster-version must-gather-image format-disk ' +
+      'skip-installation-disk-cleanup enable-skip-mco-reboot notify-num-reboots coreos-image ' +
+      'installer-args dry-run force-id fake-reboot-marker-path dry-run-cluster-hosts-path ' +
+      's3-endpoint s3-bucket host port host-name installation-timeout high-availability-mode';
+    expect(Object.keys(flagRows).sort()).toEqual(known.split(' ').sort());
+  });
+
+  it('sets no setting twice, except by the short form of the role', () => {
+    const keys = Object.entries(flagRows)
+      .filter(([name]) => name !== 'r')
+      .flatMap(([, { meaning }]) =>
+        'sets' in meaning ? [meaning.sets] : 'addsTo' in meaning ? [meaning.addsTo] : [],
+      );
+    expect(new Set<SettingKey>(keys).size).toBe(keys.length);
+  });
+});

@@ -1,0 +1,144 @@
+import { configFailure } from '../../config/failures.ts';
+import {
+  isSettingKey,
+  secretFiles,
+  type SettingKey,
+  settingKeys,
+  settingKinds,
+} from '../../config/keys.ts';
+import { type Given, type Layer } from '../../config/layer.ts';
+import { goBoolean, invalid, readValue } from '../../config/read-value.ts';
+import { nearestName } from '../../lib/nearest.ts';
+import { cliFailure } from '../failures.ts';
+import { type FlagMeaning, flagRows, ownFlagRows } from './flags.ts';
+import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
+import { oldServiceSettings } from './old-flags.ts';
+
+/** A command line, read. */
+export interface FlagsRead {
+  /** What the flags set. */
+  readonly layer: Layer;
+  /** What a person should know: flags without effect, words that nothing reads. */
+  readonly notes: readonly string[];
+  /** `--config`, in order. */
+  readonly configFiles: readonly string[];
+  readonly isFresh: boolean;
+  readonly asksVersion: boolean;
+}
+
+/**
+ * Reads the flags of an install: those of the installers that are replaced, and one for every
+ * setting, `--image.url` for example, except those that hold a secret.
+ * @throws AgentError `cli.*`, `config.invalid-value`, `config.inline-secret`
+ */
+export function readFlags(argv: readonly string[]): FlagsRead {
+  const { uses, rest } = scanFlags(argv, lookUpFlag, unknownFlag);
+  const layer = new Map<SettingKey, Given>();
+  const notes: string[] = [];
+  for (const use of uses) {
+    const meaning = meaningOf(use.name);
+    if (meaning === undefined) continue;
+    if ('ignored' in meaning) {
+      notes.push(`flag ${flagName(use.name)} has no effect: ${meaning.ignored}`);
+    } else if (!('reads' in meaning)) {
+      set(layer, use, meaning);
+    }
+  }
+  for (const [key, given] of oldServiceSettings(uses, layer, notes)) layer.set(key, given);
+  if (rest.length > 0) notes.push(`words that nothing reads: ${rest.join(' ')}`);
+  return { layer, notes, ...ownFlags(uses) };
+}
+
+/** Every flag that may be written, for completion and for the nearest name. */
+export const allFlagNames = (): readonly string[] => [
+  ...new Set([
+    ...Object.keys(ownFlagRows),
+    ...Object.keys(flagRows),
+    ...settingKeys.filter((key) => settingKinds[key].kind !== 'secret'),
+  ]),
+];
+
+/** What is known of a flag, undefined for one that does not exist. */
+export function lookUpFlag(name: string): { readonly isBoolean: boolean } | undefined {
+  if (Object.hasOwn(ownFlagRows, name)) return ownFlagRows[name];
+  if (Object.hasOwn(flagRows, name)) return flagRows[name];
+  return isSettingKey(name) ? { isBoolean: settingKinds[name].kind === 'flag' } : undefined;
+}
+
+function meaningOf(name: string): FlagMeaning | undefined {
+  if (Object.hasOwn(flagRows, name)) return flagRows[name]?.meaning;
+  if (!isSettingKey(name)) return undefined;
+  return settingKinds[name].kind === 'list' ? { addsTo: name } : { sets: name };
+}
+
+type SettingMeaning = Exclude<FlagMeaning, { reads: unknown } | { ignored: unknown }>;
+
+function set(layer: Map<SettingKey, Given>, use: FlagUse, meaning: SettingMeaning): void {
+  const origin = `flag ${flagName(use.name)}`;
+  const text = use.text ?? 'true';
+  if ('addsTo' in meaning) {
+    const before = layer.get(meaning.addsTo)?.value as readonly string[] | undefined;
+    layer.set(meaning.addsTo, { value: [...(before ?? []), text], origin });
+    return;
+  }
+  if ('negates' in meaning) {
+    layer.set(meaning.negates, { value: !flagValue(meaning.negates, text, origin), origin });
+    return;
+  }
+  if ('picks' in meaning) {
+    const { picks, on, off } = meaning;
+    layer.set(picks, { value: flagValue(picks, text, origin) ? on : off, origin });
+    return;
+  }
+  const key = meaning.sets;
+  if (settingKinds[key].kind === 'secret') throw secretFlag(key, origin);
+  layer.set(key, { value: readValue(key, text, origin), origin });
+}
+
+const flagValue = (key: SettingKey, text: string, origin: string): boolean => {
+  const value = goBoolean(text);
+  if (value !== undefined) return value;
+  throw invalid(key, origin, {
+    what: `${JSON.stringify(text)} is neither true nor false`,
+    write: 'the flag alone, or =true or =false behind it',
+  });
+};
+
+function ownFlags(
+  uses: readonly FlagUse[],
+): Pick<FlagsRead, 'configFiles' | 'isFresh' | 'asksVersion'> {
+  const isSet = (name: string): boolean => {
+    const last = uses.findLast((use) => use.name === name);
+    if (last === undefined) return false;
+    const value = goBoolean(last.text ?? 'true');
+    if (value !== undefined) return value;
+    throw cliFailure('cli.bad-flag', `flag ${flagName(name)}: neither true nor false`);
+  };
+  // A help flag that is true was dealt with before; one that is neither true nor false is refused.
+  for (const name of ['help', 'h']) isSet(name);
+  return {
+    configFiles: uses.filter(({ name }) => name === 'config').map(({ text }) => text ?? ''),
+    isFresh: isSet('fresh'),
+    asksVersion: isSet('version'),
+  };
+}
+
+function unknownFlag(name: string): Error {
+  const near = nearestName(name, allFlagNames());
+  return cliFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
+    ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),
+    context: { flag: name },
+  });
+}
+
+function secretFlag(key: SettingKey, origin: string): Error {
+  const file = (secretFiles as Partial<Record<SettingKey, SettingKey>>)[key] ?? key;
+  return configFailure(
+    'config.inline-secret',
+    `${origin}: a secret must not stand on a command line, every process can read it there`,
+    {
+      hint: `give it in the environment, or name its file with --${file}`,
+      context: { setting: key },
+    },
+  );
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { exitCodes, failuresOf } from '../model/failure.ts';
+import { exitCodeOf, failureText } from './failure-text.ts';
+
+const failure = failuresOf({
+  'disk.busy': { kind: 'host', title: 'The disk is in use', hint: 'stop what uses it' },
+});
+
+describe('failureText', () => {
+  it('says what failed, why, and what to do next', () => {
+    const cause = new Error('device is busy', { cause: new Error('md127 holds it') });
+    expect(failureText(failure('disk.busy', '/dev/sda: in use', { cause }))).toBe(
+      'failed: disk.busy: /dev/sda: in use\n' +
+        'why: device is busy, because md127 holds it\n' +
+        'next: stop what uses it\n',
+    );
+  });
+
+  it('tells the circumstances where there is no cause', () => {
+    const error = failure('disk.busy', 'in use', { context: { disk: '/dev/sda', holders: 2 } });
+    expect(failureText(error)).toContain('\nwhy: disk /dev/sda, holders 2\n');
+  });
+
+  it('writes spans of time as people read them, and leaves out what explains nothing', () => {
+    const context = { url: 'http://h', elapsed: 90_000, duration: 12, limit: 5_000, attempts: 1 };
+    expect(failureText(failure('disk.busy', 'in use', { context }))).toContain(
+      '\nwhy: url http://h, elapsed 1 min 30 s, limit 5 s\n',
+    );
+  });
+
+  it('says who can act where nothing else is known', () => {
+    const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));
+    expect(text).toContain('\nwhy: the host is not in a state that allows it\n');
+  });
+
+  it('prefers the hint of the occurrence', () => {
+    const error = failure('disk.busy', 'in use', { hint: 'stop md127' });
+    expect(failureText(error)).toContain('\nnext: stop md127\n');
+  });
+
+  it.each([
+    ['an error of ours', failure('disk.busy', 'two\nlines', { cause: new Error('a\r\n  b') })],
+    ['a foreign error', new TypeError('two\nlines')],
+    ['no error at all', 'thrown text'],
+    ['nothing', undefined],
+  ])('has three lines for %s', (_, thrown) => {
+    const lines = failureText(thrown).split('\n');
+    expect(lines.map((line) => line.split(' ')[0])).toEqual(['failed:', 'why:', 'next:', '']);
+  });
+
+  it('says where a foreign error was thrown, and no more of its stack', () => {
+    expect(failureText(new TypeError('boom'))).toMatch(/^why: at .*failure-text\.test\.ts.*$/m);
+  });
+
+  it('ends a circle of causes', () => {
+    const error = new Error('a');
+    error.cause = error;
+    expect(failureText(error).split('\n')).toHaveLength(4);
+  });
+});
+
+describe('exitCodeOf', () => {
+  it('is the code of the kind, and that of a bug for anything else', () => {
+    expect(exitCodeOf(failure('disk.busy', 'in use'))).toBe(exitCodes.host);
+    expect(exitCodeOf(new Error('boom'))).toBe(exitCodes.bug);
+  });
+});

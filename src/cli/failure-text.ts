@@ -1,0 +1,71 @@
+import { renderDuration, seconds } from '../model/duration.ts';
+import { AgentError, exitCodes, type FailureContext, type FailureKind } from '../model/failure.ts';
+
+type Known = FailureContext[string];
+
+const unknownFailure = {
+  code: 'run.unexpected',
+  hint: 'report this with the log',
+};
+
+/**
+ * The three lines that end a failed command: what failed, why, and what to do next. Line breaks
+ * within a message become blanks, so that there are three lines whatever happened.
+ */
+export function failureText(thrown: unknown): string {
+  const { code, hint } = thrown instanceof AgentError ? thrown : unknownFailure;
+  const lines = [`failed: ${code}: ${messageOf(thrown)}`, `why: ${why(thrown)}`, `next: ${hint}`];
+  return lines.map((line) => `${line.replaceAll(/\s*[\r\n]+\s*/g, ' ').trimEnd()}\n`).join('');
+}
+
+/** The exit code of a failure: that of its kind; anything unforeseen is a bug of ours, 1. */
+export const exitCodeOf = (thrown: unknown): number =>
+  exitCodes[thrown instanceof AgentError ? thrown.kind : 'bug'];
+
+const messageOf = (thrown: unknown): string =>
+  thrown instanceof Error ? thrown.message : String(thrown);
+
+/** The chain of causes; without one, what is known of the circumstances. */
+function why(thrown: unknown): string {
+  const causes: string[] = [];
+  let cause = thrown instanceof Error ? thrown.cause : undefined;
+  while (cause !== undefined && causes.length < 8) {
+    causes.push(messageOf(cause));
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  if (causes.length > 0) return causes.join(', because ');
+  if (!(thrown instanceof AgentError)) return firstFrame(thrown);
+  const known = Object.entries(thrown.context)
+    .filter(([name, value]) => value !== '' && !isTrifle(name, value))
+    .map(([name, value]) => `${name} ${shown(name, value)}`);
+  return known.length > 0 ? known.join(', ') : causeOfKind[thrown.kind];
+}
+
+/** Numbers of a context that are milliseconds. */
+const spans: ReadonlySet<string> = new Set(['delay', 'duration', 'elapsed', 'limit']);
+
+/** That something took no time, or one attempt, explains nothing. */
+const isTrifle = (name: string, value: Known): boolean =>
+  (spans.has(name) && Number(value) < seconds(1)) || (name === 'attempts' && value === 1);
+
+const shown = (name: string, value: Known): string =>
+  spans.has(name) && typeof value === 'number' ? renderDuration(value) : String(value);
+
+/** Why, where a failure says no more than its message. */
+const causeOfKind: Readonly<Record<FailureKind, string>> = {
+  bug: 'this is a fault of the program',
+  input: 'what was given cannot be used as it stands',
+  unsupported: 'this build cannot do it',
+  host: 'the host is not in a state that allows it',
+  remote: 'a remote service did not do what was asked',
+  media: 'the image or its medium is not as it must be',
+  limit: 'it took longer than it may',
+  cluster: 'the cluster is not in a state that allows it',
+  'in-doubt': 'nobody can tell from here what has happened',
+};
+
+/** Where an unforeseen fault was thrown: all that three lines have room for. */
+const firstFrame = (thrown: unknown): string => {
+  const stack = thrown instanceof Error ? (thrown.stack ?? '') : '';
+  return /^ +(at .*)$/m.exec(stack)?.[1] ?? 'nothing more is known';
+};

@@ -1,0 +1,38 @@
+import { failuresOf, type FailureTable } from '../model/failure.ts';
+
+/** Failures of the command line; each is found before anything is touched. */
+export const cliFailures = {
+  'cli.already-running': {
+    kind: 'host',
+    title: 'Another agent is at work on this host',
+    hint: 'wait until it has ended, or stop its container; then run this one again',
+  },
+  'cli.bad-flag': {
+    kind: 'input',
+    title: 'A flag is written in a way that cannot be read',
+    hint: 'see "bootwright --help" for the form of each flag',
+  },
+  'cli.journal-not-found': {
+    kind: 'input',
+    title: 'There is no journal of an earlier run',
+    hint: 'look at host.root; the journal is /opt/install-dir/journal.jsonl below it',
+  },
+  'cli.old-node': {
+    kind: 'unsupported',
+    title: 'Node is older than 24',
+    hint: 'run it with Node 24 or newer',
+  },
+  'cli.unknown-command': {
+    kind: 'input',
+    title: 'There is no such command',
+    hint: 'see "bootwright --help" for every command',
+  },
+  'cli.unknown-flag': {
+    kind: 'input',
+    title: 'There is no such flag',
+    hint: 'see "bootwright --help" for every flag',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the command line. */
+export const cliFailure = failuresOf(cliFailures);

@@ -1,0 +1,139 @@
+import { systemClock } from '../adapters/clock.ts';
+import { dryHost } from '../adapters/host/dry-host.ts';
+import { nsenterHost } from '../adapters/host/nsenter-host.ts';
+import type { ConnectionOptions } from '../adapters/http/connection.ts';
+import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
+import { inventoryV1 } from '../adapters/http/inventory-v1.ts';
+import { type InventoryConnection, inventoryV2 } from '../adapters/http/inventory-v2.ts';
+import { type Proxies, proxiesIn } from '../adapters/http/proxies.ts';
+import type { RetryNotice } from '../adapters/http/retry.ts';
+import { authoritiesIn } from '../adapters/http/trust.ts';
+import { web } from '../adapters/http/web.ts';
+import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
+import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
+import { systemRandom } from '../adapters/random.ts';
+import type { Config } from '../config/schema.ts';
+import type { RunHappening } from '../engine/events.ts';
+import { seconds } from '../model/duration.ts';
+import type { Host } from '../ports/host.ts';
+import type { Objects } from '../ports/objects.ts';
+import type { Ports } from '../ports/ports.ts';
+
+/** The ports of one run, and what ends their connections. */
+export interface RunPorts {
+  readonly ports: Ports;
+  readonly close: () => Promise<void>;
+}
+
+/** What the adapters tell while they work. */
+type Tell = (happening: RunHappening) => void;
+
+/** One report is tried this long; then the reporter looks whether there is a newer one. */
+const reportLimit = seconds(15);
+
+/** Makes the adapters that a configuration asks for. Nothing is connected to before it is used. */
+export function portsOf(
+  config: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  tell: Tell,
+): RunPorts {
+  const proxies = proxiesFor(config, environment);
+  const common = { clock: systemClock, random: systemRandom };
+  const onRetry = tellRetries(tell);
+  const pages = web({ ...common, connection: { proxies }, onRetry });
+  const inventory = inventoryFor(config, {
+    ...common,
+    onRetry,
+    connection: { proxies, ...trustFor(config) },
+  });
+  return {
+    ports: {
+      ...common,
+      host: hostFor(config, environment, tell),
+      inventory,
+      web: pages,
+      objects: objectsFor(config, { ...common, onRetry, connection: { proxies } }),
+      imageRelay: loopbackRelay({ web: pages, clock: systemClock }),
+    },
+    close: async () => {
+      await Promise.all([inventory.close(), pages.close()]);
+    },
+  };
+}
+
+function hostFor(
+  { host, dry, disk }: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+  tell: Tell,
+): Host {
+  const real = nsenterHost({ root: host.root, onCommand: tell, environment });
+  const world = { device: disk.device, rebootMarker: dry.rebootMarker };
+  return host.reach === 'dry' ? dryHost(real, world) : real;
+}
+
+function inventoryFor(
+  { service, cluster }: Config,
+  how: Pick<InventoryOptions, 'clock' | 'random' | 'onRetry' | 'connection'>,
+): InventoryConnection {
+  const options: InventoryOptions = {
+    ...how,
+    url: service.url,
+    token: service.token,
+    clusterId: cluster.id,
+    infraEnvId: cluster.infraEnvId,
+    hostId: cluster.hostId,
+    reportLimit,
+  };
+  switch (service.api) {
+    case 'v2':
+      return inventoryV2(options);
+    case 'v1':
+      return inventoryV1(options, '/api/assisted-install/v1');
+    case 'bm-inventory-v1':
+      return inventoryV1(options, '/api/bm-inventory/v1');
+  }
+}
+
+function objectsFor(
+  { s3 }: Config,
+  how: Pick<ObjectsOptions, 'clock' | 'random' | 'onRetry' | 'connection'>,
+): Objects {
+  const { endpoint, region, accessKeyId, secretAccessKey } = s3;
+  const isAnonymous = accessKeyId === '' || secretAccessKey === undefined;
+  return s3Objects({
+    ...how,
+    endpoint,
+    region,
+    ...(isAnonymous ? {} : { credentials: { accessKeyId, secretAccessKey } }),
+  });
+}
+
+const trustFor = ({ service }: Config): Pick<ConnectionOptions, 'ca' | 'isInsecure'> => ({
+  isInsecure: service.insecure,
+  ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
+});
+
+/**
+ * Proxies of our own requests: those of the environment, where podman hands the host's on. The flags
+ * name the proxies of commands on the host; only the list of exceptions counts for us too, as in the
+ * agent being replaced.
+ */
+function proxiesFor(
+  { proxy }: Config,
+  environment: Readonly<Record<string, string | undefined>>,
+): Proxies {
+  const given = proxiesIn(environment);
+  return proxy.no === '' ? given : { ...given, no: proxy.no };
+}
+
+const tellRetries =
+  (tell: Tell) =>
+  ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
+    tell({
+      type: 'note',
+      step: 'service/retry',
+      level: 'warn',
+      message: 'a request failed and is tried again',
+      fields: { what, code: failure.code, reason: failure.message, attempt, delay },
+    });
+  };

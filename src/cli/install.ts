@@ -1,0 +1,132 @@
+import { systemClock } from '../adapters/clock.ts';
+import { fileJournal } from '../adapters/journal/file-journal.ts';
+import { masker } from '../adapters/logging/masker.ts';
+import { systemRandom } from '../adapters/random.ts';
+import { fingerprintOf } from '../config/fingerprint.ts';
+import type { Config } from '../config/schema.ts';
+import { secretValues } from '../config/secrets.ts';
+import type { RunHappening } from '../engine/events.ts';
+import type { Role } from '../engine/role.ts';
+import { runRole } from '../engine/run.ts';
+import type { Host } from '../ports/host.ts';
+import type { Ports } from '../ports/ports.ts';
+import { type Reporter, reporterOf } from '../reporting/reporter.ts';
+import { chooseRole } from '../roles/choose.ts';
+import { journalPathFor } from './early-report.ts';
+import { type EventHub, eventHub } from './event-hub.ts';
+import { exitCodeOf, failureText } from './failure-text.ts';
+import { cliFailure } from './failures.ts';
+import type { FirstReport, Install, InstallOptions, LoadedConfig } from './install-contract.ts';
+import { portsOf } from './install-ports.ts';
+import { sinksOf } from './install-sinks.ts';
+import { type StopSignal, stopSignal } from './stop-signal.ts';
+import { version } from './version.ts';
+
+/** Installs this host; see `Install`. */
+export const install: Install = async (loaded, options) => {
+  using stop = stopSignal();
+  const { config } = loaded;
+  const role = chooseRole(config);
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const hub = eventHub(systemClock, systemRandom.uuid());
+  const sinks = sinksOf(config, mask);
+  for (const sink of sinks.list) hub.add(sink);
+  let failure: string | undefined;
+  try {
+    const { ports, close } = portsOf(config, process.env, hub.tell);
+    try {
+      await runAlone({ loaded, options, role, ports, hub, stop, mask });
+    } finally {
+      await close();
+    }
+    return 0;
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    failure = mask(failureText(thrown));
+    return exitCodeOf(thrown);
+  } finally {
+    await sinks.close();
+    if (failure !== undefined) process.stderr.write(failure);
+  }
+};
+
+interface Run {
+  readonly loaded: LoadedConfig;
+  readonly options: InstallOptions;
+  readonly role: Role<Config, Ports>;
+  readonly ports: Ports;
+  readonly hub: EventHub;
+  readonly stop: StopSignal;
+  readonly mask: (text: string) => string;
+}
+
+/** Runs the role unless another agent is at work on this host. */
+async function runAlone(run: Run): Promise<void> {
+  const { loaded, options, role, ports, hub, stop, mask } = run;
+  const { config } = loaded;
+  await takeAgentLock(ports.host, stop.signal);
+  const bootId = await readBootId(ports.host, stop.signal);
+  const journal = fileJournal(journalPathFor(config));
+  if (options.isFresh && (await journal.read()).length > 0) await journal.setAside();
+  for (const note of loaded.notes) hub.tell(noteOf(note));
+  const reporter = reporterFor(run, loaded.firstReport);
+  hub.add(reporter.sink);
+  try {
+    await runRole({
+      role,
+      config,
+      ports,
+      clock: ports.clock,
+      journal,
+      header: { version, fingerprint: fingerprintOf(config), bootId },
+      run: hub.run,
+      sinks: [hub.sink],
+      signal: stop.signal,
+      beforeLeaving: reporter.flush,
+      mask,
+    });
+  } finally {
+    // A failure, or the end, is worth a minute; who stops us gives five seconds.
+    await reporter.flush(stop.signal);
+    reporter.close();
+    await journal.close();
+  }
+}
+
+/** @throws AgentError `cli.already-running` when another agent works on this host */
+async function takeAgentLock(host: Host, signal: AbortSignal): Promise<void> {
+  const lock = await host.lock('bootwright-agent', signal);
+  if (lock === undefined) {
+    throw cliFailure('cli.already-running', 'another agent is at work on this host');
+  }
+}
+
+function reporterFor({ loaded, role, ports, hub, mask }: Run, early?: FirstReport): Reporter {
+  const { service, cluster } = loaded.config;
+  const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
+  const isHeard = service.url !== '' && cluster.hostId !== '';
+  return reporterOf({
+    ladder: role.ladder,
+    clock: ports.clock,
+    send: async (report, signal) => {
+      if (isHeard) await ports.inventory.report(host, report, signal);
+    },
+    emit: hub.tell,
+    mask,
+    ...(early === undefined ? {} : { early }),
+  });
+}
+
+/** Names the present boot of the host. */
+const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
+  (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';
+
+const noteOf = (message: string): RunHappening => ({
+  type: 'note',
+  step: 'config/load',
+  level: 'warn',
+  message,
+  fields: {},
+});

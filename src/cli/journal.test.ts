@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { JournalEntry } from '../engine/journal.ts';
+import { journalledSteps, renderJournalJson, renderJournalText } from './journal.ts';
+
+const header = {
+  type: 'header',
+  v: 1,
+  role: 'worker',
+  version: '0.1.0',
+  fingerprint: 'f'.repeat(64),
+  bootId: 'b',
+} as const;
+
+const entries: readonly JournalEntry[] = [
+  { type: 'started', step: 'disk/clean', at: 0 },
+  { type: 'failed', step: 'disk/clean', at: 500, code: 'disk.busy', message: 'in use' },
+  { type: 'started', step: 'disk/clean', at: 1000 },
+  { type: 'finished', step: 'disk/clean', at: 3000, fact: null },
+  { type: 'started', step: 'image/write', at: 3000 },
+  { type: 'stopped', step: 'image/write', at: 4000 },
+  { type: 'started', step: 'logs/upload', at: 5000 },
+];
+
+describe('journalledSteps', () => {
+  it('keeps the last state of each step in the order of the run', () => {
+    expect(journalledSteps(entries)).toEqual([
+      { step: 'disk/clean', state: 'finished', attempts: 2, since: 1000, duration: 2000 },
+      { step: 'image/write', state: 'stopped', attempts: 1, since: 3000, duration: 1000 },
+      { step: 'logs/upload', state: 'running', attempts: 1, since: 5000 },
+    ]);
+  });
+
+  it('keeps the words of a failure', () => {
+    expect(journalledSteps(entries.slice(0, 2))).toMatchObject([
+      { state: 'failed', failure: 'disk.busy: in use' },
+    ]);
+  });
+});
+
+describe('a journal', () => {
+  it('is a line for the run and one for each step', () => {
+    const lines = renderJournalText({ header, entries }).trimEnd().split('\n');
+    expect(lines).toEqual([
+      'worker, bootwright 0.1.0, boot b, configuration ffffffffffff',
+      '✓ 1970-01-01T00:00:01.000Z  disk/clean   finished, 2 s, begun 2 times',
+      '· 1970-01-01T00:00:03.000Z  image/write  stopped, 1 s',
+      '… 1970-01-01T00:00:05.000Z  logs/upload  did not end',
+    ]);
+  });
+
+  it('is the same as JSON', () => {
+    expect(JSON.parse(renderJournalJson({ header, entries }))).toMatchObject({
+      v: 1,
+      role: 'worker',
+      steps: journalledSteps(entries),
+    });
+  });
+});

@@ -1,0 +1,73 @@
+import type { JournalEntry, JournalHeader, parseJournal } from '../engine/journal.ts';
+import { renderDuration } from '../model/duration.ts';
+
+/** A journal as it was read. */
+export type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
+
+/** What a journal says of one step. */
+export interface JournalledStep {
+  readonly step: string;
+  readonly state: 'running' | 'finished' | 'failed' | 'stopped';
+  /** How often the step was begun. */
+  readonly attempts: number;
+  /** Milliseconds since the epoch. */
+  readonly since: number;
+  /** Milliseconds; of a step that ended. */
+  readonly duration?: number;
+  readonly failure?: string;
+}
+
+/** The steps of a journal in the order in which they first stand in it. */
+export function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledStep[] {
+  const steps = new Map<string, JournalledStep>();
+  for (const entry of entries) {
+    const before = steps.get(entry.step);
+    if (entry.type === 'started') {
+      const attempts = (before?.attempts ?? 0) + 1;
+      steps.set(entry.step, { step: entry.step, state: 'running', attempts, since: entry.at });
+      continue;
+    }
+    const since = before?.since ?? entry.at;
+    steps.set(entry.step, {
+      step: entry.step,
+      state: entry.type,
+      attempts: before?.attempts ?? 1,
+      since,
+      duration: entry.at - since,
+      ...(entry.type === 'failed' ? { failure: `${entry.code}: ${entry.message}` } : {}),
+    });
+  }
+  return [...steps.values()];
+}
+
+/** A journal for people: one line for each step. */
+export function renderJournalText({ header, entries }: ReadJournal): string {
+  const steps = journalledSteps(entries);
+  const width = Math.max(0, ...steps.map(({ step }) => step.length));
+  return [headerLine(header), ...steps.map((step) => stepLine(step, width)), '']
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** A journal for programs. */
+export function renderJournalJson({ header, entries }: ReadJournal): string {
+  const { role, version, fingerprint, bootId } = header;
+  const steps = journalledSteps(entries);
+  return `${JSON.stringify({ v: 1, role, version, fingerprint, bootId, steps }, null, 2)}\n`;
+}
+
+const headerLine = ({ role, version, bootId, fingerprint }: JournalHeader): string =>
+  `${role}, bootwright ${version}, boot ${bootId}, configuration ${fingerprint.slice(0, 12)}`;
+
+const marks = { running: '…', finished: '✓', failed: '✗', stopped: '·' } as const;
+
+function stepLine(step: JournalledStep, width: number): string {
+  const facts = [
+    step.state === 'running' ? 'did not end' : step.state,
+    ...(step.duration === undefined ? [] : [renderDuration(step.duration)]),
+    ...(step.attempts > 1 ? [`begun ${step.attempts} times`] : []),
+    ...(step.failure === undefined ? [] : [step.failure]),
+  ];
+  const at = new Date(step.since).toISOString();
+  return `${marks[step.state]} ${at}  ${step.step.padEnd(width)}  ${facts.join(', ')}`;
+}

@@ -1,0 +1,169 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { describe, expect, it } from 'vitest';
+import { role } from '../engine/check.ts';
+import { condition } from '../engine/condition.ts';
+import { describeRole, type Plan } from '../engine/describe.ts';
+import { fact } from '../engine/fact.ts';
+import { lanes } from '../engine/role.ts';
+import { stepsOf } from '../engine/step.ts';
+import { minutes } from '../model/duration.ts';
+import { Secret } from '../model/secret.ts';
+import * as z from 'zod';
+import { planFormats } from './commands.ts';
+import { PlanDocument, planJsonSchema } from './plan/document.ts';
+import { renderPlan } from './plan.ts';
+
+interface SmallConfig {
+  readonly token: string;
+  readonly hasLogs: boolean;
+}
+
+const step = stepsOf<SmallConfig, { readonly host: object }>();
+const done = (): Promise<void> => Promise.resolve();
+const Disk = fact('disk.target', z.object({ path: z.string() }));
+
+const findDisk = step({
+  id: 'disk/find',
+  title: 'Find the disk',
+  stage: 'Starting installation',
+  uses: ['host'],
+  gives: Disk,
+  preflight: true,
+  limit: minutes(1),
+  explain: () => 'the only disk there is',
+  run: () => Promise.resolve({ path: '/dev/sda' }),
+});
+const writeDisk = step({
+  id: 'disk/write',
+  title: 'Write the disk',
+  uses: ['host'],
+  needs: { disk: Disk },
+  destroys: true,
+  limit: minutes(90),
+  retry: { attempts: 3, every: 0 },
+  preview: ({ token }, { disk }) => [['write', '--token', token, `it's`, disk.path]],
+  run: done,
+});
+const waitForMasters = step({
+  id: 'cluster/wait',
+  title: 'Wait for the masters',
+  uses: [],
+  waitsFor: 'two masters are ready',
+  rerun: 'never',
+  lookAt: 'the masters',
+  limit: minutes(60),
+  run: done,
+});
+const sendLogs = step({
+  id: 'logs/send',
+  title: 'Send the logs',
+  uses: [],
+  when: condition<SmallConfig>('logs are asked for', ({ hasLogs }) => hasLogs),
+  limit: minutes(5),
+  run: done,
+});
+const leave = step({
+  id: 'finish/leave',
+  title: 'Leave',
+  uses: [],
+  leaves: true,
+  limit: minutes(1),
+  run: done,
+});
+
+const small = role<SmallConfig, { readonly host: object }>('small', {
+  title: 'Shows what a plan can show',
+  ladder: 'master',
+  steps: [findDisk, lanes({ disk: [writeDisk], cluster: [waitForMasters] }), leave],
+  always: [sendLogs],
+});
+
+const plan: Plan = describeRole(small, { token: 'hidden', hasLogs: false });
+
+describe('plan as text', () => {
+  it('reads like documentation', () => {
+    expect(renderPlan(plan, 'text', [new Secret('hidden')])).toMatchInlineSnapshot(`
+      "Role small: Shows what a plan can show
+      4 steps, 1 left out by this configuration, 1 can destroy data.
+
+      • disk/find     Find the disk
+          reports    Starting installation
+          chosen     the only disk there is
+          gives      disk.target
+          takes      at most 1 min
+
+      ┬ at the same time
+      ├─ disk
+      │  ! disk/write    Write the disk
+      │      needs      disk.target
+      │      takes      at most 1 h 30 min, tried up to 3 times
+      │      $ write --token *** 'it'\\''s' <disk.target.path>
+      │
+      ├─ cluster
+      │  • cluster/wait  Wait for the masters
+      │      waits for  two masters are ready
+      │      takes      at most 1 h
+      │      if resumed a person has to look first
+      │
+      ┴ when all of these are through
+
+      ‣ finish/leave  Leave
+          takes      at most 1 min
+
+      At the end, and after a failure too:
+
+      – logs/send     Send the logs
+          only when logs are asked for
+
+      • step   ! destroys data   ‣ leaves the host   – left out   $ command on the host
+      "
+    `);
+  });
+});
+
+describe('plan as JSON', () => {
+  const validate = new Ajv2020().compile(planJsonSchema());
+
+  it('keeps to its published schema', () => {
+    const document: unknown = JSON.parse(renderPlan(plan, 'json'));
+    expect(validate(document), JSON.stringify(validate.errors)).toBe(true);
+    expect(PlanDocument.parse(document).items).toHaveLength(3);
+  });
+
+  it('is refused by its schema with a field that is not in it', () => {
+    expect(validate({ ...plan, v: 1, more: true })).toBe(false);
+  });
+});
+
+describe('plan as a graph', () => {
+  it('has a node for each step, the order as lines and the facts dashed', () => {
+    const dot = renderPlan(plan, 'dot');
+    expect(dot).toContain('"disk/write" [label="disk/write\\nWrite the disk", color=red];');
+    expect(dot).toContain('"disk/find" -> "disk/write";');
+    expect(dot).toContain('"cluster/wait" -> "finish/leave";');
+    expect(dot).toContain('"disk/find" -> "disk/write" [style=dashed, label="disk.target"];');
+    expect(dot).toContain('"logs/send" [label="logs/send\\nSend the logs", style=dotted];');
+  });
+});
+
+describe('plan as Markdown', () => {
+  it('numbers the main line and marks what destroys', () => {
+    const markdown = renderPlan(plan, 'markdown');
+    expect(markdown).toContain('1. `disk/find` Find the disk');
+    expect(markdown).toContain('- `disk/write` Write the disk (**destroys data**)');
+    expect(markdown).toContain('3. `finish/leave` Leave (leaves the host)');
+  });
+});
+
+describe('every form of a plan', () => {
+  it.each(planFormats)('shows no secret as %s', (format) => {
+    expect(renderPlan(plan, format, [new Secret('hidden'), undefined])).not.toContain('hidden');
+  });
+
+  it.each(planFormats)('names every step as %s', (format) => {
+    const text = renderPlan(plan, format);
+    for (const { id } of [findDisk, writeDisk, waitForMasters, leave, sendLogs]) {
+      expect(text).toContain(id);
+    }
+  });
+});

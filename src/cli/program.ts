@@ -1,0 +1,60 @@
+import { requireComplete } from '../config/complete.ts';
+import type { Environment } from '../config/environment.ts';
+import type { CommandName } from './commands.ts';
+import { exitCodeOf, failureText } from './failure-text.ts';
+import type { FirstReport } from './install-contract.ts';
+import { requireFiles } from './read-files.ts';
+import { sourceConfig, tokenNotes } from './source-config.ts';
+
+/** What runs behind the start of the program; loaded as a whole when it is needed. */
+export interface Program {
+  readonly runInstall: (call: InstallCall) => Promise<number>;
+  readonly runCommand: (call: CommandCall) => Promise<number>;
+}
+
+/** An install as the start of the program hands it over. */
+export interface InstallCall {
+  readonly words: readonly string[];
+  readonly environment: Environment;
+  readonly firstReport?: FirstReport;
+}
+
+/** Another command as the start of the program hands it over. */
+export interface CommandCall {
+  readonly command: Exclude<CommandName, 'install' | 'help'>;
+  readonly words: readonly string[];
+  readonly environment: Environment;
+}
+
+/** Runs an install; a failure ends in three lines and the exit code of its kind. */
+export async function runInstall(call: InstallCall): Promise<number> {
+  return told(async () => {
+    const sourced = await sourceConfig(call.words, call.environment);
+    const { config, origins, given, isFresh } = sourced;
+    requireComplete(given);
+    await requireFiles(sourced);
+    const notes = [...sourced.notes, ...tokenNotes(sourced)];
+    const { firstReport } = call;
+    const early = firstReport === undefined ? {} : { firstReport };
+    const { install } = await import('./install.ts');
+    return install({ config, origins, notes, ...early }, { isFresh });
+  });
+}
+
+/** Runs any other command. */
+export async function runCommand(call: CommandCall): Promise<number> {
+  return told(async () => {
+    const { parseCommand } = await import('./parse-command.ts');
+    const run = await parseCommand(call);
+    return run();
+  });
+}
+
+async function told(work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (thrown) {
+    process.stderr.write(failureText(thrown));
+    return exitCodeOf(thrown);
+  }
+}

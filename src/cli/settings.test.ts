@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkConfig } from '../config/load.ts';
+import type { Layer } from '../config/layer.ts';
+import { variableOf } from '../config/environment.ts';
+import { settingKeys, settingKinds } from '../config/keys.ts';
+import { AgentError } from '../model/failure.ts';
+import { flagRows } from './compat/flags.ts';
+import { readFlags } from './compat/read-flags.ts';
+import { layersOver, readSettings } from './settings.ts';
+
+describe('readSettings', () => {
+  it('lets flags win over BOOTWRIGHT_ variables, and those over the others', () => {
+    const { layers } = readSettings(['--disk.device', '/flag'], {
+      S3_URL: 'http://s',
+      BUCKET: 'b',
+      CLUSTER_ID: 'old',
+      DEVICE: '/old',
+      BOOTWRIGHT_CLUSTER_ID: 'own',
+      BOOTWRIGHT_DISK_DEVICE: '/own',
+    });
+    const { config, origins } = checkConfig(layers);
+    expect(config).toMatchObject({
+      cluster: { id: 'own' },
+      disk: { device: '/flag' },
+      s3: { bucket: 'b' },
+    });
+    expect(origins.get('cluster.id')).toBe('environment BOOTWRIGHT_CLUSTER_ID');
+  });
+});
+
+describe('layersOver', () => {
+  it.each([
+    ['is left alone by S3_URL where a file names it', 'http://h', 'auto'],
+    ['gives way to S3_URL where no source names it', '', 's3'],
+  ])('the service %s', (_, url, source) => {
+    const file: Layer = new Map([['service.url', { value: url, origin: 'file c.yaml:2' }]]);
+    const layers = layersOver([file], readFlags([]), { S3_URL: 'http://s', DEVICE: '/dev/x' });
+    expect(checkConfig(layers).config).toMatchObject({
+      service: { url },
+      ignition: { source },
+      disk: { device: source === 's3' ? '/dev/x' : '' },
+    });
+  });
+});
+
+const words = [
+  ...['', 'a', '0', '1', '-1', '3', '010', '1e3', '9007199254740993', 'true', 'F', 'None', 'Full'],
+  ...[
+    'worker',
+    'master',
+    'v1',
+    'dry',
+    'auto',
+    'json',
+    's3',
+    '[]',
+    '["a"]',
+    '[1]',
+    '["a",',
+    ' [ ] ',
+  ],
+  ...[
+    'http://h',
+    'http://h:1/p?q#f',
+    'HTTPS://H',
+    'http://u:p@h',
+    'http://[::1]:80',
+    'http://h ',
+    'h:1',
+  ],
+  ...[
+    'http:/h',
+    'https://',
+    'http://h:99999',
+    'http://é',
+    'http://a\tb',
+    'file:///x',
+    'a'.repeat(64),
+  ],
+];
+const flags = [...Object.keys(flagRows), ...settingKeys];
+const word = fc.oneof(fc.constantFrom(...words), fc.webUrl(), fc.string());
+const use = fc
+  .tuple(fc.constantFrom(...flags), fc.option(word, { nil: undefined }))
+  .map(([name, value]) => (value === undefined ? `--${name}` : `--${name}=${value}`));
+const variable = fc.tuple(
+  fc.constantFrom(
+    ...settingKeys.map(variableOf),
+    'PULL_SECRET_TOKEN',
+    'S3_URL',
+    'BUCKET',
+    'DRY_ENABLE',
+  ),
+  word,
+);
+
+describe('what flags and variables accept', () => {
+  it('is accepted by the schema too', () => {
+    fc.assert(
+      fc.property(
+        fc.array(use, { maxLength: 5 }),
+        fc.array(variable, { maxLength: 3 }),
+        (argv, env) => {
+          const layers = layersOf(argv, Object.fromEntries(env));
+          fc.pre(layers !== undefined);
+          expect(() => checkConfig(layers)).not.toThrow();
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each(settingKeys.filter((key) => settingKinds[key].kind === 'url'))(
+    'is accepted by the schema too, for the URL %s',
+    (key) => {
+      fc.assert(
+        fc.property(
+          fc.oneof(
+            word,
+            fc.string().map((text) => `http://${text}`),
+          ),
+          (text) => {
+            const layers = layersOf([`--${key}=${text}`], {});
+            fc.pre(layers !== undefined);
+            expect(() => checkConfig(layers)).not.toThrow();
+          },
+        ),
+      );
+    },
+  );
+});
+
+function layersOf(argv: readonly string[], environment: Record<string, string>) {
+  try {
+    return readSettings(argv, environment).layers;
+  } catch (error) {
+    if (error instanceof AgentError && error.kind === 'input') return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,44 @@
+import { type Environment, environmentLayer } from '../config/environment.ts';
+import { type Layer, mergeLayers } from '../config/layer.ts';
+import { knownVariablesLayer, storeContractLayer } from './compat/environment.ts';
+import { type FlagsRead, readFlags } from './compat/read-flags.ts';
+
+/** Read when it is there, before every `--config`. */
+export const defaultConfigFile = '/etc/bootwright/config.yaml';
+
+/** What a command line and its environment say; files come below it. */
+export interface CommandSettings {
+  readonly flags: FlagsRead;
+  /** From the weakest to the strongest source. */
+  readonly layers: readonly Layer[];
+}
+
+/**
+ * Reads flags and variables. Flags win over BOOTWRIGHT_* variables, those over the variables of
+ * other programs.
+ * @throws AgentError `cli.*`, `config.*` for the first mistake
+ */
+export function readSettings(words: readonly string[], environment: Environment): CommandSettings {
+  const flags = readFlags(words);
+  return { flags, layers: layersOver([], flags, environment) };
+}
+
+/**
+ * The layers of files with those of variables and flags over them.
+ * @throws AgentError `config.*` for the first mistake
+ */
+export function layersOver(
+  files: readonly Layer[],
+  flags: FlagsRead,
+  environment: Environment,
+): readonly Layer[] {
+  const own = environmentLayer(environment);
+  const others = mergeLayers([...files, own, flags.layer]);
+  return [
+    ...files,
+    knownVariablesLayer(environment),
+    storeContractLayer(environment, others),
+    own,
+    flags.layer,
+  ];
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { ignitionSourceOf, missingSettings, requireComplete } from './complete.ts';
+import type { SettingKey } from './keys.ts';
+import type { Layer } from './layer.ts';
+
+type Values = Partial<Record<SettingKey, unknown>>;
+
+const given = (values: Values): Layer =>
+  new Map(
+    Object.entries(values).map(([key, value]) => [key as SettingKey, { value, origin: 'test' }]),
+  );
+
+const service: Values = {
+  'disk.device': '/dev/sda',
+  'service.url': 'http://h',
+  'cluster.id': 'c',
+  'cluster.hostId': 'h',
+};
+
+describe('missingSettings', () => {
+  it.each<[string, Values, readonly SettingKey[]]>([
+    ['a whole line', service, []],
+    ['nothing at all', {}, ['disk.device', 'service.url']],
+    ['no disk', { ...service, 'disk.device': '' }, ['disk.device']],
+    [
+      'no disk, into the running root',
+      { ...service, 'disk.device': '', 'image.existingRoot': 'quay.io/x' },
+      [],
+    ],
+    ['no cluster', { ...service, 'cluster.id': '' }, ['cluster.id']],
+    ['no host', { ...service, 'cluster.hostId': '' }, ['cluster.hostId']],
+    ['no host, version 1', { ...service, 'cluster.hostId': '', 'service.api': 'v1' }, []],
+    ['no host, one node', { ...service, 'cluster.hostId': '', 'cluster.controlPlaneCount': 1 }, []],
+    [
+      'a store without a bucket',
+      { 'disk.device': '/dev/sda', 's3.endpoint': 'http://s' },
+      ['s3.bucket', 'cluster.id'],
+    ],
+    [
+      'a file that is asked for and not named',
+      { ...service, 'ignition.source': 'file' },
+      ['ignition.file'],
+    ],
+    ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
+    ['a dry run without a marker', { ...service, 'host.reach': 'dry' }, ['dry.rebootMarker']],
+    ['a dry run', { ...service, 'host.reach': 'dry', 'dry.rebootMarker': '/m' }, []],
+    ['a live image', { ...service, 'image.source': 'live' }, []],
+  ])('%s', (_, values, keys) => {
+    expect(missingSettings(given(values)).map(({ key }) => key)).toEqual(keys);
+  });
+
+  it('names the variable where the contract of 2020 lacks the disk', () => {
+    const store = { value: 's3', origin: 'environment S3_URL' };
+    const [missing] = missingSettings(new Map([['ignition.source', store]]));
+    expect(missing).toMatchObject({
+      key: 'disk.device',
+      write: expect.stringContaining('DEVICE=') as string,
+    });
+  });
+
+  it('is thrown as one failure that names every setting', () => {
+    expect(() => {
+      requireComplete(given({}));
+    }).toThrow(
+      expect.objectContaining({
+        code: 'config.incomplete',
+        kind: 'input',
+        context: { settings: 'disk.device, service.url' },
+        hint: expect.stringContaining('--boot-device') as string,
+      }),
+    );
+  });
+});
+
+describe('ignitionSourceOf', () => {
+  const everything: Values = {
+    'ignition.file': '/f',
+    'ignition.url': 'http://u',
+    's3.endpoint': 'http://s',
+    's3.bucket': 'b',
+    'service.url': 'http://h',
+  };
+
+  it.each<[string, Values, string | undefined]>([
+    ['the most particular', everything, 'file'],
+    ['a URL before a store', { ...everything, 'ignition.file': '' }, 'url'],
+    [
+      'a store before the service',
+      { ...service, 's3.endpoint': 'http://s', 's3.bucket': 'b' },
+      's3',
+    ],
+    ['the service before half a store', { ...service, 's3.endpoint': 'http://s' }, 'service'],
+    ['half a store when there is nothing else', { 's3.endpoint': 'http://s' }, 's3'],
+    ['what is asked for', { ...everything, 'ignition.source': 'service' }, 'service'],
+    ['nothing', {}, undefined],
+  ])('takes %s', (_, values, source) => {
+    expect(ignitionSourceOf(given(values))).toBe(source);
+  });
+});

@@ -1,0 +1,133 @@
+import { variableOrigin } from './environment.ts';
+import { configFailure } from './failures.ts';
+import type { SettingKey } from './keys.ts';
+import { type Layer, textIn } from './layer.ts';
+
+/** A setting that is missing, and what to write to set it. */
+export interface MissingSetting {
+  readonly key: SettingKey;
+  readonly what: string;
+  readonly write: string;
+}
+
+/** The places that Ignition can come from. */
+export type IgnitionSource = 'service' | 's3' | 'url' | 'file';
+
+/**
+ * Where Ignition comes from: what is asked for, or with `auto` the first that is configured, the
+ * most particular first. Undefined when nothing is.
+ */
+export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
+  const asked = textIn(given, 'ignition.source', 'auto');
+  if (asked !== 'auto') return asked as IgnitionSource;
+  if (textIn(given, 'ignition.file') !== '') return 'file';
+  if (textIn(given, 'ignition.url') !== '') return 'url';
+  const hasStore = textIn(given, 's3.endpoint') !== '';
+  if (hasStore && textIn(given, 's3.bucket') !== '') return 's3';
+  if (textIn(given, 'service.url') !== '') return 'service';
+  return hasStore ? 's3' : undefined;
+}
+
+/** Everything that an install needs and that no source gives. */
+export function missingSettings(given: Layer): readonly MissingSetting[] {
+  return [
+    ...missingForDisk(given),
+    ...missingForIgnition(given),
+    ...missingForImage(given),
+    ...missingForDryRun(given),
+  ];
+}
+
+/**
+ * Refuses a configuration that cannot be installed with.
+ * @throws AgentError `config.incomplete` that names every missing setting
+ */
+export function requireComplete(given: Layer): void {
+  const missing = missingSettings(given);
+  const [first] = missing;
+  if (first === undefined) return;
+  throw configFailure('config.incomplete', missing.map(({ what }) => what).join('; '), {
+    hint: missing.map(({ write }) => write).join('; '),
+    context: { settings: missing.map(({ key }) => key).join(', ') },
+  });
+}
+
+const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) === '';
+
+function missingForDisk(given: Layer): readonly MissingSetting[] {
+  if (!isUnset(given, 'image.existingRoot') || !isUnset(given, 'disk.device')) return [];
+  return [
+    {
+      key: 'disk.device',
+      what: 'no install disk is given',
+      write: isStoreContract(given)
+        ? 'set DEVICE=/dev/disk/by-id/… beside S3_URL (or give --boot-device)'
+        : 'give --boot-device /dev/disk/by-id/… (or disk.device in a file)',
+    },
+  ];
+}
+
+/** The line follows the contract of 2020, whose settings are variables. */
+const isStoreContract = (given: Layer): boolean =>
+  given.get('ignition.source')?.origin === variableOrigin('S3_URL');
+
+function missingForIgnition(given: Layer): readonly MissingSetting[] {
+  const source = ignitionSourceOf(given);
+  if (source === undefined) {
+    return [
+      {
+        key: 'service.url',
+        what: 'nothing says where Ignition comes from',
+        write:
+          'give --url http://HOST:PORT of the service (or S3_URL, ignition.url, ignition.file)',
+      },
+    ];
+  }
+  const needed: Readonly<Record<IgnitionSource, readonly SettingKey[]>> = {
+    service: ['service.url', 'cluster.id', ...hostIdWhereNeeded(given)],
+    s3: ['s3.endpoint', 's3.bucket', 'cluster.id'],
+    url: ['ignition.url'],
+    file: ['ignition.file'],
+  };
+  return needed[source]
+    .filter((key) => isUnset(given, key))
+    .map((key) => ({
+      key,
+      what: `${key} is not set, and Ignition from ${source} needs it`,
+      write: writeFor[key] ?? `set ${key}`,
+    }));
+}
+
+/** Version 2 of the service has Ignition by host; a single node takes that of the cluster. */
+const hostIdWhereNeeded = (given: Layer): readonly SettingKey[] =>
+  textIn(given, 'service.api', 'v2') === 'v2' && given.get('cluster.controlPlaneCount')?.value !== 1
+    ? ['cluster.hostId']
+    : [];
+
+const writeFor: Partial<Record<SettingKey, string>> = {
+  'service.url': 'give --url http://HOST:PORT',
+  'cluster.id': 'give --cluster-id UUID (or CLUSTER_ID with S3_URL)',
+  'cluster.hostId': 'give --host-id UUID',
+  's3.endpoint': 'give --s3-endpoint http://HOST:PORT (or S3_URL)',
+  's3.bucket': 'give --s3-bucket NAME (or BUCKET with S3_URL)',
+};
+
+function missingForImage(given: Layer): readonly MissingSetting[] {
+  const source = textIn(given, 'image.source', 'auto');
+  if (source !== 'file' && source !== 'url' && source !== 'stream') return [];
+  const key = `image.${source}` as const;
+  if (!isUnset(given, key)) return [];
+  return [{ key, what: `${key} is not set, and image.source is ${source}`, write: `set ${key}` }];
+}
+
+/** A dry run ends by touching a file that somebody watches for, instead of a reboot. */
+function missingForDryRun(given: Layer): readonly MissingSetting[] {
+  if (textIn(given, 'host.reach') !== 'dry' || !isUnset(given, 'dry.rebootMarker')) return [];
+  return [
+    {
+      key: 'dry.rebootMarker',
+      what: 'a dry run has no file to touch instead of a reboot',
+      write: 'give --fake-reboot-marker-path FILE (or DRY_FAKE_REBOOT_MARKER_PATH)',
+    },
+  ];
+}

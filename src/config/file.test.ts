@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { fileLayer } from './file.ts';
+
+const read = (text: string) => fileLayer({ path: 'c.yaml', text });
+
+describe('fileLayer', () => {
+  it('reads sections and keys with the line of each', () => {
+    const layer = read('role: worker\ndisk:\n  device: /dev/sda\n  format: [/dev/b]\nlog:\n');
+    expect([...layer]).toEqual([
+      ['role', { value: 'worker', origin: 'file c.yaml:1' }],
+      ['disk.device', { value: '/dev/sda', origin: 'file c.yaml:3' }],
+      ['disk.format', { value: ['/dev/b'], origin: 'file c.yaml:4' }],
+    ]);
+  });
+
+  it.each(['', '# nothing\n', '---\n'])('takes an empty file %j', (text) => {
+    expect(read(text).size).toBe(0);
+  });
+
+  it('follows an anchor', () => {
+    const layer = read('image:\n  url: &u http://h/i\nignition:\n  url: *u\n');
+    expect(layer.get('ignition.url')?.value).toBe('http://h/i');
+  });
+
+  it.each([
+    ['a key of a section', 'disk:\n  devise: /dev/sda\n', 'disk.devise', 'disk.device', 2],
+    ['a section', 'dsk:\n  device: /dev/sda\n', 'dsk', 'disk', 1],
+  ])('refuses an unknown key: %s', (...[, text, key, near, line]) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        code: 'config.unknown-key',
+        context: { key },
+        hint: expect.stringContaining(near) as string,
+        message: expect.stringContaining(`c.yaml:${line}`) as string,
+      }),
+    );
+  });
+
+  it.each([
+    ['text that is no YAML', 'a: [\n'],
+    ['a key that stands twice', 'role: master\nrole: worker\n'],
+    ['a list at the top', '- a\n'],
+    ['a word where a section is', 'disk: /dev/sda\n'],
+    ['two documents', 'role: master\n---\nrole: worker\n'],
+  ])('refuses %s', (_, text) => {
+    expect(() => read(text)).toThrow(expect.objectContaining({ code: 'config.malformed-file' }));
+  });
+
+  it.each([
+    ['service:\n  token: hidden\n', 'service.tokenFile'],
+    ['s3:\n  secretAccessKey: hidden\n', 's3.secretAccessKeyFile'],
+  ])('refuses a secret in %j and does not repeat it', (text, instead) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        code: 'config.inline-secret',
+        hint: expect.stringContaining(instead) as string,
+        message: expect.not.stringContaining('hidden') as string,
+      }),
+    );
+  });
+});

@@ -1,0 +1,91 @@
+import { isAlias, isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import { nearestName } from '../lib/nearest.ts';
+import { configFailure } from './failures.ts';
+import { isSettingKey, secretFiles, type SettingKey, settingKeys } from './keys.ts';
+import type { Given, Layer } from './layer.ts';
+
+/** A configuration file that was read. */
+export interface ConfigFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const sections = new Set(settingKeys.map((key) => key.replace(/\..*/, '')));
+
+/**
+ * The settings of a YAML file, each with its line. Values are not checked here, keys are.
+ * @throws AgentError `config.malformed-file`, `config.unknown-key`, `config.inline-secret`
+ */
+export function fileLayer({ path, text }: ConfigFile): Layer {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const place = (offset: number): string => `file ${path}:${lines.linePos(offset).line}`;
+  const [error] = document.errors;
+  if (error !== undefined) {
+    throw configFailure('config.malformed-file', `${place(error.pos[0])}: ${error.message}`, {
+      context: { file: path },
+    });
+  }
+  const layer = new Map<SettingKey, Given>();
+  for (const top of pairsOf(document.contents, place)) {
+    if (!sections.has(top.name)) throw unknownKey(top, [...sections]);
+    if (top.name === 'role') {
+      layer.set('role', { value: plain(top.node, document), origin: top.origin });
+      continue;
+    }
+    for (const { name, origin, node } of pairsOf(top.node, place)) {
+      const key = `${top.name}.${name}`;
+      if (!isSettingKey(key)) throw unknownKey({ name: key, origin }, settingKeys);
+      if (isSecret(key)) throw inlineSecret(key, origin);
+      layer.set(key, { value: plain(node, document), origin });
+    }
+  }
+  return layer;
+}
+
+interface Entry {
+  readonly name: string;
+  readonly origin: string;
+  readonly node: Node | null;
+}
+
+function pairsOf(node: Node | null, place: (offset: number) => string): readonly Entry[] {
+  if (node === null || (isScalar(node) && node.value === null)) return [];
+  const origin = place(node.range?.[0] ?? 0);
+  if (!isMap(node)) {
+    throw configFailure('config.malformed-file', `${origin}: a mapping of keys is expected`);
+  }
+  return node.items.map((pair: Pair) => {
+    const key = pair.key as Node;
+    return {
+      name: isScalar(key) ? String(key.value) : key.toString(),
+      origin: place(key.range?.[0] ?? 0),
+      node: pair.value as Node | null,
+    };
+  });
+}
+
+function plain(node: Node | null, document: ReturnType<typeof parseDocument>): unknown {
+  if (node === null) return undefined;
+  const target = isAlias(node) ? node.resolve(document) : node;
+  return target?.toJS(document) ?? undefined;
+}
+
+function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): Error {
+  const near = nearestName(name, known);
+  return configFailure('config.unknown-key', `${origin}: ${name} is not a setting`, {
+    ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
+    context: { key: name },
+  });
+}
+
+const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
+  Object.hasOwn(secretFiles, key);
+
+function inlineSecret(key: keyof typeof secretFiles, origin: string): Error {
+  return configFailure(
+    'config.inline-secret',
+    `${origin}: ${key} is a secret, and a configuration file holds none`,
+    { hint: `put it into a file of its own and name that with ${secretFiles[key]}` },
+  );
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { configJsonSchema } from './json-schema.ts';
+import { secretFiles, settingKeys, type SettingKind, settingKinds } from './keys.ts';
+
+interface Property {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly properties?: Readonly<Record<string, Property>>;
+  readonly anyOf?: readonly { readonly format?: string; readonly pattern?: string }[];
+}
+
+function kindIn(property: Property): SettingKind['kind'] | 'list or argv' {
+  if (property.enum !== undefined) return 'word';
+  if (property.anyOf !== undefined) {
+    return property.anyOf.some(({ format }) => format === 'uri') ? 'url' : 'sha256';
+  }
+  const kinds = {
+    boolean: 'flag',
+    integer: 'count',
+    array: 'list or argv',
+    string: 'text',
+  } as const;
+  return kinds[property.type as keyof typeof kinds];
+}
+
+const { properties = {} } = configJsonSchema() as Property;
+const leaves = Object.entries(properties).flatMap(([section, property]) =>
+  property.properties === undefined
+    ? [[section, property] as const]
+    : Object.entries(property.properties).map(
+        ([key, leaf]) => [`${section}.${key}`, leaf] as const,
+      ),
+);
+
+describe('settingKinds', () => {
+  it('names the settings of the schema in its order', () => {
+    const withoutSecrets = settingKeys.filter((key) => settingKinds[key].kind !== 'secret');
+    expect(leaves.map(([key]) => key)).toEqual(withoutSecrets);
+  });
+
+  it.each(leaves)('has the kind that the schema has for %s', (key, property) => {
+    const row = settingKinds[key as keyof typeof settingKinds];
+    const kind = row.kind === 'list' || row.kind === 'argv' ? 'list or argv' : row.kind;
+    expect(kind).toBe(kindIn(property));
+    expect(row.kind === 'word' ? row.words : undefined).toEqual(property.enum);
+  });
+
+  it('has a file for every secret', () => {
+    const secrets = settingKeys.filter((key) => settingKinds[key].kind === 'secret');
+    expect(Object.keys(secretFiles)).toEqual(secrets);
+  });
+});

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest';
+import type { SettingKey } from './keys.ts';
+import type { Layer } from './layer.ts';
+import { checkConfig, settingIn } from './load.ts';
+import { Config } from './schema.ts';
+
+const layer = (origin: string, values: Partial<Record<SettingKey, unknown>>): Layer =>
+  new Map(Object.entries(values).map(([key, value]) => [key as SettingKey, { value, origin }]));
+
+describe('checkConfig', () => {
+  it('is the defaults when nothing is given', () => {
+    const { config, origins } = checkConfig([]);
+    expect(config).toEqual(Config.parse({}));
+    expect(new Set(origins.values())).toEqual(new Set(['default']));
+  });
+
+  it('lets a later source win, whole lists too, and remembers which', () => {
+    const { config, origins } = checkConfig([
+      layer('file', { 'disk.device': '/dev/a', 'disk.format': ['/dev/b', '/dev/c'] }),
+      layer('flag', { 'disk.format': ['/dev/d'] }),
+    ]);
+    expect(config.disk).toMatchObject({ device: '/dev/a', format: ['/dev/d'] });
+    expect(origins.get('disk.device')).toBe('file');
+    expect(origins.get('disk.format')).toBe('flag');
+    expect(origins.get('disk.cleanup')).toBe('default');
+  });
+
+  it('is frozen through and through', () => {
+    const { config } = checkConfig([layer('flag', { 'disk.format': ['/dev/d'] })]);
+    expect(() => config.disk.format.push('/dev/e')).toThrow(TypeError);
+    expect(() => Object.assign(config.service, { url: 'x' })).toThrow(TypeError);
+  });
+
+  it.each<[SettingKey, unknown]>([
+    ['role', 'emperor'],
+    ['cluster.controlPlaneCount', '3'],
+    ['cluster.controlPlaneCount', -1],
+    ['disk.cleanup', 'no'],
+    ['disk.format', '/dev/b'],
+    ['disk.format', [1]],
+    ['service.url', 'host:1'],
+    ['disk.device', { path: '/dev/sda' }],
+  ])('refuses %s as %j and says where it stands', (key, value) => {
+    expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        context: { setting: key },
+        message: expect.stringContaining('file c.yaml:3') as string,
+      }),
+    );
+  });
+});
+
+describe('what to write instead', () => {
+  it.each<[SettingKey, unknown, string]>([
+    ['role', 'mastre', 'write master'],
+    ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
+    ['image.sha256', 'ABC', 'write 64 lower-case hexadecimal digits'],
+    ['image.sha256', 12, 'write a text of 64 lower-case hexadecimal digits'],
+    ['proxy.http', 'proxy:3128', 'write http://HOST:PORT or https://HOST:PORT'],
+    ['image.stream', 'ftp://mirror/s.json', 'write http://HOST:PORT or https://HOST:PORT'],
+    ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],
+    ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],
+    ['disk.cleanup', 'no', 'write true or false, without quotes'],
+  ])('is told for %s as %j', (key, value, hint) => {
+    expect(() => checkConfig([layer('file c.yaml:3', { [key]: value })])).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        hint,
+        message: expect.stringMatching(`^file c.yaml:3: ${key}: `) as string,
+      }),
+    );
+  });
+
+  it.each(['/run/stream.json', 'https://mirror.example/s.json', ''])(
+    'is nothing for a stream at "%s"',
+    (stream) => {
+      expect(checkConfig([layer('file', { 'image.stream': stream })]).config.image).toMatchObject({
+        stream,
+      });
+    },
+  );
+});
+
+describe('settingIn', () => {
+  it('finds a setting by its dotted name', () => {
+    const config = Config.parse({ role: 'worker', disk: { device: '/dev/a' } });
+    expect(settingIn(config, 'role')).toBe('worker');
+    expect(settingIn(config, 'disk.device')).toBe('/dev/a');
+  });
+});

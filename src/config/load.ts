@@ -1,0 +1,89 @@
+import type { z } from 'zod';
+import { deepFreeze } from './freeze.ts';
+import {
+  isSettingKey,
+  type SettingKey,
+  type SettingKind,
+  settingKeys,
+  settingKinds,
+} from './keys.ts';
+import { type Layer, mergeLayers } from './layer.ts';
+import { invalid, readValue, requireWriterArgs } from './read-value.ts';
+import { Config } from './schema.ts';
+import { derive } from './derive.ts';
+
+/** A configuration that was checked, with the origin of every setting. */
+export interface CheckedConfig {
+  /** Deep-frozen. */
+  readonly config: Config;
+  /** By dotted name: `flag --url`, `file config.yaml:12`, `default`. */
+  readonly origins: ReadonlyMap<SettingKey, string>;
+  /** What the sources said, merged and completed; defaults are not in it. */
+  readonly given: Layer;
+}
+
+/**
+ * Merges what the sources say, later ones winning, and checks it against the schema.
+ * @throws AgentError `config.invalid-value` that names the origin of the value
+ */
+export function checkConfig(layers: readonly Layer[]): CheckedConfig {
+  const given = derive(mergeLayers(layers));
+  const parsed = Config.safeParse(nested(given), { reportInput: false });
+  if (!parsed.success) throw firstIssue(parsed.error.issues, given);
+  requireReadable(parsed.data, given);
+  const origins = new Map(settingKeys.map((key) => [key, given.get(key)?.origin ?? 'default']));
+  return { config: deepFreeze(parsed.data), origins, given };
+}
+
+/** The value of a setting by its dotted name. */
+export function settingIn(config: Config, key: SettingKey): unknown {
+  const [section, name] = key.split('.') as [keyof Config, string?];
+  const value: unknown = config[section];
+  return name === undefined ? value : (value as Record<string, unknown>)[name];
+}
+
+function nested(given: Layer): Record<string, unknown> {
+  const tree: Record<string, Record<string, unknown>> = {};
+  const top: Record<string, unknown> = {};
+  for (const [key, { value }] of given) {
+    const [section, name] = key.split('.') as [string, string?];
+    if (name === undefined) top[section] = value;
+    else (tree[section] ??= {})[name] = value;
+  }
+  return { ...top, ...tree };
+}
+
+function firstIssue(issues: readonly z.core.$ZodIssue[], given: Layer): Error {
+  const [issue] = issues;
+  if (issue === undefined) throw new RangeError('the schema refused without a reason');
+  const key = issue.path.slice(0, 2).join('.');
+  if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
+  const { value, origin } = given.get(key) ?? { value: undefined, origin: 'default' };
+  const { kind } = settingKinds[key];
+  const hasForm = kind === 'word' || kind === 'url' || kind === 'sha256';
+  // As text it is refused in the same words as in a flag or a variable.
+  if (hasForm && typeof value === 'string') readValue(key, value, `${origin}: ${key}`);
+  return invalid(key, origin, { what: `${key}: ${sentence(issue)}`, write: wanted[kind] });
+}
+
+/** Checks what the schema cannot say; a flag or a variable passed the same checks before. */
+function requireReadable({ image }: Config, given: Layer): void {
+  const placeOf = (key: SettingKey): string => `${given.get(key)?.origin ?? 'default'}: ${key}`;
+  readValue('image.stream', image.stream, placeOf('image.stream'));
+  requireWriterArgs('image.writerArgs', image.writerArgs, placeOf('image.writerArgs'));
+}
+
+const sentence = ({ message }: z.core.$ZodIssue): string =>
+  message.charAt(0).toLowerCase() + message.slice(1);
+
+const wanted: Readonly<Record<SettingKind['kind'], string>> = {
+  text: 'a text',
+  word: 'one of the words that docs/configuration.md names',
+  url: 'a text, http://HOST:PORT or https://HOST:PORT',
+  sha256: 'a text of 64 lower-case hexadecimal digits',
+  count: 'a whole number from 0',
+  flag: 'true or false, without quotes',
+  list: 'a list of texts',
+  argv: 'a list of texts, [--append-karg, "ip=eth0:dhcp"] for example',
+  secret: 'a text',
+};

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../model/secret.ts';
+import type { SettingKey } from './keys.ts';
+import { readValue } from './read-value.ts';
+
+const checksum = 'a'.repeat(64);
+
+describe('readValue', () => {
+  it.each<[SettingKey, string, unknown]>([
+    ['role', 'arbiter', 'arbiter'],
+    ['disk.device', '/dev/sda', '/dev/sda'],
+    ['service.url', 'https://host:1/prefix', 'https://host:1/prefix'],
+    ['service.url', '', ''],
+    ['image.sha256', checksum, checksum],
+    ['cluster.controlPlaneCount', '3', 3],
+    ['service.insecure', 'T', true],
+    ['service.insecure', '0', false],
+    ['disk.format', '/dev/a, /dev/b', ['/dev/a', '/dev/b']],
+    ['disk.format', '["/dev/a,b"]', ['/dev/a,b']],
+    ['image.writerArgs', '["--append-karg","a=b,c"]', ['--append-karg', 'a=b,c']],
+    ['image.writerArgs', '', []],
+  ])('reads %s from %j', (key, text, value) => {
+    expect(readValue(key, text, 'here')).toEqual(value);
+  });
+
+  it('makes a secret that shows nothing', () => {
+    const value = readValue('service.token', 'hidden', 'here');
+    expect(value).toBeInstanceOf(Secret);
+    expect(String(value)).not.toContain('hidden');
+  });
+
+  it.each<[SettingKey, string]>([
+    ['role', 'mastre'],
+    ['service.url', 'host:6000'],
+    ['service.url', 'ftp://host'],
+    ['service.url', 'http://'],
+    ['service.url', 'http://a b'],
+    ['image.sha256', checksum.toUpperCase()],
+    ['cluster.controlPlaneCount', '-1'],
+    ['cluster.controlPlaneCount', '3.5'],
+    ['cluster.controlPlaneCount', ''],
+    ['cluster.controlPlaneCount', '99999999999999999999'],
+    ['service.insecure', 'yes'],
+    ['image.writerArgs', '--append-karg'],
+  ])('refuses %s from %j', (key, text) => {
+    expect(() => readValue(key, text, 'here')).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        kind: 'input',
+        context: { setting: key },
+      }),
+    );
+  });
+
+  it('offers the nearest word, and says where the value stands', () => {
+    expect(() => readValue('role', 'mastre', 'flag --role')).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining('flag --role') as string,
+        hint: expect.stringContaining('master') as string,
+      }),
+    );
+  });
+
+  it('does not repeat the password of a URL', () => {
+    expect(() => readValue('service.url', 'ftp://user:hidden@host', 'here')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('hidden') as string }),
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { nearestName } from '../lib/nearest.ts';
+import type { AgentError } from '../model/failure.ts';
+import { Secret } from '../model/secret.ts';
+import { configFailure } from './failures.ts';
+import { type SettingKey, type SettingKind, settingKinds } from './keys.ts';
+import type { SettingValue } from './layer.ts';
+import { shownText } from './shown.ts';
+import { readStringArray } from './string-array.ts';
+import { mistakeInWriterArgs } from './writer-args.ts';
+
+/**
+ * Reads the text of a flag or a variable as the value of a setting. What this accepts, the schema
+ * accepts.
+ * @throws AgentError `config.invalid-value` that names the origin and what to write instead
+ */
+export function readValue(key: SettingKey, text: string, origin: string): SettingValue {
+  const kind = settingKinds[key];
+  return kind.kind === 'word'
+    ? readWord(key, { text, origin, words: kind.words })
+    : readers[kind.kind](key, text, origin);
+}
+
+type Reader = (key: SettingKey, text: string, origin: string) => SettingValue;
+
+const readers: Readonly<Record<Exclude<SettingKind['kind'], 'word'>, Reader>> = {
+  text: (key, text, origin) => (key === 'image.stream' ? readPlace(key, text, origin) : text),
+  secret: (_, text) => new Secret(text),
+  url: readUrl,
+  sha256: readSha256,
+  count: readCount,
+  flag: readFlag,
+  list: (key, text, origin) =>
+    text.startsWith('[') ? readArray(key, text, origin) : commaList(text),
+  argv: readArgv,
+};
+
+/** The words between commas, without blanks around them and without empty ones. */
+const commaList = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+
+/** Go's notion of a boolean, strconv.ParseBool; undefined for any other word. */
+export function goBoolean(text: string): boolean | undefined {
+  if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
+  if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text)) return false;
+  return undefined;
+}
+
+/** An error about the value of one setting. */
+export function invalid(
+  key: SettingKey,
+  origin: string,
+  { what, write }: { readonly what: string; readonly write: string },
+): AgentError {
+  return configFailure('config.invalid-value', `${origin}: ${what}`, {
+    hint: `write ${write}`,
+    context: { setting: key },
+  });
+}
+
+const quoted = (text: string): string => JSON.stringify(shownText(text));
+
+function readWord(
+  key: SettingKey,
+  {
+    text,
+    origin,
+    words,
+  }: { readonly text: string; readonly origin: string; readonly words: readonly string[] },
+): string {
+  if (words.includes(text)) return text;
+  const near = nearestName(text, words);
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not one of ${words.join(', ')}`,
+    write: near ?? `one of ${words.join(', ')}`,
+  });
+}
+
+function readUrl(key: SettingKey, text: string, origin: string): string {
+  if (text === '') return text;
+  if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return text;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not an http(s) URL`,
+    write: 'http://HOST:PORT or https://HOST:PORT',
+  });
+}
+
+/** A file, or an http(s) URL; whatever begins with another scheme is neither. */
+const readPlace = (key: SettingKey, text: string, origin: string): string =>
+  /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text;
+
+function readSha256(key: SettingKey, text: string, origin: string): string {
+  if (text === '' || /^[0-9a-f]{64}$/.test(text)) return text;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not a SHA-256 checksum`,
+    write: '64 lower-case hexadecimal digits',
+  });
+}
+
+function readCount(key: SettingKey, text: string, origin: string): number {
+  const value = Number(text);
+  if (/^\+?\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not a whole number from 0`,
+    write: 'digits only, 3 for example',
+  });
+}
+
+function readFlag(key: SettingKey, text: string, origin: string): boolean {
+  const value = goBoolean(text);
+  if (value !== undefined) return value;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is neither true nor false`,
+    write: 'true or false',
+  });
+}
+
+/**
+ * Refuses arguments that coreos-installer would refuse, whose own word comes after the disk was
+ * made free.
+ * @throws AgentError `config.invalid-value`
+ */
+export function requireWriterArgs(key: SettingKey, args: readonly string[], origin: string): void {
+  const mistake = mistakeInWriterArgs(args);
+  if (mistake !== undefined) throw invalid(key, origin, mistake);
+}
+
+function readArgv(key: SettingKey, text: string, origin: string): readonly string[] {
+  const args = readArray(key, text, origin);
+  requireWriterArgs(key, args, origin);
+  return args;
+}
+
+function readArray(key: SettingKey, text: string, origin: string): readonly string[] {
+  if (text.trim() === '') return [];
+  const read = readStringArray(text);
+  if ('items' in read) return read.items;
+  throw invalid(key, origin, {
+    what: `not a JSON array of strings: ${read.expected} is expected at character ${read.at}`,
+    write: `a JSON array of strings, '["--append-karg","ip=eth0:dhcp"]' for example`,
+  });
+}

@@ -1,0 +1,45 @@
+import { hiddenInUrls } from '../lib/shown-url.ts';
+import { Secret } from '../model/secret.ts';
+import { secretFiles, type SettingKey } from './keys.ts';
+import type { Config } from './schema.ts';
+import { type Given, type Layer, textIn } from './layer.ts';
+
+/** A secret that is to be read from a file. */
+export interface SecretToRead {
+  readonly key: SettingKey;
+  readonly path: string;
+  /** Where the path comes from. */
+  readonly origin: string;
+}
+
+/** The secrets that only a file gives; one that the environment gives wins over its file. */
+export function secretsToRead(given: Layer): readonly SecretToRead[] {
+  return Object.entries(secretFiles).flatMap(([secret, file]) => {
+    const key = secret as SettingKey;
+    const path = textIn(given, file);
+    if (path === '' || given.has(key)) return [];
+    return [{ key, path, origin: given.get(file)?.origin ?? 'default' }];
+  });
+}
+
+/** A secret as a file holds it: the line break at its end does not belong to it. */
+export const secretFrom = (text: string, path: string): Given => ({
+  value: new Secret(text.replace(/\s+$/, '')),
+  origin: `file ${path}`,
+});
+
+/** A part of an address that is shorter would be found in harmless text too. */
+const shortestPart = 6;
+
+/** Every secret that a configuration holds, those in the addresses among its settings included. */
+export function secretValues(config: Config): readonly Secret[] {
+  const leaves = Object.values(config)
+    .flatMap((section: unknown) => Object.values(section as object) as unknown[])
+    .flat();
+  const texts = leaves.filter((leaf) => typeof leaf === 'string');
+  const parts = hiddenInUrls(texts).filter(({ length }) => length >= shortestPart);
+  return [
+    ...leaves.filter((leaf) => leaf instanceof Secret),
+    ...parts.map((part) => new Secret(part)),
+  ];
+}

@@ -1,0 +1,30 @@
+import { Secret } from '../model/secret.ts';
+import { type CheckedConfig, settingIn } from './load.ts';
+import { settingKeys } from './keys.ts';
+import { shownText, shownValue } from './shown.ts';
+
+/** Every setting on a line with its origin; secrets are masked. */
+export function renderConfigText({ config, origins }: CheckedConfig): string {
+  const rows = settingKeys.map((key) => ({
+    left: `${key} = ${shownValue(settingIn(config, key))}`,
+    origin: origins.get(key) ?? 'default',
+  }));
+  const width = Math.min(60, Math.max(...rows.map(({ left }) => left.length)));
+  return rows.map(({ left, origin }) => `${left.padEnd(width)}  (${origin})\n`).join('');
+}
+
+/** Every setting as `{ value, origin }` by its dotted name; secrets are masked. */
+export function renderConfigJson({ config, origins }: CheckedConfig): string {
+  const settings = settingKeys.map((key) => {
+    const value = settingIn(config, key);
+    return [key, { value: jsonValue(value), origin: origins.get(key) ?? 'default' }];
+  });
+  return `${JSON.stringify(Object.fromEntries(settings), null, 2)}\n`;
+}
+
+function jsonValue(value: unknown): unknown {
+  if (value instanceof Secret) return String(value);
+  if (typeof value === 'string') return shownText(value);
+  if (Array.isArray(value)) return value.map(jsonValue);
+  return value ?? null;
+}
