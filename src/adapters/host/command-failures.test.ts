@@ -1,0 +1,34 @@
+import { describe, expect, it } from 'vitest';
+import { commandFailed, maskArgv } from './command-failures.ts';
+
+describe('a failed command', () => {
+  it('carries what it said last, and no secret', () => {
+    const error = commandFailed(
+      {
+        argv: ['podman', 'run', '--token=abcd-secret'],
+        secrets: ['abcd-secret', ''],
+        duration: 7,
+        stderr: `${'x'.repeat(3000)}\nError: abcd-secret is wrong\n`,
+      },
+      { exitCode: 125 },
+    );
+    expect(error.context).toMatchObject({
+      argv: 'podman run --token=***',
+      exitCode: 125,
+      duration: 7,
+    });
+    expect(String(error.context['stderr']).length).toBeLessThanOrEqual(2048);
+    expect(error.context['stderr']).toMatch(/Error: \*\*\* is wrong\n$/);
+    expect(error.message).not.toContain('secret');
+  });
+
+  it('names the signal that ended it', () => {
+    const error = commandFailed({ argv: ['dd'], duration: 1 }, { killedBy: 'SIGKILL' });
+    expect(error.context).toEqual({ argv: 'dd', duration: 1, signal: 'SIGKILL' });
+  });
+
+  it('shows an argv with its secret words masked', () => {
+    expect(maskArgv(['a', 'token'], ['token'])).toEqual(['a', '***']);
+    expect(maskArgv(['a', 'token'], undefined)).toEqual(['a', 'token']);
+  });
+});

@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { constants } from 'node:fs';
+import {
+  type FileHandle,
+  lstat,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+} from 'node:fs/promises';
+import { basename, dirname, join, normalize, resolve } from 'node:path/posix';
+import { hostFailure } from '../../ports/host-failures.ts';
+import type { WrittenFile } from '../../ports/host.ts';
+import { directPath } from './paths.ts';
+import { flushDirectory } from '../flush-directory.ts';
+import { piecesOf } from './pieces.ts';
+
+/** Content of a file: text, bytes, or a stream of bytes. */
+export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
+
+/** A place of the host as our process sees it, and as the host does. */
+export interface DirectPlace {
+  readonly at: string;
+  readonly path: string;
+}
+
+/** Whole text of a file, undefined when there is none. */
+export async function readDirect({ at, path }: DirectPlace): Promise<string | undefined> {
+  try {
+    return await readFile(at, 'utf8');
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw notRead(path, error);
+  }
+}
+
+/** Sorted names in a directory; none when there is no such directory. */
+export async function listDirect({ at, path }: DirectPlace): Promise<readonly string[]> {
+  try {
+    return (await readdir(at)).sort();
+  } catch (error) {
+    if (isAbsent(error)) return [];
+    throw notRead(path, error);
+  }
+}
+
+/** Removes a file if it is there. */
+export async function removeDirect({ at, path }: DirectPlace): Promise<void> {
+  try {
+    await rm(at, { force: true });
+  } catch (error) {
+    throw notWritten(path, error);
+  }
+}
+
+/**
+ * Writes a file so that its name never shows less than all of it, not even after a power loss:
+ * temporary name, flush, rename, flush of the directory.
+ */
+export async function writeDirect(
+  { at, path }: DirectPlace,
+  content: FileContent,
+  { signal, mode = 0o600 }: { readonly signal: AbortSignal; readonly mode?: number },
+): Promise<WrittenFile> {
+  const temporary = join(dirname(at), `.${basename(at)}.part`);
+  try {
+    const sums = await writeWhole(temporary, content, { signal, mode });
+    await rename(temporary, at).catch((error: unknown) => {
+      throw notWritten(path, error);
+    });
+    await flushDirectory(dirname(at));
+    return { path, ...sums };
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw isSystemError(error) ? notWritten(path, error) : error;
+  }
+}
+
+async function writeWhole(
+  temporary: string,
+  content: FileContent,
+  { signal, mode }: { readonly signal: AbortSignal; readonly mode: number },
+): Promise<{ readonly bytes: number; readonly sha256: string }> {
+  // A leftover of an earlier run may have another mode or owner.
+  await rm(temporary, { force: true });
+  const { O_WRONLY, O_CREAT, O_EXCL } = constants;
+  const file = await open(temporary, O_WRONLY | O_CREAT | O_EXCL, mode);
+  try {
+    const hash = createHash('sha256');
+    let bytes = 0;
+    for await (const piece of piecesOf(content)) {
+      signal.throwIfAborted();
+      hash.update(piece);
+      bytes += piece.length;
+      await writeAll(file, piece);
+    }
+    signal.throwIfAborted();
+    await file.chmod(mode);
+    await file.sync();
+    return { bytes, sha256: hash.digest('hex') };
+  } finally {
+    await file.close();
+  }
+}
+
+async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
+  let from = 0;
+  while (from < piece.length) from += (await file.write(piece, from)).bytesWritten;
+}
+
+/** As many links as the kernel follows. */
+const mostLinks = 40;
+
+/**
+ * The path with every link followed as the host follows them: an absolute link stays below `root`.
+ * Undefined when it leads nowhere, or out of what is shared.
+ */
+export async function realPathDirect(root: string, path: string): Promise<string | undefined> {
+  let links = 0;
+  let done = '/';
+  let left = parts(path);
+  while (left.length > 0) {
+    const [name = '', ...further] = left;
+    const next = resolve(done, name);
+    const at = directPath(root, next) ?? join(root, next);
+    const target = await linkTarget(at);
+    if (target === undefined) return undefined;
+    if (target === '') {
+      done = next;
+      left = further;
+      continue;
+    }
+    links += 1;
+    if (links > mostLinks) return undefined;
+    left = [...parts(resolve(done, target)), ...further];
+    done = '/';
+  }
+  return done;
+}
+
+const parts = (path: string): string[] =>
+  normalize(path)
+    .split('/')
+    .filter((part) => part !== '');
+
+/** Target of a link, an empty word for what is no link, undefined for what is not there. */
+async function linkTarget(at: string): Promise<string | undefined> {
+  try {
+    return (await lstat(at)).isSymbolicLink() ? await readlink(at) : '';
+  } catch {
+    return undefined;
+  }
+}
+
+const codeOf = (error: unknown): string | undefined =>
+  (error as NodeJS.ErrnoException | undefined)?.code;
+
+const isAbsent = (error: unknown): boolean =>
+  codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR';
+
+const isSystemError = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && 'errno' in error;
+
+const notRead = (path: string, error: unknown): Error =>
+  hostFailure('file.not-read', `${path} cannot be read: ${codeOf(error) ?? 'unknown'}`, {
+    context: { path },
+    cause: error,
+  });
+
+const notWritten = (path: string, error: unknown): Error =>
+  hostFailure('file.not-written', `${path} cannot be written: ${codeOf(error) ?? 'unknown'}`, {
+    context: { path },
+    cause: error,
+  });

@@ -1,0 +1,28 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { cleanEnvironment, ownProgram } from './environment.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bootwright-path-'));
+writeFileSync(join(folder, 'nsenter'), '', { mode: 0o755 });
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('the program that reaches the host', () => {
+  it('is the first on our own PATH', () => {
+    const found = ownProgram('nsenter', { PATH: `/nonexistent:${folder}` });
+    expect(found).toBe(join(folder, 'nsenter'));
+  });
+
+  it('is never looked for beside our own PATH', () => {
+    expect(ownProgram('nsenter', { PATH: '/nonexistent' })).toBe('/nonexistent/nsenter');
+  });
+});
+
+describe('the environment of a command', () => {
+  it('has what the command needs and nothing of ours', () => {
+    const environment = cleanEnvironment({ PATH: '/mine', PULL_SECRET_TOKEN: 'token' }, { A: 'b' });
+    expect(Object.keys(environment).sort()).toEqual(['A', 'HOME', 'LC_ALL', 'PATH', 'TERM']);
+    expect(environment['PATH']?.split(':')[0]).toBe('/mine');
+  });
+});

@@ -1,0 +1,80 @@
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { HostLock } from '../../ports/host.ts';
+import {
+  commandFailed,
+  commandNotFound,
+  commandStopped,
+  commandTimedOut,
+} from './command-failures.ts';
+import { cleanEnvironment } from './environment.ts';
+import type { HostAccess } from './run-command.ts';
+import { type ProcessEnd, spawnInGroup } from './spawn.ts';
+
+/** `flock --nonblock` answers at once; a host that does not is not well. */
+const limit: Millis = seconds(20);
+
+/** What `flock` answers when another holds the lock; its own default 1 could mean anything. */
+const conflict = 75;
+
+/**
+ * Takes a lock on the host. The holder is `flock` with a `cat` that reads from us: it ends, and
+ * gives the lock back, when our end of the pipe closes, be it by release or because our process was
+ * killed. `cat` echoes a word as soon as the lock is held.
+ */
+export async function takeLock(
+  access: HostAccess,
+  name: string,
+  signal: AbortSignal,
+): Promise<HostLock | undefined> {
+  if (!/^[\w.-]+$/.test(name)) throw new RangeError(`not the name of a lock file: ${name}`);
+  const argv = [
+    ...['flock', '--nonblock', '--no-fork', '--conflict-exit-code', String(conflict)],
+    ...[`/run/lock/${name}`, 'cat'],
+  ];
+  if (signal.aborted) throw commandStopped({ argv, duration: 0 }, signal.reason);
+  const { promise: held, resolve: isHeld } = Promise.withResolvers<'held'>();
+  access.onCommand?.({ type: 'command.started', argv });
+  const running = spawnInGroup({
+    argv: [...access.prefix, ...argv],
+    env: cleanEnvironment(access.environment),
+    hasInput: true,
+    onLine: (_, stream) => {
+      if (stream === 'stdout') isHeld('held');
+    },
+  });
+  running.stdin?.write('held\n');
+  const onAbort = (): void => {
+    void running.stop();
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  const late = setTimeout(onAbort, limit);
+  try {
+    const outcome = await Promise.race([held, running.ended]);
+    if (outcome !== 'held') {
+      const { exitCode, duration } = outcome;
+      access.onCommand?.({ type: 'command.finished', argv, exitCode, duration });
+      if (exitCode === conflict) return undefined;
+      throw notTaken({ ...outcome, argv }, signal);
+    }
+    running.unref();
+    return {
+      release: async () => {
+        running.stdin?.end();
+        await running.ended;
+      },
+    };
+  } finally {
+    clearTimeout(late);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+function notTaken(
+  end: ProcessEnd & { readonly argv: readonly string[] },
+  signal: AbortSignal,
+): Error {
+  if (signal.aborted) return commandStopped(end, signal.reason);
+  if (end.duration >= limit) return commandTimedOut(end, limit);
+  if (end.spawnError === 'ENOENT' || end.exitCode === 127) return commandNotFound(end);
+  return commandFailed(end, { exitCode: end.exitCode, killedBy: end.killedBy });
+}

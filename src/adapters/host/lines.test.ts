@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest';
+import { lineSplitter } from './lines.ts';
+
+const split = (...pieces: readonly string[]): readonly string[] => {
+  const lines: string[] = [];
+  const splitter = lineSplitter((line) => lines.push(line));
+  for (const piece of pieces) splitter.push(piece);
+  splitter.end();
+  return lines;
+};
+
+describe('lines of a stream', () => {
+  it.each([
+    ['ended by line feeds', ['a\nb\n'], ['a', 'b']],
+    ['ended by carriage returns', ['> 1%   \r> 2%   \r\n'], ['> 1%   ', '> 2%   ']],
+    ['cut anywhere', ['a', 'b\r', '\nc', 'd'], ['ab', 'cd']],
+    ['without content', ['\n\r\n  \na'], ['a']],
+    ['none', [''], []],
+  ])('%s', (_, pieces, lines) => {
+    expect(split(...pieces)).toEqual(lines);
+  });
+
+  it('keeps only the end of a line that has none', () => {
+    const [line] = split('x'.repeat(100_000), 'y');
+    expect(line?.length).toBeLessThan(70_000);
+    expect(line?.at(-1)).toBe('y');
+  });
+});

@@ -1,0 +1,160 @@
+import { pipeline } from 'node:stream/promises';
+import type { RunHappening } from '../../engine/events.ts';
+import type { CommandResult, ExecOptions } from '../../ports/host.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
+import {
+  commandFailed,
+  commandNotFound,
+  commandStopped,
+  type CommandStory,
+  commandTimedOut,
+  maskArgv,
+} from './command-failures.ts';
+import { cleanEnvironment } from './environment.ts';
+import { type ProcessEnd, type RunningProcess, spawnInGroup } from './spawn.ts';
+
+/** A command that began or ended, for whoever watches. */
+export type CommandHappening = Extract<
+  RunHappening,
+  { readonly type: 'command.started' | 'command.finished' }
+>;
+
+/** How commands reach the host. */
+export interface HostAccess {
+  /** Words before every argv: nsenter and its namespaces. */
+  readonly prefix: readonly string[];
+  /** Our own environment, of which only PATH is passed on. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly onCommand: ((happening: CommandHappening) => void) | undefined;
+}
+
+/** Bytes for the standard input of a command. */
+export type CommandInput = AsyncIterable<Uint8Array>;
+
+/**
+ * Runs one command on the host to its end. Its output is not trimmed.
+ * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
+ *   what `input` throws
+ */
+export async function runCommand(
+  access: HostAccess,
+  { argv, input, ...options }: ExecOptions & CommandToRun,
+): Promise<CommandResult> {
+  const { signal, secrets } = options;
+  if (signal.aborted) throw commandStopped({ argv, secrets, duration: 0 }, signal.reason);
+  const shown = maskArgv(argv, secrets);
+  access.onCommand?.({ type: 'command.started', argv: shown });
+  const running = spawnInGroup({
+    argv: [...access.prefix, ...argv],
+    env: cleanEnvironment(access.environment, options.env),
+    hasInput: input !== undefined,
+    onLine: options.onLine,
+  });
+  const feeding = feed(running, input);
+  const end = await untilEnd(running, options);
+  const { exitCode, duration } = end;
+  access.onCommand?.({ type: 'command.finished', argv: shown, exitCode, duration });
+  const story: CommandStory = { ...end, argv, secrets };
+  const sourceFailure = await feeding;
+  if (end.stoppedBy === 'signal') throw commandStopped(story, signal.reason);
+  if (end.stoppedBy === 'limit') throw commandTimedOut(story, options.limit);
+  if (sourceFailure !== undefined) throw sourceFailure.thrown;
+  return answerOf(story, end, options.accept ?? [0]);
+}
+
+/** A result with its streams trimmed, as the port promises it. */
+export const trimmed = (result: CommandResult): CommandResult => ({
+  ...result,
+  stdout: result.stdout.trim(),
+  stderr: result.stderr.trim(),
+});
+
+/** What is run, beside how. */
+export interface CommandToRun {
+  readonly argv: readonly string[];
+  readonly input?: CommandInput;
+}
+
+/** An end, and what we ended it for, if it was us. */
+type CommandEnd = ProcessEnd & { readonly stoppedBy: 'signal' | 'limit' | undefined };
+
+async function untilEnd(
+  running: RunningProcess,
+  { limit, signal }: ExecOptions,
+): Promise<CommandEnd> {
+  let stoppedBy: 'signal' | 'limit' | undefined;
+  const stopFor = (what: 'signal' | 'limit'): void => {
+    stoppedBy ??= what;
+    void running.stop();
+  };
+  const onAbort = (): void => {
+    stopFor('signal');
+  };
+  const timer = setTimeout(() => {
+    stopFor('limit');
+  }, limit);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const end = await running.ended;
+    // The leader may be gone while others of its group still die.
+    if (stoppedBy !== undefined) await running.stop();
+    return { ...end, stoppedBy };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Gives the input; resolves with what the source threw, after ending the command for it. */
+async function feed(
+  running: RunningProcess,
+  input: CommandInput | undefined,
+): Promise<{ readonly thrown: unknown } | undefined> {
+  if (input === undefined || running.stdin === undefined) return undefined;
+  let failure: { readonly thrown: unknown } | undefined;
+  const source = async function* watched(): AsyncGenerator<Uint8Array> {
+    try {
+      yield* input;
+    } catch (thrown) {
+      failure = { thrown };
+      throw thrown;
+    }
+  };
+  try {
+    await pipeline(source(), running.stdin);
+  } catch {
+    // A command that did not read on tells why by its exit code.
+    if (failure !== undefined) await running.stop();
+  }
+  return failure;
+}
+
+function answerOf(
+  story: CommandStory,
+  end: ProcessEnd,
+  accepted: readonly number[],
+): CommandResult {
+  const { exitCode, stdout, stderr, duration } = end;
+  if (end.spawnError === 'ENOENT' || isUnknownProgram(end)) throw commandNotFound(story);
+  if (isDeniedEntry(end)) throw noEntry(story, end);
+  if (exitCode === undefined || !accepted.includes(exitCode)) {
+    throw commandFailed(story, {
+      exitCode,
+      killedBy: end.killedBy ?? end.spawnError,
+    });
+  }
+  return { exitCode, stdout, stderr, duration };
+}
+
+/** nsenter (util-linux) answers 127 for a program that is not there, as a shell does. */
+const isUnknownProgram = ({ exitCode, stderr }: ProcessEnd): boolean =>
+  exitCode === 127 && /^nsenter: failed to execute /m.test(stderr);
+
+const isDeniedEntry = ({ exitCode, stderr }: ProcessEnd): boolean =>
+  exitCode === 1 && /^nsenter: (?:reassociate to namespace|cannot open)/m.test(stderr);
+
+const noEntry = (story: CommandStory, end: ProcessEnd): Error =>
+  hostFailure('command.failed', `the host cannot be entered: ${end.stderr.split('\n')[0] ?? ''}`, {
+    hint: 'start the container with --privileged and --pid=host',
+    context: { argv: maskArgv(story.argv, story.secrets).join(' '), stderr: end.stderr },
+  });

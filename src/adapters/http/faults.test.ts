@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { faultOf } from './faults.ts';
+
+const coded = (code: string, message = 'words', cause?: unknown): Error =>
+  Object.assign(new Error(message, { cause }), { code });
+
+describe('faults of the network', () => {
+  it.each([
+    ['a refused connection', coded('ECONNREFUSED'), 'passing', 'ECONNREFUSED'],
+    ['a reset connection', coded('ECONNRESET'), 'passing', 'ECONNRESET'],
+    ['no answer', coded('UND_ERR_HEADERS_TIMEOUT'), 'passing', 'UND_ERR_HEADERS_TIMEOUT'],
+    ['an unknown name', coded('ENOTFOUND'), 'unresolved', 'ENOTFOUND'],
+    ['a silent name service', coded('EAI_AGAIN'), 'passing', 'EAI_AGAIN'],
+    [
+      'a strange authority',
+      coded('SELF_SIGNED_CERT_IN_CHAIN'),
+      'untrusted',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+    ],
+    ['an old certificate', coded('CERT_HAS_EXPIRED'), 'untrusted', 'CERT_HAS_EXPIRED'],
+    [
+      'another name',
+      coded('ERR_TLS_CERT_ALTNAME_INVALID'),
+      'untrusted',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+    ],
+    [
+      'no TLS at all',
+      coded('ERR_SSL_WRONG_VERSION_NUMBER'),
+      'lasting',
+      'ERR_SSL_WRONG_VERSION_NUMBER',
+    ],
+    [
+      'a fault inside another',
+      coded('UND_ERR', 'x', coded('ECONNREFUSED')),
+      'passing',
+      'ECONNREFUSED',
+    ],
+    [
+      'several addresses, all refused',
+      new AggregateError([coded('ECONNREFUSED'), coded('ENETUNREACH')]),
+      'passing',
+      'ECONNREFUSED',
+    ],
+    ['a proxy that is busy', new Error('Proxy response (503) !== 200'), 'passing', ''],
+    ['a proxy that refuses', new Error('Proxy response (403) !== 200'), 'lasting', ''],
+    ['what is no error', 'text', 'lasting', ''],
+  ])('%s', (...[, error, kind, code]) => {
+    expect(faultOf(error)).toMatchObject({ kind, code });
+  });
+});

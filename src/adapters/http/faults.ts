@@ -1,0 +1,91 @@
+/** What became of a request that got no answer. */
+export type FaultKind =
+  /** The other side's certificate is not trusted; trying again cannot help. */
+  | 'untrusted'
+  /** It may work a moment later. */
+  | 'passing'
+  /** The name is not known; name service of a host that just started may learn it. */
+  | 'unresolved'
+  /** It will not work. */
+  | 'lasting';
+
+/** A fault of the network, for people and for the retry rules. */
+export interface Fault {
+  readonly kind: FaultKind;
+  readonly code: string;
+  readonly words: string;
+}
+
+const passingCodes: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'EHOSTDOWN',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EAI_AGAIN',
+  'EMFILE',
+  'ENFILE',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_PRX_CONN',
+]);
+
+const words: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  EHOSTUNREACH: 'no route to the host',
+  ENETUNREACH: 'no route to the network',
+  ENOTFOUND: 'the name is not known',
+  EAI_AGAIN: 'name service does not answer',
+  ETIMEDOUT: 'no answer to the connection',
+  UND_ERR_CONNECT_TIMEOUT: 'no answer to the connection',
+  UND_ERR_HEADERS_TIMEOUT: 'no answer to the request',
+  UND_ERR_BODY_TIMEOUT: 'the body stalled',
+  UND_ERR_SOCKET: 'the connection was closed',
+};
+
+/** Codes of OpenSSL and Node that speak of a certificate. */
+const certificateCode =
+  /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECRYPT)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|INVALID_CA|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT_|CRL_)/;
+
+/** What an error of a request means. */
+export function faultOf(error: unknown): Fault {
+  const code = codeIn(error);
+  return {
+    kind: kindOf(code, messageOf(error)),
+    code,
+    words: words[code] ?? messageOf(error),
+  };
+}
+
+function kindOf(code: string, message: string): FaultKind {
+  if (certificateCode.test(code)) return 'untrusted';
+  if (passingCodes.has(code)) return 'passing';
+  if (code === 'ENOTFOUND') return 'unresolved';
+  // The proxy answered, but could not reach further just now.
+  if (/^Proxy response \((?:408|429|5\d\d)\)/.test(message)) return 'passing';
+  return 'lasting';
+}
+
+/** The first code in an error, its causes and the errors it gathers. */
+function codeIn(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth > 5) return '';
+  const inner = [
+    error.cause,
+    ...(error instanceof AggregateError ? (error.errors as unknown[]) : []),
+  ]
+    .map((one) => codeIn(one, depth + 1))
+    .find((code) => code !== '');
+  const own = (error as NodeJS.ErrnoException).code;
+  // undici wraps what happened into codes of its own; the inner one says more.
+  return inner ?? own ?? '';
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);

@@ -1,0 +1,189 @@
+import { join } from 'node:path/posix';
+import type { ZodType } from 'zod';
+import type { Millis } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Random } from '../../ports/random.ts';
+import { downloadOf } from './body.ts';
+import { connection, type ConnectionOptions } from './connection.ts';
+import { type Answer, exchange, type Question, shortText } from './exchange.ts';
+import { inventoryFailure } from './failures.ts';
+import { type Fault, faultOf } from './faults.ts';
+import {
+  AttemptFailure,
+  fewRetries,
+  retriesFor,
+  type RetryNotice,
+  type Tries,
+  withRetry,
+} from './retry.ts';
+import { wordsOfServiceError } from './service-error.ts';
+
+/** How the inventory service is reached. */
+export interface InventoryOptions {
+  /** Base URL without the path of the interface; a path prefix is kept. */
+  readonly url: string;
+  /** Sent with every request, even when empty. */
+  readonly token?: Secret | undefined;
+  readonly clusterId: string;
+  readonly infraEnvId: string;
+  readonly hostId: string;
+  readonly connection?: ConnectionOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Told of every retry, with what is being done. */
+  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
+  /** Of one call with all its retries; 10 minutes unless given. */
+  readonly callLimit?: Millis;
+  /** Of one report; what is reported ages, so it is shorter. 2 minutes unless given. */
+  readonly reportLimit?: Millis;
+}
+
+/** One call of the service. */
+export interface Call {
+  readonly method: Question['method'];
+  /** Below the base of the interface; parts are encoded already. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  /** Sent as compact JSON that ends with a line feed, as the service's own client does. */
+  readonly body?: Readonly<Record<string, string>>;
+  readonly hasRequestId: boolean;
+  readonly limit?: Millis | undefined;
+}
+
+/** Calls to the service with headers, retries and errors in order. */
+export interface InventoryClient {
+  /** @throws AgentError `inventory.*` */
+  readonly json: <T>(call: Call, schema: ZodType<T>, signal: AbortSignal) => Promise<T>;
+  readonly download: (call: Call, signal: AbortSignal) => Promise<Download>;
+  readonly tell: (call: Call, signal: AbortSignal) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** How one answer is used up; it may still find that the connection breaks. */
+type Use<T> = (answer: Answer, url: URL) => Promise<T>;
+
+/** Makes the calls of one base, `/api/assisted-install` for example. */
+export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
+  const reach = { connection: connection(options.connection), clock: options.clock };
+  const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
+    const question = questionOf(options, base, what);
+    const attempt = async (inner: AbortSignal): Promise<T> => {
+      // The retries end with the beginning of an answer, a download lives on: hence both signals.
+      const both = AbortSignal.any([signal, inner]);
+      const { answer, fault } = await exchange(reach, question, both);
+      if (answer === undefined) throw noAnswer(question, fault);
+      if (answer.status < 200 || answer.status > 299) throw await badAnswer(question, answer);
+      return use(answer, question.url).catch((error: unknown) => {
+        both.throwIfAborted();
+        // Not understood is final; a connection that broke in the middle of an answer is not.
+        throw error instanceof AgentError ? error : noAnswer(question, faultOf(error));
+      });
+    };
+    const policy = {
+      clock: options.clock,
+      random: options.random,
+      limit: what.limit ?? options.callLimit,
+      onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: nameOf(question) }),
+      silence: ({ attempts, elapsed }: Tries) =>
+        inventoryFailure('inventory.unreachable', `${question.url.origin} does not answer`, {
+          context: { url: shown(question.url), attempts, elapsed },
+        }),
+    };
+    return withRetry(policy, signal, attempt);
+  };
+  return {
+    json: (what, schema, signal) =>
+      call(what, signal, async ({ body }, url) => readJson(await body.text(), { schema, url })),
+    download: (what, signal) =>
+      call(what, signal, (answer, url) =>
+        Promise.resolve(downloadOf(answer, { origin: shown(url), signal })),
+      ),
+    tell: (what, signal) =>
+      call(what, signal, async ({ body }) => {
+        await body.dump();
+      }),
+    close: () => reach.connection.close(),
+  };
+}
+
+function questionOf(options: InventoryOptions, base: string, what: Call): Question {
+  const url = new URL(options.url);
+  url.pathname = join(url.pathname, base, what.path);
+  url.search = new URLSearchParams(what.query).toString();
+  const isDownload = what.path.includes('/downloads/');
+  return {
+    method: what.method,
+    url,
+    headers: {
+      'X-Secret-Key': options.token?.reveal() ?? '',
+      ...(what.hasRequestId ? { 'X-Request-ID': options.random.uuid() } : {}),
+      Accept: isDownload ? 'application/octet-stream' : 'application/json',
+      ...(what.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+    },
+    body: what.body === undefined ? undefined : `${JSON.stringify(what.body)}\n`,
+  };
+}
+
+const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
+
+const nameOf = ({ method, url }: Question): string => `${method} ${url.pathname}`;
+
+function readJson<T>(text: string, { schema, url }: { schema: ZodType<T>; url: URL }): T {
+  const unreadable = (cause: unknown): AgentError =>
+    inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} is not understood`, {
+      context: { url: shown(url), answer: text.slice(0, 200) },
+      cause,
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw unreadable(error);
+  }
+  const checked = schema.safeParse(value);
+  if (!checked.success) throw unreadable(checked.error);
+  return checked.data;
+}
+
+function noAnswer(question: Question, fault: Fault): AttemptFailure {
+  const code = fault.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
+  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
+  return new AttemptFailure({
+    retries: retries[fault.kind],
+    failure: ({ attempts, elapsed }) =>
+      inventoryFailure(code, `${question.url.origin} cannot be reached: ${fault.words}`, {
+        context: { url: shown(question.url), fault: fault.code, attempts, elapsed },
+      }),
+  });
+}
+
+async function badAnswer(question: Question, answer: Answer): Promise<AttemptFailure> {
+  const { status } = answer;
+  const location = answer.headers['location'];
+  const said =
+    status >= 300 && status < 400
+      ? `it leads to ${String(location)}; give that as the URL`
+      : wordsOfServiceError(await shortText(answer.body));
+  return new AttemptFailure({
+    retries: retriesFor(status),
+    notBefore: answer.retryAfter,
+    failure: ({ attempts, elapsed }) =>
+      inventoryFailure(
+        codeFor(status),
+        `${nameOf(question)} answered ${status}${said === '' ? '' : `: ${said}`}`,
+        { context: { url: shown(question.url), status, attempts, elapsed } },
+      ),
+  });
+}
+
+function codeFor(status: number): Parameters<typeof inventoryFailure>[0] {
+  if (status === 401 || status === 403) return 'inventory.denied';
+  if (status === 404) return 'inventory.not-found';
+  if (status === 409) return 'inventory.refused';
+  if (status >= 300 && status < 400) return 'inventory.unreadable';
+  if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'inventory.rejected';
+  return 'inventory.unreachable';
+}

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { needsNoProxy, proxiesIn, proxyFor } from './proxies.ts';
+
+describe('addresses that need no proxy', () => {
+  it.each([
+    ['http://api.example.com', '', false],
+    ['http://api.example.com', '*', true],
+    ['http://api.example.com', 'example.com', true],
+    ['http://example.com', 'example.com', true],
+    ['http://example.com', '.example.com', false],
+    ['http://api.example.com', '.example.com', true],
+    ['http://api.example.com', '*.example.com', true],
+    ['http://badexample.com', 'example.com', false],
+    ['http://API.Example.COM.', 'other, Example.com', true],
+    ['http://api.example.com:6443', 'example.com:6443', true],
+    ['http://api.example.com', 'example.com:6443', false],
+    ['https://api.example.com', 'example.com:443', true],
+    ['http://10.1.2.3', '10.0.0.0/8', true],
+    ['http://11.1.2.3', '10.0.0.0/8', false],
+    ['http://10.1.2.3', '10.1.2.3', true],
+    ['http://10.1.2.3:22623', '10.1.2.3:22623', true],
+    ['http://[fd00::5]:22623', 'fd00::/64', true],
+    ['http://[fd00::5]', 'fd00::5', true],
+    ['http://[fd00::5]:80', '[fd00::5]:80', true],
+    ['http://10.1.2.3', 'fd00::/64', false],
+    ['http://api.example.com', '10.0.0.0/8', false],
+    ['http://10.1.2.3', '10.0.0.0/99', false],
+    ['http://localhost:8080', '', true],
+    ['http://127.0.0.1', '', true],
+    ['http://[::1]:8080', '', true],
+  ])('%s with %j: %s', (url, list, expected) => {
+    expect(needsNoProxy(new URL(url), list)).toBe(expected);
+  });
+});
+
+describe('the proxy for an address', () => {
+  const proxies = {
+    http: 'plain.example:3128',
+    https: 'http://secure.example:3129',
+    no: 'quay.io',
+  };
+
+  it.each([
+    ['http://service.example', 'http://plain.example:3128'],
+    ['https://service.example', 'http://secure.example:3129'],
+    ['https://quay.io', undefined],
+  ])('%s: %s', (url, expected) => {
+    expect(proxyFor(new URL(url), proxies)).toBe(expected);
+  });
+
+  it('is taken from the environment, upper case first', () => {
+    expect(
+      proxiesIn({ HTTP_PROXY: 'upper', http_proxy: 'lower', https_proxy: 'lower', NO_PROXY: '' }),
+    ).toEqual({ http: 'upper', https: 'lower', no: '' });
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeRandom } from '../../../test/support/fake-random.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { inventoryFailure } from './failures.ts';
+import {
+  AttemptFailure,
+  pauseBefore,
+  retriesFor,
+  retryAfter,
+  type Tries,
+  type Verdict,
+  withRetry,
+} from './retry.ts';
+
+const signal = new AbortController().signal;
+const silence = (tries: Tries) =>
+  inventoryFailure('inventory.unreachable', 'silent', { context: { ...tries } });
+const policyOf = (clock = fakeClock()) => ({ clock, random: fakeRandom(), silence });
+const failing = (more: Partial<Verdict> = {}): AttemptFailure =>
+  new AttemptFailure({
+    retries: Infinity,
+    failure: (tries) =>
+      inventoryFailure('inventory.unreachable', 'gone', { context: { ...tries } }),
+    ...more,
+  });
+
+/** Fails so many times, then gives its count. */
+const after = (failures: number, verdict: Partial<Verdict> = {}) => {
+  let attempts = 0;
+  return () => {
+    attempts += 1;
+    return attempts > failures ? Promise.resolve(attempts) : Promise.reject(failing(verdict));
+  };
+};
+
+describe('trying again', () => {
+  it.each([
+    [404, 10],
+    [423, 10],
+    [425, 10],
+    [408, Infinity],
+    [429, Infinity],
+    [500, Infinity],
+    [503, Infinity],
+    [400, 0],
+    [401, 0],
+    [403, 0],
+    [409, 0],
+  ])('%i is worth %d retries', (status, retries) => {
+    expect(retriesFor(status)).toBe(retries);
+  });
+
+  it('pauses longer each time, up to ten seconds', () => {
+    const most = { uuid: () => '', between: (_: number, high: number) => high };
+    expect([0, 1, 2, 3, 50].map((index) => pauseBefore(index, most))).toEqual(
+      [2, 4, 8, 10, 10].map((count) => seconds(count)),
+    );
+  });
+
+  it('goes on until it works, and tells each retry', async () => {
+    const policy = policyOf();
+    const told: number[] = [];
+    const onRetry = ({ attempt }: { attempt: number }) => told.push(attempt);
+    await expect(withRetry({ ...policy, onRetry }, signal, after(3))).resolves.toBe(4);
+    expect(told).toEqual([1, 2, 3]);
+  });
+
+  it('ends after the retries that the failure is worth', async () => {
+    const policy = policyOf();
+    const tried = withRetry(policy, signal, after(100, { retries: 10 }));
+    await expect(tried).rejects.toMatchObject({
+      code: 'inventory.unreachable',
+      context: { attempts: 11 },
+    });
+  });
+
+  it('ends with its limit, with the last failure', async () => {
+    const clock = fakeClock();
+    const tried = withRetry(policyOf(clock), signal, after(Infinity));
+    await expect(tried).rejects.toMatchObject({ code: 'inventory.unreachable' });
+    expect(clock.now()).toBeGreaterThan(minutes(9));
+    expect(clock.now()).toBeLessThanOrEqual(minutes(10));
+  });
+
+  it('ends an attempt that does not end by itself', async () => {
+    const clock = fakeClock();
+    const stuck = (inner: AbortSignal) => clock.sleep(minutes(60), inner);
+    const tried = withRetry(policyOf(clock), signal, stuck);
+    await expect(tried).rejects.toMatchObject({
+      code: 'inventory.unreachable',
+      context: { attempts: 1 },
+    });
+    expect(clock.now()).toBe(minutes(10));
+  });
+
+  it('waits as long as the other side asks, within reason', async () => {
+    const clock = fakeClock();
+    const policy = policyOf(clock);
+    await withRetry(policy, signal, after(1, { notBefore: seconds(30) }));
+    expect(clock.now()).toBe(seconds(30));
+    await withRetry(policy, signal, after(1, { notBefore: minutes(60) }));
+    expect(clock.now()).toBe(seconds(90));
+  });
+
+  it('stops in a pause with the reason of the signal', async () => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const policy = {
+      ...policyOf(fakeClock({ auto: false })),
+      onRetry: () => controller.abort(reason),
+    };
+    await expect(withRetry(policy, controller.signal, after(9))).rejects.toBe(reason);
+  });
+
+  it('passes on what is no failed attempt', async () => {
+    const broken = new TypeError('a fault of ours');
+    const policy = policyOf();
+    await expect(withRetry(policy, signal, () => Promise.reject(broken))).rejects.toBe(broken);
+  });
+});
+
+it.each([
+  ['120', seconds(120)],
+  ['Thu, 01 Jan 1970 00:00:10 GMT', seconds(5)],
+  ['Thu, 01 Jan 1970 00:00:01 GMT', 0],
+  ['soon', undefined],
+  [undefined, undefined],
+])('a Retry-After of %j is %j milliseconds', (header, wait) => {
+  expect(retryAfter(header, seconds(5))).toBe(wait);
+});

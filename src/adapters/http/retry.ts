@@ -1,0 +1,126 @@
+// Rules of trying again, from the client of the agent being replaced: 404, 423 and 425 ten times,
+// 408, 429, 5xx and passing faults of the network for as long as the call may take. That agent went
+// on for half an hour and more, in silence; here every call has a limit, and each retry is told.
+import pRetry from 'p-retry';
+import { limited } from '../../engine/limit.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
+
+/** How often a call was tried, and for how long. */
+export interface Tries {
+  readonly attempts: number;
+  readonly elapsed: Millis;
+}
+
+/** One attempt that failed: what it becomes if it was the last, and whether there may be another. */
+export class AttemptFailure extends Error {
+  override readonly name = 'AttemptFailure';
+  readonly verdict: Verdict;
+
+  constructor(verdict: Verdict) {
+    super('an attempt failed');
+    this.verdict = verdict;
+  }
+}
+
+/** What a failed attempt means. */
+export interface Verdict {
+  readonly failure: (tries: Tries) => AgentError;
+  /** How many retries this kind of failure is worth. */
+  readonly retries: number;
+  /** The other side asked to be left alone for so long. */
+  readonly notBefore?: Millis | undefined;
+}
+
+/** A retry that is about to be slept for. */
+export interface RetryNotice {
+  readonly failure: AgentError;
+  readonly attempt: number;
+  readonly delay: Millis;
+}
+
+/** How a call is retried. */
+export interface RetryPolicy {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Of the whole call, 10 minutes unless given. */
+  readonly limit?: Millis | undefined;
+  readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
+  /** What a call fails with when its limit passes before any attempt has failed. */
+  readonly silence: (tries: Tries) => AgentError;
+}
+
+/** How long a call may take in all, unless it has a limit of its own. */
+const usualLimit: Millis = minutes(10);
+
+/** What a Retry-After header can ask for at most. */
+const longestAskedFor: Millis = seconds(60);
+
+/** Retries for answers that may become another one soon, but mostly do not. */
+export const fewRetries = 10;
+
+/** How many retries a status is worth; none for most. */
+export function retriesFor(status: number): number {
+  if ([404, 423, 425].includes(status)) return fewRetries;
+  if (status === 408 || status === 429 || status >= 500) return Number.POSITIVE_INFINITY;
+  return 0;
+}
+
+/** The pause before retry `index` (from 0): random up to 2 s, 4 s, 8 s, then up to 10 s. */
+export const pauseBefore = (index: number, random: Random): Millis =>
+  random.between(0, Math.min(seconds(10), seconds(2) * 2 ** index));
+
+/**
+ * Tries until it works, it is hopeless, or the limit is over.
+ * @throws AgentError the failure of the last attempt; the signal's reason when it aborts
+ */
+export async function withRetry<T>(
+  policy: RetryPolicy,
+  signal: AbortSignal,
+  attempt: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, limit = usualLimit } = policy;
+  const since = clock.now();
+  let attempts = 0;
+  let last: Verdict | undefined;
+  const tries = (): Tries => ({ attempts, elapsed: clock.now() - since });
+  const late = (): Error => (last?.failure ?? policy.silence)(tries());
+  return limited(clock, { limit, signal, late }, (inner) =>
+    pRetry(
+      () => {
+        attempts += 1;
+        return attempt(inner);
+      },
+      {
+        retries: Number.POSITIVE_INFINITY,
+        // The clock sleeps below, so that tests can move time.
+        minTimeout: 0,
+        maxTimeout: 0,
+        onFailedAttempt: async ({ error }) => {
+          if (!(error instanceof AttemptFailure)) throw error;
+          last = error.verdict;
+          const delay = delayFor(error.verdict, attempts - 1, policy.random);
+          const failure = error.verdict.failure(tries());
+          const isOver = tries().elapsed + delay >= limit;
+          if (attempts > error.verdict.retries || isOver) throw failure;
+          policy.onRetry?.({ failure, attempt: attempts, delay });
+          await clock.sleep(delay, inner);
+        },
+        shouldRetry: () => true,
+      },
+    ),
+  );
+}
+
+const delayFor = (verdict: Verdict, index: number, random: Random): Millis =>
+  Math.max(pauseBefore(index, random), Math.min(verdict.notBefore ?? 0, longestAskedFor));
+
+/** A Retry-After header as a time; it has seconds or a date. */
+export function retryAfter(header: string | undefined, now: number): Millis | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header)) return seconds(Number(header));
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { wordsOfServiceError } from './service-error.ts';
+
+describe('the words of an error body', () => {
+  it.each([
+    [
+      'of the domain',
+      '{"kind":"Error","id":409,"href":"","code":"409","reason":"no such stage"}',
+      'no such stage',
+    ],
+    ['of the framework', '{"code":401,"message":"unauthenticated"}', 'unauthenticated'],
+    [
+      'of a proxy',
+      '<html><title>502 Bad\tGateway</title></html>',
+      'a page of HTML, "502 Bad\tGateway"',
+    ],
+    ['of a page without a title', '<!DOCTYPE html><p>x', 'a page of HTML'],
+    ['in plain text', 'upstream gone\nmore', 'upstream gone'],
+    ['in other JSON', '{"x":1}', '{"x":1}'],
+    ['that is empty', '', ''],
+  ])('%s', (_, body, words) => {
+    expect(wordsOfServiceError(body)).toBe(words);
+  });
+});

@@ -1,0 +1,156 @@
+import { shownUrl } from '../../lib/shown-url.ts';
+import type { Millis } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Random } from '../../ports/random.ts';
+import type { Web, WebRequest } from '../../ports/web.ts';
+import { downloadOf } from './body.ts';
+import { type Connection, connection, type ConnectionOptions } from './connection.ts';
+import { type Answer, exchange, headerOf, type Question } from './exchange.ts';
+import { webFailure } from './failures.ts';
+import type { Fault } from './faults.ts';
+import {
+  AttemptFailure,
+  fewRetries,
+  retriesFor,
+  type RetryNotice,
+  type Tries,
+  withRetry,
+} from './retry.ts';
+
+/** How URLs are read. */
+export interface WebOptions {
+  /** Proxies, and what is trusted by every request. */
+  readonly connection?: ConnectionOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
+  /** Until a body begins, with all retries; 10 minutes unless given. */
+  readonly openLimit?: Millis;
+}
+
+/** As many redirects as browsers follow at least. */
+const mostRedirects = 10;
+
+/** Reading by http and https. */
+export function web(options: WebOptions): Web & { readonly close: () => Promise<void> } {
+  const connections = new Map<string, Connection>();
+  const connectionFor = ({ ca = '', caOnly = false }: WebRequest): Connection => {
+    const key = `${String(caOnly)} ${ca}`;
+    const known = connections.get(key) ?? connection(settings(options.connection, { ca, caOnly }));
+    connections.set(key, known);
+    return known;
+  };
+  return {
+    open: (url, request) => {
+      const policy = {
+        clock: options.clock,
+        random: options.random,
+        limit: options.openLimit,
+        onRetry: (notice: RetryNotice) =>
+          options.onRetry?.({ ...notice, what: shownUrl(new URL(url)) }),
+        silence: ({ attempts, elapsed }: Tries) =>
+          webFailure('web.unreachable', `${shownUrl(new URL(url))} does not answer`, {
+            context: { url: shownUrl(new URL(url)), attempts, elapsed },
+          }),
+      };
+      const reach = { connection: connectionFor(request), clock: options.clock };
+      return withRetry(policy, request.signal, (inner) =>
+        follow(reach, new URL(url), {
+          ...request,
+          // The retries end with the beginning of the answer, the body lives on.
+          signal: AbortSignal.any([request.signal, inner]),
+        }),
+      );
+    },
+    close: async () => {
+      await Promise.all([...connections.values()].map((one) => one.close()));
+    },
+  };
+}
+
+function settings(
+  common: ConnectionOptions = {},
+  { ca, caOnly }: { readonly ca: string; readonly caOnly: boolean },
+): ConnectionOptions {
+  const { proxies, ...direct } = common;
+  if (caOnly) return { ...direct, ca, caOnly };
+  return {
+    ...direct,
+    ...(proxies === undefined ? {} : { proxies }),
+    ca: [common.ca ?? '', ca].filter((one) => one !== '').join('\n'),
+  };
+}
+
+type Reach = Parameters<typeof exchange>[0];
+
+async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Download> {
+  let url = start;
+  for (let hops = 0; hops <= mostRedirects; hops += 1) {
+    // A name and a password are for the server they were given for.
+    const question = questionOf(url, url.origin === start.origin ? start : url, request);
+    const { answer, fault } = await exchange(reach, question, request.signal);
+    if (answer === undefined) throw noAnswer(url, fault);
+    const location = headerOf(answer.headers, 'location');
+    if (answer.status < 300 || answer.status > 399 || location === undefined) {
+      return take(url, answer, request);
+    }
+    await answer.body.dump();
+    url = new URL(location, url);
+  }
+  throw webFailure('web.refused', `${shownUrl(start)} leads from one address to the next`, {
+    context: { url: shownUrl(start) },
+  });
+}
+
+function questionOf(url: URL, credentials: URL, { accept, range }: WebRequest): Question {
+  const bare = new URL(url);
+  bare.username = '';
+  bare.password = '';
+  const { username, password } = credentials;
+  return {
+    method: 'GET',
+    url: bare,
+    headers: {
+      ...(accept === undefined ? {} : { Accept: accept }),
+      ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` }),
+      ...(username === '' ? {} : { Authorization: basic(username, password) }),
+    },
+  };
+}
+
+const basic = (username: string, password: string): string =>
+  `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
+
+async function take(url: URL, answer: Answer, request: WebRequest): Promise<Download> {
+  const wanted = request.range === undefined ? 200 : 206;
+  if (answer.status === wanted) {
+    return downloadOf(answer, { origin: shownUrl(url), signal: request.signal });
+  }
+  await answer.body.dump();
+  const { status } = answer;
+  // What is missing here is missing for good, unlike at the inventory service.
+  const retries = status === 404 ? 0 : retriesFor(status);
+  const code = status >= 500 || retries > 0 ? 'web.unreachable' : 'web.refused';
+  const said = status === 200 ? 'gives whole files only' : `answered ${status}`;
+  throw new AttemptFailure({
+    retries,
+    notBefore: answer.retryAfter,
+    failure: ({ attempts, elapsed }) =>
+      webFailure(code, `${shownUrl(url)} ${said}`, {
+        context: { url: shownUrl(url), status, attempts, elapsed },
+      }),
+  });
+}
+
+function noAnswer(url: URL, fault: Fault): AttemptFailure {
+  const code = fault.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
+  const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
+  return new AttemptFailure({
+    retries: retries[fault.kind],
+    failure: ({ attempts, elapsed }) =>
+      webFailure(code, `${shownUrl(url)} cannot be reached: ${fault.words}`, {
+        context: { url: shownUrl(url), fault: fault.code, attempts, elapsed },
+      }),
+  });
+}

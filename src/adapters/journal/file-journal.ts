@@ -1,0 +1,87 @@
+// Invariants of the file:
+// 1. every line that is kept is whole JSON and ends with a line feed;
+// 2. what is appended follows the last good line: a torn or unreadable rest is cut off first,
+//    else the lines after it would be lost at the next reading;
+// 3. appends reach the file in the order in which they were asked for.
+import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path/posix';
+import type { Journal } from '../../engine/journal.ts';
+import { flushDirectory } from '../flush-directory.ts';
+import { journalFailure } from './failures.ts';
+
+/** The journal of a run in a file that is private to root. A reader that never appends changes nothing. */
+export function fileJournal(path: string): Journal & { readonly close: () => Promise<void> } {
+  let opened: Promise<FileHandle> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Runs work after all that was asked for before it. */
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = last.then(work).catch((error: unknown) => {
+      throw journalFailure('journal.not-kept', `${path} cannot be written: ${wordsOf(error)}`, {
+        context: { path },
+        cause: error,
+      });
+    });
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+  const close = async (): Promise<void> => {
+    const file = await opened;
+    opened = undefined;
+    await file?.close();
+  };
+  return {
+    read: () => inTurn(async () => (await goodPart(path)).lines),
+    append: (line, { flush }) =>
+      inTurn(async () => {
+        opened ??= openAtEnd(path);
+        const file = await opened;
+        await file.appendFile(`${line}\n`);
+        if (flush) await file.datasync();
+      }),
+    setAside: () =>
+      inTurn(async () => {
+        await close();
+        await rename(path, `${path}.old`);
+        await flushDirectory(dirname(path));
+      }),
+    close: () => inTurn(close),
+  };
+}
+
+/** Opens the file after its last good line, cutting off what follows it. */
+async function openAtEnd(path: string): Promise<FileHandle> {
+  await mkdir(dirname(path), { recursive: true });
+  const { bytes } = await goodPart(path);
+  const file = await open(path, 'a', 0o600);
+  const { size } = await file.stat();
+  if (size > bytes) await file.truncate(bytes);
+  await file.sync();
+  await flushDirectory(dirname(path));
+  return file;
+}
+
+async function goodPart(
+  path: string,
+): Promise<{ readonly lines: readonly string[]; readonly bytes: number }> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    throw error;
+  });
+  const whole = text.split('\n').slice(0, -1);
+  const firstBad = whole.findIndex((line) => !isJson(line));
+  const lines = firstBad === -1 ? whole : whole.slice(0, firstBad);
+  return { lines, bytes: Buffer.byteLength(lines.map((line) => `${line}\n`).join('')) };
+}
+
+function isJson(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const wordsOf = (error: unknown): string =>
+  (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : 'unknown');

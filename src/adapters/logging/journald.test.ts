@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { entriesOf, renderEntry } from './journald.ts';
+
+const line = (text: string, priority: number) => ({ text, priority });
+
+describe('entries for the journal', () => {
+  it('are made of lines in a row that are equally urgent', () => {
+    const lines = [line('a', 6), line('b', 6), line('c', 4), line('d', 6)];
+    expect(entriesOf(lines).map((entry) => entry.map(({ text }) => text))).toEqual([
+      ['a', 'b'],
+      ['c'],
+      ['d'],
+    ]);
+  });
+
+  it('are eight at most, the last one as urgent as its worst line', () => {
+    const lines = Array.from({ length: 40 }, (_, index) =>
+      line(`${index}`, index % 2 === 0 ? 6 : 3),
+    );
+    const entries = entriesOf(lines);
+    expect(entries).toHaveLength(8);
+    expect(entries.flat()).toEqual(lines);
+    expect(renderEntry(entries[7]!, {})).toMatch(/^PRIORITY=3\n/);
+  });
+
+  it('carry their fields, and one message line per line', () => {
+    const text = renderEntry([line('one\ntwo', 6), line('three', 6)], {
+      TAG: 'installer',
+      X: 'a\nb',
+    });
+    expect(text).toBe(
+      'PRIORITY=6\nTAG=installer\nX=a b\nMESSAGE=one\nMESSAGE=two\nMESSAGE=three\n',
+    );
+  });
+});

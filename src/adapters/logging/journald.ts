@@ -1,0 +1,149 @@
+// The lines of the log in the journal of the host, where the log collector of the installation looks
+// for them: `journalctl TAG=installer` (assisted-installer-agent, logs_sender). The journal takes
+// fields by a Unix datagram socket alone, which Node cannot open; `logger --journald` of util-linux
+// can, for one entry per process. So lines are gathered for a moment and sent as one entry with a
+// message of several lines. Trouble with the journal is never fatal and never waited for.
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Millis, seconds } from '../../model/duration.ts';
+import { cleanEnvironment } from '../host/environment.ts';
+import { spawnInGroup } from '../host/spawn.ts';
+import type { LogLevel } from './log-line.ts';
+
+/** How the journal is reached. */
+export interface JournaldOptions {
+  /** Further fields of every entry. */
+  readonly fields?: Readonly<Record<string, string>>;
+  /** Program that makes an entry of the lines it reads. */
+  readonly command?: readonly string[];
+  /** Shared with the host by a bind mount; nothing is sent when it is not there. */
+  readonly socket?: string;
+  /** How long lines are gathered. */
+  readonly gather?: Millis;
+}
+
+/** The journal of the host. */
+export interface Journald {
+  readonly line: (text: string, level: LogLevel) => void;
+  /** Sends what is still held, for two seconds at most. */
+  readonly close: () => Promise<void>;
+  /** Lines that were given up, because the journal did not take them. */
+  readonly lost: () => number;
+}
+
+/** As syslog counts, lowest most urgent. */
+const priorities: Readonly<Record<LogLevel, number>> = { error: 3, warn: 4, info: 6, debug: 7 };
+
+const mostWaiting = 2000;
+const sendLimit: Millis = seconds(5);
+const closeLimit: Millis = seconds(2);
+
+/** After so many entries in a row were not taken, nothing more is tried. */
+const mostFailures = 3;
+
+interface Line {
+  readonly text: string;
+  readonly priority: number;
+}
+
+/** Opens the way to the journal; nothing is started before there is a line. */
+export function journald(options: JournaldOptions = {}): Journald {
+  const { command = ['logger', '--journald'], gather = seconds(1) } = options;
+  const isThere = existsSync(options.socket ?? '/run/systemd/journal/socket');
+  const fields = { TAG: 'installer', ...options.fields };
+  const hurry = new AbortController();
+  let waiting: Line[] = [];
+  let pump: Promise<void> | undefined;
+  let failures = 0;
+  let lost = 0;
+
+  const work = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      await pause(gather, undefined, { signal: hurry.signal, ref: false }).catch(() => undefined);
+      for (const entry of entriesOf(waiting.splice(0))) {
+        const isTaken =
+          failures < mostFailures && (await send(command, renderEntry(entry, fields)));
+        failures = isTaken ? 0 : failures + 1;
+        if (!isTaken) lost += entry.length;
+      }
+    }
+    pump = undefined;
+  };
+  return {
+    lost: () => lost,
+    line: (text, level) => {
+      if (!isThere) return;
+      waiting.push({ text, priority: priorities[level] });
+      if (waiting.length > mostWaiting) {
+        waiting = waiting.slice(-mostWaiting);
+        lost += 1;
+      }
+      pump ??= work();
+    },
+    close: async () => {
+      hurry.abort();
+      const done = new AbortController();
+      const late = pause(closeLimit, undefined, { signal: done.signal }).catch(() => undefined);
+      await Promise.race([pump, late]);
+      // A timer that still runs would keep our process from ending.
+      done.abort();
+    },
+  };
+}
+
+/** So many entries are made of one gathering at most; each is a process. */
+const mostEntries = 8;
+
+/** journalctl leaves longer messages out of its JSON. */
+const longestMessage = 4000;
+
+/** Lines in a row that are equally urgent; the last entry takes the rest, as urgent as its worst. */
+export function entriesOf(lines: readonly Line[]): readonly (readonly Line[])[] {
+  const entries: Line[][] = [];
+  let length = 0;
+  for (const line of lines) {
+    const current = entries.at(-1);
+    length += line.text.length + 1;
+    const isAlike = current?.[0]?.priority === line.priority && length <= longestMessage;
+    if (current !== undefined && (isAlike || entries.length >= mostEntries)) current.push(line);
+    else {
+      entries.push([line]);
+      length = line.text.length + 1;
+    }
+  }
+  return entries;
+}
+
+/** An entry as `logger --journald` reads it: `FIELD=value` lines. */
+export function renderEntry(
+  lines: readonly Line[],
+  fields: Readonly<Record<string, string>>,
+): string {
+  const priority = Math.min(...lines.map((line) => line.priority));
+  const oneLine = (value: string): string => value.replaceAll(/[\r\n]+/g, ' ');
+  return [
+    `PRIORITY=${priority}`,
+    ...Object.entries(fields).map(([name, value]) => `${name}=${oneLine(value)}`),
+    ...lines.flatMap(({ text }) => text.split(/[\r\n]+/)).map((text) => `MESSAGE=${text}`),
+    '',
+  ].join('\n');
+}
+
+async function send(command: readonly string[], entry: string): Promise<boolean> {
+  const running = spawnInGroup({
+    argv: command,
+    env: cleanEnvironment(process.env),
+    hasInput: true,
+  });
+  running.unref();
+  const limit = new AbortController();
+  const late = pause(sendLimit, undefined, { signal: limit.signal, ref: false }).then(
+    () => running.stop(),
+    () => undefined,
+  );
+  running.stdin?.end(entry);
+  const { exitCode } = await running.ended;
+  limit.abort();
+  await late;
+  return exitCode === 0;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent, RunHappening } from '../../engine/events.ts';
+import { lineOf, renderPretty } from './log-line.ts';
+
+const failure = {
+  code: 'disk.busy',
+  kind: 'host',
+  message: 'install disk is busy',
+  hint: 'free it',
+  context: { holder: 'md127', attempts: 2 },
+} as const;
+
+const event = (happening: RunHappening): RunEvent => ({ ...happening, at: 1000, run: 'r1' });
+
+describe('a line of the log', () => {
+  it.each<[RunHappening, string, string]>([
+    [{ type: 'run.failed', failure, duration: 5 }, 'error', 'run failed'],
+    [{ type: 'step.failed', step: 'a/b', failure }, 'warn', 'step failed'],
+    [{ type: 'step.skipped', step: 'a/b', reason: 'x' }, 'debug', 'step left out'],
+    [{ type: 'note', step: 'a/b', level: 'warn', message: 'odd', fields: {} }, 'warn', 'odd'],
+    [{ type: 'command.started', argv: ['a'] }, 'debug', 'command started'],
+  ])('of %o is %s: %s', (happening, level, message) => {
+    expect(lineOf(event(happening))).toMatchObject({ at: 1000, level, message });
+  });
+
+  it('has the data of a note beside its step', () => {
+    const note = {
+      type: 'note',
+      step: 'a/b',
+      level: 'info',
+      message: 'm',
+      fields: { n: 1 },
+    } as const;
+    expect(lineOf(event(note)).fields).toEqual({ run: 'r1', step: 'a/b', n: 1 });
+  });
+});
+
+describe('a line for people', () => {
+  it.each<[string, RunHappening, string]>([
+    [
+      'a step',
+      { type: 'step.started', step: 'image/write', title: 'Write the image', attempt: 1 },
+      'info  image/write: step started title="Write the image" attempt=1',
+    ],
+    [
+      'a command',
+      { type: 'command.finished', argv: ['dd', 'of=x y'], exitCode: 0, duration: 61_000 },
+      'debug command finished argv="dd of=x y" exitCode=0 duration="1 min 1 s"',
+    ],
+    [
+      'a failure',
+      { type: 'step.failed', step: 'disk/check', failure },
+      'warn  disk/check: step failed failure.code=disk.busy failure.kind=host ' +
+        'failure.message="install disk is busy" failure.hint="free it" ' +
+        'failure.context.holder=md127 failure.context.attempts=2',
+    ],
+  ])('tells %s', (_, happening, text) => {
+    expect(renderPretty(lineOf(event(happening)))).toBe(`1970-01-01T00:00:01.000Z ${text}`);
+  });
+
+  it('is one line, whatever is in it', () => {
+    const note = { type: 'note', step: 'a/b', level: 'info', message: 'm' } as const;
+    const text = renderPretty(lineOf(event({ ...note, fields: { out: 'one\ntwo' } })));
+    expect(text.split('\n')).toHaveLength(1);
+  });
+});

@@ -1,0 +1,100 @@
+// How events read in the log: a message that never changes, so that it can be searched for, and the
+// data in fields. error: a person must act; warn: worse, but going on; info: steps and decisions.
+import type { RunEvent } from '../../engine/events.ts';
+import { renderDuration } from '../../model/duration.ts';
+
+/** Levels of the log. */
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** One line of the log before it has a form. */
+export interface LogLine {
+  readonly at: number;
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+type EventOf<Type> = Extract<RunEvent, { readonly type: Type }>;
+
+type Heads = {
+  readonly [Type in RunEvent['type']]: readonly [
+    level: LogLevel | ((event: EventOf<Type>) => LogLevel),
+    message: string | ((event: EventOf<Type>) => string),
+  ];
+};
+
+const heads: Heads = {
+  'run.started': ['info', 'run started'],
+  'run.finished': ['info', 'run finished'],
+  'run.failed': ['error', 'run failed'],
+  'run.stopped': ['warn', 'run stopped'],
+  'lanes.started': ['debug', 'lanes started'],
+  'lane.finished': ['debug', 'lane finished'],
+  'step.started': ['info', 'step started'],
+  'step.progress': ['debug', 'step goes on'],
+  'step.finished': ['info', 'step finished'],
+  'step.retrying': ['warn', 'step is tried again'],
+  // The error of a run that ends with it follows; other steps may fail without harm.
+  'step.failed': ['warn', 'step failed'],
+  'step.stopped': ['info', 'step stopped'],
+  'step.skipped': ['debug', 'step left out'],
+  'step.reused': ['info', 'step was done by an earlier run'],
+  'wait.updated': ['info', 'waiting'],
+  note: [({ level }) => level, ({ message }) => message],
+  'command.started': ['debug', 'command started'],
+  'command.finished': ['debug', 'command finished'],
+  'report.sent': ['info', 'stage reported'],
+  'report.dropped': ['warn', 'stage not reported'],
+};
+
+/** An event as a line of the log. */
+export function lineOf<Event extends RunEvent>(event: Event): LogLine {
+  const [level, message] = heads[event.type] as unknown as readonly [
+    LogLevel | ((of: Event) => LogLevel),
+    string | ((of: Event) => string),
+  ];
+  return {
+    at: event.at,
+    level: typeof level === 'string' ? level : level(event),
+    message: typeof message === 'string' ? message : message(event),
+    fields: fieldsOf(event),
+  };
+}
+
+function fieldsOf(event: RunEvent): Readonly<Record<string, unknown>> {
+  if (event.type !== 'note') return without(event, ['at', 'type']);
+  const { step, lane, fields, run } = event;
+  return { run, step, ...(lane === undefined ? {} : { lane }), ...fields };
+}
+
+const without = (fields: object, names: readonly string[]): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
+
+/** A line for people: `2026-01-02T03:04:05.678Z info  image/write: step started title="…"`. */
+export function renderPretty({ at, level, message, fields }: LogLine): string {
+  const { step } = fields;
+  const who = typeof step === 'string' ? `${step}: ` : '';
+  const data = flat(without(fields, ['run', 'step']))
+    .map(([name, value]) => ` ${name}=${word(name, value)}`)
+    .join('');
+  return `${new Date(at).toISOString()} ${level.padEnd(5)} ${who}${message}${data}`;
+}
+
+/** Nested fields by dotted names; an argv stays one value. */
+function flat(fields: object, prefix = ''): readonly (readonly [string, unknown])[] {
+  return Object.entries(fields).flatMap(([name, value]: [string, unknown]) => {
+    if (value === undefined) return [];
+    const isNested = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return isNested ? flat(value, `${prefix}${name}.`) : [[`${prefix}${name}`, value] as const];
+  });
+}
+
+const spans: ReadonlySet<string> = new Set(['duration', 'waited', 'limit', 'elapsed', 'delay']);
+
+function word(name: string, value: unknown): string {
+  if (typeof value === 'number' && spans.has(name.split('.').at(-1) ?? '')) {
+    return JSON.stringify(renderDuration(value));
+  }
+  const text = Array.isArray(value) ? value.join(' ') : String(value);
+  return /^[\w./:@%+-]+$/.test(text) ? text : JSON.stringify(text);
+}

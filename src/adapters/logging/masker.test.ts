@@ -1,0 +1,63 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Secret } from '../../model/secret.ts';
+import { masker } from './masker.ts';
+
+const maskerOf = (...secrets: readonly string[]) => {
+  const one = masker();
+  for (const secret of secrets) one.register(new Secret(secret));
+  return one;
+};
+
+describe('the masker', () => {
+  it.each([
+    ['itself', 's3cret-token', 'token=s3cret-token;', 'token=***;'],
+    ['twice', 's3cret-token', 's3cret-token s3cret-token', '*** ***'],
+    ['in JSON', 'a"b\\c-secret', JSON.stringify({ t: 'a"b\\c-secret' }), '{"t":"***"}'],
+    ['in JSON by Go', 'a&b<c>-secret', '{"t":"a\\u0026b\\u003cc\\u003e-secret"}', '{"t":"***"}'],
+    ['in a URL', 'a b/c=secret', '?key=a%20b%2Fc%3Dsecret', '?key=***'],
+    ['in a form', 'a b/c=secret', 'key=a+b%2Fc%3Dsecret', 'key=***'],
+    ['in a URL by others', 'a/b=secret', '?key=a%2fb%3dsecret', '?key=***'],
+    ['a short one', 'ab', 'x ab y', 'x *** y'],
+  ])('takes out a secret: %s', (...[, secret, text, masked]) => {
+    expect(maskerOf(secret).mask(text)).toBe(masked);
+  });
+
+  it('takes out a line of a secret with several', () => {
+    const key = '-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----\n';
+    expect(maskerOf(key).mask('read MIIEvQIBADANBgkqhkiG9w0B')).toBe('read ***');
+  });
+
+  it('leaves text alone when there is nothing to hide', () => {
+    expect(maskerOf('').mask('text')).toBe('text');
+    expect(masker().mask('text')).toBe('text');
+  });
+
+  it('takes out the longer of two secrets that begin alike', () => {
+    expect(maskerOf('secret', 'secret-longer').mask('secret-longer')).toBe('***');
+  });
+
+  const printable = fc.string({ minLength: 12, maxLength: 60 });
+
+  it('leaves no base64 of a text with a secret in it that could be decoded', () => {
+    fc.assert(
+      fc.property(fc.string(), printable, fc.string(), (before, secret, after) => {
+        const encoded = Buffer.from(before + secret + after).toString('base64');
+        const masked = maskerOf(secret).mask(encoded);
+        expect(masked).toContain('***');
+        const left = masked.split('***').map((part) => Buffer.from(part, 'base64').toString());
+        for (const part of left) expect(part).not.toContain(secret);
+      }),
+    );
+  });
+
+  it('leaves no JSON and no URL with a secret in it', () => {
+    fc.assert(
+      fc.property(printable, (secret) => {
+        const { mask } = maskerOf(secret);
+        expect(mask(JSON.stringify({ secret }))).toBe('{"secret":"***"}');
+        expect(mask(`?s=${encodeURIComponent(secret.toWellFormed())}`)).toBe('?s=***');
+      }),
+    );
+  });
+});

@@ -1,0 +1,199 @@
+import { shownUrl } from '../../lib/shown-url.ts';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { Agent as PlainAgent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import type { Millis } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Objects } from '../../ports/objects.ts';
+import type { Random } from '../../ports/random.ts';
+import { wholeBody } from '../http/body.ts';
+import { type ConnectionOptions, usualPatience } from '../http/connection.ts';
+import { faultOf } from '../http/faults.ts';
+import { proxyFor } from '../http/proxies.ts';
+import {
+  AttemptFailure,
+  fewRetries,
+  retriesFor,
+  type RetryNotice,
+  type Tries,
+  withRetry,
+} from '../http/retry.ts';
+import { secureContextFor } from '../http/trust.ts';
+import { objectsFailure } from './failures.ts';
+
+/** How an object store is reached. */
+export interface ObjectsOptions {
+  /** Base URL; buckets are its first path element, as MinIO and the oldest agents have it. */
+  readonly endpoint: string;
+  readonly region: string;
+  /** Anonymous without them. */
+  readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: Secret };
+  readonly connection?: ConnectionOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
+  readonly openLimit?: Millis;
+}
+
+/** An object store by the S3 interface. The client library loads with the first use. */
+export function s3Objects(options: ObjectsOptions): Objects {
+  let client: Promise<S3Client> | undefined;
+  return {
+    get: async (bucket, key, signal) => {
+      const what = `${bucket}/${key}`;
+      client ??= makeClient(options);
+      const ready = await client;
+      const policy = {
+        clock: options.clock,
+        random: options.random,
+        limit: options.openLimit,
+        onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what }),
+        silence: ({ attempts, elapsed }: Tries) =>
+          objectsFailure('objects.unreachable', `${shownUrl(options.endpoint)} does not answer`, {
+            context: { object: what, endpoint: shownUrl(options.endpoint), attempts, elapsed },
+          }),
+      };
+      return withRetry(policy, signal, async (inner) => {
+        const both = AbortSignal.any([signal, inner]);
+        try {
+          return await getOnce(ready, { bucket, key, origin: originOf(options, what) }, both);
+        } catch (error) {
+          both.throwIfAborted();
+          throw failedAttempt(error, { what, endpoint: shownUrl(options.endpoint) });
+        }
+      });
+    },
+  };
+}
+
+const originOf = ({ endpoint }: ObjectsOptions, what: string): string =>
+  `${new URL(endpoint).origin}/${what}`;
+
+async function makeClient(options: ObjectsOptions): Promise<S3Client> {
+  const { S3Client } = await import('@aws-sdk/client-s3');
+  const { credentials } = options;
+  return new S3Client({
+    endpoint: options.endpoint,
+    region: options.region,
+    forcePathStyle: true,
+    // We try again ourselves, by our clock and with our rules.
+    maxAttempts: 1,
+    requestHandler: handlerFor(options),
+    ...(credentials === undefined
+      ? {
+          signer: { sign: (request) => Promise.resolve(request) },
+          credentials: { accessKeyId: '', secretAccessKey: '' },
+        }
+      : {
+          credentials: {
+            accessKeyId: credentials.accessKeyId,
+            secretAccessKey: credentials.secretAccessKey.reveal(),
+          },
+        }),
+  });
+}
+
+/** The library's own transport, with our proxies, trust and patience. */
+function handlerFor({ endpoint, connection = {} }: ObjectsOptions): object {
+  const patience = connection.patience ?? usualPatience;
+  const { proxies } = connection;
+  const proxy = proxies === undefined ? undefined : proxyFor(new URL(endpoint), proxies);
+  const agentOptions = {
+    keepAlive: true,
+    ...(proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
+  };
+  return {
+    connectionTimeout: patience.connect,
+    requestTimeout: patience.headers,
+    throwOnRequestTimeout: true,
+    socketTimeout: patience.idle,
+    ...(endpoint.startsWith('https:')
+      ? {
+          httpsAgent: new TlsAgent({
+            ...agentOptions,
+            secureContext: secureContextFor(connection),
+            rejectUnauthorized: connection.isInsecure !== true,
+          }),
+        }
+      : { httpAgent: new PlainAgent(agentOptions) }),
+  };
+}
+
+interface Wanted {
+  readonly bucket: string;
+  readonly key: string;
+  readonly origin: string;
+}
+
+async function getOnce(
+  client: S3Client,
+  { bucket, key, origin }: Wanted,
+  signal: AbortSignal,
+): Promise<Download> {
+  const { GetObjectCommand } = await import('@aws-sdk/client-s3');
+  const answer = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), {
+    abortSignal: signal,
+  });
+  const body = answer.Body as AsyncIterable<Uint8Array> | undefined;
+  if (body === undefined) throw new Error('the answer has no body');
+  const bytes = answer.ContentLength;
+  return {
+    body: wholeBody(body, { origin, signal, bytes }),
+    origin,
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(answer.ContentType === undefined ? {} : { contentType: answer.ContentType }),
+  };
+}
+
+/** What the library's errors have in common. */
+interface ServiceException {
+  readonly name?: string;
+  readonly message?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+function failedAttempt(
+  error: unknown,
+  { what, endpoint }: { readonly what: string; readonly endpoint: string },
+): AttemptFailure {
+  const { $metadata, name = '', message = '' } = error as ServiceException;
+  const status = $metadata?.httpStatusCode;
+  const fault = faultOf(error);
+  const failure = ({ attempts, elapsed }: Tries): AgentError => {
+    const context = { object: what, endpoint, attempts, elapsed };
+    if (status === undefined) {
+      return objectsFailure(
+        'objects.unreachable',
+        `${endpoint} cannot be reached: ${fault.words}`,
+        {
+          context: { ...context, fault: fault.code },
+          cause: error,
+        },
+      );
+    }
+    return objectsFailure(codeFor(status), `${what}: the store answered ${status} ${name}`, {
+      context: { ...context, status, answer: message },
+    });
+  };
+  if (status !== undefined) {
+    // What a store does not have now it will not have in a minute.
+    return new AttemptFailure({ failure, retries: status === 404 ? 0 : retriesFor(status) });
+  }
+  const isSlow = name === 'TimeoutError';
+  const retries = {
+    untrusted: 0,
+    lasting: isSlow ? Infinity : 0,
+    unresolved: fewRetries,
+    passing: Infinity,
+  };
+  return new AttemptFailure({ failure, retries: retries[fault.kind] });
+}
+
+function codeFor(status: number): Parameters<typeof objectsFailure>[0] {
+  if (status === 404) return 'objects.not-found';
+  if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'objects.denied';
+  return 'objects.unreachable';
+}

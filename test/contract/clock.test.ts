@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/adapters/clock.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { fakeClock } from '../support/fake-clock.ts';
+
+const clocks: readonly [string, () => Clock][] = [
+  ['the system clock', () => systemClock],
+  ['the fake clock', () => fakeClock({ start: Date.now() })],
+];
+
+describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {
+  const forever = new AbortController().signal;
+
+  it('rejects with the reason of a signal that aborts', async () => {
+    const clock = make();
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const sleep = clock.sleep(3_600_000, controller.signal);
+    controller.abort(reason);
+    await expect(sleep).rejects.toBe(reason);
+    await expect(clock.sleep(1, controller.signal)).rejects.toBe(reason);
+  });
+
+  it('yields to the event loop, also for no time at all', async () => {
+    let hasTurned = false;
+    setImmediate(() => (hasTurned = true));
+    const clock = make();
+    for (let count = 0; count < 3; count += 1) await clock.sleep(0, forever);
+    expect(hasTurned).toBe(true);
+  });
+
+  it('is at least as late after a sleep as was asked for', async () => {
+    const clock = make();
+    const before = clock.now();
+    await clock.sleep(20, forever);
+    expect(clock.now() - before).toBeGreaterThanOrEqual(19);
+  });
+
+  it('sleeps longer than a timer of the machine can', async () => {
+    const clock = make();
+    const controller = new AbortController();
+    let isAwake = false;
+    const sleep = clock.sleep(40 * 24 * 3_600_000, controller.signal).then(
+      () => (isAwake = true),
+      () => undefined,
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(isAwake).toBe(false);
+    controller.abort(new Error('enough'));
+    await sleep;
+  });
+});

@@ -1,0 +1,233 @@
+import { mkdir, mkdtemp, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { seconds } from '../../src/model/duration.ts';
+import { Secret } from '../../src/model/secret.ts';
+import type { Host } from '../../src/ports/host.ts';
+import { any, fakeHost, rest } from '../support/fake-host.ts';
+import { standInNsenter } from './real/stand-in-nsenter.ts';
+
+const limit = seconds(10);
+
+/** A host under test, and a directory of it that both file and command see. */
+interface Subject {
+  readonly host: Host;
+  /** Below a shared directory. */
+  readonly shared: string;
+  /** Below one that only commands reach. */
+  readonly remote: string;
+  readonly link: (from: string, target: string) => Promise<void>;
+  readonly modeOf: (path: string) => Promise<number | undefined>;
+}
+
+let directory: string;
+const subjects: Record<string, () => Promise<Subject>> = {
+  'the nsenter host': async () => {
+    const root = join(directory, 'root');
+    const remote = join(directory, 'remote');
+    await mkdir(join(root, 'opt/contract'), { recursive: true });
+    await mkdir(remote, { recursive: true });
+    const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
+    const at = (path: string): string => (path.startsWith('/opt') ? join(root, path) : path);
+    return {
+      host: nsenterHost({ root, environment }),
+      shared: '/opt/contract',
+      // Seen by commands alone, because it is not below a shared directory of the host.
+      remote: await realpath(remote),
+      link: (from, target) => symlink(target, at(from)),
+      modeOf: async (path) => (await stat(at(path))).mode & 0o777,
+    };
+  },
+  'the fake host': () => {
+    const host = fakeHost();
+    const shell = ['sh', '-c'] as const;
+    host
+      .on([...shell, any, rest])
+      .answers(([, , script = ''], _, { env }) => {
+        if (script === 'both') return { stdout: ' out \n', stderr: ' err\n' };
+        if (script.startsWith('exit')) return { exitCode: Number(script.split(' ')[1]) };
+        if (script === 'lines') return { stderr: 'one\rtwo\r\n\nthree' };
+        return env['PROXY'] ?? 'none';
+      })
+      .on(['hang'])
+      .hangs()
+      .on(['no-such-program'])
+      .isMissing();
+    return Promise.resolve({
+      host,
+      shared: '/opt/contract',
+      remote: '/etc/contract',
+      link: (from, target) => {
+        host.withLink(from, target);
+        return Promise.resolve();
+      },
+      modeOf: (path) => Promise.resolve(host.files.get(path)?.mode),
+    });
+  },
+};
+
+/** Scripts of the contract in the words of each subject. */
+const scripts = {
+  both: "printf ' out \\n'; printf ' err\\n' >&2",
+  lines: "printf 'one\\rtwo\\r\\n\\nthree' >&2",
+} as const;
+
+beforeAll(async () => {
+  // Not below /tmp, which the host shares: the remote directory must not be reached directly.
+  directory = await mkdtemp(join(process.env['XDG_RUNTIME_DIR'] ?? '/var', 'bootwright-contract-'));
+  expect(directory.startsWith(tmpdir())).toBe(false);
+});
+afterAll(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+describe.each(Object.entries(subjects))('%s keeps the contract of the host port', (name, make) => {
+  const isReal = name === 'the nsenter host';
+  const script = (key: keyof typeof scripts): string => (isReal ? scripts[key] : key);
+  let subject: Subject;
+  const signal = new AbortController().signal;
+  beforeAll(async () => {
+    subject = await make();
+  });
+  const sh = (text: string, options = {}) =>
+    subject.host.exec(['sh', '-c', text], { signal, limit, ...options });
+
+  it('keeps the streams apart and trims them', async () => {
+    await expect(sh(script('both'))).resolves.toMatchObject({
+      exitCode: 0,
+      stdout: 'out',
+      stderr: 'err',
+    });
+  });
+
+  it('tells lines that end by carriage return or line feed, without empty ones', async () => {
+    const lines: string[] = [];
+    await sh(script('lines'), {
+      onLine: (line: string, stream: string) => lines.push(`${stream} ${line}`),
+    });
+    expect(lines).toEqual(['stderr one', 'stderr two', 'stderr three']);
+  });
+
+  it('fails for an exit code that is no answer', async () => {
+    await expect(sh('exit 3')).rejects.toMatchObject({
+      code: 'command.failed',
+      kind: 'host',
+      context: { argv: 'sh -c exit 3', exitCode: 3 },
+    });
+  });
+
+  it('accepts the exit codes it was told to', async () => {
+    await expect(sh('exit 3', { accept: [0, 3] })).resolves.toMatchObject({ exitCode: 3 });
+    await expect(sh('exit 0', { accept: [3] })).rejects.toMatchObject({ code: 'command.failed' });
+  });
+
+  it('says when there is no such program', async () => {
+    await expect(subject.host.exec(['no-such-program'], { signal, limit })).rejects.toMatchObject({
+      code: 'command.not-found',
+    });
+  });
+
+  it('never shows a secret word in an error', async () => {
+    const token = new Secret('planted-token');
+    const failing = sh('exit 4', { secrets: [token.reveal()], env: { T: token.reveal() } });
+    const error: unknown = await failing.catch((thrown: unknown) => thrown);
+    expect(JSON.stringify(error)).not.toContain(token.reveal());
+  });
+
+  it('gives a command the variables it is told to, and not our own', async () => {
+    const text = isReal ? 'printf "${PROXY-none}"; test -z "$PULL_SECRET_TOKEN"' : 'proxy';
+    expect((await sh(text, { env: { PROXY: 'p' } })).stdout).toBe('p');
+    expect((await sh(text)).stdout).toBe('none');
+  });
+
+  it('stops a command when the signal aborts', async () => {
+    const controller = new AbortController();
+    const argv = isReal ? ['sleep', '60'] : ['hang'];
+    const running = subject.host.exec(argv, { signal: controller.signal, limit });
+    setTimeout(() => controller.abort(new Error('enough')), 50);
+    await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
+  });
+
+  it('starts nothing when the signal is aborted already', async () => {
+    const run = subject.host.exec(['sh', '-c', 'exit 0'], {
+      signal: AbortSignal.abort(new Error('late')),
+      limit,
+    });
+    await expect(run).rejects.toMatchObject({ code: 'command.stopped' });
+  });
+
+  describe.each(['shared', 'remote'] as const)('files in a %s directory', (where) => {
+    const path = (file: string): string => `${subject[where]}/${file}`;
+
+    it('reads back what was written, with its size and digest', async () => {
+      const written = await subject.host.writeFile(path('text'), 'grüße\n', { signal });
+      expect(written).toEqual({
+        path: path('text'),
+        bytes: 8,
+        sha256: 'b8fb07e729d2c238732229327c1b0669dcb8a15705340409cbbed2a6995898e2',
+      });
+      await expect(subject.host.readText(path('text'), signal)).resolves.toBe('grüße\n');
+    });
+
+    it('is private unless told otherwise', async () => {
+      await subject.host.writeFile(path('private'), 'x', { signal });
+      await subject.host.writeFile(path('open'), 'x', { signal, mode: 0o644 });
+      await expect(subject.modeOf(path('private'))).resolves.toBe(0o600);
+      await expect(subject.modeOf(path('open'))).resolves.toBe(0o644);
+    });
+
+    it('leaves the old content when the source of the new one breaks', async () => {
+      await subject.host.writeFile(path('kept'), 'old', { signal });
+      const broken = async function* broken(): AsyncGenerator<Uint8Array> {
+        await Promise.resolve();
+        yield new TextEncoder().encode('new');
+        throw new Error('cut');
+      };
+      await expect(subject.host.writeFile(path('kept'), broken(), { signal })).rejects.toThrow(
+        'cut',
+      );
+      await expect(subject.host.readText(path('kept'), signal)).resolves.toBe('old');
+      const names = await subject.host.list(subject[where], signal);
+      expect(names.filter((one) => one.includes('.part'))).toEqual([]);
+    });
+
+    it('lists names in order, and none of a directory that is not there', async () => {
+      await subject.host.writeFile(path('list/b'), '', { signal }).catch(() => undefined);
+      const names = await subject.host.list(subject[where], signal);
+      expect(names).toEqual([...names].sort());
+      await expect(subject.host.list(path('nowhere'), signal)).resolves.toEqual([]);
+    });
+
+    it('has no text for a file that is not there', async () => {
+      await expect(subject.host.readText(path('nothing'), signal)).resolves.toBeUndefined();
+    });
+
+    it('removes a file, also one that is not there', async () => {
+      await subject.host.writeFile(path('gone'), 'x', { signal });
+      await subject.host.remove(path('gone'), signal);
+      await subject.host.remove(path('gone'), signal);
+      await expect(subject.host.readText(path('gone'), signal)).resolves.toBeUndefined();
+    });
+
+    it('follows links', async () => {
+      await subject.host.writeFile(path('target'), 'x', { signal });
+      await subject.link(path('relative'), 'target');
+      await subject.link(path('absolute'), path('relative'));
+      await expect(subject.host.realPath(path('absolute'), signal)).resolves.toBe(path('target'));
+      await expect(subject.host.realPath(path('none'), signal)).resolves.toBeUndefined();
+    });
+  });
+
+  it('refuses a lock that another holds, until it is released', async () => {
+    const lockName = `bootwright-contract-${process.pid}.lock`;
+    const first = await subject.host.lock(lockName, signal);
+    await expect(subject.host.lock(lockName, signal)).resolves.toBeUndefined();
+    await first?.release();
+    const again = await subject.host.lock(lockName, signal);
+    expect(again).toBeDefined();
+    await again?.release();
+    await rm(`/run/lock/${lockName}`, { force: true });
+  });
+});

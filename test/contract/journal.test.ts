@@ -1,0 +1,86 @@
+import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fileJournal } from '../../src/adapters/journal/file-journal.ts';
+import type { Journal } from '../../src/engine/journal.ts';
+import { memoryJournal } from '../support/memory-journal.ts';
+
+let directory: string;
+const path = (): string => join(directory, 'install-dir/journal.jsonl');
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'bootwright-journal-'));
+});
+afterEach(async () => {
+  await rm(directory, { recursive: true, force: true });
+});
+
+const journals: readonly [string, () => Journal][] = [
+  ['the journal in a file', () => fileJournal(path())],
+  ['the journal in memory', () => memoryJournal()],
+];
+
+describe.each(journals)('%s keeps the contract of a journal', (_, make) => {
+  it('is empty at first', async () => {
+    await expect(make().read()).resolves.toEqual([]);
+  });
+
+  it('gives back lines in the order in which they were added', async () => {
+    const journal = make();
+    const lines = Array.from({ length: 50 }, (_line, index) => JSON.stringify({ index }));
+    await Promise.all(lines.map((line, index) => journal.append(line, { flush: index % 2 === 0 })));
+    await expect(journal.read()).resolves.toEqual(lines);
+  });
+
+  it('is empty again when it was set aside', async () => {
+    const journal = make();
+    await journal.append('1', { flush: true });
+    await journal.setAside();
+    await expect(journal.read()).resolves.toEqual([]);
+    await journal.append('2', { flush: true });
+    await expect(journal.read()).resolves.toEqual(['2']);
+  });
+});
+
+describe('the journal in a file', () => {
+  it('is found by the next process', async () => {
+    const journal = fileJournal(path());
+    await journal.append('{"a":1}', { flush: true });
+    await journal.close();
+    await expect(fileJournal(path()).read()).resolves.toEqual(['{"a":1}']);
+    expect((await stat(path())).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ['a torn last line', '{"b":', ['1', '3']],
+    ['a line that is no JSON, and all after it', 'garb\0age\n2\n', ['1', '3']],
+    ['half a letter of another alphabet', Buffer.from([0x22, 0xc3]), ['1', '3']],
+  ])('drops %s, and goes on after the good part', async (_, rest, kept) => {
+    const journal = fileJournal(path());
+    await journal.append('1', { flush: true });
+    await journal.close();
+    await appendFile(path(), rest);
+    const next = fileJournal(path());
+    await expect(next.read()).resolves.toEqual(['1']);
+    await next.append('3', { flush: true });
+    await expect(fileJournal(path()).read()).resolves.toEqual(kept);
+  });
+
+  it('keeps what was set aside, and does not change what is only read', async () => {
+    const journal = fileJournal(path());
+    await journal.append('1', { flush: true });
+    await appendFile(path(), 'torn');
+    await fileJournal(path()).read();
+    await journal.setAside();
+    await expect(readFile(`${path()}.old`, 'utf8')).resolves.toBe('1\ntorn');
+  });
+
+  it('says so when it cannot be kept', async () => {
+    await writeFile(join(directory, 'install-dir'), 'a file in the way');
+    await expect(fileJournal(path()).append('1', { flush: true })).rejects.toMatchObject({
+      code: 'journal.not-kept',
+      context: { path: path() },
+    });
+  });
+});

@@ -1,0 +1,194 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync } from 'node:fs';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { journald } from '../../src/adapters/logging/journald.ts';
+import { openEventStream } from '../../src/adapters/logging/jsonl-sink.ts';
+import { type LogOptions, openLog } from '../../src/adapters/logging/log-sink.ts';
+import { masker } from '../../src/adapters/logging/masker.ts';
+import { seconds } from '../../src/model/duration.ts';
+import { Secret } from '../../src/model/secret.ts';
+import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
+
+let directory: string;
+const at = (name: string): string => join(directory, name);
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'bootwright-log-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+const event = (happening: RunHappening, time = 1000): RunEvent => ({
+  ...happening,
+  at: time,
+  run: 'r1',
+});
+const note = (message: string, level: 'debug' | 'info' = 'info'): RunEvent =>
+  event({ type: 'note', step: 'a/b', level, message, fields: {} });
+const progress = (percent: number, time: number): RunEvent =>
+  event({ type: 'step.progress', step: 'a/b', progress: { info: `${percent}%`, percent } }, time);
+
+describe('the log', () => {
+  const open = (more: Partial<LogOptions> = {}) =>
+    openLog({
+      level: 'info',
+      format: 'json',
+      file: at('var/log/agent.log'),
+      descriptors: [],
+      mask: (text) => text,
+      ...more,
+    });
+  const lines = async (): Promise<string[]> =>
+    (await readFile(at('var/log/agent.log'), 'utf8')).split('\n').slice(0, -1);
+
+  it('has events of its level as JSON', async () => {
+    const log = open();
+    log.sink(note('quiet', 'debug'));
+    log.sink(event({ type: 'step.stopped', step: 'a/b' }));
+    await log.close();
+    expect((await lines()).map((line) => JSON.parse(line) as unknown)).toEqual([
+      {
+        level: 'info',
+        time: '1970-01-01T00:00:01.000Z',
+        msg: 'step stopped',
+        step: 'a/b',
+        run: 'r1',
+      },
+    ]);
+  });
+
+  it('is appended to what is there', async () => {
+    for (const message of ['one', 'two']) {
+      const log = open({ format: 'pretty' });
+      log.sink(note(message));
+      await log.close();
+    }
+    expect((await lines()).map((line) => line.split(' ').at(-1))).toEqual(['one', 'two']);
+  });
+
+  it.each(['json', 'pretty'] as const)('shows no secret as %s', async (format) => {
+    const secrets = masker();
+    secrets.register(new Secret('planted-"token"'));
+    const told: string[] = [];
+    const log = open({ format, mask: secrets.mask, onLine: (text) => told.push(text) });
+    log.sink(note('the token is planted-"token"'));
+    const encoded = Buffer.from('x:planted-"token"').toString('base64');
+    log.sink(event({ type: 'report.sent', stage: 'Failed', info: encoded }));
+    await log.close();
+    const written = (await lines()).join('\n');
+    expect(written).toContain('***');
+    for (const text of [written, told.join('\n')]) {
+      expect(text).not.toContain('planted');
+      expect(text).not.toContain(Buffer.from('planted-"tok').toString('base64'));
+      expect(text).not.toContain(encoded.slice(4, -4));
+    }
+  });
+
+  it('goes on when its file cannot be written any more', async () => {
+    const log = open({ file: '/dev/full', format: 'pretty' });
+    for (let count = 0; count < 100; count += 1) log.sink(note('lost'));
+    await expect(log.close()).resolves.toBeUndefined();
+  });
+
+  it('does not wait for a reader that does not read', async () => {
+    // A pipe whose other end is open, and never read.
+    execFileSync('mkfifo', [at('pipe')]);
+    const pipe = openSync(at('pipe'), constants.O_RDWR);
+    const log = open({ descriptors: [pipe] });
+    const since = performance.now();
+    for (let count = 0; count < 5000; count += 1) log.sink(note('x'.repeat(100)));
+    expect(performance.now() - since).toBeLessThan(seconds(1));
+    await log.close();
+    expect(performance.now() - since).toBeLessThan(seconds(3));
+    expect(await lines()).toHaveLength(5000);
+    closeSync(pipe);
+  });
+
+  it('says so when its file cannot be opened', async () => {
+    await writeFile(at('file'), '');
+    expect(() => open({ file: at('file/agent.log') })).toThrow(
+      expect.objectContaining({ code: 'log.not-opened', kind: 'host' }) as Error,
+    );
+  });
+});
+
+describe('the event stream', () => {
+  it('has every event, versioned, but not all progress', async () => {
+    const stream = openEventStream(at('events.jsonl'), (text) => text);
+    stream.sink(note('one'));
+    for (const [percent, time] of [
+      [1, 0],
+      [2, 100],
+      [3, 200],
+      [100, 210],
+    ] as const) {
+      stream.sink(progress(percent, time));
+    }
+    await stream.close();
+    const events = (await readFile(at('events.jsonl'), 'utf8'))
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { v: number; progress?: { percent: number } });
+    expect(events.map(({ progress: told }) => told?.percent)).toEqual([undefined, 1, 3, 100]);
+    expect(events.every(({ v }) => v === 1)).toBe(true);
+  });
+});
+
+describe('the way to the journal', () => {
+  const program = async (script: string): Promise<readonly string[]> => {
+    await writeFile(at('logger'), `#!/bin/sh\n${script}\n`);
+    await chmod(at('logger'), 0o755);
+    return [at('logger')];
+  };
+  const quick = { gather: 20 };
+
+  it('gathers lines and sends them with the tag of the collector', async () => {
+    const command = await program(`cat >> ${at('entries')}; echo -- >> ${at('entries')}`);
+    const journal = journald({
+      ...quick,
+      command,
+      socket: directory,
+      fields: { DRY_AGENT_ID: '' },
+    });
+    journal.line('one', 'info');
+    journal.line('two', 'info');
+    journal.line('bad', 'error');
+    await journal.close();
+    expect(await readFile(at('entries'), 'utf8')).toBe(
+      'PRIORITY=6\nTAG=installer\nDRY_AGENT_ID=\nMESSAGE=one\nMESSAGE=two\n--\n' +
+        'PRIORITY=3\nTAG=installer\nDRY_AGENT_ID=\nMESSAGE=bad\n--\n',
+    );
+    expect(journal.lost()).toBe(0);
+  });
+
+  it.each([
+    ['fails', 'exit 1'],
+    ['hangs', 'sleep 60'],
+  ])('does not hold the run up when the program %s', async (_, script) => {
+    const command = await program(script);
+    const journal = journald({ ...quick, command, socket: directory });
+    const since = performance.now();
+    journal.line('one', 'info');
+    await journal.close();
+    expect(performance.now() - since).toBeLessThan(seconds(3));
+  });
+
+  it('counts what was not taken, and stops trying', async () => {
+    const command = await program(`echo x >> ${at('tries')}; exit 1`);
+    const journal = journald({ gather: 1, command, socket: directory });
+    for (let count = 0; count < 5; count += 1) {
+      journal.line(`line ${count}`, count % 2 === 0 ? 'info' : 'warn');
+    }
+    await journal.close();
+    expect(journal.lost()).toBe(5);
+    expect(await readFile(at('tries'), 'utf8')).toBe('x\n'.repeat(3));
+  });
+
+  it('does nothing where there is no journal', async () => {
+    const journal = journald({ command: ['/nowhere'], socket: at('no-socket') });
+    journal.line('one', 'info');
+    await journal.close();
+    expect(journal.lost()).toBe(0);
+  });
+});

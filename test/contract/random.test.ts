@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { fakeRandom } from '../support/fake-random.ts';
+
+describe.each([
+  ['the system generator', systemRandom],
+  ['the fake generator', fakeRandom()],
+])('%s keeps the contract of the random port', (_, random) => {
+  it('gives UUIDs of version 4, never twice', () => {
+    const uuids = Array.from({ length: 100 }, () => random.uuid());
+    expect(new Set(uuids).size).toBe(100);
+    for (const uuid of uuids) {
+      expect(uuid).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    }
+  });
+
+  it('gives numbers between the bounds, the lower included', () => {
+    const numbers = Array.from({ length: 1000 }, () => random.between(5, 7));
+    expect(Math.min(...numbers)).toBeGreaterThanOrEqual(5);
+    expect(Math.max(...numbers)).toBeLessThan(7);
+    expect(new Set(numbers).size).toBeGreaterThan(500);
+    expect(random.between(3, 3)).toBe(3);
+  });
+});

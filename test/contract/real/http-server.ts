@@ -1,0 +1,97 @@
+import { once } from 'node:events';
+import {
+  createServer as createPlainServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+
+/** A request as it arrived. */
+export interface Seen {
+  readonly method: string;
+  /** Path and query. */
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** What a test answers; the response may be used for whatever is not usual. */
+export type Responder = (seen: Seen, response: ServerResponse) => void | Promise<void>;
+
+/** A server on loopback that remembers what it was asked. */
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly seen: readonly Seen[];
+  /** Replaces what it answers from now on. */
+  readonly answering: (responder: Responder) => void;
+  readonly server: Server;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts a server; with `tls` it speaks https. */
+export async function startServer(responder: Responder, tls?: ServerOptions): Promise<TestServer> {
+  let current = responder;
+  const seen: Seen[] = [];
+  const listener: RequestListener = (request, response) => {
+    void receive(request).then(async (one) => {
+      seen.push(one);
+      await current(one, response);
+    });
+  };
+  const server = tls === undefined ? createPlainServer(listener) : createTlsServer(tls, listener);
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
+    port,
+    seen,
+    server,
+    answering: (next) => {
+      current = next;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function receive(request: IncomingMessage): Promise<Seen> {
+  const pieces: Buffer[] = [];
+  for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+  return {
+    method: request.method ?? '',
+    path: request.url ?? '',
+    headers: request.headers,
+    body: Buffer.concat(pieces).toString(),
+  };
+}
+
+/** Answers with a status and JSON. */
+export const json =
+  (status: number, value: unknown): Responder =>
+  (_, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(value));
+  };
+
+/** Answers each request by the next responder; the last one stays. */
+export function inTurn(...responders: readonly Responder[]): Responder {
+  let asked = 0;
+  return (seen, response) => {
+    const responder = responders[Math.min(asked, responders.length - 1)];
+    asked += 1;
+    return responder?.(seen, response);
+  };
+}

@@ -1,0 +1,236 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { authoritiesIn } from '../../src/adapters/http/trust.ts';
+import { web, type WebOptions } from '../../src/adapters/http/web.ts';
+import { seconds } from '../../src/model/duration.ts';
+import type { Web } from '../../src/ports/web.ts';
+import { fakeRandom } from '../support/fake-random.ts';
+import { fakeWeb } from '../support/fake-web.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { type Certificates, makeCertificates } from './real/certificates.ts';
+import { inTurn, type Responder, startServer, type TestServer } from './real/http-server.ts';
+
+const signal = new AbortController().signal;
+const patience = { connect: 500, headers: 300, idle: 300 };
+
+const pages: Responder = ({ path, headers }, response) => {
+  if (path === '/missing') response.writeHead(404).end('no');
+  else if (headers.range === 'bytes=2-4') response.writeHead(206).end('cde');
+  else response.writeHead(200, { 'content-type': 'text/plain' }).end('abcdef');
+};
+
+let server: TestServer;
+let directory: string;
+let certificates: Certificates;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'bootwright-web-'));
+  certificates = makeCertificates(directory);
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+beforeEach(async () => {
+  server = await startServer(pages);
+});
+afterEach(() => server.close());
+
+const real = (more: Partial<WebOptions> = {}): Web =>
+  web({ connection: { patience }, clock: quickClock(), random: fakeRandom(), ...more });
+
+const subjects: readonly [string, () => Web][] = [
+  ['the web', () => real()],
+  [
+    'the fake web',
+    () => fakeWeb().with(`${server.url}/page`, 'abcdef', { contentType: 'text/plain' }),
+  ],
+];
+
+describe.each(subjects)('%s keeps the contract of the web port', (_, make) => {
+  it('opens a page as a stream', async () => {
+    const page = await make().open(`${server.url}/page`, { signal });
+    expect(page).toMatchObject({ contentType: 'text/plain', origin: `${server.url}/page` });
+    await expect(text(page.body)).resolves.toBe('abcdef');
+  });
+
+  it('opens a part of it', async () => {
+    const part = await make().open(`${server.url}/page`, { signal, range: [2, 4] });
+    await expect(text(part.body)).resolves.toBe('cde');
+  });
+
+  it('says that a page is not there', async () => {
+    const missing = make().open(`${server.url}/missing`, { signal });
+    await expect(missing).rejects.toMatchObject({
+      code: 'web.refused',
+      kind: 'remote',
+      context: { status: 404 },
+    });
+  });
+
+  it('stops with the reason of the signal', async () => {
+    const reason = new Error('enough');
+    const stopped = make().open(`${server.url}/page`, { signal: AbortSignal.abort(reason) });
+    await expect(stopped).rejects.toBe(reason);
+  });
+});
+
+describe('the web', () => {
+  it('tries again what may pass, before the body begins', async () => {
+    server.answering(
+      inTurn(
+        (_, response) => void response.writeHead(503, { 'retry-after': '1' }).end(),
+        (_, response) => {
+          response.socket?.destroy();
+        },
+        pages,
+      ),
+    );
+    const notices: number[] = [];
+    const page = await real({ onRetry: ({ attempt }) => notices.push(attempt) }).open(
+      `${server.url}/page`,
+      { signal },
+    );
+    await expect(text(page.body)).resolves.toBe('abcdef');
+    expect(notices).toEqual([1, 2]);
+  });
+
+  it('gives up in the end', async () => {
+    await server.close();
+    await expect(
+      real({ openLimit: seconds(20) }).open(`${server.url}/page`, { signal }),
+    ).rejects.toMatchObject({ code: 'web.unreachable', context: { fault: 'ECONNREFUSED' } });
+    server = await startServer(pages);
+  });
+
+  it('follows redirects, and gives name and password to their own server alone', async () => {
+    const other = await startServer(pages);
+    server.answering(({ path }, response) => {
+      const location = path === '/page' ? '/second' : `${other.url}/end`;
+      response.writeHead(302, { location }).end();
+    });
+    const url = server.url.replace('http://', 'http://user:p%40ss@');
+    const page = await real().open(`${url}/page`, { signal });
+    expect(page.origin).toBe(`${other.url}/end`);
+    const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([basic, basic]);
+    expect(other.seen.map(({ headers }) => headers.authorization)).toEqual([undefined]);
+    await other.close();
+  });
+
+  it('does not follow redirects for ever', async () => {
+    server.answering((_, response) => void response.writeHead(302, { location: '/' }).end());
+    await expect(real().open(server.url, { signal })).rejects.toMatchObject({
+      code: 'web.refused',
+    });
+  });
+
+  it('refuses a server that gives the whole file instead of a part', async () => {
+    const part = real().open(`${server.url}/page`, { signal, range: [1, 2] });
+    await expect(part).rejects.toMatchObject({ code: 'web.refused', context: { status: 200 } });
+  });
+});
+
+describe('trust', () => {
+  let secure: TestServer;
+  beforeEach(async () => {
+    secure = await startServer(pages, certificates);
+  });
+  afterEach(() => secure.close());
+  const read = async (page: ReturnType<Web['open']>): Promise<string> => text((await page).body);
+
+  it('does not trust an authority that it was not told of', async () => {
+    await expect(real().open(secure.url, { signal })).rejects.toMatchObject({
+      code: 'web.untrusted',
+      context: { attempts: 1 },
+    });
+  });
+
+  it('trusts one that it was told of for all, or for this request', async () => {
+    const told = real({ connection: { patience, ca: authoritiesIn(certificates.caFile) } });
+    await expect(read(told.open(secure.url, { signal }))).resolves.toBe('abcdef');
+    const { ca } = certificates;
+    await expect(read(real().open(secure.url, { signal, ca }))).resolves.toBe('abcdef');
+    await expect(read(real().open(secure.url, { signal, ca, caOnly: true }))).resolves.toBe(
+      'abcdef',
+    );
+  });
+
+  it('trusts nothing else where one authority alone is to be trusted', async () => {
+    const told = real({ connection: { patience, ca: certificates.ca } });
+    const { ca } = makeCertificates(directory);
+    const alone = told.open(secure.url, { signal, ca, caOnly: true });
+    await expect(alone).rejects.toMatchObject({ code: 'web.untrusted' });
+    certificates = makeCertificates(directory);
+  });
+
+  it('trusts everything when told to', async () => {
+    const insecure = real({ connection: { patience, isInsecure: true } });
+    await expect(read(insecure.open(secure.url, { signal }))).resolves.toBe('abcdef');
+  });
+
+  it.each([
+    ['a file that is not there', '/nowhere/ca.pem'],
+    ['a file without certificates', new URL(import.meta.url).pathname],
+  ])('refuses %s as authorities', (_, path) => {
+    expect(() => authoritiesIn(path)).toThrow(
+      expect.objectContaining({ code: 'web.bad-authority', kind: 'input' }) as Error,
+    );
+  });
+});
+
+describe('proxies', () => {
+  const throughProxy = (more: object = {}): Web => {
+    const proxies = { http: server.url, https: server.url, no: '' };
+    return real({ connection: { patience, proxies, ...more } });
+  };
+
+  it('are asked for plain addresses by their whole name', async () => {
+    const through = throughProxy();
+    const page = await through.open('http://service.test/page', { signal });
+    await expect(text(page.body)).resolves.toBe('abcdef');
+    expect(server.seen[0]).toMatchObject({
+      path: 'http://service.test/page',
+      headers: { host: 'service.test' },
+    });
+  });
+
+  it('lead to secure addresses by a tunnel', async () => {
+    const secure = await startServer(pages, certificates);
+    const tunnels: string[] = [];
+    server.server.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      const onward = connect(secure.port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+        socket.pipe(onward).pipe(socket);
+      });
+      onward.on('error', () => undefined);
+      socket.on('error', () => undefined);
+    });
+    const through = throughProxy({ ca: certificates.ca });
+    const page = await through.open('https://service.test/page', { signal });
+    await expect(text(page.body)).resolves.toBe('abcdef');
+    expect(tunnels).toEqual(['service.test:443']);
+    await secure.close();
+  });
+
+  it('that refuse a tunnel make an address unreachable, at once', async () => {
+    server.server.on('connect', (_, socket) => {
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    });
+    const through = throughProxy();
+    await expect(through.open('https://service.test/', { signal })).rejects.toMatchObject({
+      code: 'web.unreachable',
+      context: { attempts: 1 },
+    });
+  });
+
+  it('are not asked by a request that trusts one authority alone', async () => {
+    const secure = await startServer(pages, certificates);
+    const proxies = { http: 'http://127.0.0.1:1', https: 'http://127.0.0.1:1', no: '' };
+    const options = { signal, ca: certificates.ca, caOnly: true };
+    const direct = real({ connection: { patience, proxies } });
+    await expect(direct.open(secure.url, options)).resolves.toBeDefined();
+    await secure.close();
+  });
+});

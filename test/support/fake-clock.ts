@@ -1,0 +1,97 @@
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Millis } from '../../src/model/duration.ts';
+
+/** A clock whose time moves only when a test, or idleness, moves it. */
+export interface FakeClock extends Clock {
+  /** Moves time on, waking sleepers in their order and letting them act in between. */
+  readonly advance: (duration: Millis) => Promise<void>;
+  /** How many sleep now. */
+  readonly sleeping: () => number;
+  /** Every duration that was slept, in the order it began. */
+  readonly slept: readonly Millis[];
+}
+
+interface Sleeper {
+  readonly at: number;
+  readonly wake: () => void;
+}
+
+/** Turns of the event loop after which nothing is expected to happen by itself. */
+const idleTurns = 12;
+
+const turn = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+/** Lets everything that is ready run. */
+export async function settle(): Promise<void> {
+  for (let count = 0; count < idleTurns; count += 1) await turn();
+}
+
+/**
+ * A virtual clock. With `auto` (the default) time jumps to the next sleeper as soon as nothing else
+ * happens; without it only `advance` moves time.
+ */
+export function fakeClock({ start = 0, auto = true } = {}): FakeClock {
+  let now = start;
+  let isWatching = false;
+  const sleepers = new Set<Sleeper>();
+  const slept: Millis[] = [];
+
+  const first = (): Sleeper | undefined =>
+    [...sleepers].reduce<Sleeper | undefined>(
+      (best, one) => (best === undefined || one.at < best.at ? one : best),
+      undefined,
+    );
+
+  const wakeFirst = (until: number): boolean => {
+    const sleeper = first();
+    if (sleeper === undefined || sleeper.at > until) return false;
+    now = Math.max(now, sleeper.at);
+    sleepers.delete(sleeper);
+    sleeper.wake();
+    return true;
+  };
+
+  const watch = async (): Promise<void> => {
+    isWatching = true;
+    await settle();
+    while (wakeFirst(Number.POSITIVE_INFINITY)) await settle();
+    isWatching = false;
+  };
+
+  return {
+    slept,
+    sleeping: () => sleepers.size,
+    now: () => now,
+    sleep: (duration, signal) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) {
+          reject(signal.reason as Error);
+          return;
+        }
+        slept.push(duration);
+        const abort = (): void => {
+          sleepers.delete(sleeper);
+          reject(signal.reason as Error);
+        };
+        const sleeper: Sleeper = {
+          at: now + Math.max(0, duration),
+          wake: () => {
+            signal.removeEventListener('abort', abort);
+            resolve();
+          },
+        };
+        signal.addEventListener('abort', abort, { once: true });
+        sleepers.add(sleeper);
+        if (auto && !isWatching) void watch();
+      }),
+    advance: async (duration) => {
+      const until = now + duration;
+      await settle();
+      while (wakeFirst(until)) await settle();
+      now = until;
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { dirname, resolve } from 'node:path/posix';
+import { hostFailure } from '../../src/ports/host-failures.ts';
+import type { Host, WrittenFile } from '../../src/ports/host.ts';
+
+/** A file in memory. */
+export interface FakeFile {
+  readonly bytes: Uint8Array;
+  readonly mode: number;
+}
+
+/** The file half of a fake host. */
+export interface FakeFiles extends Pick<
+  Host,
+  'readText' | 'writeFile' | 'remove' | 'list' | 'realPath'
+> {
+  readonly files: Map<string, FakeFile>;
+  readonly links: Map<string, string>;
+}
+
+/** Text of a file in memory, or undefined. */
+export const textOf = (file: FakeFile | undefined): string | undefined =>
+  file === undefined ? undefined : new TextDecoder().decode(file.bytes);
+
+/** A file with a text. */
+export const fileOf = (content: string | Uint8Array, mode: number): FakeFile => ({
+  bytes: typeof content === 'string' ? new TextEncoder().encode(content) : content,
+  mode,
+});
+
+/** Files and symbolic links in memory; a directory is there when something is in it. */
+export function fakeFiles(): FakeFiles {
+  const files = new Map<string, FakeFile>();
+  const links = new Map<string, string>();
+  const real = (path: string): string => followed(links, path);
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    await Promise.resolve();
+    signal.throwIfAborted();
+  };
+  return {
+    files,
+    links,
+    readText: async (path, signal) => {
+      await enter(signal);
+      return textOf(files.get(real(path)));
+    },
+    writeFile: async (path, content, { signal, mode = 0o600 }) => {
+      await enter(signal);
+      const bytes = await gathered(path, content);
+      signal.throwIfAborted();
+      files.set(path, { bytes, mode });
+      return written(path, bytes);
+    },
+    remove: async (path, signal) => {
+      await enter(signal);
+      files.delete(path);
+      links.delete(path);
+    },
+    list: async (path, signal) => {
+      await enter(signal);
+      return namesIn([...files.keys(), ...links.keys()], path);
+    },
+    realPath: async (path, signal) => {
+      await enter(signal);
+      const target = real(path);
+      const known = [...files.keys(), ...links.values()].some(
+        (one) => one === target || one.startsWith(`${target}/`),
+      );
+      return known ? target : undefined;
+    },
+  };
+}
+
+function followed(links: ReadonlyMap<string, string>, path: string): string {
+  let at = path;
+  for (let hops = 0; hops < 40; hops += 1) {
+    const target = links.get(at);
+    if (target === undefined) return at;
+    at = resolve(dirname(at), target);
+  }
+  return path;
+}
+
+async function gathered(
+  path: string,
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+): Promise<Uint8Array> {
+  if (typeof content === 'string') return new TextEncoder().encode(content);
+  if (content instanceof Uint8Array) return Uint8Array.from(content);
+  const pieces: Uint8Array[] = [];
+  try {
+    for await (const piece of content) pieces.push(Uint8Array.from(piece));
+  } catch (error) {
+    // What the source failed with is the cause, and not that the file could not be written.
+    if (error instanceof Error) throw error;
+    throw hostFailure('file.not-written', `${path} was not written`, { cause: error });
+  }
+  return Buffer.concat(pieces);
+}
+
+const written = (path: string, bytes: Uint8Array): WrittenFile => ({
+  path,
+  bytes: bytes.length,
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+});
+
+function namesIn(paths: readonly string[], directory: string): readonly string[] {
+  const prefix = directory.endsWith('/') ? directory : `${directory}/`;
+  const names = paths
+    .filter((path) => path.startsWith(prefix))
+    .map((path) => path.slice(prefix.length).split('/')[0] ?? '');
+  return [...new Set(names)].sort();
+}

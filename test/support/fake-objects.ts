@@ -1,0 +1,47 @@
+import type { Objects } from '../../src/ports/objects.ts';
+import { objectsFailure } from '../../src/adapters/objects/failures.ts';
+import { downloadOf, type DownloadShape } from './download.ts';
+
+/** An object store in memory. */
+export interface FakeObjects extends Objects {
+  /** Puts an object there; `path` is `bucket/key`. */
+  readonly with: (path: string, content: string | Uint8Array, shape?: DownloadShape) => FakeObjects;
+  /** The next get fails with this, as many times as said. */
+  readonly failing: (error: Error, times?: number) => FakeObjects;
+  /** `bucket/key` of each get, in order. */
+  readonly asked: readonly string[];
+}
+
+/** An empty object store. */
+export function fakeObjects(): FakeObjects {
+  const stored = new Map<string, [string | Uint8Array, DownloadShape]>();
+  const failures: Error[] = [];
+  const asked: string[] = [];
+  const objects: FakeObjects = {
+    asked,
+    with: (path, content, shape = {}) => {
+      stored.set(path, [content, shape]);
+      return objects;
+    },
+    failing: (error, times = 1) => {
+      failures.push(...Array.from({ length: times }, () => error));
+      return objects;
+    },
+    get: async (bucket, key, signal) => {
+      await Promise.resolve();
+      signal.throwIfAborted();
+      asked.push(`${bucket}/${key}`);
+      const failure = failures.shift();
+      if (failure !== undefined) throw failure;
+      const found = stored.get(`${bucket}/${key}`);
+      if (found === undefined) {
+        throw objectsFailure('objects.not-found', `${bucket}/${key} is not in the object store`, {
+          context: { bucket, key },
+        });
+      }
+      const [content, shape] = found;
+      return downloadOf(content, { origin: `s3://${bucket}/${key}`, ...shape });
+    },
+  };
+  return objects;
+}

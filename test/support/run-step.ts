@@ -1,0 +1,170 @@
+import { expect } from 'vitest';
+import { Config, type ConfigInput } from '../../src/config/schema.ts';
+import type { Progress, RunEvent } from '../../src/engine/events.ts';
+import type { AnyFact, FactValue, NeedsOf, NeedValues } from '../../src/engine/fact.ts';
+import { factStore } from '../../src/engine/facts.ts';
+import type { Past } from '../../src/engine/resume.ts';
+import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
+import type { Step } from '../../src/engine/step.ts';
+import type { Ports } from '../../src/ports/ports.ts';
+import { fakeClock } from './fake-clock.ts';
+import { fakeHost, type FakeHost } from './fake-host.ts';
+import { fakeImageRelay } from './fake-image-relay.ts';
+import { fakeInventory } from './fake-inventory.ts';
+import { fakeObjects } from './fake-objects.ts';
+import { fakeRandom } from './fake-random.ts';
+import { fakeWeb } from './fake-web.ts';
+import { memoryJournal } from './memory-journal.ts';
+
+/** A step of the product. */
+export type ProductStep<
+  Uses extends keyof Ports,
+  Needs extends NeedsOf,
+  Gives extends AnyFact | undefined,
+> = Step<Config, Ports, Uses, Needs, Gives>;
+
+/** What a step is run with; a port that is not given is an empty fake. */
+export interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
+  readonly config?: ConfigInput;
+  /** Values of the facts it needs, under the step's own names for them. */
+  readonly facts?: NeedValues<Needs>;
+  readonly signal?: AbortSignal;
+  /** The step was begun by an earlier run that did not come to its end. */
+  readonly wasBegun?: boolean;
+}
+
+/** How a step ended, whatever way. */
+export interface StepEnd<Gives extends AnyFact | undefined> {
+  readonly value?: Gives extends AnyFact ? FactValue<Gives> : undefined;
+  readonly failure?: unknown;
+  readonly events: readonly RunEvent[];
+  readonly progress: readonly Progress[];
+  /** Notes as `level: message`. */
+  readonly notes: readonly string[];
+}
+
+/** Runs one step with the real engine, and tells how it ended. */
+export async function tryStep<
+  Uses extends keyof Ports,
+  Needs extends NeedsOf,
+  Gives extends AnyFact | undefined,
+>(step: ProductStep<Uses, Needs, Gives>, run: StepRun<Needs>): Promise<StepEnd<Gives>> {
+  const events: RunEvent[] = [];
+  const clock = run.clock ?? fakeClock();
+  const facts = factStore();
+  const values = (run.facts ?? {}) as Readonly<Record<string, unknown>>;
+  for (const [name, { name: fact }] of Object.entries<AnyFact>(step.needs ?? {})) {
+    if (Object.hasOwn(values, name)) facts.give(fact, values[name]);
+  }
+  const past: Past = run.wasBegun === true ? new Map([[step.id, { state: 'begun' }]]) : new Map();
+  const context = {
+    config: Config.parse(run.config ?? {}),
+    ports: portsOf(run, clock),
+    clock,
+    journal: memoryJournal(),
+    past,
+    facts,
+    beforeLeaving: () => Promise.resolve(),
+    mask: (text: string) => text,
+    emit: (happening: object): void => {
+      events.push({ ...happening, at: clock.now(), run: 'test' } as RunEvent);
+    },
+  };
+  const signal = run.signal ?? new AbortController().signal;
+  try {
+    await runStepInEngine(context, { step: step }, signal);
+  } catch (failure) {
+    return { ...told(events), failure };
+  }
+  const given = step.gives;
+  const isGiven = given !== undefined && !events.some(({ type }) => type === 'step.skipped');
+  const value: unknown = isGiven ? await facts.need(given.name, signal) : undefined;
+  return { ...told(events), value: value as never };
+}
+
+/**
+ * Runs one step with the real engine.
+ * @throws what the step failed with
+ */
+export async function runStep<
+  Uses extends keyof Ports,
+  Needs extends NeedsOf,
+  Gives extends AnyFact | undefined,
+>(
+  step: ProductStep<Uses, Needs, Gives>,
+  run: StepRun<Needs>,
+): Promise<
+  Omit<StepEnd<Gives>, 'failure' | 'value'> & {
+    readonly value: Gives extends AnyFact ? FactValue<Gives> : undefined;
+  }
+> {
+  const end = await tryStep(step, run);
+  if ('failure' in end) throw end.failure;
+  return { ...end, value: end.value as never };
+}
+
+function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
+  return {
+    host: run.host ?? fakeHost({ clock }),
+    inventory: run.inventory ?? fakeInventory(),
+    web: run.web ?? fakeWeb(),
+    objects: run.objects ?? fakeObjects(),
+    imageRelay: run.imageRelay ?? fakeImageRelay(),
+    random: run.random ?? fakeRandom(),
+    ...run,
+    clock,
+  };
+}
+
+const told = (
+  events: readonly RunEvent[],
+): Pick<StepEnd<undefined>, 'events' | 'progress' | 'notes'> => ({
+  events,
+  progress: events.flatMap((event) => (event.type === 'step.progress' ? [event.progress] : [])),
+  notes: events.flatMap((event) =>
+    event.type === 'note' ? [`${event.level}: ${event.message}`] : [],
+  ),
+});
+
+/** What a step is run with in the law below; its host must be new at each call. */
+export type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
+  readonly host: FakeHost;
+  /** Whatever else the commands of the host change. */
+  readonly world?: () => unknown;
+};
+
+/**
+ * The law of every step with `rerun: 'safe'`: run twice, or stopped before any of its commands and
+ * run again, it leaves the same world and the same fact as one run.
+ */
+export async function isSafeToRepeat<
+  Uses extends keyof Ports,
+  Needs extends NeedsOf,
+  Gives extends AnyFact | undefined,
+>(step: ProductStep<Uses, Needs, Gives>, fresh: () => RepeatedRun<Needs>): Promise<void> {
+  const once = fresh();
+  const expected = worldOf(once, (await runStep(step, once)).value);
+  const commands = once.host.ran.length;
+  expect(worldOf(once, (await runStep(step, once)).value), 'run twice').toEqual(expected);
+  for (let command = 0; command < commands; command += 1) {
+    const run = fresh();
+    run.host.diesAt(command);
+    await tryStep(step, run);
+    run.host.diesAt(undefined);
+    const after = worldOf(run, (await runStep(step, run)).value);
+    expect(after, `stopped before its command ${command}, then run again`).toEqual(expected);
+  }
+}
+
+function worldOf(run: { readonly host: FakeHost; readonly world?: () => unknown }, value: unknown) {
+  return {
+    value,
+    files: Object.fromEntries(
+      [...run.host.files].map(([path, file]) => [
+        path,
+        { text: run.host.textOf(path), mode: file.mode },
+      ]),
+    ),
+    more: run.world?.(),
+  };
+}
