@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent, RunHappening } from '../engine/events.ts';
+import { ladderOf, type StageReport } from './ladder.ts';
+
+const play = (
+  name: Parameters<typeof ladderOf>[0],
+  happenings: readonly RunHappening[],
+): readonly (readonly [string, string])[] => {
+  const ladder = ladderOf(name);
+  return happenings
+    .map((happening): StageReport | undefined =>
+      ladder({ ...happening, at: 0, run: 'r' } satisfies RunEvent),
+    )
+    .filter((report) => report !== undefined)
+    .map(({ stage, info }) => [stage, info] as const);
+};
+
+const started = (
+  step: string,
+  stage?: Extract<RunHappening, { type: 'step.started' }>['stage'],
+  more: { readonly lane?: string; readonly stageInfo?: string; readonly attempt?: number } = {},
+): RunHappening => ({
+  type: 'step.started',
+  step,
+  title: step,
+  attempt: 1,
+  ...(stage === undefined ? {} : { stage }),
+  ...more,
+});
+const percent = (value: number, lane?: string): RunHappening => ({
+  type: 'step.progress',
+  step: 'image/write',
+  ...(lane === undefined ? {} : { lane }),
+  progress: { info: `${value}%`, percent: value },
+});
+
+describe('a ladder of one line', () => {
+  it('tells each stage once, with its text', () => {
+    expect(
+      play('master', [
+        started('host/prepare', 'Starting installation', { stageInfo: 'master' }),
+        started('disk/resolve'),
+        started('ignition/fetch', 'Installing', { stageInfo: 'master' }),
+        started('image/write', 'Writing image to disk'),
+      ]),
+    ).toEqual([
+      ['Starting installation', 'master'],
+      ['Installing', 'master'],
+      ['Writing image to disk', ''],
+    ]);
+  });
+
+  it('never goes down', () => {
+    expect(
+      play('master', [
+        started('a/b', 'Writing image to disk'),
+        started('c/d', 'Starting installation'),
+      ]),
+    ).toEqual([['Writing image to disk', '']]);
+  });
+
+  const percentages: readonly (readonly [string, readonly number[], readonly string[]])[] = [
+    ['steps of five points', [55, 55, 60, 62, 56, 66], ['55%', '60%', '66%']],
+    ['98 and then 100', [98, 100, 100], ['98%', '100%']],
+    ['nothing below five', [1, 4], []],
+  ];
+  it.each(percentages)('tells %s', (_, values, told) => {
+    const shown = play('master', [
+      started('image/write', 'Writing image to disk'),
+      ...values.map((value) => percent(value)),
+    ]);
+    expect(shown.slice(1).map(([, info]) => info)).toEqual(told);
+  });
+
+  it('begins the percentages anew with a second attempt', () => {
+    const shown = play('master', [
+      started('image/write', 'Writing image to disk'),
+      percent(90),
+      started('image/write', 'Writing image to disk', { attempt: 2 }),
+      percent(10),
+    ]);
+    expect(shown.map(([, info]) => info)).toEqual(['', '90%', '', '10%']);
+  });
+
+  it('tells what a wait misses beside the present stage', () => {
+    expect(
+      play('worker', [
+        started('control-plane/wait', 'Waiting for control plane'),
+        {
+          type: 'wait.updated',
+          step: 'control-plane/wait',
+          sentence: 'two masters are done',
+          status: '1 of 2',
+          waited: 0,
+          limit: 1,
+        },
+      ]).at(-1),
+    ).toEqual(['Waiting for control plane', '1 of 2']);
+  });
+
+  it('tells the stage of what an earlier run finished once, with what comes next', () => {
+    expect(
+      play('master', [
+        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
+        started('disk/resolve'),
+        started('image/write', 'Writing image to disk'),
+      ]),
+    ).toEqual([
+      ['Installing', 'master'],
+      ['Writing image to disk', ''],
+    ]);
+  });
+
+  it('tells it at the end when nothing else comes', () => {
+    expect(
+      play('master', [
+        { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Rebooting', stageInfo: '' },
+        { type: 'run.finished', outcome: 'left the host', duration: 1 },
+      ]),
+    ).toEqual([['Rebooting', '']]);
+  });
+});
+
+describe('a ladder of several lanes', () => {
+  const before = started('a/b', 'Starting installation', { stageInfo: 'bootstrap' });
+  const fork: RunHappening = {
+    type: 'lanes.started',
+    staged: [
+      { lane: 'disk', first: 'Installing' },
+      { lane: 'control plane', first: 'Waiting for control plane' },
+    ],
+  };
+
+  it('shows the lowest rung that a lane stands on', () => {
+    expect(
+      play('bootstrap', [
+        before,
+        fork,
+        started('image/write', 'Writing image to disk', { lane: 'disk' }),
+        started('wait/masters', 'Waiting for control plane', { lane: 'control plane' }),
+        percent(37, 'disk'),
+        { type: 'lane.finished', lane: 'disk' },
+      ]),
+    ).toEqual([
+      ['Starting installation', 'bootstrap'],
+      ['Writing image to disk', ''],
+      ['Writing image to disk', '37%'],
+      ['Waiting for control plane', ''],
+    ]);
+  });
+
+  it('tells a lane at once when every other lane begins higher', () => {
+    expect(
+      play('bootstrap', [
+        before,
+        fork,
+        started('ignition/fetch', 'Installing', { lane: 'disk', stageInfo: 'master' }),
+        percent(7, 'control plane'),
+      ]),
+    ).toEqual([
+      ['Starting installation', 'bootstrap'],
+      ['Installing', 'master'],
+    ]);
+  });
+
+  it('is not held back by a lane that has no stages', () => {
+    expect(
+      play('bootstrap', [
+        before,
+        {
+          type: 'lanes.started',
+          staged: [{ lane: 'masters', first: 'Waiting for control plane' }],
+        },
+        started('layering/build', undefined, { lane: 'layering' }),
+        started('wait/masters', 'Waiting for control plane', { lane: 'masters' }),
+      ]).at(-1),
+    ).toEqual(['Waiting for control plane', '']);
+  });
+});

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import type { RunHappening } from '../engine/events.ts';
+import { seconds } from '../model/duration.ts';
+import { failuresOf } from '../model/failure.ts';
+import type { StageReport } from './ladder.ts';
+import { type EarlyReport, reporterOf } from './reporter.ts';
+
+const failure = failuresOf({
+  'inventory.unreachable': { kind: 'remote', title: 't', hint: 'h' },
+  'inventory.refused': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
+});
+
+const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunHappening => ({
+  type: 'step.started',
+  step: 'a/b',
+  title: 'A',
+  attempt: 1,
+  stage,
+  stageInfo,
+});
+
+function setUp(
+  answer: (report: StageReport, attempt: number) => Promise<void> | void,
+  early?: EarlyReport,
+) {
+  const clock = fakeClock({ auto: false });
+  const sent: string[] = [];
+  const emitted: RunHappening[] = [];
+  const reporter = reporterOf({
+    ladder: 'master',
+    clock,
+    send: async (report) => {
+      sent.push(`${report.stage}/${report.info}`);
+      await answer(report, sent.length);
+    },
+    emit: (happening) => emitted.push(happening),
+    ...(early === undefined ? {} : { early }),
+  });
+  const tell = (happening: RunHappening): void => reporter.sink({ ...happening, at: 0, run: 'r' });
+  return { clock, sent, emitted, reporter, tell };
+}
+
+describe('reporter', () => {
+  it('sends the stages in order, one request at a time', async () => {
+    let underWay = 0;
+    let most = 0;
+    const { sent, tell } = setUp(async () => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await settle();
+      underWay -= 1;
+    });
+    tell(stageStarted('Starting installation', 'master'));
+    tell(stageStarted('Installing', 'master'));
+    tell(stageStarted('Writing image to disk'));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    expect(sent).toEqual([
+      'Starting installation/master',
+      'Installing/master',
+      'Writing image to disk/',
+    ]);
+    expect(most).toBe(1);
+  });
+
+  it('lets the newest win when the service does not answer', async () => {
+    const { clock, sent, tell } = setUp((_, attempt) => {
+      if (attempt === 1) throw failure('inventory.unreachable', 'down');
+    });
+    tell(stageStarted('Starting installation', 'master'));
+    await settle();
+    tell(stageStarted('Installing', 'master'));
+    tell(stageStarted('Writing image to disk'));
+    await clock.advance(seconds(1));
+    expect(sent).toEqual(['Starting installation/master', 'Writing image to disk/']);
+  });
+
+  it('does not send a refused report again, and says that it was dropped', async () => {
+    const { clock, sent, emitted, tell } = setUp(() => {
+      throw failure('inventory.refused', 'lower stage');
+    });
+    tell(stageStarted('Installing', 'master'));
+    await clock.advance(seconds(30));
+    expect(sent).toHaveLength(1);
+    expect(emitted).toMatchObject([
+      { type: 'report.dropped', stage: 'Installing', failure: { code: 'inventory.refused' } },
+    ]);
+  });
+
+  it('waits for the last report, but not longer than a minute', async () => {
+    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
+    tell(stageStarted('Rebooting'));
+    let isFlushed = false;
+    void reporter.flush(new AbortController().signal).then(() => {
+      isFlushed = true;
+    });
+    await clock.advance(seconds(59));
+    expect(isFlushed).toBe(false);
+    await clock.advance(seconds(2));
+    expect(isFlushed).toBe(true);
+  });
+
+  it('does not wait a second time when the minute was in vain', async () => {
+    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
+    tell(stageStarted('Rebooting'));
+    const first = reporter.flush(new AbortController().signal);
+    await clock.advance(seconds(61));
+    await first;
+    await reporter.flush(new AbortController().signal);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  it('flushes at once when nothing waits', async () => {
+    const { reporter, clock } = setUp(() => undefined);
+    await reporter.flush(new AbortController().signal);
+    expect(clock.sleeping()).toBe(0);
+  });
+
+  it('does not keep waiting when it is stopped', async () => {
+    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
+    tell(stageStarted('Rebooting'));
+    const stop = new AbortController();
+    const flushed = reporter.flush(stop.signal);
+    stop.abort(new Error('stopped'));
+    await flushed;
+    expect(clock.now()).toBe(0);
+  });
+
+  it('tells a failure with its code and what to do, cut to what the service can keep', async () => {
+    const { sent, tell } = setUp(() => undefined);
+    tell({
+      type: 'run.failed',
+      duration: 1,
+      failure: {
+        code: 'disk.busy',
+        kind: 'host',
+        message: 'x'.repeat(3000),
+        hint: 'unmount it',
+        context: {},
+      },
+    });
+    await settle();
+    const info = sent[0]?.slice('Failed/'.length) ?? '';
+    expect(info.startsWith('disk.busy: xxx')).toBe(true);
+    expect(info).toHaveLength(2000);
+  });
+
+  const earlyCases = [
+    ['is not sent again when the service took it', 'accepted', []],
+    ['is sent again when it failed', 'failed', ['Starting installation/master']],
+  ] as const;
+  it.each(earlyCases)('a report begun before the program was loaded %s', async (_, end, again) => {
+    const { sent, emitted, tell } = setUp(() => undefined, {
+      stage: 'Starting installation',
+      info: 'master',
+      sent: Promise.resolve(end),
+    });
+    tell(stageStarted('Starting installation', 'master'));
+    await settle();
+    expect(sent).toEqual(again);
+    expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Starting installation' }]);
+  });
+});

@@ -1,0 +1,156 @@
+// Invariants of reporting:
+// 1. it never fails and never delays a run: sinks return at once, faults become events;
+// 2. one request is under way at a time, so the service sees the stages in order;
+// 3. when the service did not answer, the newest report wins and older ones are dropped;
+// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`.
+import type { RunEvent, RunHappening, Sink } from '../engine/events.ts';
+import { asAgentError, reportOf } from '../engine/failures.ts';
+import { type Millis, seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
+import type { LadderName } from '../model/stage.ts';
+import type { Clock } from '../ports/clock.ts';
+import { reportFailure } from './failures.ts';
+import { cutInfo, failureInfo } from './info.ts';
+import { ladderOf, type StageReport } from './ladder.ts';
+import { reportQueue } from './queue.ts';
+
+/** How long the last report of a run may take. */
+const lastReportLimit: Millis = seconds(60);
+
+/** Pause after an attempt that failed, and after each further one. */
+const pauses: readonly Millis[] = [seconds(1), seconds(2), seconds(5), seconds(10)];
+
+/** A report that was begun before the rest of the program was loaded. */
+export interface EarlyReport extends StageReport {
+  readonly sent: Promise<'accepted' | 'failed'>;
+}
+
+/** What the reporter needs. */
+export interface ReporterOptions {
+  readonly ladder: LadderName;
+  readonly clock: Clock;
+  /** Sends one report, once; rejects with AgentError. */
+  readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
+  readonly emit: (happening: RunHappening) => void;
+  /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
+  readonly mask?: (text: string) => string;
+  readonly early?: EarlyReport;
+}
+
+/** Tells the inventory service how the run goes. */
+export interface Reporter {
+  readonly sink: Sink;
+  /**
+   * Waits until everything is sent, at most a minute, and no longer than the signal lets it. When
+   * the minute was in vain once, nothing is waited for again.
+   */
+  readonly flush: (signal: AbortSignal) => Promise<void>;
+  /** Gives up what is still waiting; nothing is sent any more. */
+  readonly close: () => void;
+}
+
+/** Starts a reporter. */
+export function reporterOf(options: ReporterOptions): Reporter {
+  const { ladder, clock, mask = (text: string) => text } = options;
+  const climb = ladderOf(ladder);
+  const queue = reportQueue();
+  const ended = new AbortController();
+  let work: Promise<void> | undefined;
+  let isGivenUp = false;
+
+  const attempt = (report: StageReport): Promise<boolean> =>
+    attemptOnce(options, ended.signal, report);
+
+  const deliver = async (report: StageReport): Promise<void> => {
+    let current = report;
+    for (let failures = 0; !(await attempt(current)); failures += 1) {
+      if (ended.signal.aborted) return;
+      await clock.sleep(pauses[Math.min(failures, pauses.length - 1)] ?? 0, ended.signal);
+      current = queue.newest() ?? current;
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    for (let next = queue.take(); next !== undefined; next = queue.take()) await deliver(next);
+  };
+
+  const start = (): void => {
+    work ??= drain()
+      .catch(() => undefined)
+      .finally(() => {
+        work = undefined;
+        if (queue.size() > 0 && !ended.signal.aborted) start();
+      });
+  };
+
+  const add = (report: StageReport | undefined): void => {
+    if (report === undefined || ended.signal.aborted) return;
+    queue.add({ stage: report.stage, info: cutInfo(mask(report.info)) });
+    start();
+  };
+
+  return {
+    sink: (event) => {
+      add(readEvent(event, climb));
+    },
+    close: () => {
+      ended.abort(unsent());
+    },
+    flush: async (signal) => {
+      if (isGivenUp) return;
+      const idle = async (): Promise<void> => {
+        while (work !== undefined) await work;
+      };
+      isGivenUp = (await firstOf(clock, signal, idle)) === 'late';
+    },
+  };
+}
+
+/** Sends a report once. Resolves with whether that is the end of it, well or not. */
+async function attemptOnce(
+  { send, emit, early }: ReporterOptions,
+  ended: AbortSignal,
+  report: StageReport,
+): Promise<boolean> {
+  try {
+    const isSentEarly = early !== undefined && isSame(early, report);
+    if (!isSentEarly || (await early.sent) !== 'accepted') await send(report, ended);
+    emit({ type: 'report.sent', ...report });
+    return true;
+  } catch (thrown) {
+    const error = ended.aborted ? unsent() : asAgentError(thrown);
+    const isOver = error.isFinal || ended.aborted;
+    if (isOver) emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
+    return isOver;
+  }
+}
+
+/** Waits for work, but not longer than the last report may take, or until a signal aborts. */
+async function firstOf(
+  clock: Clock,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<'done' | 'late' | 'stopped'> {
+  const settled = new AbortController();
+  const late = clock.sleep(lastReportLimit, AbortSignal.any([signal, settled.signal])).then(
+    () => 'late' as const,
+    () => 'stopped' as const,
+  );
+  const first = await Promise.race([work().then(() => 'done' as const), late]);
+  settled.abort(new Error('settled'));
+  return first;
+}
+
+const unsent = (): AgentError =>
+  reportFailure('report.unsent', 'the run ended before the service took the report');
+
+const isSame = (one: StageReport, other: StageReport): boolean =>
+  one.stage === other.stage && one.info === other.info;
+
+const readEvent = (
+  event: RunEvent,
+  climb: (event: RunEvent) => StageReport | undefined,
+): StageReport | undefined =>
+  event.type === 'run.failed'
+    ? { stage: 'Failed', info: failureInfo(event.failure) }
+    : climb(event);

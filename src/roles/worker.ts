@@ -1,0 +1,24 @@
+import { role } from '../engine/check.ts';
+import * as controlPlane from '../steps/control-plane/index.ts';
+import * as disk from '../steps/disk/index.ts';
+import * as ignition from '../steps/ignition/index.ts';
+import * as image from '../steps/image/index.ts';
+import * as registry from '../steps/registry/index.ts';
+import { leave, lookFirst, makeRoom, writeSystem } from './parts.ts';
+
+/** Writes the disk of a worker, waits until two masters are done, and reboots into it. */
+export const worker = role('worker', {
+  title: 'Installs a worker node',
+  ladder: 'worker',
+  steps: [
+    ...lookFirst,
+    ...makeRoom,
+    ignition.fetchHost,
+    ...writeSystem,
+    controlPlane.waitForMasters,
+    image.overwriteOs,
+    disk.setBootEntry,
+    registry.findMedia,
+    ...leave,
+  ],
+});

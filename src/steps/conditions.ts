@@ -1,0 +1,11 @@
+import type { Config } from '../config/schema.ts';
+import { condition, not } from '../engine/condition.ts';
+
+/** The image goes into the running root instead of onto a disk. */
+export const usesExistingRoot = condition<Config>(
+  'the system is installed into the running root',
+  ({ image }) => image.existingRoot !== '',
+);
+
+/** The disk is written with coreos-installer, the usual case. */
+export const writesDisk = not(usesExistingRoot, 'a disk is written');

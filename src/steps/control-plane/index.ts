@@ -1,0 +1,1 @@
+export { waitForMasters } from './wait-for-masters.ts';

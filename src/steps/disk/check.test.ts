@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { blockDevice, coreOsDisk, lsblkOutput, partition, targetOf } from './disk-samples.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import type { BlockDevice } from './lsblk.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { check } from './check.ts';
+
+const lvmDisk = blockDevice('sda', {}, [
+  partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-a' })]),
+]);
+const facts = { disk: targetOf(lvmDisk) };
+const hostWith = (...disks: readonly BlockDevice[]) =>
+  fakeHost()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(...disks))
+    .on(['find', rest])
+    .succeeds();
+
+describe('disk/check', () => {
+  it('lets an empty disk pass and says nothing', async () => {
+    const { notes } = await runStep(check, { host: hostWith(blockDevice('sda')), facts });
+    expect(notes).toEqual([]);
+  });
+
+  it('tells what the cleanup will remove', async () => {
+    const { notes } = await runStep(check, { host: hostWith(lvmDisk), facts });
+    expect(notes).toEqual(['info: /dev/mapper/vg-a (lvm) stands on it; it will be removed']);
+  });
+
+  it.each([
+    ['the cleanup is off', { disk: { cleanup: false } }],
+    ['something mounted is on it', {}],
+  ])('is busy when %s', async (_what, config) => {
+    const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
+    const host = hostWith('disk' in config ? lvmDisk : mounted);
+    const { failure } = await tryStep(check, { host, facts, config });
+    expect(failure).toMatchObject({ code: 'disk.busy', kind: 'host' });
+  });
+
+  it('is busy when a process has the disk open', async () => {
+    const host = hostWith(blockDevice('sda'))
+      .withFile('/proc/7/comm', 'dd\n')
+      .on(['find', rest])
+      .prints('/proc/7/fd/3 /dev/sda');
+    const { failure } = await tryStep(check, { host, facts });
+    expect(failure).toMatchObject({
+      code: 'disk.busy',
+      context: { holders: '/dev/sda is open in dd (process 7)' },
+    });
+  });
+
+  it('goes on when processes cannot be looked for', async () => {
+    const host = hostWith(blockDevice('sda')).on(['find', rest]).isMissing();
+    const { notes } = await runStep(check, { host, facts });
+    expect(notes).toHaveLength(1);
+  });
+
+  it('leaves the judgement to the writer when partitions are kept', async () => {
+    const live = blockDevice('sda', {}, [partition('sda5', { mountpoints: ['/run/media/iso'] })]);
+    const { notes } = await runStep(check, {
+      host: hostWith(live),
+      facts,
+      config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
+    });
+    expect(notes).toEqual(['info: /dev/sda5 is mounted on /run/media/iso; it stays']);
+  });
+
+  it('warns of other systems, of shared volumes and of further disks it will not format', async () => {
+    const volume = blockDevice('dm-0', { name: 'vg-a' });
+    const host = hostWith(
+      blockDevice('sda', {}, [partition('sda1', {}, [volume])]),
+      blockDevice('sdb', {}, [volume]),
+      coreOsDisk('sdc'),
+    );
+    const { notes } = await runStep(check, {
+      host,
+      facts,
+      config: { disk: { format: ['/dev/sda'] } },
+    });
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
+      'warn: /dev/sdb shares volumes or arrays with /dev/sda and loses them too',
+      'warn: /dev/sdc3 is labelled boot: the node may start from it instead of /dev/sda',
+      'warn: /dev/sdc4 is labelled root: the node may start from it instead of /dev/sda',
+      'warn: /dev/sda will not be formatted: it is the install disk',
+    ]);
+  });
+
+  it('fails when the disk has gone meanwhile', async () => {
+    const { failure } = await tryStep(check, { host: hostWith(blockDevice('sdb')), facts });
+    expect(failure).toMatchObject({ code: 'disk.missing' });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(check, () => ({ host: hostWith(lvmDisk), facts }));
+  });
+});

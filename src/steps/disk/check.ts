@@ -1,0 +1,63 @@
+import type { Config } from '../../config/schema.ts';
+import { isActive } from '../../engine/condition.ts';
+import { minutes } from '../../model/duration.ts';
+import { writesDisk } from '../conditions.ts';
+import { step, type StepScope } from '../step.ts';
+import { readBlockDevices, targetAmong } from './block-devices.ts';
+import { cleansDisk } from './conditions.ts';
+import { extraDisks } from './extra-disks.ts';
+import { TargetDisk } from './facts.ts';
+import { disksSharedWith } from './holders.ts';
+import { keepsPartitions } from './kept-partitions.ts';
+import { type BlockDevice, lsblkArgv } from './lsblk.ts';
+import { openersArgv } from './open-files.ts';
+import { openersOrNote } from './openers.ts';
+import { otherSystemDisks, readinessOf } from './readiness.ts';
+
+/**
+ * Makes sure, before anything is lost, that the install disk can be written. A later run does not
+ * look again, since what it would find may be of its own making; `image/write` waits for a writer
+ * that an earlier run has left behind.
+ */
+export const check = step({
+  id: 'disk/check',
+  title: 'Check that the install disk is free and large enough',
+  uses: ['host'],
+  needs: { disk: TargetDisk },
+  when: writesDisk,
+  preflight: true,
+  limit: minutes(2),
+  preview: (_config, { disk }) => [lsblkArgv, openersArgv([disk.path])],
+  run: async (scope, { disk: target }) => {
+    const { host, signal, config, note } = scope;
+    const roots = await readBlockDevices(host, signal);
+    const disk = targetAmong(roots, target);
+    const { problem, remarks } = readinessOf({
+      disk,
+      openers: await openersOrNote(scope, disk),
+      willBeCleaned: isActive<Config>(cleansDisk, config),
+      keepsPartitions: keepsPartitions(config.image.writerArgs),
+    });
+    for (const remark of remarks) note('info', remark);
+    if (problem !== undefined) throw problem;
+    tellOthers(scope, roots, disk);
+    for (const extra of await extraDisks(scope, roots, disk)) {
+      if (extra.kind === 'refused') {
+        note('warn', `${extra.asked} will not be formatted: ${extra.because}`);
+      }
+    }
+  },
+});
+
+function tellOthers(
+  { note }: StepScope<'host'>,
+  roots: readonly BlockDevice[],
+  disk: BlockDevice,
+): void {
+  for (const shared of disksSharedWith(roots, disk)) {
+    note('warn', `${shared} shares volumes or arrays with ${disk.path} and loses them too`);
+  }
+  for (const other of otherSystemDisks(roots, disk)) {
+    note('warn', `${other}: the node may start from it instead of ${disk.path}`);
+  }
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { clean } from './clean.ts';
+import { blockDevice, lsblkOutput, partition, targetOf } from './disk-samples.ts';
+import type { BlockDevice } from './lsblk.ts';
+
+/** A disk with volumes on a partition and an array on another, which commands take down. */
+function oldDisk() {
+  const present = new Set(['dm-0', 'md127', 'vg', 'pv']);
+  const on = (kname: string, differs: Partial<BlockDevice>) =>
+    present.has(kname) ? [blockDevice(kname, differs)] : [];
+  const disk = () =>
+    blockDevice('sda', {}, [
+      partition('sda1', {}, on('dm-0', { name: 'vg-root' })),
+      partition('sda2', {}, on('md127', {})),
+    ]);
+  const gone = (name: string) => () => {
+    present.delete(name);
+    return {};
+  };
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .answers(() => lsblkOutput(disk(), blockDevice('sdaa')))
+    .on(['vgs', rest])
+    .answers(() => (present.has('vg') ? '  vg /dev/sda1\n  far /dev/sdaa\n' : '  far /dev/sdaa'))
+    .on(['pvs', rest])
+    .answers(() => (present.has('pv') ? '  /dev/sda1\n  /dev/sdaa\n' : '  /dev/sdaa\n'))
+    .on(['vgchange', rest])
+    .answers(gone('dm-0'))
+    .on(['vgremove', rest])
+    .answers(gone('vg'))
+    .on(['pvremove', rest])
+    .answers(gone('pv'))
+    .on(['dmsetup', rest])
+    .answers(gone('dm-0'))
+    .on(['mdadm', '--stop', any])
+    .answers(gone('md127'))
+    .on(['mdadm', '--zero-superblock', any])
+    .succeeds()
+    .on(['wipefs', rest])
+    .succeeds()
+    .on(['udevadm', rest])
+    .succeeds();
+  return { host, present, facts: { disk: targetOf(disk()) } };
+}
+
+const changing = (ran: readonly (readonly string[])[]) =>
+  ran.filter(([program]) => !['lsblk', 'vgs', 'pvs', 'udevadm'].includes(program ?? ''));
+
+describe('disk/clean', () => {
+  it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
+    const { host, facts } = oldDisk();
+    const { progress, notes } = await runStep(clean, { host, facts });
+    expect(changing(host.ran)).toEqual([
+      ['vgchange', '--activate', 'n', 'vg'],
+      ['vgremove', 'vg', '-y'],
+      ['pvremove', '/dev/sda1', '-y', '-ff'],
+      ['mdadm', '--stop', '/dev/md127'],
+      ['mdadm', '--zero-superblock', '/dev/sda2'],
+      ['wipefs', '--all', '--force', '/dev/sda1'],
+      ['wipefs', '--all', '--force', '/dev/sda2'],
+      ['wipefs', '--all', '--force', '/dev/sda'],
+    ]);
+    expect({ progress, notes }).toEqual({ progress: [], notes: [] });
+  });
+
+  it('looks once more after the last wipe', async () => {
+    const { host, facts } = oldDisk();
+    await runStep(clean, { host, facts });
+    expect(host.ran.at(-1)?.[0]).toBe('lsblk');
+  });
+
+  it('removes a volume that the host knows by a link', async () => {
+    const { host, facts } = oldDisk();
+    host
+      .withLink('/dev/disk/by-id/x', '/dev/sda1')
+      .on(['vgs', rest])
+      .prints('vg /dev/disk/by-id/x');
+    await runStep(clean, { host, facts });
+    expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
+  });
+
+  it('removes a group of which another disk is gone', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['vgs', rest]).prints('vg [unknown]\nvg /dev/sda1');
+    const { progress } = await runStep(clean, { host, facts });
+    expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
+    expect(progress).toEqual([]);
+  });
+
+  it('takes down with dmsetup what LVM left', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['vgchange', rest]).fails(5, 'in use').on(['vgremove', rest]).fails(5, 'in use');
+    const { progress } = await runStep(clean, { host, facts });
+    expect(host.ran).toContainEqual(['dmsetup', 'remove', '--retry', 'vg-root']);
+    expect(progress).toEqual([
+      {
+        info: 'Could not clean install device /dev/sda. The installation will continue. If the installation fails, clean the disk and try again',
+      },
+    ]);
+  });
+
+  it('logs the phrase that triage looks for when something failed', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['pvremove', rest]).fails(5, 'in use');
+    const { notes } = await runStep(clean, { host, facts });
+    expect(notes[0]).toMatch(/^warn: failed to prepare install device \/dev\/sda, err /);
+  });
+
+  it('goes on when one thing fails', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['vgs', rest]).fails(5).on(['pvs', rest]).fails(5).on(['vgremove', rest]).fails(5);
+    await runStep(clean, { host, facts });
+    expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '--force', '/dev/sda']);
+  });
+
+  it('does not mind a host without LVM', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['vgs', rest]).isMissing().on(['pvs', rest]).isMissing();
+    expect((await runStep(clean, { host, facts })).progress).toEqual([]);
+  });
+
+  it('tries wipefs gently when it cannot be forced', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['wipefs', '--all', '--force', '/dev/sda']).fails(1);
+    const { progress } = await runStep(clean, { host, facts });
+    expect(host.ran).toContainEqual(['wipefs', '--all', '/dev/sda']);
+    expect(progress).toEqual([]);
+  });
+
+  it('tells when neither way of wipefs works', async () => {
+    const { host, facts } = oldDisk();
+    host.on(['wipefs', rest]).fails(1);
+    expect((await runStep(clean, { host, facts })).progress).toHaveLength(1);
+  });
+
+  it('ends the installation when the disk stays busy, and says what holds it', async () => {
+    const { host, facts } = oldDisk();
+    const clock = fakeClock();
+    host.on(['mdadm', '--stop', any]).fails(1, 'busy');
+    const { failure } = await tryStep(clean, { host, facts, clock });
+    expect(failure).toMatchObject({
+      code: 'disk.busy',
+      kind: 'host',
+      context: { holders: '/dev/md127 (raid1) stands on it' },
+    });
+    expect(clock.now()).toBeLessThanOrEqual(30_000);
+  });
+
+  it('takes down what udev started again in between', async () => {
+    const { host, facts, present } = oldDisk();
+    host.on(['udevadm', rest]).answers(() => {
+      present.add('md127');
+      return {};
+    });
+    await runStep(clean, { host, facts });
+    expect(present.has('md127')).toBe(false);
+  });
+
+  it.each([
+    ['the cleanup is off', { disk: { cleanup: false } }],
+    ['partitions are kept', { image: { writerArgs: ['--save-partindex', '5'] } }],
+    ['nothing is written to a disk', { image: { existingRoot: 'registry.example/os:1' } }],
+  ])('does not run when %s', async (_what, config) => {
+    const { host, facts } = oldDisk();
+    await runStep(clean, { host, facts, config });
+    expect(host.ran).toEqual([]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(clean, () => {
+      const { host, facts, present } = oldDisk();
+      return { host, facts, world: () => [...present] };
+    });
+  });
+});

@@ -1,0 +1,106 @@
+import type { TargetDisk } from './facts.ts';
+import type { BlockDevice } from './lsblk.ts';
+
+const gibibyte = 1024 ** 3;
+
+const typeOf = (kname: string): string => {
+  if (kname.startsWith('dm-')) return 'lvm';
+  if (kname.startsWith('md')) return 'raid1';
+  return 'disk';
+};
+
+/** A block device for tests: a kernel name, what differs from a plain 100 GiB disk, and what stands on it. */
+export function blockDevice(
+  kname: string,
+  differs: Partial<BlockDevice> = {},
+  children: readonly BlockDevice[] = [],
+): BlockDevice {
+  const name = differs.name ?? kname;
+  return {
+    name,
+    kname,
+    path: kname.startsWith('dm-') ? `/dev/mapper/${name}` : `/dev/${name}`,
+    majorMinor: `8:${Number.parseInt(kname.replaceAll(/[^a-z0-9]/g, ''), 36)}`,
+    type: typeOf(kname),
+    sizeBytes: 100 * gibibyte,
+    sectorBytes: 512,
+    isReadOnly: false,
+    mountpoints: [],
+    fsType: '',
+    label: '',
+    partLabel: '',
+    partType: '',
+    partUuid: '',
+    serial: '',
+    wwn: '',
+    model: '',
+    children,
+    ...differs,
+  };
+}
+
+/** A partition for tests. */
+export const partition = (
+  kname: string,
+  differs: Partial<BlockDevice> = {},
+  children: readonly BlockDevice[] = [],
+): BlockDevice => blockDevice(kname, { type: 'part', sizeBytes: gibibyte, ...differs }, children);
+
+/** The GUID of the EFI system partition of `coreOsDisk`. */
+export const espUuid = 'aaaaaaaa-0000-4000-8000-000000000002';
+
+/** A disk with the partitions of a CoreOS image, sized as in RHCOS. */
+export function coreOsDisk(kname: string, differs: Partial<BlockDevice> = {}): BlockDevice {
+  const separator = /\d$/.test(kname) ? 'p' : '';
+  const part = (number: number, more: Partial<BlockDevice>): BlockDevice =>
+    partition(`${kname}${separator}${number}`, more);
+  return blockDevice(kname, { sizeBytes: 100_000_000_000, ...differs }, [
+    part(1, { sizeBytes: 1_048_576, partLabel: 'BIOS-BOOT' }),
+    part(2, {
+      sizeBytes: 133_169_152,
+      partLabel: 'EFI-SYSTEM',
+      partType: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
+      partUuid: espUuid,
+    }),
+    part(3, { sizeBytes: 402_653_184, partLabel: 'boot', label: 'boot' }),
+    part(4, { sizeBytes: 3_272_588_800, partLabel: 'root', label: 'root' }),
+  ]);
+}
+
+/** Devices as lsblk prints them. */
+export const lsblkOutput = (...roots: readonly BlockDevice[]): string =>
+  JSON.stringify({ blockdevices: roots.map(printed) });
+
+function printed(device: BlockDevice): object {
+  return {
+    name: device.name,
+    kname: device.kname,
+    path: device.path,
+    'maj:min': device.majorMinor,
+    type: device.type,
+    size: device.sizeBytes,
+    'log-sec': device.sectorBytes,
+    ro: device.isReadOnly,
+    mountpoints: device.mountpoints.length === 0 ? [null] : device.mountpoints,
+    fstype: device.fsType || null,
+    label: device.label || null,
+    partlabel: device.partLabel || null,
+    parttype: device.partType || null,
+    partuuid: device.partUuid || null,
+    serial: device.serial || null,
+    wwn: device.wwn || null,
+    model: device.model || null,
+    ...(device.children.length === 0 ? {} : { children: device.children.map(printed) }),
+  };
+}
+
+/** The fact of an install disk. */
+export const targetOf = (device: BlockDevice): TargetDisk => ({
+  path: `/dev/${device.kname}`,
+  asked: `/dev/${device.kname}`,
+  name: device.kname,
+  majorMinor: device.majorMinor,
+  sizeBytes: device.sizeBytes,
+  sectorBytes: device.sectorBytes,
+  type: device.type,
+});

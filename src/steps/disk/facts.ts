@@ -1,0 +1,22 @@
+import * as z from 'zod';
+import { fact } from '../../engine/fact.ts';
+
+const TargetDiskSchema = z.object({
+  /** Kernel path, `/dev/sda` or `/dev/dm-0`: every symbolic link is followed. */
+  path: z.string(),
+  /** The device as it was asked for, usually `/dev/disk/by-id/…`. */
+  asked: z.string(),
+  /** Kernel name, `sda`. */
+  name: z.string(),
+  /** `8:0`; two names of one disk have the same. */
+  majorMinor: z.string(),
+  sizeBytes: z.number(),
+  /** Logical sector size: 512 or 4096. */
+  sectorBytes: z.number(),
+  /** `lsblk` TYPE: disk, mpath, loop. */
+  type: z.string(),
+});
+
+/** The disk that is installed to. */
+export const TargetDisk = fact('disk.target', TargetDiskSchema);
+export type TargetDisk = z.infer<typeof TargetDiskSchema>;

@@ -1,0 +1,87 @@
+import { AgentError } from '../../model/failure.ts';
+import { minutes } from '../../model/duration.ts';
+import { step, type StepScope } from '../step.ts';
+import { readBlockDevices, targetAmong } from './block-devices.ts';
+import { formatsExtraDisks } from './conditions.ts';
+import { type ExtraDisk, extraDisks } from './extra-disks.ts';
+import { TargetDisk } from './facts.ts';
+import { diskFailure } from './failures.ts';
+import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
+
+/**
+ * Takes the partition tables from further disks, so that the firmware starts none of them. No
+ * trouble with such a disk ends the installation, as with the Go agent; it is told.
+ */
+export const formatExtra = step({
+  id: 'disk/format-extra',
+  title: 'Remove the partition tables of further disks',
+  uses: ['host'],
+  needs: { disk: TargetDisk },
+  when: formatsExtraDisks,
+  destroys: true,
+  touches: ['disk:extra'],
+  limit: minutes(20),
+  explain: ({ disk }) => disk.format.join(', '),
+  preview: ({ disk }) => disk.format.flatMap(previewOf),
+  run: async (scope, { disk: target }) => {
+    const roots = await readBlockDevices(scope.host, scope.signal);
+    const disks = await extraDisks(scope, roots, targetAmong(roots, target));
+    for (const disk of disks) await formatOrTell(scope, disk);
+  },
+});
+
+/** The commands for a disk of one partition, before it is looked at. */
+const previewOf = (asked: string): readonly (readonly string[])[] => [
+  ...forgetTablesArgvs(asked, {
+    path: asked,
+    ends: [0, '<end of the disk - 1 MiB>'],
+    partitions: ['<partition>'],
+  }),
+  wipefsListArgv(asked),
+];
+
+async function formatOrTell(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
+  try {
+    await format(scope, disk);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    scope.note('warn', `${disk.asked} was not formatted: ${error.message}`, {
+      code: error.code,
+      hint: error.hint,
+    });
+  }
+}
+
+async function format(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
+  switch (disk.kind) {
+    case 'missing':
+      throw diskFailure('disk.not-formatted', `${disk.asked} is not a disk of this host`);
+    case 'refused':
+      throw diskFailure('disk.extra-refused', disk.because);
+    case 'format':
+      await forgetTables(scope, disk);
+  }
+}
+
+async function forgetTables(
+  { host, signal, note }: StepScope<'host'>,
+  { asked, device }: ExtraDisk & { readonly kind: 'format' },
+): Promise<void> {
+  const problems: string[] = [];
+  for (const argv of forgetTablesArgvs(asked, tablesOf(device))) {
+    try {
+      await host.exec(argv, { signal, limit: minutes(1) });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof AgentError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  const left = await host.exec(wipefsListArgv(device.path), { signal, limit: minutes(1) });
+  if (left.stdout !== '') {
+    throw diskFailure('disk.not-formatted', `signatures are left: ${left.stdout}`);
+  }
+  if (problems.length > 0) note('debug', `${asked} is clean, though: ${problems.join('; ')}`);
+  note('info', `${asked} has no partition table any more`);
+}

@@ -1,0 +1,6 @@
+export { check } from './check.ts';
+export { clean } from './clean.ts';
+export { formatExtra } from './format-extra.ts';
+export { lock } from './lock.ts';
+export { resolve } from './resolve.ts';
+export { setBootEntry } from './set-boot-entry.ts';

@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import { diskFailure } from './failures.ts';
+
+const columns = [
+  'NAME',
+  'KNAME',
+  'PATH',
+  'MAJ:MIN',
+  'TYPE',
+  'SIZE',
+  'LOG-SEC',
+  'RO',
+  'MOUNTPOINTS',
+  'FSTYPE',
+  'LABEL',
+  'PARTLABEL',
+  'PARTTYPE',
+  'PARTUUID',
+  'SERIAL',
+  'WWN',
+  'MODEL',
+];
+
+/**
+ * Lists every block device of the host as a tree. `--all` shows empty devices too: an inactive RAID
+ * array has no size, and yet it holds its members.
+ */
+export const lsblkArgv = [
+  'lsblk',
+  '--all',
+  '--bytes',
+  '--json',
+  '--output',
+  columns.join(','),
+] as const;
+
+/** One block device; what stands on it are its children. */
+export interface BlockDevice {
+  /** `sda`, or the device-mapper name. */
+  readonly name: string;
+  /** Kernel name, `sda` or `dm-0`. */
+  readonly kname: string;
+  /** `/dev/sda`, `/dev/mapper/mpatha`. */
+  readonly path: string;
+  readonly majorMinor: string;
+  /** disk, part, loop, mpath, lvm, crypt, raid1, rom, … */
+  readonly type: string;
+  readonly sizeBytes: number;
+  /** Logical sector size. */
+  readonly sectorBytes: number;
+  readonly isReadOnly: boolean;
+  /** Mount points; swap in use reads `[SWAP]`. */
+  readonly mountpoints: readonly string[];
+  readonly fsType: string;
+  readonly label: string;
+  readonly partLabel: string;
+  /** GPT type, lower case. */
+  readonly partType: string;
+  /** GPT partition GUID, lower case. */
+  readonly partUuid: string;
+  readonly serial: string;
+  readonly wwn: string;
+  readonly model: string;
+  readonly children: readonly BlockDevice[];
+}
+
+// Numbers and booleans came as text from lsblk before util-linux 2.33.
+const count = z.union([z.number(), z.string().transform(Number)]).nullish();
+const flag = z
+  .union([z.boolean(), z.number(), z.string()])
+  .nullish()
+  .transform((value) => value === true || value === 1 || value === '1' || value === 'true');
+const word = z
+  .string()
+  .nullish()
+  .transform((value) => value?.trim() ?? '');
+
+const LsblkDevice = z.object({
+  name: z.string(),
+  kname: word,
+  path: word,
+  'maj:min': word,
+  type: word,
+  size: count,
+  'log-sec': count,
+  ro: flag,
+  mountpoints: z.array(z.string().nullable()).nullish(),
+  fstype: word,
+  label: word,
+  partlabel: word,
+  parttype: word,
+  partuuid: word,
+  serial: word,
+  wwn: word,
+  model: word,
+  get children() {
+    return z.array(LsblkDevice).nullish();
+  },
+});
+type LsblkDevice = z.infer<typeof LsblkDevice>;
+
+const LsblkOutput = z.object({ blockdevices: z.array(LsblkDevice) });
+
+/**
+ * Reads the output of `lsblkArgv`. Fields that are missing or null are empty.
+ * @throws AgentError `disk.unreadable`
+ */
+export function parseLsblk(stdout: string): readonly BlockDevice[] {
+  let json: unknown;
+  try {
+    json = JSON.parse(stdout);
+  } catch (cause) {
+    throw diskFailure('disk.unreadable', 'lsblk did not print JSON', { cause });
+  }
+  const output = LsblkOutput.safeParse(json);
+  if (!output.success) {
+    throw diskFailure('disk.unreadable', 'lsblk printed something else than a list of devices', {
+      cause: output.error,
+    });
+  }
+  return output.data.blockdevices.map(deviceOf);
+}
+
+function deviceOf(of: LsblkDevice): BlockDevice {
+  const kname = of.kname === '' ? of.name : of.kname;
+  return {
+    name: of.name,
+    kname,
+    path: of.path === '' ? `/dev/${of.name}` : of.path,
+    majorMinor: of['maj:min'],
+    type: of.type,
+    sizeBytes: of.size ?? 0,
+    sectorBytes: of['log-sec'] ?? 512,
+    isReadOnly: of.ro,
+    mountpoints: (of.mountpoints ?? []).filter(
+      (point): point is string => point !== null && point !== '',
+    ),
+    fsType: of.fstype,
+    label: of.label,
+    partLabel: of.partlabel,
+    partType: of.parttype.toLowerCase(),
+    partUuid: of.partuuid.toLowerCase(),
+    serial: of.serial,
+    wwn: of.wwn,
+    model: of.model,
+    children: (of.children ?? []).map(deviceOf),
+  };
+}

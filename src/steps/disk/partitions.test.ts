@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { blockDevice, coreOsDisk, partition } from './disk-samples.ts';
+import { findPartition, freePercent } from './partitions.ts';
+
+describe('findPartition', () => {
+  it.each([
+    ['sda', 'esp', '/dev/sda2', 2],
+    ['sda', 'boot', '/dev/sda3', 3],
+    ['sda', 'root', '/dev/sda4', 4],
+    ['nvme0n1', 'root', '/dev/nvme0n1p4', 4],
+    ['mmcblk1', 'boot', '/dev/mmcblk1p3', 3],
+    ['loop12', 'esp', '/dev/loop12p2', 2],
+  ] as const)('finds on %s the %s partition', (...[kname, purpose, path, number]) => {
+    expect(findPartition(coreOsDisk(kname), purpose)).toMatchObject({ path, number });
+  });
+
+  it('does not go by the number: kept partitions may stand before', () => {
+    const disk = blockDevice('sda', {}, [
+      partition('sda4', { partLabel: 'data' }),
+      partition('sda7', { partLabel: 'root' }),
+    ]);
+    expect(findPartition(disk, 'root')).toMatchObject({ path: '/dev/sda7', number: 7 });
+  });
+
+  it.each([
+    ['mpatha', 'mpatha4'],
+    ['mpatha', 'mpatha-part4'],
+    ['3600508b1', '3600508b1p4'],
+  ])('mounts a partition of the multipath device %s as /dev/mapper/%s', (name, part) => {
+    const disk = blockDevice('dm-0', { name, type: 'mpath' }, [
+      partition('dm-4', { name: part, label: 'root' }),
+    ]);
+    expect(findPartition(disk, 'root')).toMatchObject({ path: `/dev/mapper/${part}`, number: 4 });
+  });
+
+  it.each(['esp', 'boot', 'root'] as const)('says that there is no %s partition', (purpose) => {
+    const disk = blockDevice('sda', {}, [
+      partition('sda1', { label: 'data' }),
+      blockDevice('dm-0', { label: 'root', partType: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b' }),
+    ]);
+    expect(() => findPartition(disk, purpose)).toThrow(
+      expect.objectContaining({
+        code: 'disk.no-partition',
+        context: expect.objectContaining({ purpose }) as object,
+      }),
+    );
+  });
+});
+
+describe('freePercent', () => {
+  it.each([
+    ['the root partition once more', 3_272_588_800, 92],
+    ['two and a half times 20 GiB', (20 * 1024 ** 3 * 5) / 2, 42],
+    ['all that is left', 100_000_000_000 - 3_809_459_776, 0],
+    ['more than the disk', 200_000_000_000, 0],
+  ])('leaves room for %s', (_what, required, percent) => {
+    expect(freePercent(coreOsDisk('sda'), required)).toBe(percent);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { blockDevice, coreOsDisk, espUuid, lsblkOutput, targetOf } from './disk-samples.ts';
+import { setBootEntry } from './set-boot-entry.ts';
+
+const disk = coreOsDisk('nvme0n1');
+const facts = { disk: targetOf(disk) };
+const file = '\\EFI\\redhat\\shimx64.efi';
+const create = [
+  ...['efibootmgr', '-v', '-d', '/dev/nvme0n1', '-p', '2', '-c'],
+  ...['-L', 'Red Hat Enterprise Linux', '-l', file],
+];
+const bootlist = ['test', '-f', '/usr/sbin/bootlist'];
+const efi = ['test', '-d', '/sys/firmware/efi'];
+const entry = (number: string, uuid = espUuid) =>
+  `Boot${number}* Red Hat Enterprise Linux\tHD(2,GPT,${uuid},0x1000,0x3f800)/${file}\n`;
+
+/** A host with UEFI whose firmware keeps what it is told. */
+function uefiHost() {
+  const menu = { order: ['0000'], entries: [] as string[] };
+  const host = fakeHost()
+    .on(bootlist)
+    .fails(1)
+    .on(efi)
+    .succeeds()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(disk))
+    .on(['mount', '/dev/nvme0n1p2', '/mnt'])
+    .succeeds()
+    .on(['ls', '-1', '/mnt/EFI'])
+    .prints('BOOT\nredhat\n')
+    .on(['umount', '/mnt'])
+    .succeeds()
+    .on(['uname', '-m'])
+    .prints('x86_64\n')
+    .on(['efibootmgr', '-l', any])
+    .prints('BootOrder: 0005')
+    .on(['efibootmgr', '-v'])
+    .answers(() => `BootOrder: ${menu.order.join(',')}\n${menu.entries.join('')}`)
+    .on(['efibootmgr', '--bootorder', any])
+    .answers(([, , order = '']) => {
+      menu.order = order.split(',');
+    })
+    .on(['efibootmgr', '-v', '--delete-bootnum', rest])
+    .succeeds()
+    .on(create)
+    .answers(() => {
+      menu.order = ['0005', '0000'];
+      menu.entries = [entry('0005')];
+      return '';
+    });
+  return { host, menu };
+}
+
+describe('disk/set-boot-entry', () => {
+  it('leaves the order to bootlist where there is one', async () => {
+    const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
+    await runStep(setBootEntry, { host, facts });
+    expect(host.ran).toEqual([bootlist, ['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1']]);
+  });
+
+  it('has nothing to do with a BIOS', async () => {
+    const host = fakeHost().on(bootlist).fails(1).on(efi).fails(1);
+    await runStep(setBootEntry, { host, facts });
+    expect(host.ran).toEqual([bootlist, efi]);
+  });
+
+  it('makes an entry for the EFI system partition and reads it back', async () => {
+    const { host } = uefiHost();
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
+      bootlist,
+      efi,
+      ['mount', '/dev/nvme0n1p2', '/mnt'],
+      ['ls', '-1', '/mnt/EFI'],
+      ['umount', '/mnt'],
+      ['uname', '-m'],
+      create,
+      ['efibootmgr', '-v'],
+      ['efibootmgr', '-l', file],
+    ]);
+    expect(notes).toEqual(['info: the firmware starts boot entry 0005 first']);
+  });
+
+  it('goes by the architecture of the host', async () => {
+    const { host } = uefiHost();
+    host.on(['uname', '-m']).prints('aarch64').on(['efibootmgr', '-v', '-d', rest]).succeeds();
+    await runStep(setBootEntry, { host, facts });
+    expect(host.ran.find(([, , option]) => option === '-d')?.at(-1)).toBe(
+      '\\EFI\\redhat\\shimaa64.efi',
+    );
+  });
+
+  it('removes entries of the same label, which efibootmgr names on stderr', async () => {
+    const { host, menu } = uefiHost();
+    host.on(create).answers(() => {
+      menu.order = ['0005', '0003'];
+      menu.entries = [entry('0005')];
+      return {
+        stderr: 'efibootmgr: ** Warning ** : Boot0003 has same label Red Hat Enterprise Linux',
+      };
+    });
+    await runStep(setBootEntry, { host, facts });
+    expect(host.ran).toContainEqual([
+      ...['efibootmgr', '-v', '--delete-bootnum', '--bootnum', '0003', '-l', file],
+    ]);
+  });
+
+  it('puts the entry first when the firmware has not', async () => {
+    const { host, menu } = uefiHost();
+    host.on(create).answers(() => {
+      menu.order = ['0000', '0005'];
+      menu.entries = [entry('0005')];
+    });
+    await runStep(setBootEntry, { host, facts });
+    expect(menu.order).toEqual(['0005', '0000']);
+  });
+
+  it.each([
+    ['boot.order-ignored', 'BootOrder: 0000,0005\n' + entry('0005')],
+    ['boot.not-set', 'BootOrder: 0000\n'],
+    ['boot.not-set', 'BootOrder: 0005\n' + entry('0005', 'cccccccc-0000-4000-8000-000000000002')],
+  ])('warns with %s when the firmware answers %j', async (code, menu) => {
+    const { host } = uefiHost();
+    host.on(['efibootmgr', '-v']).prints(menu).on(['efibootmgr', '--bootorder', any]).succeeds();
+    const { events } = await runStep(setBootEntry, { host, facts });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'note',
+        level: 'warn',
+        fields: { code, hint: expect.any(String) as string },
+      }),
+    );
+  });
+
+  it('names entries that lead nowhere', async () => {
+    const { host, menu } = uefiHost();
+    host.on(create).answers(() => {
+      menu.order = ['0005'];
+      menu.entries = [
+        entry('0005'),
+        'Boot0002* old\tHD(1,GPT,dddddddd-0000-4000-8000-000000000001,0x800,0x1)/File(\\x)\n',
+      ];
+    });
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(notes[0]).toBe('warn: boot entry 0002 (old) leads to nothing on this host');
+  });
+
+  it.each([
+    [
+      'no partition is there',
+      (host: ReturnType<typeof fakeHost>) =>
+        host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children: [] })),
+    ],
+    ['it cannot be mounted', (host) => host.on(['mount', rest]).fails(32, 'unknown filesystem')],
+    ['it has no loader', (host) => host.on(['ls', rest]).prints('BOOT')],
+    [
+      'the memory of the firmware is full',
+      (host) => host.on(create).fails(8, 'No space left on device'),
+    ],
+    ['there is no efibootmgr', (host) => host.on(['efibootmgr', rest]).isMissing()],
+    ['bootlist fails', (host) => host.on(bootlist).succeeds().on(['bootlist', rest]).fails(1)],
+  ])(
+    'warns and goes on when %s',
+    async (_what, break_: (host: ReturnType<typeof fakeHost>) => unknown) => {
+      const { host } = uefiHost();
+      break_(host);
+      const { notes } = await runStep(setBootEntry, { host, facts });
+      expect(notes).toHaveLength(1);
+      expect(notes[0]).toMatch(/^warn: the boot order is not certain/);
+    },
+  );
+
+  it('leaves nothing mounted when the partition cannot be read', async () => {
+    const { host } = uefiHost();
+    host.on(['ls', rest]).fails(2);
+    await runStep(setBootEntry, { host, facts });
+    const count = (program: string) => host.ran.filter(([name]) => name === program).length;
+    expect(count('umount')).toBe(count('mount'));
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(setBootEntry, () => {
+      const { host, menu } = uefiHost();
+      return { host, facts, world: () => menu };
+    });
+  });
+});
+
+it('finds the partition of a multipath device by its type', async () => {
+  const { host } = uefiHost();
+  const esp = disk.children.find(({ partType }) => partType !== '')!;
+  const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }, [
+    { ...esp, name: 'mpatha2', kname: 'dm-2', path: '/dev/mapper/mpatha2' },
+  ]);
+  host.on(['lsblk', rest]).prints(lsblkOutput(multipath)).on(['mount', rest]).succeeds();
+  host.on(['efibootmgr', '-v', '-d', rest]).succeeds();
+  await runStep(setBootEntry, { host, facts: { disk: targetOf(multipath) } });
+  expect(host.ran).toContainEqual(['mount', '/dev/mapper/mpatha2', '/mnt']);
+});

@@ -1,0 +1,200 @@
+import { minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { writesDisk } from '../conditions.ts';
+import { step, type StepScope } from '../step.ts';
+import { readBlockDevices, targetAmong } from './block-devices.ts';
+import { bootFailure } from './boot-failures.ts';
+import { type BootWorld, orderWithFirst, ownEntry, phantomEntries } from './boot-menu.ts';
+import { leaveEarlierMounts } from './earlier-mounts.ts';
+import * as efi from './efi-loader.ts';
+import * as mgr from './efibootmgr.ts';
+import { TargetDisk } from './facts.ts';
+import { lsblkArgv } from './lsblk.ts';
+import { findPartition } from './partitions.ts';
+import { everyDevice } from './tree.ts';
+
+const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
+const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
+const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
+
+const architectureArgv = ['uname', '-m'] as const;
+
+/**
+ * Makes the firmware start the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
+ * issue 2093). Nothing here ends an installation: the disk is written, and a person can choose it
+ * in the boot menu; what went wrong is told as a warning.
+ */
+export const setBootEntry = step({
+  id: 'disk/set-boot-entry',
+  title: 'Make the firmware start from the install disk',
+  uses: ['host'],
+  needs: { disk: TargetDisk },
+  when: writesDisk,
+  touches: ['disk:install', 'firmware'],
+  limit: minutes(5),
+  preview: (_config, { disk }) => previewOf(disk.path),
+  run: async (scope, { disk }) => {
+    try {
+      await setFor(scope, disk);
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      if (!(error instanceof AgentError)) throw error;
+      warn(scope, error);
+    }
+  },
+});
+
+/** With bootlist (on Power), without UEFI, and with it, one after the other. */
+function previewOf(disk: string): readonly (readonly string[])[] {
+  const file = '<path of the shim>';
+  // A run finds the partition by its type; coreos-assembler makes it the second.
+  const partition = 2;
+  return [
+    hasBootlistArgv,
+    bootlistArgv(disk),
+    hasEfiArgv,
+    lsblkArgv,
+    efi.mountEspArgv('<EFI system partition>'),
+    efi.listVendorsArgv,
+    efi.unmountEspArgv,
+    architectureArgv,
+    mgr.createEntryArgv({ disk, partition, file }),
+    mgr.deleteEntryArgv('<entry of the same label>', file),
+    mgr.readMenuArgv,
+    mgr.setOrderArgv(['<own entry>', '<the others>']),
+    mgr.logOrderArgv(file),
+  ];
+}
+
+function warn({ note }: StepScope<'host'>, error: AgentError): void {
+  note('warn', `the boot order is not certain: ${error.message}`, {
+    code: error.code,
+    hint: error.hint,
+  });
+}
+
+async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
+  const { host, signal, note } = scope;
+  if (await isTrue(scope, hasBootlistArgv)) {
+    await host.exec(bootlistArgv(disk.path), { signal, limit: minutes(1) });
+    return;
+  }
+  if (!(await isTrue(scope, hasEfiArgv))) {
+    note('info', 'no UEFI: the BIOS starts the first disk of its own list', { disk: disk.path });
+    return;
+  }
+  await setEfiEntry(scope, disk);
+}
+
+async function isTrue(
+  { host, signal }: StepScope<'host'>,
+  argv: readonly string[],
+): Promise<boolean> {
+  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
+  return exitCode === 0;
+}
+
+async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
+  const { host, signal } = scope;
+  const run = (argv: readonly string[]): ReturnType<typeof host.exec> =>
+    host.exec(argv, { signal, limit: minutes(1) });
+  const { number, ...world } = await readEsp(scope, disk);
+  const { stdout: architecture } = await run(architectureArgv);
+  const file = efi.shimPath(world.directories, architecture);
+  const made = await tryOr(scope, () =>
+    run(mgr.createEntryArgv({ disk: disk.path, partition: number, file })),
+  );
+  if (made instanceof AgentError) {
+    throw bootFailure('boot.not-set', made.message, { cause: made });
+  }
+  for (const same of mgr.sameLabelNumbers(`${made.stdout}\n${made.stderr}`)) {
+    await tryOr(scope, () => run(mgr.deleteEntryArgv(same, file)));
+  }
+  await verify(scope, world);
+  await tryOr(scope, () => run(mgr.logOrderArgv(file)));
+}
+
+interface Esp extends BootWorld {
+  readonly number: number;
+}
+
+/** Waits for the partition to appear and to be mountable, and reads which vendors are on it. */
+function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
+  const { host, signal, until } = scope;
+  return until(
+    'the EFI system partition can be read',
+    async () => {
+      const found = await tryOr(scope, async () => {
+        const roots = await readBlockDevices(host, signal);
+        const installDisk = targetAmong(roots, target);
+        await leaveEarlierMounts(scope, installDisk, [efi.espMountPoint]);
+        const { path, number, partUuid } = findPartition(installDisk, 'esp');
+        const directories = await readVendors(scope, path);
+        const partUuids = new Set(everyDevice(roots).map((device) => device.partUuid));
+        partUuids.delete('');
+        return { number, espUuid: partUuid, partUuids, directories };
+      });
+      return found instanceof AgentError ? { status: found.message } : { done: found };
+    },
+    { every: seconds(5), within: seconds(20) },
+  );
+}
+
+async function readVendors(
+  { host, signal, onExit }: StepScope<'host'>,
+  partition: string,
+): Promise<readonly string[]> {
+  await host.exec(efi.mountEspArgv(partition), { signal, limit: seconds(30) });
+  let isMounted = true;
+  const unmount = async (stop: AbortSignal): Promise<void> => {
+    if (!isMounted) return;
+    await host.exec(efi.unmountEspArgv, { signal: stop, limit: seconds(3) });
+    isMounted = false;
+  };
+  // The signal of the step may be aborted by then; the limit of the command bounds it.
+  onExit(() => unmount(new AbortController().signal), 'always');
+  const { stdout } = await host.exec(efi.listVendorsArgv, { signal, limit: seconds(30) });
+  await unmount(signal);
+  return stdout.split('\n').map((name) => name.trim());
+}
+
+/** Reads the menu back; some firmware forgets the entry or puts its own first. */
+async function verify(scope: StepScope<'host'>, world: BootWorld): Promise<void> {
+  const { host, signal, note } = scope;
+  const read = async (): Promise<mgr.BootMenu> =>
+    mgr.parseMenu((await host.exec(mgr.readMenuArgv, { signal, limit: minutes(1) })).stdout);
+  let menu = await read();
+  for (const { number, label } of phantomEntries(menu, world)) {
+    note('warn', `boot entry ${number} (${label}) leads to nothing on this host`, { number });
+  }
+  const own = ownEntry(menu, world);
+  if (own === undefined) {
+    throw bootFailure('boot.not-set', `the firmware has no entry ${mgr.bootLabel} of this disk`);
+  }
+  if (menu.order[0] !== own.number) {
+    const order = orderWithFirst(menu.order, own.number);
+    await tryOr(scope, () => host.exec(mgr.setOrderArgv(order), { signal, limit: minutes(1) }));
+    menu = await read();
+  }
+  if (menu.order[0] === own.number) {
+    note('info', `the firmware starts boot entry ${own.number} first`, { path: own.path });
+    return;
+  }
+  throw bootFailure('boot.order-ignored', `the firmware starts with ${menu.order.join(', ')}`, {
+    context: { own: own.number, order: menu.order.join(',') },
+  });
+}
+
+/** What a piece of work gives, or the failure it ended with; a stop of the run passes through. */
+async function tryOr<T>(
+  { signal }: StepScope<'host'>,
+  work: () => Promise<T>,
+): Promise<T | AgentError> {
+  try {
+    return await work();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AgentError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { Config } from '../../config/schema.ts';
+import { findIronic, listIronicArgv } from './find-ironic.ts';
+import { agentStateArgv, leaveHost, rebootArgv, stopAgentArgv } from './leave-host.ts';
+
+describe('finish/find-ironic', () => {
+  it.each([
+    ['ironic-agent.service loaded active running Ironic Agent', true],
+    ['', false],
+  ])('reads %j', async (units, isPresent) => {
+    const host = fakeHost().on(listIronicArgv).prints(units);
+    expect((await runStep(findIronic, { host })).value).toEqual({ isPresent });
+    expect(host.ran).toEqual([['systemctl', 'list-units', '--no-legend', 'ironic-agent.service']]);
+  });
+
+  it('lets the host reboot by itself when systemd does not answer', async () => {
+    const host = fakeHost().on(listIronicArgv).fails(1, 'Failed to connect to bus');
+    const { value, notes } = await runStep(findIronic, { host });
+    expect(value).toEqual({ isPresent: false });
+    expect(notes).toHaveLength(1);
+  });
+});
+
+const leaveWith = (
+  host: FakeHost,
+  isPresent: boolean,
+  more: { readonly wasBegun?: boolean; readonly config?: object } = {},
+) => tryStep(leaveHost, { host, facts: { ironic: { isPresent } }, ...more });
+
+describe('finish/leave-host', () => {
+  it.each([
+    [0, 'now'],
+    [1, '+1'],
+    [5, '+5'],
+  ])('reboots after %i minutes', (rebootDelayMinutes, when) => {
+    expect(rebootArgv(Config.parse({ finish: { rebootDelayMinutes } }))).toEqual([
+      'shutdown',
+      '-r',
+      when,
+      "'Installation completed, server is going to reboot.'",
+    ]);
+  });
+
+  it('reboots a host that ironic does not manage', async () => {
+    const reboot = rebootArgv(Config.parse({}));
+    const host = fakeHost().on(reboot).succeeds();
+    const { events } = await leaveWith(host, false);
+    expect(host.ran).toEqual([reboot]);
+    expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo: '' });
+  });
+
+  it('hands a host over to ironic and does not reboot it', async () => {
+    const host = fakeHost().on(stopAgentArgv).succeeds();
+    const { events } = await leaveWith(host, true);
+    expect(host.ran).toEqual([['systemctl', 'stop', 'agent.service']]);
+    expect(events[0]).toMatchObject({ stageInfo: 'Ironic will reboot the node shortly' });
+  });
+
+  it.each<[string, (host: FakeHost) => FakeHost, boolean]>([
+    [
+      'a shutdown is scheduled',
+      (host) => host.withFile('/run/systemd/shutdown/scheduled', 'USEC=1\nMODE=reboot\n'),
+      false,
+    ],
+    ['the agent is stopped', (host) => host.on(agentStateArgv).fails(3, '', 'inactive'), true],
+  ])('does nothing more when %s since an earlier run', async (_, prepare, isPresent) => {
+    const host = prepare(fakeHost());
+    const end = await leaveWith(host, isPresent, { wasBegun: true });
+    expect(end).not.toHaveProperty('failure');
+    expect(host.ran.filter(([program]) => program === 'shutdown')).toEqual([]);
+  });
+
+  it.each([
+    [false, rebootArgv(Config.parse({}))],
+    [true, stopAgentArgv],
+  ])('does it when an earlier run did not come to it (ironic: %s)', async (isPresent, argv) => {
+    const host = fakeHost().on(argv).succeeds().on(agentStateArgv).prints('active');
+    await leaveWith(host, isPresent, { wasBegun: true });
+    expect(host.ran.at(-1)).toEqual(argv);
+  });
+
+  it('fails when the reboot cannot be scheduled', async () => {
+    const host = fakeHost()
+      .on(rebootArgv(Config.parse({})))
+      .fails(1, 'Failed to schedule shutdown');
+    expect((await leaveWith(host, false)).failure).toMatchObject({ code: 'command.failed' });
+  });
+});

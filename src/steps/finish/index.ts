@@ -1,0 +1,2 @@
+export { findIronic } from './find-ironic.ts';
+export { leaveHost } from './leave-host.ts';

@@ -1,0 +1,1 @@
+export { prepareDirectories } from './prepare-directories.ts';

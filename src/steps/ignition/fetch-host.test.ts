@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { webFailure } from '../../adapters/http/failures.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { downloadOf } from '../../../test/support/download.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeObjects } from '../../../test/support/fake-objects.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { fetchHost } from './fetch-host.ts';
+
+const pointer = '{"ignition":{"version":"3.2.0"}, "storage": {}}\n';
+const sha256 = createHash('sha256').update(pointer).digest('hex');
+const config: ConfigInput = {
+  role: 'worker',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', infraEnvId: 'i', hostId: 'h' },
+};
+const path = '/opt/install-dir/worker-h.ign';
+
+describe('ignition/fetch-host', () => {
+  it('writes what the service gives, byte for byte, for root alone', async () => {
+    const host = fakeHost();
+    const inventory = fakeInventory({ ignition: pointer });
+    const { value, events } = await runStep(fetchHost, { config, host, inventory });
+    expect(value).toMatchObject({ path, bytes: pointer.length, sha256, version: '3.2.0' });
+    expect(host.textOf(path)).toBe(pointer);
+    expect(host.files.get(path)?.mode).toBe(0o600);
+    expect(inventory.calls).toEqual(['hostIgnition worker']);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'step.started', stage: 'Installing', stageInfo: 'worker' }),
+    );
+  });
+
+  it('asks for the master config on the bootstrap host', async () => {
+    const host = fakeHost();
+    const inventory = fakeInventory({ ignition: pointer });
+    const { value } = await runStep(fetchHost, {
+      config: { ...config, role: 'bootstrap' },
+      host,
+      inventory,
+    });
+    expect(value.path).toBe('/opt/install-dir/master-h.ign');
+    expect(inventory.calls).toEqual(['hostIgnition master']);
+  });
+
+  it('reads the config of the role from the object store of the 2020 contract', async () => {
+    const host = fakeHost();
+    const objects = fakeObjects().with('bucket/c/worker.ign', pointer);
+    const { value } = await runStep(fetchHost, {
+      config: {
+        role: 'worker',
+        cluster: { id: 'c' },
+        s3: { endpoint: 'http://s3.example', bucket: 'bucket' },
+      },
+      host,
+      objects,
+    });
+    expect(value).toMatchObject({
+      path: '/opt/install-dir/worker.ign',
+      origin: 's3://bucket/c/worker.ign',
+    });
+    expect(objects.asked).toEqual(['bucket/c/worker.ign']);
+  });
+
+  it('asks a URL for a version and trusts its CA file', async () => {
+    const host = fakeHost().withFile('/etc/pki/mcs.pem', 'PEM');
+    const url = 'https://web.example/worker.ign';
+    const web = fakeWeb().with(url, pointer);
+    await runStep(fetchHost, {
+      config: { ...config, ignition: { url, caFile: '/etc/pki/mcs.pem', sha256 } },
+      host,
+      web,
+    });
+    expect(web.opened).toMatchObject([
+      { url, ca: 'PEM', accept: expect.stringContaining('version=3.2.0') as string },
+    ]);
+  });
+
+  it('reads a file on the host', async () => {
+    const host = fakeHost().withFile('/opt/my.ign', pointer);
+    const { value } = await runStep(fetchHost, {
+      config: { ...config, ignition: { file: '/opt/my.ign' } },
+      host,
+    });
+    expect(value.origin).toBe('/opt/my.ign');
+  });
+
+  it.each<[string, string, string]>([
+    ['a page of HTML', '<!DOCTYPE html><html>log in</html>', 'ignition.html-page'],
+    ['an error of the service', '{"code":"409","reason":"no"}', 'ignition.error-body'],
+    ['spec 2', '{"ignition":{"version":"2.2.0"}}', 'ignition.spec-2'],
+    ['nothing', '', 'ignition.empty'],
+    ['half a file', pointer.slice(0, 20), 'ignition.not-json'],
+    [
+      'a file that Ignition refuses',
+      '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}',
+      'ignition.invalid',
+    ],
+  ])('leaves no file behind when %s comes', async (_, ignition, code) => {
+    const host = fakeHost();
+    const { failure } = await tryStep(fetchHost, {
+      config,
+      host,
+      inventory: fakeInventory({ ignition }),
+    });
+    expect(failure).toMatchObject({ code });
+    expect([...host.files.keys()]).toEqual([]);
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['the file', { ...config, ignition: { file: '/opt/none.ign' } }],
+    ['the CA file', { ...config, ignition: { url: 'https://a.example', caFile: '/etc/no.pem' } }],
+  ])('says when %s is not there', async (_, input) => {
+    await expect(runStep(fetchHost, { config: input, host: fakeHost() })).rejects.toMatchObject({
+      code: 'ignition.file-not-found',
+      kind: 'input',
+    });
+  });
+
+  it('refuses a config with another digest than the configured one', async () => {
+    const { failure } = await tryStep(fetchHost, {
+      config: { ...config, ignition: { sha256: 'a'.repeat(64) } },
+      inventory: fakeInventory({ ignition: pointer }),
+    });
+    expect(failure).toMatchObject({
+      code: 'ignition.wrong-digest',
+      context: { actual: sha256, expected: 'a'.repeat(64) },
+    });
+  });
+
+  it('fetches again when the body was cut, whether the network says so or the length', async () => {
+    const bodies = [
+      downloadOf(pointer, { cut: { after: 5, error: webFailure('web.cut', 'body was cut') } }),
+      downloadOf(pointer.slice(0, 10), { bytes: pointer.length }),
+      downloadOf(pointer),
+    ];
+    const host = fakeHost();
+    const inventory = fakeInventory().answering({
+      hostIgnition: () => Promise.resolve(bodies.shift() ?? downloadOf('')),
+    });
+    const { value, events } = await runStep(fetchHost, { config, host, inventory });
+    expect(value.sha256).toBe(sha256);
+    expect(
+      events.flatMap((event) => (event.type === 'step.retrying' ? [event.failure.code] : [])),
+    ).toEqual(['web.cut', 'ignition.cut']);
+  });
+
+  it('stops reading what is too large to be a config', async () => {
+    const piece = new Uint8Array(16 * 1024 * 1024);
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) yield await Promise.resolve(piece);
+    }
+    const inventory = fakeInventory().answering({
+      hostIgnition: () => Promise.resolve({ body: endless(), origin: 'endless' }),
+    });
+    await expect(runStep(fetchHost, { config, inventory })).rejects.toMatchObject({
+      code: 'ignition.oversized',
+    });
+  });
+
+  it('tells what is odd in a config that is taken all the same', async () => {
+    const ignition = '{"ignition":{"version":"3.2.0"},"storag":{}}';
+    const { notes } = await runStep(fetchHost, { config, inventory: fakeInventory({ ignition }) });
+    expect(notes).toHaveLength(1);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(fetchHost, () => ({
+      config,
+      host: fakeHost(),
+      inventory: fakeInventory({ ignition: pointer }),
+    }));
+    expect.hasAssertions();
+  });
+});

@@ -1,0 +1,1 @@
+export { fetchHost } from './fetch-host.ts';

@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { ConfigInput } from '../../config/schema.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeWeb } from '../../../test/support/fake-web.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { choose } from './choose.ts';
+
+const disk = {
+  path: '/dev/sda',
+  asked: '/dev/disk/by-id/wwn-1',
+  name: 'sda',
+  majorMinor: '8:0',
+  sizeBytes: 120e9,
+  sectorBytes: 512,
+  type: 'disk',
+};
+const facts = { disk };
+const path = '/opt/metal.raw';
+const shown = 'https://mirror.example/metal.raw';
+const url = 'https://user:s3cretpw@mirror.example/metal.raw?sig=abc';
+
+const image = Buffer.alloc(50_000);
+image.write('EFI PART', 512, 'latin1');
+const sha256 = createHash('sha256').update(image).digest('hex');
+
+const stream = JSON.stringify({
+  architectures: {
+    x86_64: {
+      artifacts: {
+        metal: {
+          release: '416.94.202410211619-0',
+          formats: { 'raw.gz': { disk: { location: url, sha256 } } },
+        },
+      },
+    },
+  },
+});
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(0, 4200)).toString('hex');
+
+function hostWithFile(content: Uint8Array = image): FakeHost {
+  const digest = createHash('sha256').update(content).digest('hex');
+  return fakeHost()
+    .withFile(path, content)
+    .on(['od', rest])
+    .prints(hex(content))
+    .on(['sha256sum', '--', path])
+    .prints(`${digest}  ${path}\n`)
+    .on(['uname', '-m'])
+    .prints('x86_64\n');
+}
+
+const chosen = async (input: ConfigInput['image'], more: object = {}) =>
+  (await runStep(choose, { config: { image: input }, facts, host: fakeHost(), ...more })).value;
+
+describe('image/choose', () => {
+  it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
+    const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
+    expect(await chosen({}, { host })).toMatchObject({
+      kind: 'live',
+      because: 'no other image is configured, and the live medium carries metal-x86_64.osmet',
+    });
+    expect(host.ran).toEqual([]);
+  });
+
+  it.each([
+    [512, '/run/media/iso/images/metal.x86_64.raw.gz'],
+    [4096, '/run/media/iso/images/metal4k.x86_64.raw.gz'],
+  ])('takes the file for sectors of %i bytes from the medium', async (sectorBytes, expected) => {
+    const host = fakeHost()
+      .withFile('/run/media/iso/images/metal.x86_64.raw.gz', '')
+      .withFile('/run/media/iso/images/metal4k.x86_64.raw.gz', '')
+      .withFile('/run/media/iso/images/ignition.img', '');
+    const value = await chosen({}, { host, facts: { disk: { ...disk, sectorBytes } } });
+    expect(value).toMatchObject({ kind: 'file', path: expected });
+  });
+
+  it('leaves it to the writer when nothing is found, and says so', async () => {
+    const { value, notes } = await runStep(choose, { facts, host: fakeHost() });
+    expect(value.kind).toBe('live');
+    expect(notes).toContain(
+      'warn: no image on the live medium: the writer will look for one by itself',
+    );
+  });
+
+  it('fails when the medium is asked for by name and has none', async () => {
+    await expect(chosen({ source: 'live' })).rejects.toMatchObject({ code: 'image.no-live-image' });
+  });
+
+  it('looks at a file and its digest before anything is lost', async () => {
+    expect(await chosen({ file: path, sha256 }, { host: hostWithFile() })).toMatchObject({
+      kind: 'file',
+      path,
+      sha256,
+    });
+    await expect(
+      chosen({ file: path, sha256: '0'.repeat(64) }, { host: hostWithFile() }),
+    ).rejects.toMatchObject({ code: 'image.wrong-digest', context: { actual: sha256 } });
+    await expect(chosen({ file: path })).rejects.toMatchObject({ code: 'image.file-missing' });
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ['a web page', Buffer.from('<html><body>404</body></html>'), 'image.not-an-image'],
+    [
+      'made for other sectors',
+      Buffer.concat([Buffer.alloc(3584), image]),
+      'image.wrong-sector-size',
+    ],
+  ])('refuses a file and a URL that is %s', async (_, content, code) => {
+    const file = tryStep(choose, {
+      config: { image: { file: path } },
+      facts,
+      host: hostWithFile(content),
+    });
+    const page = tryStep(choose, {
+      config: { image: { url } },
+      facts,
+      web: fakeWeb().with(url, content),
+    });
+    expect((await file).failure).toMatchObject({ code, kind: 'input' });
+    const { failure, events } = await page;
+    expect(failure).toMatchObject({ code, kind: 'input', context: { origin: shown } });
+    const { message, context } = failure as AgentError;
+    expect(JSON.stringify([message, context, events])).not.toMatch(/s3cretpw|abc/);
+  });
+
+  it('reads only the beginning of a URL, and keeps its query out of the log', async () => {
+    const web = fakeWeb().with(url, image);
+    const { value, events } = await runStep(choose, {
+      config: { image: { url } },
+      facts,
+      web,
+    });
+    expect(value).toMatchObject({ kind: 'url', url: shown, source: 'config' });
+    expect(web.opened).toMatchObject([{ range: [0, 40 * 1024 - 1] }]);
+    expect(JSON.stringify([value, events])).not.toMatch(/s3cretpw|abc/);
+  });
+
+  it('fails while the disk is whole when the URL cannot be read', async () => {
+    await expect(chosen({ url }, { web: fakeWeb() })).rejects.toMatchObject({
+      code: 'web.refused',
+    });
+  });
+
+  it.each(['/opt/stream.json', 'https://mirror.example/stream.json'])(
+    'finds URL and digest in the stream %s',
+    async (location) => {
+      const host = hostWithFile().withFile('/opt/stream.json', stream);
+      const web = fakeWeb().with(url, image).with('https://mirror.example/stream.json', stream);
+      expect(await chosen({ stream: location }, { host, web })).toEqual({
+        kind: 'url',
+        url: shown,
+        source: 'stream',
+        sha256,
+        because: 'image.stream is set: raw.gz of 416.94.202410211619-0 for x86_64',
+      });
+    },
+  );
+
+  it.each([
+    ['not JSON', '<html>'],
+    ['too large', ' '.repeat(16 * 1024 ** 2 + 1)],
+  ])('refuses stream metadata that is %s, and shows no signature', async (_, content) => {
+    const location = 'https://mirror.example/stream.json?sig=abc';
+    const { failure } = await tryStep(choose, {
+      config: { image: { stream: location } },
+      facts,
+      host: hostWithFile(),
+      web: fakeWeb().with(location, content),
+    });
+    expect(failure).toMatchObject({
+      code: 'image.stream-unreadable',
+      context: { origin: 'https://mirror.example/stream.json' },
+    });
+    expect((failure as AgentError).message).not.toContain('abc');
+  });
+
+  it.each([
+    ['4.15.3', 'image.not-the-release', 0],
+    ['4.16.3', undefined, 0],
+    ['4.17.0', undefined, 1],
+  ])('holds the stream against the release %s', async (openshiftVersion, code, warnings) => {
+    const end = await tryStep(choose, {
+      config: { image: { stream: '/opt/stream.json' }, cluster: { openshiftVersion } },
+      facts,
+      host: hostWithFile().withFile('/opt/stream.json', stream),
+      web: fakeWeb().with(url, image),
+    });
+    expect((end.failure as { code?: string } | undefined)?.code).toBe(code);
+    expect(end.notes.filter((note) => note.startsWith('warn'))).toHaveLength(warnings);
+  });
+
+  it('names a node image of another release before the write', async () => {
+    const nodeImage = 'quay.example/node@sha256:1';
+    const host = hostWithFile()
+      .on(['skopeo', 'inspect', '--config', `docker://${nodeImage}`])
+      .prints('{"architecture":"amd64","config":{"Labels":{"version":"418.94.1-0"}}}');
+    const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.1' } };
+    await expect(runStep(choose, { config, facts, host })).rejects.toMatchObject({
+      code: 'image.not-the-release',
+      context: { image: nodeImage },
+    });
+  });
+
+  it('goes by the tag of a node image that cannot be looked at', async () => {
+    const nodeImage = 'quay.example/node:4.17.1';
+    const host = hostWithFile().on(['skopeo', rest]).fails(1, 'unauthorized');
+    const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.9' } };
+    const { notes } = await runStep(choose, { config, facts, host });
+    expect(notes[0]).toContain('only its tag is checked');
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { minutes } from '../../model/duration.ts';
+import { deployToExistingRoot } from './deploy-to-existing-root.ts';
+
+const ignition = { path: '/opt/i.ign', bytes: 1, sha256: '', origin: '', version: '3.2.0' };
+const facts = { ignition };
+const osImage = 'quay.example/node@sha256:1';
+const imageWith = (writerArgs: string[] = []) => ({ image: { existingRoot: osImage, writerArgs } });
+
+const deploy =
+  'ostree container image deploy --stateroot install --sysroot / --authfile /root/.docker/config.json --karg $ignition_firstboot --karg ignition.platform.id=metal --image quay.example/node@sha256:1';
+
+const liveRoot = (): FakeHost => {
+  const host = fakeHost()
+    .on(['mount', rest])
+    .succeeds()
+    .on(['stat', rest])
+    .fails(1, 'No such file or directory')
+    .on(['ostree', rest])
+    .succeeds()
+    .on(['mkdir', '-p', rest])
+    .succeeds()
+    .on(['cp', rest])
+    .succeeds()
+    .on(['touch', rest])
+    .succeeds()
+    .on(['rsync', rest])
+    .succeeds();
+  return host.on(['ostree', 'admin', 'stateroot-init', 'install']).answers(() => {
+    if (host.files.has('/ostree/deploy/install/var/x')) {
+      return { exitCode: 1, stderr: 'error: mkdir: File exists' };
+    }
+    host.withFile('/ostree/deploy/install/var/x', '');
+    return {};
+  });
+};
+
+const ran = (host: FakeHost): string[] => host.ran.map((argv) => argv.join(' '));
+
+describe('image/deploy-to-existing-root', () => {
+  it('deploys into a stateroot of its own and asks for a first boot', async () => {
+    const host = liveRoot();
+    const { value, events } = await runStep(deployToExistingRoot, {
+      config: imageWith(),
+      host,
+      facts,
+    });
+    expect(value).toEqual({ disk: '/sysroot' });
+    expect(ran(host)).toEqual([
+      'mount /sysroot -o remount,rw',
+      'mount /boot -o remount,rw',
+      'stat /ostree/repo/refs/heads/coreos/node-image',
+      'ostree admin stateroot-init install',
+      deploy,
+      'ostree admin finalize-staged',
+      'mkdir -p /boot/ignition',
+      'cp /opt/i.ign /boot/ignition/config.ign',
+      'touch /boot/ignition.firstboot',
+    ]);
+    expect(events[0]).toMatchObject({ stage: 'Writing image to disk', stageInfo: '' });
+  });
+
+  it('lets go of the node image that is still referred to', async () => {
+    const host = liveRoot().on(['stat', rest]).succeeds();
+    await runStep(deployToExistingRoot, { config: imageWith(), host, facts });
+    expect(ran(host).slice(3, 5)).toEqual([
+      'touch /ostree/repo/tmp/node-image',
+      'ostree refs --repo /ostree/repo --delete coreos/node-image',
+    ]);
+  });
+
+  it.each(['-n', '--copy-network'])('takes the network along with %s', async (flag) => {
+    const host = liveRoot();
+    await runStep(deployToExistingRoot, { config: imageWith([flag]), host, facts });
+    expect(ran(host).slice(-5, -3)).toEqual([
+      'mkdir -p /boot/coreos-firstboot-network',
+      'rsync -av /etc/NetworkManager/system-connections/ /boot/coreos-firstboot-network/',
+    ]);
+  });
+
+  it('changes kernel arguments once, and not again when it runs again', async () => {
+    let present = 'quiet c';
+    const change = 'rpm-ostree kargs --os install --append a --append b --delete-if-present c';
+    const host = liveRoot()
+      .on(['rpm-ostree', 'kargs', '--os', 'install'])
+      .answers(() => present)
+      .on(change.split(' '))
+      .answers(() => {
+        present = 'quiet a b';
+      });
+    const writerArgs = ['--append-karg', 'a', '--append-karg', 'b', '--delete-karg', 'c'];
+    const run = { config: imageWith(writerArgs), host, facts };
+    await runStep(deployToExistingRoot, run);
+    await runStep(deployToExistingRoot, run);
+    const commands = ran(host);
+    expect(commands.filter((command) => command === change)).toHaveLength(1);
+    expect(commands[commands.indexOf(change) + 1]).toBe('ostree admin finalize-staged');
+  });
+
+  it('tries again from the beginning and finds the stateroot made', async () => {
+    const host = liveRoot();
+    host.on(deploy.split(' ')).inTurn({ exitCode: 1, stderr: 'error: timeout' }, '');
+    const { events } = await runStep(deployToExistingRoot, { config: imageWith(), host, facts });
+    expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(1);
+    expect(ran(host).filter((command) => command.includes('stateroot-init'))).toHaveLength(1);
+  });
+
+  it('gives up after three attempts', async () => {
+    const host = liveRoot().on(['mount', rest]).fails(32, 'mount: not permitted');
+    const { failure } = await tryStep(deployToExistingRoot, { config: imageWith(), host, facts });
+    expect(failure).toMatchObject({ code: 'command.failed', context: { exitCode: 32 } });
+    expect(host.ran).toHaveLength(3);
+  });
+
+  it('tells from time to time that a long deployment goes on', async () => {
+    const clock = fakeClock();
+    const host = liveRoot();
+    host.on(deploy.split(' ')).answers(async (_argv, _host, { signal }) => {
+      await clock.sleep(minutes(25), signal);
+    });
+    const { progress } = await runStep(deployToExistingRoot, {
+      config: imageWith(),
+      host,
+      facts,
+      clock,
+    });
+    expect(progress).toEqual([{ info: 'deploying for 10 min' }, { info: 'deploying for 20 min' }]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(deployToExistingRoot, () => ({
+      config: imageWith(),
+      host: liveRoot(),
+      facts,
+    }));
+    expect.hasAssertions();
+  });
+});

@@ -1,0 +1,77 @@
+import { asAgentError } from '../../engine/failures.ts';
+import type { Look } from '../../engine/wait.ts';
+import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
+import { parseConfig } from '../../ignition/parse.ts';
+import { type Pointer, readPointer, type RemotePointer } from '../../ignition/pointer.ts';
+import { decodeContent } from '../../ignition/resource.ts';
+import { readUpTo } from '../../lib/read-up-to.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { FailureKind } from '../../model/failure.ts';
+import type { Web } from '../../ports/web.ts';
+import { ignitionSourceFailure } from '../ignition/failures.ts';
+import type { StepScope } from '../step.ts';
+import { imageFailure } from './failures.ts';
+
+/** Version 3.4 is what the machine-config-server of every OpenShift since 4.15 can serve. */
+const accept = 'application/vnd.coreos.ignition+json; version=3.4.0';
+
+/** Rendered configs reach several MB; nothing that is larger than this is one. */
+const largestBytes = 64 * 1024 ** 2;
+
+/** Failures that may pass while the machine-config-server comes up. */
+const passing: readonly FailureKind[] = ['remote', 'media', 'limit'];
+
+/**
+ * Finds out, from the Ignition that was put on the disk, which operating system the first boot would
+ * turn this one into. The machine-config-server may not be up yet; it is waited for.
+ * @throws AgentError `ignition.*`, `wait.timed-out`
+ */
+export async function findFinalOs(
+  { host, web, signal, until }: StepScope<'host' | 'web'>,
+  ignitionPath: string,
+): Promise<EncapsulatedMachineConfig> {
+  const text = await host.readText(ignitionPath, signal);
+  if (text === undefined) {
+    throw imageFailure('image.file-missing', `${ignitionPath} is not on the host`, {
+      context: { path: ignitionPath },
+    });
+  }
+  const pointer = readPointer(parseConfig(text).config);
+  return until('the rendered config of this pool can be read', (at) => look(web, pointer, at), {
+    every: seconds(5),
+    within: minutes(20),
+  });
+}
+
+async function look(
+  web: Web,
+  pointer: Pointer,
+  signal: AbortSignal,
+): Promise<Look<EncapsulatedMachineConfig>> {
+  try {
+    const rendered =
+      pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, signal);
+    return { done: readEncapsulated(rendered) };
+  } catch (error) {
+    signal.throwIfAborted();
+    const { kind, message } = asAgentError(error);
+    // What the embedded config lacks will not come by waiting.
+    if (pointer.kind === 'embedded' || !passing.includes(kind)) throw error;
+    return { status: message };
+  }
+}
+
+async function fetchRendered(
+  web: Web,
+  { url, resource, certificateAuthorities: ca }: RemotePointer,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const trust = ca === '' ? {} : { ca, caOnly: true };
+  const { body, origin } = await web.open(url, { signal, accept, ...trust });
+  const bytes = await readUpTo(body, largestBytes);
+  if (bytes !== undefined) return decodeContent(resource, bytes);
+  throw ignitionSourceFailure('ignition.oversized', `${shownUrl(origin)} sends more than 64 MiB`, {
+    context: { origin: shownUrl(origin) },
+  });
+}

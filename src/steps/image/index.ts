@@ -1,0 +1,4 @@
+export { choose } from './choose.ts';
+export { deployToExistingRoot } from './deploy-to-existing-root.ts';
+export { overwriteOs } from './overwrite-os.ts';
+export { write } from './write.ts';

@@ -1,0 +1,194 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
+import { runStep } from '../../../test/support/run-step.ts';
+import { webFailure } from '../../adapters/http/failures.ts';
+import type { BlockDevice } from '../disk/lsblk.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { overwriteOs } from './overwrite-os.ts';
+
+const osImage = 'quay.example/rhcos@sha256:9';
+const path = '/opt/install-dir/worker-h.ign';
+
+const dataUrl = (text: string): string => `data:;base64,${Buffer.from(text).toString('base64')}`;
+const machineConfig = JSON.stringify({
+  spec: { osImageURL: osImage, kernelArguments: ['crashkernel=1G', 'nosmt'] },
+});
+const rendered = JSON.stringify({
+  ignition: { version: '3.4.0' },
+  storage: {
+    files: [
+      {
+        path: '/etc/ignition-machine-config-encapsulated.json',
+        contents: { source: dataUrl(machineConfig) },
+      },
+    ],
+  },
+});
+const pointerTo = (source: string): string =>
+  JSON.stringify({ ignition: { version: '3.2.0', config: { merge: [{ source }] } } });
+const embedded = pointerTo(`data:;base64,${gzipSync(rendered).toString('base64')}`);
+const served = 'http://api-int.example:22624/config/worker';
+
+const hostWith = (disk: BlockDevice, ignition = embedded): FakeHost =>
+  fakeHost()
+    .on([rest])
+    .succeeds()
+    .on(['uname', '-m'])
+    .prints('x86_64')
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(disk))
+    .on(['cat', '/proc/cmdline'])
+    .prints('BOOT_IMAGE=/vmlinuz ignition.platform.id=openstack quiet')
+    .on(['getenforce'])
+    .prints('Enforcing')
+    .withFile(path, ignition);
+
+const sda = coreOsDisk('sda');
+
+interface Setting {
+  readonly host: FakeHost;
+  readonly disk?: BlockDevice;
+  readonly web?: FakeWeb;
+  readonly writerArgs?: string[];
+  readonly signal?: AbortSignal;
+}
+
+const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>
+  runStep(overwriteOs, {
+    config: { image: { skipMcoReboot: true, writerArgs } },
+    host,
+    web,
+    clock: fakeClock(),
+    facts: {
+      disk: targetOf(disk),
+      ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+      written: { disk: '/dev/sda' },
+    },
+    ...more,
+  });
+
+const ran = (host: FakeHost): string[] =>
+  host.ran.map((argv) => argv.join(' ')).filter((command) => !command.startsWith('lsblk'));
+
+const deploy = (extra: string, platform = 'openstack'): string =>
+  `ostree container image deploy --sysroot /mnt --authfile /root/.docker/config.json --imgref ostree-unverified-registry:${osImage} --karg ignition.platform.id=${platform} --karg $ignition_firstboot --stateroot rhcos${extra}`;
+
+describe('image/overwrite-os', () => {
+  it('puts the final system on the disk, with the kernel arguments of both', async () => {
+    const host = hostWith(sda);
+    const writerArgs = ['--append-karg', 'ip=eth0:dhcp', '--copy-network', '--delete-karg', 'x'];
+    const { notes } = await overwrite({ host, writerArgs });
+    expect(notes).toEqual([]);
+    expect(ran(host)).toEqual([
+      'uname -m',
+      'cat /proc/cmdline',
+      'getenforce',
+      'mount /dev/sda4 /mnt',
+      'mount /dev/sda3 /mnt/boot',
+      'growpart --free-percent=92 /dev/sda 4',
+      'xfs_growfs /mnt',
+      'setenforce 0',
+      deploy(' --karg ip=eth0:dhcp --karg crashkernel=1G --karg nosmt'),
+      'fsfreeze --freeze /mnt/boot',
+      'umount /mnt/boot',
+      'fsfreeze --freeze /mnt',
+      'umount /mnt',
+      'setenforce 1',
+    ]);
+  });
+
+  it('fetches the rendered config from the machine-config-server, and waits until it is up', async () => {
+    const host = hostWith(sda, pointerTo(served));
+    const web = fakeWeb()
+      .with(served, rendered)
+      .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3);
+    const { events } = await overwrite({ host, web });
+    expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt'));
+    expect(web.opened).toHaveLength(4);
+    expect(web.opened[0]).toMatchObject({
+      accept: 'application/vnd.coreos.ignition+json; version=3.4.0',
+    });
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status: 'cannot be reached' }),
+    );
+  });
+
+  it.each([
+    ['nvme0n1', 'mount /dev/nvme0n1p4 /mnt', 'growpart --free-percent=92 /dev/nvme0n1 4'],
+    ['mmcblk1', 'mount /dev/mmcblk1p4 /mnt', 'growpart --free-percent=92 /dev/mmcblk1 4'],
+  ])('finds the partitions of %s', async (kname, mount, grow) => {
+    const disk = coreOsDisk(kname);
+    const host = hostWith(disk);
+    await overwrite({ host, disk });
+    expect(ran(host)).toEqual(expect.arrayContaining([mount, grow]));
+  });
+
+  it('says bare metal where the command line of the live system says nothing', async () => {
+    const host = hostWith(sda).on(['cat', '/proc/cmdline']).prints('');
+    await overwrite({ host });
+    expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt', 'metal'));
+  });
+
+  it('leaves a disk of s390x as it is', async () => {
+    const host = hostWith(sda).on(['uname', '-m']).prints('s390x');
+    await overwrite({ host });
+    expect(ran(host)).toEqual(['uname -m']);
+  });
+
+  it('takes a partition that is grown already', async () => {
+    const host = hostWith(sda).on(['growpart', rest]).fails(1, '', 'NOCHANGE: partition 4');
+    expect((await overwrite({ host })).notes).toEqual([]);
+  });
+
+  it.each<[string, string, string[]]>([
+    ['mount /dev/sda3', 'mount /dev/sda3 /mnt/boot', ['umount /mnt', 'setenforce 1']],
+    [
+      'the deployment',
+      deploy(' --karg crashkernel=1G --karg nosmt'),
+      ['umount /mnt/boot', 'umount /mnt', 'setenforce 1'],
+    ],
+    [
+      'umount of a frozen file system',
+      'umount /mnt/boot',
+      ['fsfreeze --unfreeze /mnt/boot', 'umount /mnt/boot', 'umount /mnt', 'setenforce 1'],
+    ],
+  ])('undoes what is left when it fails at %s, and does not fail', async (_, broken, undone) => {
+    const host = hostWith(sda).on(broken.split(' ')).fails(1, 'error: no');
+    const { notes } = await overwrite({ host });
+    expect(notes).toEqual([
+      'warn: the final operating system is not written; the node will reboot once more',
+    ]);
+    const commands = ran(host);
+    expect(commands.filter((command) => command === broken).length).toBeGreaterThanOrEqual(3);
+    expect(commands.slice(-undone.length)).toEqual(undone);
+  });
+
+  it('restores nothing where SELinux was not enforcing', async () => {
+    const host = hostWith(sda).on(['getenforce']).isMissing();
+    await overwrite({ host });
+    expect(ran(host)).not.toContain('setenforce 1');
+  });
+
+  it.each([
+    ['points nowhere', '{"ignition":{"version":"3.2.0"}}'],
+    ['embeds nothing that can be read', pointerTo('data:,{}')],
+  ])('tells and goes on when the Ignition %s', async (_, ignition) => {
+    const host = hostWith(sda, ignition);
+    const { notes } = await overwrite({ host });
+    expect(notes).toHaveLength(1);
+    expect(ran(host)).toEqual(['uname -m']);
+  });
+
+  it('stops when the run is stopped, with nothing left mounted', async () => {
+    const run = new AbortController();
+    const host = hostWith(sda);
+    host.on(['xfs_growfs', '/mnt']).answers(() => {
+      run.abort(new Error('stopped'));
+    });
+    await expect(overwrite({ host, signal: run.signal })).rejects.toThrow('stopped');
+    expect(ran(host).slice(-3)).toEqual(['umount /mnt/boot', 'umount /mnt', 'setenforce 1']);
+  });
+});

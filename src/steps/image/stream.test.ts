@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { imageInStream, parseStream } from './stream.ts';
+
+const disk = (name: string) => ({
+  disk: {
+    location: `https://mirror.example/${name}`,
+    sha256: 'b'.repeat(64),
+    'uncompressed-sha256': '',
+  },
+});
+
+const metadata = {
+  stream: 'rhcos-4.16',
+  metadata: { 'last-modified': '2024-10-21T16:19:00Z' },
+  architectures: {
+    x86_64: {
+      artifacts: {
+        metal: {
+          release: '416.94.202410211619-0',
+          formats: {
+            '4k.raw.gz': disk('metal4k.raw.gz'),
+            iso: { disk: { location: 'https://mirror.example/live.iso', sha256: 'c'.repeat(64) } },
+            'raw.gz': disk('metal.raw.gz'),
+            'raw.xz': disk('metal.raw.xz'),
+            pxe: { kernel: { location: 'https://mirror.example/k', sha256: 'd'.repeat(64) } },
+          },
+        },
+      },
+    },
+    s390x: { artifacts: { metal: { release: '1', formats: { 'raw.xz': disk('s390x.raw.xz') } } } },
+    aarch64: { artifacts: {} },
+  },
+};
+const stream = parseStream(JSON.stringify(metadata), 'stream.json');
+
+describe('stream metadata', () => {
+  it.each([
+    ['x86_64', 512, 'metal.raw.gz', 'raw.gz'],
+    ['x86_64', 4096, 'metal4k.raw.gz', '4k.raw.gz'],
+    ['s390x', 512, 's390x.raw.xz', 'raw.xz'],
+  ])(
+    'has for %s with sectors of %i bytes the image %s',
+    (...[architecture, sectorBytes, name, format]) => {
+      expect(imageInStream(stream, { architecture, sectorBytes })).toMatchObject({
+        url: `https://mirror.example/${name}`,
+        sha256: 'b'.repeat(64),
+        format,
+      });
+    },
+  );
+
+  it.each([
+    ['an architecture it does not know', 'riscv64', 512],
+    ['an architecture without metal images', 'aarch64', 512],
+    ['a sector size it has no image for', 's390x', 4096],
+  ])('has none for %s', (_, architecture, sectorBytes) => {
+    expect(() => imageInStream(stream, { architecture, sectorBytes })).toThrow(
+      expect.objectContaining({ code: 'image.not-in-stream', kind: 'input' }),
+    );
+  });
+
+  it.each([
+    ['no JSON', '<html>'],
+    ['another document', '{"releases": []}'],
+    ['a digest that is none', JSON.stringify(metadata).replaceAll('b'.repeat(64), 'b')],
+  ])('is refused when it is %s', (_, text) => {
+    expect(() => parseStream(text, 'stream.json')).toThrow(
+      expect.objectContaining({
+        code: 'image.stream-unreadable',
+        context: expect.objectContaining({ origin: 'stream.json' }) as object,
+      }),
+    );
+  });
+});

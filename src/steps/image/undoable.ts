@@ -1,0 +1,57 @@
+import { asAgentError } from '../../engine/failures.ts';
+import type { Look } from '../../engine/wait.ts';
+import { seconds } from '../../model/duration.ts';
+import type { StepScope } from '../step.ts';
+import type { UndoableCommand } from './overwrite-argv.ts';
+
+/** Three tries of a command that fails at once; one that took its time is not tried again. */
+const tries = { every: seconds(5), within: seconds(10) };
+
+interface Undo {
+  readonly place: string;
+  readonly argv: readonly string[];
+}
+
+/**
+ * Runs commands in their order, each with a few tries. What is left mounted or frozen when one fails
+ * is undone when the step ends, in reverse order, even when the run was stopped.
+ * @throws AgentError what a command failed with in the end
+ */
+export async function runUndoable(
+  { host, signal, until, onExit }: StepScope<'host'>,
+  commands: readonly UndoableCommand[],
+  run: (command: UndoableCommand) => Promise<unknown>,
+): Promise<void> {
+  let undos: readonly Undo[] = [];
+  onExit(async () => {
+    const { signal: unheard } = new AbortController();
+    for (const { argv } of [...undos].reverse()) {
+      // The next one may free what this one could not.
+      await host.exec(argv, { signal: unheard, limit: seconds(10) }).catch(() => undefined);
+    }
+  }, 'always');
+  for (const command of commands) {
+    const { argv, undo, place = '', settles } = command;
+    await until(
+      `${argv.slice(0, 2).join(' ')} succeeds`,
+      () => tryOnce(run, command, signal),
+      tries,
+    );
+    if (undo !== undefined) undos = [...undos, { place, argv: undo }];
+    undos = undos.filter((one) => one.place !== settles);
+  }
+}
+
+async function tryOnce(
+  run: (command: UndoableCommand) => Promise<unknown>,
+  command: UndoableCommand,
+  signal: AbortSignal,
+): Promise<Look<true>> {
+  try {
+    await run(command);
+    return { done: true };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { status: asAgentError(error).message };
+  }
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { runStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { Secret } from '../../model/secret.ts';
+import { announce } from './announce.ts';
+import { senderArgv } from './sender-argv.ts';
+import { upload } from './upload.ts';
+
+const token = 'planted-secret-7f3a9c';
+const config: ConfigInput = {
+  role: 'worker',
+  service: { url: 'http://svc.example', token: new Secret(token) },
+  cluster: { id: 'c', infraEnvId: 'i', hostId: 'h' },
+  images: { agent: 'registry.example/agent:1' },
+};
+const argv = (input: ConfigInput = config): string => senderArgv(Config.parse(input)).join(' ');
+
+describe('the command that uploads logs', () => {
+  it('is that of the agent that is replaced, but for the token', () => {
+    expect(argv()).toBe(
+      'podman run --rm --privileged --net=host --pid=host --env=PULL_SECRET_TOKEN -v /run/systemd/journal/socket:/run/systemd/journal/socket -v /var/log:/var/log registry.example/agent:1 logs_sender -cluster-id c -url http://svc.example -host-id h -infra-env-id i -insecure=false -bootstrap=false',
+    );
+  });
+
+  it('takes the CA file along', () => {
+    const command = argv({ ...config, service: { ...config.service, caFile: '/etc/ca.pem' } });
+    expect(command).toContain(' -v /var/log:/var/log -v /etc/ca.pem:/etc/ca.pem registry');
+    expect(command).toMatch(/ -bootstrap=false -cacert=\/etc\/ca\.pem$/);
+  });
+
+  it.each(['v1', 'bm-inventory-v1'] as const)('names no infra-env to a service of %s', (api) => {
+    const command = argv({ ...config, service: { ...config.service, api } });
+    expect(command).toContain(' -host-id h -insecure=false ');
+  });
+
+  it.each<[string, ConfigInput, boolean]>([
+    ['the bootstrap host', { role: 'bootstrap' }, true],
+    ['a single node', { cluster: { controlPlaneCount: 1 } }, true],
+    ['a master', { role: 'master', cluster: { controlPlaneCount: 3 } }, false],
+  ])('gathers the logs of a bootstrap on %s', (_, input, expected) => {
+    expect(argv(input)).toContain(`-bootstrap=${String(expected)}`);
+  });
+});
+
+describe('logs/upload', () => {
+  it('hands the token on in the environment alone', async () => {
+    const host = fakeHost().on(['podman', rest]).succeeds();
+    const { events } = await runStep(upload, {
+      config: { ...config, proxy: { http: 'http://p.example' } },
+      host,
+    });
+    expect(host.calls[0]?.env).toMatchObject({
+      PULL_SECRET_TOKEN: token,
+      http_proxy: 'http://p.example',
+    });
+    expect(JSON.stringify([host.ran, events])).not.toContain(token);
+  });
+
+  it.each<[string, ConfigInput['service']]>([
+    ['none', { url: 'http://svc.example' }],
+    ['an empty one', { url: 'http://svc.example', token: new Secret('') }],
+  ])('sets no token where there is %s', async (_, service) => {
+    const host = fakeHost().on(['podman', rest]).succeeds();
+    await runStep(upload, { config: { ...config, service }, host });
+    expect(host.calls[0]?.env).toEqual({});
+  });
+
+  it('tells that it failed, and is not fatal', async () => {
+    const host = fakeHost().on(['podman', rest]).fails(125, 'Error: no such image');
+    const { notes } = await runStep(upload, { config, host });
+    expect(notes).toEqual(['warn: the logs could not be uploaded']);
+  });
+});
+
+describe('logs/announce', () => {
+  it('tells the service that logs will come', async () => {
+    const inventory = fakeInventory();
+    await runStep(announce, { config, inventory });
+    expect(inventory.logsStates).toEqual([
+      { host: { infraEnvId: 'i', hostId: 'h' }, state: 'requested' },
+    ]);
+  });
+
+  it('is not fatal either', async () => {
+    const inventory = fakeInventory().failing(
+      'logsState',
+      inventoryFailure('inventory.refused', 'not now'),
+    );
+    const { notes } = await runStep(announce, { config, inventory });
+    expect(notes).toEqual(['warn: the logs could not be announced']);
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['no service', { ...config, service: {} }],
+    ['no host id', { ...config, cluster: { id: 'c' } }],
+  ])('is left out, like the upload, with %s', async (_, input) => {
+    const ends = [
+      await runStep(announce, { config: input }),
+      await runStep(upload, { config: input }),
+    ];
+    for (const { events } of ends) expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+});

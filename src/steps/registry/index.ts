@@ -1,0 +1,2 @@
+export { copy } from './copy.ts';
+export { findMedia } from './find-media.ts';
