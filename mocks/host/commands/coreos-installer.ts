@@ -1,0 +1,148 @@
+// Prints what the real tool prints (coreos-installer 0.26): everything on stderr, lines that end
+// with a line feed because stderr is no terminal.
+import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Device } from '../block/device.ts';
+import { coreosPartitions, partitionsFor } from '../block/layout.ts';
+import { mountpointsOf } from '../block/devices.ts';
+import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Machine } from '../machine.ts';
+import { imageSource, type ReadSoFar } from './image-source.ts';
+import { sortWords, type Words } from './words.ts';
+
+const withValue = [
+  ...['-i', '--ignition-file', '-I', '--ignition-url', '-u', '--image-url', '-f', '--image-file'],
+  ...['--append-karg', '--delete-karg', '--network-dir', '--save-partlabel', '--save-partindex'],
+  ...['-p', '--platform', '-s', '--stream', '-a', '--architecture', '--console'],
+];
+
+const coreosInstaller: Program = async (machine, call) => {
+  const [verb, ...rest] = call.argv.slice(1);
+  const words = sortWords(rest, withValue);
+  const [path = ''] = words.rest;
+  if (verb !== 'install' || words.rest.length !== 1) {
+    return fail(call, 'error: the following required arguments were not provided:\n  <DEVICE>', 2);
+  }
+  const ignition = await readIgnition(machine, words);
+  if (ignition === undefined) {
+    return fail(
+      call,
+      'Error: opening source Ignition config\n\nCaused by:\n    No such file or directory (os error 2)',
+    );
+  }
+  const disk = machine.devices.byPath(path);
+  if (disk === undefined) {
+    return fail(
+      call,
+      `Error: opening ${path}\n\nCaused by:\n    No such file or directory (os error 2)`,
+    );
+  }
+  const busy = busyLines(machine, disk);
+  if (busy.length > 0) {
+    return fail(
+      call,
+      `Partitions in use on ${path}:\n${busy.join('\n')}\nError: checking for exclusive access to ${path}\n\nCaused by:\n    found busy partitions`,
+    );
+  }
+  return write({ machine, call, words, disk }, { ignition, writerArgs: rest });
+};
+
+async function readIgnition({ files }: Machine, words: Words): Promise<string | undefined> {
+  const [path] = words.all('-i', '--ignition-file');
+  if (path === undefined) return '';
+  return readFile(await files.real(path), 'utf8').catch(() => undefined);
+}
+
+function busyLines({ devices }: Machine, disk: Device): readonly string[] {
+  return devices.childrenOf(disk).flatMap((partition) => {
+    const holders = devices.childrenOf(partition).map(({ kname }) => `/dev/${kname}`);
+    const path = `    /dev/${partition.kname}`;
+    return [
+      ...mountpointsOf(devices, partition).map((point) =>
+        point === '[SWAP]' ? `${path} is swap device` : `${path} mounted on ${point}`,
+      ),
+      ...holders.map((holder) => `${path} in use by ${holder}`),
+    ];
+  });
+}
+
+interface Write {
+  readonly machine: Machine;
+  readonly call: Call;
+  readonly words: Words;
+  readonly disk: Device;
+}
+
+interface Installed {
+  readonly ignition: string;
+  readonly writerArgs: readonly string[];
+}
+
+async function write(of: Write, installed: Installed): Promise<number> {
+  const { machine, call, words, disk } = of;
+  const { devices } = machine;
+  const source = imageSource(machine, call, words);
+  call.err(source.announcement);
+  if (words.has('--insecure'))
+    call.err('Signature not found; skipping verification as requested\n');
+  // From here on the old table is gone, whatever comes.
+  const kept = words.all('--save-partlabel');
+  devices.remove(
+    ...devices.childrenOf(disk).filter(({ entry }) => !kept.includes(entry?.label ?? '')),
+  );
+  disk.content = undefined;
+  disk.table = 'gpt';
+  machine.installed = undefined;
+  try {
+    await copy(of, source.read());
+  } catch (error) {
+    call.signal.throwIfAborted();
+    const reason = error instanceof Error ? error.message : String(error);
+    return fail(
+      call,
+      `\nError: copying image\n\nCaused by:\n    ${reason}\n\nResetting partition table\nError: install failed`,
+    );
+  }
+  await sleep(machine.writer.flushSeconds * 1000, undefined, { signal: call.signal });
+  devices.add(...partitionsFor(disk, coreosPartitions));
+  if (installed.ignition !== '') call.err('Writing Ignition config\n');
+  if (words.has('--append-karg', '--delete-karg')) call.err('Modifying kernel arguments\n');
+  if (words.has('-n', '--copy-network')) {
+    call.err('Copying networking configuration from /etc/NetworkManager/system-connections/\n');
+  }
+  call.err('Install complete.\n');
+  machine.installed = { disk: disk.kname, ...installed };
+  return 0;
+}
+
+async function copy({ machine, call }: Write, source: AsyncIterable<ReadSoFar>): Promise<void> {
+  const { writer } = machine;
+  const [failsAt] = writer.failsAtPercent;
+  let lineDue = 0;
+  for await (const read of source) {
+    const percent = read.total === undefined ? 0 : Math.floor((read.bytes * 100) / read.total);
+    if (failsAt !== undefined && percent >= failsAt) {
+      writer.failsAtPercent = writer.failsAtPercent.slice(1);
+      throw new Error('Input/output error (os error 5)');
+    }
+    if (Date.now() < lineDue && percent < 100) continue;
+    lineDue = Date.now() + writer.lineMillis / 2;
+    call.err(`${progressLine(read, percent)}\n`);
+  }
+}
+
+function progressLine({ bytes, total }: ReadSoFar, percent: number): string {
+  return total === undefined
+    ? `Read disk ${inUnits(bytes)}`
+    : `Read disk ${inUnits(bytes)}/${inUnits(total)} (${percent}%)`;
+}
+
+/** A size with one decimal and a binary unit, as the tool prints it. */
+function inUnits(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = bytes < 1 ? 0 : Math.min(Math.floor(Math.log2(bytes) / 10), units.length - 1);
+  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power] ?? 'B'}`;
+}
+
+/** The image writer of the host. */
+export const writerPrograms: Programs = { 'coreos-installer': coreosInstaller };

@@ -1,0 +1,110 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Machine } from '../machine.ts';
+import { sortWords } from './words.ts';
+
+const withValue = [
+  ...['--stateroot', '--sysroot', '--authfile', '--karg', '--image', '--imgref', '--repo'],
+  ...['--os', '--append', '--delete-if-present'],
+];
+
+type Verb = (machine: Machine, call: Call) => number | Promise<number>;
+
+const verbs: Readonly<Record<string, Verb>> = {
+  'admin stateroot-init': async ({ files }, call) => {
+    const [name = ''] = call.argv.slice(3);
+    // As the real one: it does not take a stateroot that is there.
+    return mkdir(await files.real(`/ostree/deploy/${name}`)).then(
+      () => 0,
+      () => fail(call, `error: mkdir(ostree/deploy/${name}): File exists`),
+    );
+  },
+  'container image': ({ deployments, devices }, call) => {
+    const words = sortWords(call.argv.slice(4), withValue);
+    const [sysroot = ''] = words.all('--sysroot');
+    if (sysroot !== '/' && !devices.mounts.some(({ target }) => target === sysroot)) {
+      return fail(call, `error: opening sysroot ${sysroot}: No such file or directory`);
+    }
+    const [stateroot = ''] = words.all('--stateroot');
+    const [image = ''] = words.all('--image', '--imgref');
+    deployments.set(stateroot, { image, kernelArguments: words.all('--karg'), isFinal: false });
+    return 0;
+  },
+  'admin finalize-staged': ({ deployments }) => {
+    for (const deployment of deployments.values()) deployment.isFinal = true;
+    return 0;
+  },
+  'refs --repo': async ({ files }, call) => {
+    const ref = call.argv.at(-1) ?? '';
+    await rm(await files.real(`/ostree/repo/refs/heads/${ref}`), { force: true });
+    return 0;
+  },
+};
+
+const ostree: Program = (machine, call) => {
+  const verb = call.argv.slice(1, 3).join(' ');
+  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  return run === undefined ? fail(call, `error: Unknown command '${verb}'`) : run(machine, call);
+};
+
+/** `rpm-ostree kargs --os NAME` prints the kernel arguments of a stateroot, or changes them. */
+const rpmOstree: Program = ({ deployments }, call) => {
+  const words = sortWords(call.argv.slice(2), withValue);
+  const [stateroot = ''] = words.all('--os');
+  const deployment = deployments.get(stateroot);
+  if (deployment === undefined) return fail(call, `error: No deployments found for ${stateroot}`);
+  if (!words.has('--append', '--delete-if-present')) {
+    call.out(`${deployment.kernelArguments.join(' ')}\n`);
+    return 0;
+  }
+  const gone = words.all('--delete-if-present');
+  deployment.kernelArguments = [
+    ...deployment.kernelArguments.filter((argument) => !gone.includes(argument)),
+    ...words.all('--append'),
+  ];
+  deployment.isFinal = false;
+  return 0;
+};
+
+const getenforce: Program = ({ selinux }, call) => {
+  call.out(`${selinux.isEnforcing ? 'Enforcing' : 'Permissive'}\n`);
+  return 0;
+};
+
+const setenforce: Program = ({ selinux }, call) => {
+  selinux.isEnforcing = call.argv[1] === '1';
+  return 0;
+};
+
+/** Ends with 1 and NOCHANGE when the partition fills its place already. */
+const growpart: Program = ({ devices, grown }, call) => {
+  const [disk = '', number = ''] = sortWords(call.argv.slice(1)).rest;
+  const device = devices.byPath(disk);
+  const partition =
+    device && devices.childrenOf(device).find(({ entry }) => entry?.number === Number(number));
+  if (partition === undefined) return fail(call, `FAILED: no partition ${number} on ${disk}`, 2);
+  if (grown.has(partition)) {
+    call.out(`NOCHANGE: partition ${number} could only be grown by 0 sectors\n`);
+    return 1;
+  }
+  grown.add(partition);
+  call.out(`CHANGED: partition=${number}\n`);
+  return 0;
+};
+
+const xfsGrowfs: Program = ({ devices }, call) => {
+  const [, place = ''] = call.argv;
+  return devices.mounts.some(({ target, fstype }) => target === place && fstype === 'xfs')
+    ? 0
+    : fail(call, `xfs_growfs: ${place} is not a mounted XFS filesystem`);
+};
+
+/** Programs that put an operating system into a root that is there. */
+export const deployingPrograms: Programs = {
+  ostree,
+  'rpm-ostree': rpmOstree,
+  getenforce,
+  setenforce,
+  growpart,
+  xfs_growfs: xfsGrowfs,
+};

@@ -1,0 +1,198 @@
+import { createHash } from 'node:crypto';
+import {
+  copyFile,
+  mkdir,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Machine } from '../machine.ts';
+import { sortWords } from './words.ts';
+
+const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
+  stat(await files.real(path)).then(
+    () => true,
+    () => false,
+  );
+
+/** Does something with each path; the first that is not there ends it, as most programs do. */
+const forEachPath =
+  (verb: string, work: (machine: Machine, call: Call, path: string) => Promise<void>): Program =>
+  async (machine, call) => {
+    const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode', '-c', '-n']);
+    for (const path of rest) {
+      if (!(await exists(machine, path))) {
+        return fail(call, `${verb} '${path}': No such file or directory`);
+      }
+      await work(machine, call, path);
+    }
+    return 0;
+  };
+
+const cat: Program = async (machine, call) => {
+  const paths = call.argv.slice(1).filter((word) => word !== '--');
+  if (paths.length === 0) {
+    for await (const bytes of call.stdin) call.out(Buffer.from(bytes).toString('utf8'));
+    return 0;
+  }
+  for (const path of paths) {
+    if (!(await exists(machine, path)))
+      return fail(call, `cat: ${path}: No such file or directory`);
+    call.out(await readFile(await machine.files.real(path), 'utf8'));
+  }
+  return 0;
+};
+
+const mkdirProgram: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode']);
+  for (const path of rest) await mkdir(await files.real(path), { recursive: true });
+  return 0;
+};
+
+const rmProgram: Program = async ({ files }, call) => {
+  const { rest, has } = sortWords(call.argv.slice(1));
+  const recursive = has('-r', '-rf', '-fr', '--recursive');
+  for (const path of rest) await rm(await files.real(path), { force: true, recursive });
+  return 0;
+};
+
+const touch: Program = async ({ files }, call) => {
+  for (const path of sortWords(call.argv.slice(1)).rest) {
+    const real = await files.real(path);
+    await mkdir(dirname(real), { recursive: true });
+    await writeFile(real, '', { flag: 'a' });
+  }
+  return 0;
+};
+
+const ls: Program = async (machine, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  for (const path of rest.length > 0 ? rest : ['/']) {
+    if (!(await exists(machine, path))) {
+      return fail(call, `ls: cannot access '${path}': No such file or directory`, 2);
+    }
+    const names = await readdir(await machine.files.real(path));
+    for (const name of names.toSorted()) call.out(`${name}\n`);
+  }
+  return 0;
+};
+
+const test: Program = async (machine, call) => {
+  const [option = '', path = ''] = call.argv.slice(1);
+  const found = await stat(await machine.files.real(path)).catch(() => undefined);
+  if (found === undefined) return 1;
+  const isTrue: Readonly<Record<string, boolean>> = {
+    '-e': true,
+    '-f': found.isFile(),
+    '-d': found.isDirectory(),
+    '-s': found.size > 0,
+    '-r': true,
+    '-b': machine.devices.byPath(path) !== undefined,
+  };
+  return isTrue[option] === true ? 0 : 1;
+};
+
+const realpathProgram: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  const root = await realpath(files.root);
+  for (const path of rest) {
+    const real = await realpath(await files.real(path)).catch(() => undefined);
+    if (real === undefined)
+      return fail(call, `${call.argv[0] ?? ''}: ${path}: No such file or directory`);
+    call.out(`/${relative(root, real)}\n`);
+  }
+  return 0;
+};
+
+const readlinkProgram: Program = async (machine, call) => {
+  const { has, rest } = sortWords(call.argv.slice(1));
+  if (has('-f', '-e', '--canonicalize', '--canonicalize-existing'))
+    return realpathProgram(machine, call);
+  const target = await readlink(await machine.files.real(rest[0] ?? '')).catch(() => undefined);
+  if (target !== undefined) call.out(`${target}\n`);
+  return target === undefined ? 1 : 0;
+};
+
+const tee: Program = async ({ files }, call) => {
+  const chunks: Uint8Array[] = [];
+  for await (const bytes of call.stdin) chunks.push(bytes);
+  for (const path of sortWords(call.argv.slice(1)).rest) {
+    await writeFile(await files.real(path), Buffer.concat(chunks));
+  }
+  return 0;
+};
+
+const place: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode', '-o', '-g']);
+  const [from = '', to = ''] = rest;
+  const target = await files.real(to);
+  await mkdir(dirname(target), { recursive: true });
+  if (from === '/dev/null') await writeFile(target, '');
+  else if (from === '/dev/stdin' || from === '-') {
+    const chunks: Uint8Array[] = [];
+    for await (const bytes of call.stdin) chunks.push(bytes);
+    await writeFile(target, Buffer.concat(chunks));
+  } else if (call.argv[0] === 'mv') await rename(await files.real(from), target);
+  else await copyFile(await files.real(from), target);
+  return 0;
+};
+
+const sha256sum = forEachPath('sha256sum:', async ({ files }, call, path) => {
+  const content = await readFile(await files.real(path));
+  call.out(`${createHash('sha256').update(content).digest('hex')}  ${path}\n`);
+});
+
+/** Prints the beginning of a file as hexadecimal bytes. */
+const od = forEachPath('od:', async ({ files }, call, path) => {
+  const [most = ''] = sortWords(call.argv.slice(1)).all('--read-bytes');
+  const content = await readFile(await files.real(path));
+  call.out(`${content.subarray(0, Number(most)).toString('hex')}\n`);
+});
+
+const statProgram = forEachPath('stat: cannot statx', async ({ files }, call, path) => {
+  const { size } = await stat(await files.real(path));
+  const [format] = sortWords(call.argv.slice(1), ['-c', '--format']).all('-c', '--format');
+  call.out(
+    format === undefined
+      ? `  File: ${path}\n  Size: ${size}\n`
+      : `${format.replace('%s', String(size))}\n`,
+  );
+});
+
+/** `find /proc … -lname DEVICE`: no process of a simulated host has a device open. */
+const find: Program = async (machine, call) => {
+  const [path = '.'] = call.argv.slice(1);
+  if (path === '/proc') return 0;
+  if (!(await exists(machine, path)))
+    return fail(call, `find: '${path}': No such file or directory`);
+  const root = await machine.files.real(path);
+  for (const name of await readdir(root, { recursive: true })) call.out(`${join(path, name)}\n`);
+  return 0;
+};
+
+/** Programs that work on files. */
+export const filePrograms: Programs = {
+  cat,
+  mkdir: mkdirProgram,
+  rm: rmProgram,
+  touch,
+  ls,
+  test,
+  realpath: realpathProgram,
+  readlink: readlinkProgram,
+  tee,
+  cp: place,
+  mv: place,
+  install: place,
+  sha256sum,
+  od,
+  stat: statProgram,
+  find,
+};

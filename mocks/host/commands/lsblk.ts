@@ -1,0 +1,128 @@
+import { type Device, isMapped, pathOf } from '../block/device.ts';
+import { mountpointsOf } from '../block/devices.ts';
+import type { Call, Program, Programs } from '../call.ts';
+import { fail } from '../call.ts';
+import type { Machine } from '../machine.ts';
+import { sortWords } from './words.ts';
+
+type Value = string | number | boolean | null | readonly (string | null)[];
+type Column = (device: Device, machine: Machine) => Value;
+
+const columns: Readonly<Record<string, Column>> = {
+  name: ({ name }) => name,
+  kname: ({ kname }) => kname,
+  path: (device) => pathOf(device),
+  pkname: ({ parents }) => parents[0] ?? null,
+  'maj:min': ({ majorMinor }) => majorMinor,
+  type: ({ type }) => type,
+  size: ({ sizeBytes }) => sizeBytes,
+  ro: ({ isReadOnly }) => isReadOnly === true,
+  rm: ({ type }) => type === 'rom',
+  rota: () => false,
+  hotplug: () => false,
+  'log-sec': ({ sectorBytes }) => sectorBytes,
+  'phy-sec': ({ sectorBytes }) => Math.max(sectorBytes, 4096),
+  fstype: ({ content }) => content?.fstype ?? null,
+  label: ({ content }) => orNull(content?.label),
+  uuid: ({ content }) => orNull(content?.uuid),
+  pttype: ({ table }) => table ?? null,
+  partn: ({ entry }) => entry?.number ?? null,
+  partlabel: ({ entry }) => orNull(entry?.label),
+  parttype: ({ entry }) => entry?.type ?? null,
+  partuuid: ({ entry }) => entry?.uuid ?? null,
+  serial: ({ identity }) => identity?.serial ?? null,
+  wwn: ({ identity }) => identity?.wwn ?? null,
+  model: ({ identity }) => identity?.model ?? null,
+  vendor: ({ identity }) => identity?.vendor ?? null,
+  tran: ({ identity }) => identity?.transport ?? null,
+  state: ({ type }) => (type === 'disk' ? 'running' : null),
+  mountpoint: (device, { devices }) => mountpointsOf(devices, device)[0] ?? null,
+  mountpoints: (device, { devices }) => {
+    const found = mountpointsOf(devices, device);
+    return found.length === 0 ? [null] : found;
+  },
+};
+
+const orNull = (text: string | undefined): string | null =>
+  text === undefined || text === '' ? null : text;
+
+const usual = ['name', 'maj:min', 'rm', 'size', 'ro', 'type', 'mountpoints'];
+
+const lsblk: Program = (machine, call) => {
+  const words = sortWords(call.argv.slice(1), ['--output', '-o', '--sort', '--exclude', '-e']);
+  const asked = words.all('--output', '-o').join(',').toLowerCase();
+  const names = asked === '' ? usual : asked.split(',');
+  const strange = names.find((name) => !(name in columns));
+  if (strange !== undefined) return fail(call, `lsblk: unknown column: ${strange}`);
+  const roots = rootsOf(machine, call, words.rest);
+  if (roots === undefined) return 32;
+  const shown: Shown = { machine, names, isFlat: words.has('--nodeps', '-d') };
+  if (words.has('--json', '-J', '-bJ', '-Jb')) {
+    const blockdevices = roots.map((root) => asJson(root, shown));
+    call.out(`${JSON.stringify({ blockdevices }, null, 3)}\n`);
+    return 0;
+  }
+  for (const device of roots.flatMap((root) => flattened(root, shown))) {
+    call.out(`${names.map((name) => asText(columns[name]?.(device, machine))).join(' ')}\n`);
+  }
+  return 0;
+};
+
+interface Shown {
+  readonly machine: Machine;
+  readonly names: readonly string[];
+  readonly isFlat: boolean;
+}
+
+function rootsOf(
+  { devices }: Machine,
+  call: Call,
+  paths: readonly string[],
+): readonly Device[] | undefined {
+  if (paths.length === 0) return devices.all().filter(({ parents }) => parents.length === 0);
+  const found = paths.flatMap((path) => devices.byPath(path) ?? []);
+  for (const path of paths) {
+    if (devices.byPath(path) === undefined) fail(call, `lsblk: ${path}: not a block device`);
+  }
+  return found.length === paths.length ? found : undefined;
+}
+
+function asJson(device: Device, shown: Shown): object {
+  const { machine, names, isFlat } = shown;
+  const fields = names.map((name) => [name, columns[name]?.(device, machine) ?? null] as const);
+  const children = isFlat ? [] : machine.devices.childrenOf(device);
+  return {
+    ...Object.fromEntries(fields),
+    ...(children.length === 0 ? {} : { children: children.map((one) => asJson(one, shown)) }),
+  };
+}
+
+const flattened = (device: Device, { machine, isFlat }: Shown): readonly Device[] =>
+  isFlat ? [device] : [device, ...machine.devices.above(device)];
+
+function asText(value: Value | undefined): string {
+  if (value === undefined || value === null) return '';
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  return typeof value === 'object' ? value.map((one) => one ?? '').join(',') : String(value);
+}
+
+/** `MAJ:MIN` and the like without the device: only what block devices say. */
+const blockdev: Program = ({ devices }, call) => {
+  const words = sortWords(call.argv.slice(1));
+  const [path = ''] = words.rest;
+  const device = devices.byPath(path);
+  if (device === undefined) {
+    return fail(call, `blockdev: cannot open ${path}: No such file or directory`);
+  }
+  if (words.has('--getss')) call.out(`${device.sectorBytes}\n`);
+  if (words.has('--getsize64')) call.out(`${device.sizeBytes}\n`);
+  if (words.has('--getsz')) call.out(`${device.sizeBytes / 512}\n`);
+  if (words.has('--getro')) call.out(device.isReadOnly === true ? '1\n' : '0\n');
+  const isBusy = devices.above(device).some((one) => isMapped(one) || one.type === 'raid1');
+  return words.has('--rereadpt') && isBusy
+    ? fail(call, 'blockdev: ioctl error on BLKRRPART: Device or resource busy')
+    : 0;
+};
+
+/** Programs that list block devices. */
+export const listingPrograms: Programs = { lsblk, blockdev };

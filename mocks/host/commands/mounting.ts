@@ -1,0 +1,97 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Mount, mountpointsOf } from '../block/devices.ts';
+import { fail, type Program, type Programs } from '../call.ts';
+import { sortWords } from './words.ts';
+
+const mount: Program = async ({ devices, files }, call) => {
+  const words = sortWords(call.argv.slice(1), ['-o', '--options', '-t', '--types']);
+  const options = words.all('-o', '--options').join(',');
+  const [source = '', target] = words.rest;
+  if (options.includes('remount')) return 0;
+  const device = devices.byPath(source);
+  if (target === undefined || device === undefined) {
+    return fail(call, `mount: ${target ?? ''}: special device ${source} does not exist.`, 32);
+  }
+  const { fstype } = device.content ?? { fstype: '' };
+  if (fstype === '' || fstype.endsWith('_member')) {
+    return fail(
+      call,
+      `mount: ${target}: wrong fs type, bad option, bad superblock on ${source}.`,
+      32,
+    );
+  }
+  devices.mounts.push({ source, target, fstype, options: options === '' ? 'rw' : options });
+  // What is on the file system has to be seen below the mount point.
+  if (fstype === 'vfat') {
+    await mkdir(join(await files.real(target), 'EFI', 'redhat'), { recursive: true });
+  }
+  return 0;
+};
+
+const umount: Program = ({ devices }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  for (const target of rest) {
+    const at = devices.mounts.findLastIndex(
+      (one) => one.target === target || one.source === target,
+    );
+    if (at === -1) return fail(call, `umount: ${target}: not mounted.`, 32);
+    devices.mounts.splice(at, 1);
+  }
+  return 0;
+};
+
+const findmnt: Program = ({ devices }, call) => {
+  const words = sortWords(call.argv.slice(1), [
+    '--output',
+    '-o',
+    '--source',
+    '-S',
+    '--target',
+    '-T',
+  ]);
+  const sources = words.all('--source', '-S');
+  const targets = [...words.rest, ...words.all('--target', '-T')];
+  const found = devices.mounts.filter(
+    ({ source, target }) =>
+      (sources.length === 0 || sources.includes(source)) &&
+      (targets.length === 0 || targets.includes(target) || targets.includes(source)),
+  );
+  if (found.length === 0) return 1;
+  const asked = words.all('--output', '-o').join(',').toLowerCase();
+  const names = (asked === '' ? 'target,source,fstype,options' : asked).split(',');
+  const shown = found.map((one) =>
+    Object.fromEntries(
+      names.map((name) => [name, Object.hasOwn(one, name) ? one[name as keyof Mount] : null]),
+    ),
+  );
+  if (words.has('--json', '-J')) call.out(`${JSON.stringify({ filesystems: shown }, null, 3)}\n`);
+  else for (const line of shown) call.out(`${Object.values(line).join(' ')}\n`);
+  return 0;
+};
+
+const swapoff: Program = ({ devices }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  for (const path of rest) {
+    const device = devices.byPath(path);
+    const at = devices.swaps.findIndex((one) => devices.byPath(one) === device);
+    if (device === undefined || at === -1)
+      return fail(call, `swapoff: ${path}: swapoff failed: Invalid argument`);
+    devices.swaps.splice(at, 1);
+  }
+  return 0;
+};
+
+const mountpoint: Program = ({ devices }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  const [path = ''] = rest;
+  const isMounted = devices.all().some((one) => mountpointsOf(devices, one).includes(path));
+  return isMounted ? 0 : 32;
+};
+
+/** Nothing on a simulated host stays frozen: thawing finds nothing to do, as the real tool says it. */
+const fsfreeze: Program = (_machine, call) =>
+  call.argv.includes('--unfreeze') ? fail(call, 'fsfreeze: unfreeze failed: Invalid argument') : 0;
+
+/** Programs that mount and unmount. */
+export const mountingPrograms: Programs = { mount, umount, findmnt, swapoff, mountpoint, fsfreeze };

@@ -1,0 +1,102 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { sortWords } from './words.ts';
+
+const nothing: Program = () => 0;
+
+/** Where systemd keeps a shutdown that was ordered for later. */
+const SCHEDULED = '/run/systemd/shutdown/scheduled';
+
+const shutdown: Program = async (machine, call) => {
+  const [when = '+1', message = ''] = sortWords(call.argv.slice(1)).rest;
+  const place = await machine.files.real(SCHEDULED);
+  await mkdir(dirname(place), { recursive: true });
+  await writeFile(place, `MODE=reboot\nWALL_MESSAGE=${message}\n`);
+  machine.reboot = { when, message };
+  call.err(`Reboot scheduled for later (${when}), use 'shutdown -c' to cancel.\n`);
+  return 0;
+};
+
+const systemctl: Program = (machine, call) => {
+  const [verb = '', ...names] = sortWords(call.argv.slice(1), ['--property', '-p', '--type']).rest;
+  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  return run === undefined
+    ? fail(call, `Unknown command verb '${verb}'.`)
+    : run({ units: machine.units, names, call });
+};
+
+interface UnitCall {
+  readonly units: Set<string>;
+  readonly names: readonly string[];
+  readonly call: Call;
+}
+
+const start = ({ units, names }: UnitCall): number => {
+  for (const name of names) units.add(name);
+  return 0;
+};
+
+const verbs: Readonly<Record<string, (of: UnitCall) => number>> = {
+  'list-units': ({ units, names, call }) => {
+    for (const name of names.filter((one) => units.has(one))) {
+      call.out(`  ${name} loaded active running ${name}\n`);
+    }
+    return 0;
+  },
+  'is-active': ({ units, names, call }) => {
+    for (const name of names) call.out(units.has(name) ? 'active\n' : 'inactive\n');
+    return names.every((name) => units.has(name)) ? 0 : 3;
+  },
+  stop: ({ units, names }) => {
+    for (const name of names) units.delete(name);
+    return 0;
+  },
+  start,
+  restart: start,
+  'daemon-reload': () => 0,
+};
+
+const uname: Program = (_machine, call) => {
+  call.out(call.argv.includes('-m') ? 'x86_64\n' : 'Linux\n');
+  return 0;
+};
+
+const hostname: Program = ({ name }, call) => {
+  call.out(`${name}\n`);
+  return 0;
+};
+
+/** Takes entries for the journal on its stdin and forgets them. */
+const logger: Program = async (_machine, call) => {
+  const entries = call.stdin[Symbol.asyncIterator]();
+  while ((await entries.next()).done !== true);
+  return 0;
+};
+
+const flock: Program = async ({ locks }, call) => {
+  const words = sortWords(call.argv.slice(1), ['--conflict-exit-code', '-E', '--timeout', '-w']);
+  const [name = ''] = words.rest;
+  if (locks.has(name)) return Number(words.all('--conflict-exit-code', '-E')[0] ?? 1);
+  locks.add(name);
+  try {
+    for await (const bytes of call.stdin) call.out(Buffer.from(bytes).toString('utf8'));
+  } finally {
+    locks.delete(name);
+  }
+  return 0;
+};
+
+/** Programs of the running system. */
+export const systemPrograms: Programs = {
+  shutdown,
+  systemctl,
+  uname,
+  hostname,
+  logger,
+  flock,
+  udevadm: nothing,
+  partprobe: nothing,
+  sync: nothing,
+  true: nothing,
+};

@@ -1,0 +1,42 @@
+/** A boot entry of UEFI firmware. */
+export interface BootEntry {
+  /** Four hexadecimal digits, upper case. */
+  readonly number: string;
+  readonly label: string;
+  /** GPT GUID of the partition that the entry names; none for a removable medium. */
+  readonly partition?: { readonly uuid: string; readonly number: number };
+  /** `\EFI\redhat\shimx64.efi`. */
+  readonly loader?: string;
+}
+
+/** The firmware of a simulated host. */
+export interface Firmware {
+  readonly kind: 'uefi' | 'bios';
+  entries: readonly BootEntry[];
+  /** Numbers of entries, first choice first. */
+  order: readonly string[];
+  /** Entry that the running system was started from. */
+  readonly current: string;
+  /** Writing the order is accepted and forgotten. */
+  readonly forgetsOrder: boolean;
+}
+
+/** Number of the entry that starts the live medium. */
+const LIVE_ENTRY = '0001';
+
+/** Firmware of a machine that was started from its virtual CD. */
+export const firmwareOf = (kind: Firmware['kind'], forgetsOrder = false): Firmware => ({
+  kind,
+  entries: [{ number: LIVE_ENTRY, label: 'UEFI: Virtual CD' }],
+  order: [LIVE_ENTRY],
+  current: LIVE_ENTRY,
+  forgetsOrder,
+});
+
+/** The lowest number that no entry has. */
+export function freeNumber({ entries }: Firmware): string {
+  for (let number = 0; ; number += 1) {
+    const word = number.toString(16).toUpperCase().padStart(4, '0');
+    if (!entries.some((entry) => entry.number === word)) return word;
+  }
+}

@@ -1,0 +1,57 @@
+import type { Device } from './block/device.ts';
+import type { Devices } from './block/devices.ts';
+import type { Firmware } from './firmware.ts';
+import type { HostFiles } from './files.ts';
+import type { WriterSettings } from './writer-settings.ts';
+
+/** A command as a simulated host remembers it. */
+export interface RanCommand {
+  readonly argv: readonly string[];
+  /** Names of the variables it was given. */
+  readonly env: readonly string[];
+  readonly at: number;
+  /** Undefined while it runs and when it was stopped. */
+  exitCode?: number;
+}
+
+/** A system that coreos-installer has put on a disk. */
+interface InstalledSystem {
+  /** Kernel name of the disk. */
+  readonly disk: string;
+  readonly ignition: string;
+  /** Arguments between `install` and the device. */
+  readonly writerArgs: readonly string[];
+}
+
+/** A system that ostree has put into a stateroot. */
+interface Deployment {
+  readonly image: string;
+  kernelArguments: readonly string[];
+  /** It is no longer staged only. */
+  isFinal: boolean;
+}
+
+/** What a simulated host is made of; programs read and change it. */
+export interface Machine {
+  readonly name: string;
+  readonly devices: Devices;
+  readonly firmware: Firmware;
+  readonly files: HostFiles;
+  readonly writer: WriterSettings;
+  /** Every command since the host was made. */
+  readonly ran: RanCommand[];
+  /** Commands that no stand-in knows; a test wants none. */
+  readonly unknown: string[];
+  /** Names of locks that are held. */
+  readonly locks: Set<string>;
+  /** Units that run. */
+  readonly units: Set<string>;
+  /** By stateroot. */
+  readonly deployments: Map<string, Deployment>;
+  readonly selinux: { isEnforcing: boolean };
+  /** Partitions that were made larger. */
+  readonly grown: Set<Device>;
+  installed?: InstalledSystem | undefined;
+  /** The reboot that was ordered; `when` as it was given to `shutdown`. */
+  reboot?: { readonly when: string; readonly message: string } | undefined;
+}

@@ -1,0 +1,109 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
+import type { Machine } from './machine.ts';
+import { runCommand } from './run-command.ts';
+import { decodeWords, encodeFrame, type Frame, frameReader } from './wire.ts';
+
+/** A simulated host that takes commands on a socket. */
+export interface HostServer {
+  /** Ends every running command at once, as a power loss does; later ones find nobody. */
+  readonly powerOff: () => void;
+  readonly powerOn: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Lets the stand-in nsenter reach a machine by a socket. */
+export async function serveHost(machine: Machine, socketPath: string): Promise<HostServer> {
+  const open = new Set<Socket>();
+  let isOn = true;
+  const server = createServer((socket) => {
+    if (!isOn) {
+      socket.destroy();
+      return;
+    }
+    open.add(socket);
+    socket.on('close', () => open.delete(socket));
+    takeCommand(machine, socket);
+  });
+  server.listen(socketPath);
+  await once(server, 'listening');
+  const cut = (): void => {
+    for (const socket of open) socket.destroy();
+  };
+  return {
+    powerOff: () => {
+      isOn = false;
+      cut();
+    },
+    powerOn: () => {
+      isOn = true;
+    },
+    close: async () => {
+      cut();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function takeCommand(machine: Machine, socket: Socket): void {
+  const stdin = new PassThrough();
+  const stop = new AbortController();
+  const read = frameReader();
+  let argv: readonly string[] = [];
+  let killedBy: string | undefined;
+  const send = (letter: string, payload: string): void => {
+    if (socket.writable) socket.write(encodeFrame(letter, payload));
+  };
+  const take = ({ letter, payload }: Frame): void => {
+    if (letter === 'A') argv = decodeWords(payload);
+    else if (letter === 'V') void run(environmentOf(payload));
+    else if (letter === 'I') stdin.write(payload);
+    else if (letter === 'E') stdin.end();
+    else if (letter === 'S') {
+      killedBy = payload.toString();
+      stop.abort(new Error(`killed by signal ${killedBy}`));
+      stdin.destroy(new Error('the command was killed'));
+    }
+  };
+  const run = async (env: Readonly<Record<string, string>>): Promise<void> => {
+    try {
+      const exitCode = await runCommand(machine, {
+        argv,
+        env,
+        stdin,
+        signal: stop.signal,
+        out: (text) => {
+          send('O', text);
+        },
+        err: (text) => {
+          send('R', text);
+        },
+      });
+      send('X', String(exitCode));
+    } catch (error) {
+      if (killedBy === undefined) send('R', `${String(error)}\n`);
+      send(killedBy === undefined ? 'X' : 'K', killedBy ?? '1');
+    }
+    socket.end();
+  };
+  socket.on('data', (bytes) => {
+    read(bytes).forEach(take);
+  });
+  socket.on('error', () => undefined);
+  stdin.on('error', () => undefined);
+  socket.on('close', () => {
+    stop.abort(new Error('the caller has gone'));
+    stdin.destroy();
+  });
+}
+
+function environmentOf(payload: Buffer): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    decodeWords(payload).map((word) => {
+      const at = word.indexOf('=');
+      return [word.slice(0, at), word.slice(at + 1)] as const;
+    }),
+  );
+}

@@ -1,0 +1,51 @@
+// How the stand-in nsenter and a simulated host talk: one letter, four bytes of length (big
+// endian), the payload. From the program: A argv, V environment, I stdin, E end of stdin,
+// S signal. From the host: O stdout, R stderr, X exit code, K killed by a signal.
+
+/** A message of either side. */
+export interface Frame {
+  readonly letter: string;
+  readonly payload: Buffer;
+}
+
+const HEAD_BYTES = 5;
+
+/** A frame as bytes. */
+export function encodeFrame(letter: string, payload: string | Uint8Array): Buffer {
+  const content = Buffer.from(payload);
+  const head = Buffer.alloc(HEAD_BYTES);
+  head.write(letter, 'latin1');
+  head.writeUInt32BE(content.length, 1);
+  return Buffer.concat([head, content]);
+}
+
+/** Makes what takes bytes as they come and gives the frames that are whole. */
+export function frameReader(): (bytes: Uint8Array) => readonly Frame[] {
+  let rest = Buffer.alloc(0);
+  return (bytes) => {
+    rest = Buffer.concat([rest, bytes]);
+    const frames: Frame[] = [];
+    while (rest.length >= HEAD_BYTES && rest.length >= HEAD_BYTES + rest.readUInt32BE(1)) {
+      const end = HEAD_BYTES + rest.readUInt32BE(1);
+      frames.push({
+        letter: rest.toString('latin1', 0, 1),
+        payload: rest.subarray(HEAD_BYTES, end),
+      });
+      rest = rest.subarray(end);
+    }
+    return frames;
+  };
+}
+
+/** Words as the program sends them: parted by line feeds, unusual bytes percent-escaped. */
+export const decodeWords = (payload: Buffer): readonly string[] =>
+  payload.length === 0
+    ? []
+    : payload
+        .toString('latin1')
+        .split('\n')
+        .map((word) => decodeURIComponent(word));
+
+/** Words in the form of `decodeWords`. */
+export const encodeWords = (words: readonly string[]): string =>
+  words.map((word) => encodeURIComponent(word)).join('\n');

@@ -1,0 +1,50 @@
+/** Status of a host; only those that an installation passes through. */
+export type HostStatus =
+  | 'known'
+  | 'disabled'
+  | 'installing'
+  | 'installing-in-progress'
+  | 'installing-pending-user-action'
+  | 'installed'
+  | 'added-to-existing-cluster'
+  | 'error'
+  | 'cancelled';
+
+/** Status of a cluster; only those that an installation passes through. */
+export type ClusterStatus =
+  'ready' | 'installing' | 'finalizing' | 'installed' | 'error' | 'cancelled' | 'adding-hosts';
+
+/** A host as the service keeps it. */
+export interface HostRecord {
+  readonly id: string;
+  readonly infraEnvId: string;
+  readonly clusterId: string;
+  readonly hostname: string;
+  /** The bootstrap host has the role master and `isBootstrap`. */
+  readonly role: 'master' | 'arbiter' | 'worker';
+  readonly isBootstrap: boolean;
+  readonly addresses: readonly string[];
+  readonly status: HostStatus;
+  readonly statusInfo: string;
+  /** Empty before the first report. */
+  readonly stage: string;
+  readonly stageInfo: string;
+  readonly stageStartedAt: number;
+  readonly stageUpdatedAt: number;
+  readonly logsState: string;
+  /** Bytes of the logs that were uploaded. */
+  readonly logBytes: number;
+}
+
+/** A cluster as the service keeps it. */
+export interface ClusterRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly baseDomain: string;
+  readonly kind: 'Cluster' | 'AddHostsCluster';
+  readonly status: ClusterStatus;
+  readonly openshiftVersion: string;
+  readonly controlPlaneCount: number;
+  readonly platform: string;
+  readonly logsState: string;
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from 'vitest';
+import type { HostRecord } from './records.ts';
+import { decideProgress, LONGEST_TEXT, type ProgressContext } from './stage-rules.ts';
+
+const master: HostRecord = {
+  id: 'h',
+  infraEnvId: 'i',
+  clusterId: 'c',
+  hostname: 'm1',
+  role: 'master',
+  isBootstrap: false,
+  addresses: [],
+  status: 'installing',
+  statusInfo: '',
+  stage: '',
+  stageInfo: '',
+  stageStartedAt: 0,
+  stageUpdatedAt: 0,
+  logsState: '',
+  logBytes: 0,
+};
+const worker: HostRecord = { ...master, role: 'worker' };
+const bootstrap: HostRecord = { ...master, isBootstrap: true };
+const underWay: Partial<HostRecord> = { status: 'installing-in-progress' };
+const context: ProgressContext = { api: 'v2', isSingleNode: false, isDay2: false, now: 77 };
+
+interface Row {
+  readonly name: string;
+  readonly host: HostRecord;
+  readonly stage: string;
+  readonly info?: string;
+  readonly context?: Partial<ProgressContext>;
+  readonly expected: unknown;
+}
+
+const refused = (reason: string) => ({ kind: 'refused', status: 409, reason });
+const changedTo = (host: Partial<HostRecord>) => ({ kind: 'changed', host });
+
+const rows: readonly Row[] = [
+  {
+    name: 'the first report starts the installation',
+    host: master,
+    stage: 'Starting installation',
+    info: 'master',
+    expected: changedTo({ status: 'installing-in-progress', stageInfo: 'master' }),
+  },
+  {
+    name: 'the first report of all may be any stage',
+    host: master,
+    stage: 'Waiting for bootkube',
+    expected: changedTo({ stage: 'Waiting for bootkube' }),
+  },
+  {
+    name: 'stages may be left out on the way up',
+    host: { ...master, ...underWay, stage: 'Installing' },
+    stage: 'Rebooting',
+    expected: changedTo({ stage: 'Rebooting', stageStartedAt: 77 }),
+  },
+  {
+    name: 'the same stage and text changes nothing',
+    host: { ...master, status: 'error', stage: 'Installing', stageInfo: 'master' },
+    stage: 'Installing',
+    info: 'master',
+    expected: { kind: 'unchanged' },
+  },
+  {
+    name: 'a new text of the same stage keeps the start of the stage',
+    host: { ...master, ...underWay, stage: 'Writing image to disk', stageStartedAt: 5 },
+    stage: 'Writing image to disk',
+    info: '7%',
+    expected: changedTo({ stageInfo: '7%', stageStartedAt: 5, stageUpdatedAt: 77 }),
+  },
+  {
+    name: 'a new text of the same stage is taken in any status, which stays',
+    host: { ...master, status: 'cancelled', stage: 'Installing' },
+    stage: 'Installing',
+    info: 'x',
+    expected: changedTo({ status: 'cancelled', stageInfo: 'x' }),
+  },
+  {
+    name: 'a lower stage',
+    host: { ...master, ...underWay, stage: 'Writing image to disk' },
+    stage: 'Installing',
+    expected: refused(
+      `Can't assign lower stage "Installing" after host has been in stage "Writing image to disk"`,
+    ),
+  },
+  {
+    name: 'a stage of another role',
+    host: { ...master, ...underWay, stage: 'Writing image to disk' },
+    stage: 'Waiting for control plane',
+    expected: refused(
+      `Stages Waiting for control plane isn't available for host role master bootstrap false`,
+    ),
+  },
+  {
+    name: 'the bootstrap host may wait for the control plane',
+    host: { ...bootstrap, ...underWay, stage: 'Writing image to disk' },
+    stage: 'Waiting for control plane',
+    expected: changedTo({ stage: 'Waiting for control plane' }),
+  },
+  {
+    name: 'a worker copies no registry',
+    host: { ...worker, ...underWay, stage: 'Writing image to disk' },
+    stage: 'Copying registry data to disk',
+    expected: refused(
+      `Stages Copying registry data to disk isn't available for host role worker bootstrap false`,
+    ),
+  },
+  {
+    name: 'a single node knows no Configuring',
+    host: { ...bootstrap, ...underWay, stage: 'Rebooting' },
+    stage: 'Configuring',
+    context: { isSingleNode: true },
+    expected: refused(`Stages Configuring isn't available for host role master bootstrap true`),
+  },
+  {
+    name: 'a new stage of a cancelled host',
+    host: { ...master, status: 'cancelled', stage: 'Installing' },
+    stage: 'Writing image to disk',
+    expected: refused(`Can't set progress <Writing image to disk> to host in status <cancelled>`),
+  },
+  {
+    name: 'a second Failed',
+    host: { ...master, status: 'error', stage: 'Installing' },
+    stage: 'Failed',
+    info: 'again',
+    expected: refused(`Can't set progress <Failed> to host in status <error>`),
+  },
+  {
+    name: 'Failed keeps the stage and tells the text',
+    host: { ...master, ...underWay, stage: 'Writing image to disk', stageInfo: '7%' },
+    stage: 'Failed',
+    info: 'disk.busy',
+    expected: changedTo({
+      status: 'error',
+      statusInfo: 'Failed - disk.busy',
+      stage: 'Writing image to disk',
+      stageInfo: '7%',
+    }),
+  },
+  {
+    name: 'Done installs the host',
+    host: { ...master, ...underWay, stage: 'Joined' },
+    stage: 'Done',
+    expected: changedTo({ status: 'installed' }),
+  },
+  {
+    name: 'a host of day 2 is done when it reboots',
+    host: { ...worker, ...underWay, stage: 'Waiting for control plane' },
+    stage: 'Rebooting',
+    context: { isDay2: true },
+    expected: changedTo({ status: 'added-to-existing-cluster', stage: 'Done' }),
+  },
+  {
+    name: 'a host that waited for its user goes on',
+    host: { ...master, status: 'installing-pending-user-action', stage: 'Rebooting' },
+    stage: 'Configuring',
+    expected: changedTo({ status: 'installing-in-progress' }),
+  },
+  {
+    name: 'version 1 knows no waiting workers',
+    host: { ...worker, ...underWay, stage: 'Writing image to disk' },
+    stage: 'Waiting for control plane',
+    context: { api: 'v1' },
+    expected: refused(
+      `Stages Waiting for control plane isn't available for host role worker bootstrap false`,
+    ),
+  },
+];
+
+describe('a progress report', () => {
+  it.each(rows)('$name', ({ host, stage, info = '', context: more, expected }) => {
+    expect(decideProgress(host, { stage, info }, { ...context, ...more })).toMatchObject(
+      expected as object,
+    );
+  });
+
+  it.each([
+    { stage: 'Installing', length: LONGEST_TEXT, kind: 'changed' },
+    { stage: 'Installing', length: LONGEST_TEXT + 1, kind: 'refused' },
+    { stage: 'Failed', length: LONGEST_TEXT - 9, kind: 'changed' },
+    { stage: 'Failed', length: LONGEST_TEXT - 8, kind: 'refused' },
+  ])('$stage with a text of $length characters is $kind', ({ stage, length, kind }) => {
+    const info = 'x'.repeat(length);
+    const decision = decideProgress({ ...master, ...underWay }, { stage, info }, context);
+    expect(decision).toMatchObject(kind === 'refused' ? { kind, status: 500 } : { kind });
+  });
+});

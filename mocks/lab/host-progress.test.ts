@@ -1,0 +1,57 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
+import { afterEvent, noProgress } from './host-progress.ts';
+
+const play = (...happenings: readonly RunHappening[]) =>
+  happenings
+    .map((happening): RunEvent => ({ ...happening, at: 0, run: 'r' }))
+    .reduce(afterEvent, noProgress);
+
+const step = 'control-plane/wait-for-masters';
+const wait = (status: string, waited: number): RunHappening => ({
+  type: 'wait.updated',
+  step,
+  sentence: 'two masters are done',
+  status,
+  waited,
+  limit: 1,
+});
+
+describe('what the events of an agent say', () => {
+  it('tells what is missing while it waits', () => {
+    const progress = play(
+      { type: 'step.started', step, title: 'Wait', attempt: 1 },
+      wait('0 of 2', 0),
+      wait('1 of 2', 4000),
+    );
+    expect(progress).toMatchObject({ doing: 'Wait', waitingFor: '1 of 2' });
+    expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 4 }]);
+  });
+
+  it('knows how long a wait was when its step has ended', () => {
+    const progress = play(wait('0 of 2', 0), { type: 'step.finished', step, duration: 7000 });
+    expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 7 }]);
+    expect(progress.waitingFor).toBeUndefined();
+    expect(progress.steps).toEqual([{ step, seconds: 7 }]);
+  });
+
+  it('keeps the percentage until the step ends', () => {
+    const shown = { info: '42%', percent: 42 };
+    const under = play({ type: 'step.progress', step: 'image/write', progress: shown });
+    expect(under.percent).toBe(42);
+  });
+
+  it('keeps the failure that ended the run', () => {
+    const failure = {
+      code: 'disk.busy',
+      kind: 'host',
+      message: 'm',
+      hint: 'h',
+      context: {},
+    } as const;
+    expect(play({ type: 'run.failed', failure, duration: 1 }).failure).toEqual({
+      code: 'disk.busy',
+      message: 'm',
+    });
+  });
+});

@@ -1,0 +1,107 @@
+// The lab: plays a scenario with simulated hosts and the real agent.
+import { rm, writeFile } from 'node:fs/promises';
+import { ensureBundle } from './bundle.ts';
+import { type LabOptions, readOptions, usage } from './options.ts';
+import { play } from './play.ts';
+import { type LabReport, reportSchema } from './report.ts';
+import { readScenario, scenarioNames } from './scenario.ts';
+import { watchOn } from './screen.ts';
+import { summaryOf } from './summary.ts';
+import type { ShownStage } from './table.ts';
+import { playInGuest } from './vm.ts';
+
+const PLAIN_COLUMNS = 120;
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (options.isHelp) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  if (options.isList) return list();
+  if (options.isSchema) {
+    process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
+    return 0;
+  }
+  return options.vm === undefined ? playScenario(options) : playGuest(options, options.vm);
+}
+
+async function list(): Promise<number> {
+  for (const name of await scenarioNames()) {
+    const { title } = await readScenario(name);
+    process.stdout.write(`${name.padEnd(28)} ${title}\n`);
+  }
+  return 0;
+}
+
+async function playScenario(options: LabOptions): Promise<number> {
+  const scenario = await readScenario(options.scenario);
+  const bundle = options.agent ?? (await ensureBundle((text) => process.stderr.write(text)));
+  process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
+  return tellOf(options, (watched) =>
+    play({ name: options.scenario, scenario, bundle, ...watched }),
+  );
+}
+
+async function playGuest(options: LabOptions, firmware: 'bios' | 'uefi'): Promise<number> {
+  process.stdout.write(
+    `A virtual machine. It starts from a live system by ${firmware}, is installed by the real agent with\nthe real coreos-installer, and starts from its own disk.\n\n`,
+  );
+  return tellOf(options, (watched) => playInGuest({ firmware, ...watched }));
+}
+
+interface Watched {
+  readonly signal: AbortSignal;
+  readonly watch: (stage: ShownStage & { readonly folder: string }) => () => void;
+}
+
+/** Shows a play while it goes on, tells its end, and gives the exit code. */
+async function tellOf(
+  { report: file, keeps }: LabOptions,
+  start: (watched: Watched) => Promise<LabReport>,
+): Promise<number> {
+  const { stdout } = process;
+  const watch = watchOn({
+    write: (text) => stdout.write(text),
+    isTerminal: stdout.isTTY,
+    columns: stdout.isTTY ? stdout.columns : PLAIN_COLUMNS,
+  });
+  let folder: string | undefined;
+  try {
+    const report = await start({
+      signal: stopSignal(),
+      watch: (stage) => {
+        ({ folder } = stage);
+        return watch(stage);
+      },
+    });
+    stdout.write(summaryOf(report));
+    if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
+    return report.isAsExpected ? 0 : 1;
+  } finally {
+    await clearUp(folder, keeps);
+  }
+}
+
+async function clearUp(folder: string | undefined, keeps: boolean): Promise<void> {
+  if (folder === undefined) return;
+  if (keeps) process.stdout.write(`files of the hosts: ${folder}\n`);
+  else await rm(folder, { recursive: true, force: true });
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      stop.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  return stop.signal;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}

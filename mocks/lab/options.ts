@@ -1,0 +1,75 @@
+import { parseArgs } from 'node:util';
+import { DEFAULT_SCENARIO } from './scenario.ts';
+
+/** What the lab was asked for. */
+export interface LabOptions {
+  readonly scenario: string;
+  /** File that takes the report. */
+  readonly report: string | undefined;
+  readonly isList: boolean;
+  readonly isHelp: boolean;
+  /** Prints the schema of a report. */
+  readonly isSchema: boolean;
+  /** What a virtual machine starts from, which is installed instead of simulated hosts. */
+  readonly vm: 'bios' | 'uefi' | undefined;
+  /** Bundle of the agent; built from the sources unless given. */
+  readonly agent: string | undefined;
+  /** Keeps the files of hosts and agents. */
+  readonly keeps: boolean;
+}
+
+/** How the lab is called. */
+export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
+       scripts/lab --vm [--firmware bios|uefi] [--report FILE.json] [--keep]
+       scripts/lab --list | --schema
+
+Plays an installation on this machine: the inventory service, an object store and the hosts are
+stand-ins, the agents are the real program. Nothing of this machine is touched.
+
+  --scenario NAME  what is played; ${DEFAULT_SCENARIO} unless given
+  --report FILE    writes what happened as JSON (docs/lab-report.schema.json)
+  --agent FILE     plays with this bundle of the agent; built from the sources unless given
+  --keep           keeps the files and logs of the hosts and says where they are
+  --list           lists the scenarios
+  --schema         prints the JSON Schema of a report
+  --vm             installs a real virtual machine instead of simulated hosts; needs root on Debian
+  --firmware NAME  what the virtual machine starts from, uefi unless given
+
+Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
+`;
+
+/**
+ * Reads the command line of the lab.
+ * @throws TypeError for words that it does not know
+ */
+export function readOptions(args: readonly string[]): LabOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      scenario: { type: 'string', default: DEFAULT_SCENARIO },
+      report: { type: 'string' },
+      agent: { type: 'string' },
+      list: { type: 'boolean', default: false },
+      schema: { type: 'boolean', default: false },
+      vm: { type: 'boolean', default: false },
+      firmware: { type: 'string', default: 'uefi' },
+      keep: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  return {
+    scenario: values.scenario,
+    report: values.report,
+    agent: values.agent,
+    isList: values.list,
+    isHelp: values.help,
+    isSchema: values.schema,
+    vm: values.vm ? firmwareNamed(values.firmware) : undefined,
+    keeps: values.keep,
+  };
+}
+
+function firmwareNamed(name: string): 'bios' | 'uefi' {
+  if (name === 'bios' || name === 'uefi') return name;
+  throw new TypeError(`--firmware is bios or uefi, not ${name}`);
+}

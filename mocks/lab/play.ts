@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { tokenIssuer } from '../inventory/auth.ts';
+import { clusterSeed, hostSeed } from '../inventory/seed.ts';
+import { startInventory } from '../inventory/server.ts';
+import { startObjectStore } from '../objects/server.ts';
+import { differencesOf } from './expectations.ts';
+import type { Lab } from './lab.ts';
+import { playHost } from './play-host.ts';
+import { type LabReport, outcomeOf } from './report.ts';
+import { reportHost } from './report-host.ts';
+import type { Scenario } from './scenario.ts';
+import { type Seat, takeSeat } from './seat.ts';
+
+/** What can be seen of a play while it goes on. */
+export interface Stage {
+  readonly name: string;
+  readonly lab: Lab;
+  readonly seats: readonly Seat[];
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  /** Directory with everything that the hosts and agents leave. */
+  readonly folder: string;
+}
+
+/** How a scenario is played. */
+interface PlayOptions {
+  readonly name: string;
+  readonly scenario: Scenario;
+  readonly bundle: string;
+  /** Ends the play early. */
+  readonly signal: AbortSignal;
+  /** Called when the hosts are about to start; gives what ends the watching. */
+  readonly watch: (stage: Stage) => () => void;
+}
+
+/** Plays a scenario to its end and tells what came of it. */
+export async function play(options: PlayOptions): Promise<LabReport> {
+  const { name, scenario } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
+  const over = AbortSignal.timeout(scenario.limitSeconds * 1000);
+  const world = await openWorld(scenario);
+  const lab: Lab = {
+    scenario,
+    ...world,
+    bundle: options.bundle,
+    signal: AbortSignal.any([options.signal, over]),
+  };
+  const seats = await takeSeats(lab, folder);
+  const stage: Stage = { name, lab, seats, startedAt: Date.now(), folder };
+  const endWatching = options.watch(stage);
+  try {
+    await Promise.all(seats.map((seat) => playHost(lab, seat)));
+  } finally {
+    endWatching();
+    await Promise.all(seats.map(({ server }) => server.close()));
+    await lab.inventory.close();
+    await lab.objects.close();
+  }
+  return reportOf(stage);
+}
+
+type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;
+
+async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): Promise<World> {
+  const issuer = tokenIssuer();
+  const infraEnvId = randomUUID();
+  const { auth, ...fields } = plan;
+  const cluster = clusterSeed({
+    ...fields,
+    status: plan.kind === 'Cluster' ? 'installing' : 'adding-hosts',
+  });
+  const inventory = await startInventory({
+    cluster,
+    hosts: hosts.map(({ name, role }) =>
+      hostSeed({ hostname: name, role, clusterId: cluster.id, infraEnvId }),
+    ),
+    auth: auth === 'local' ? issuer.auth : { kind: 'none' },
+    faults: faults.inventory,
+  });
+  const store = await startObjectStore({ faults: faults.objects });
+  for (const { bucket, key, kibibytes } of objects) store.put(bucket, key, imageOf(kibibytes));
+  return { inventory, objects: store, token: issuer.issue({ infra_env_id: infraEnvId }) };
+}
+
+/** A disk image of zeroes with the header of a GPT, compressed as images are. */
+function imageOf(kibibytes: number): Uint8Array {
+  const image = Buffer.alloc(kibibytes * 1024);
+  image.write('EFI PART', 512, 'latin1');
+  return gzipSync(image, { level: 0 });
+}
+
+const takeSeats = (lab: Lab, folder: string): Promise<readonly Seat[]> =>
+  Promise.all(
+    lab.inventory.store.hosts().map(async ({ id, infraEnvId, hostname }, index) => {
+      const plan = lab.scenario.hosts[index];
+      if (plan === undefined) throw new RangeError(`no plan for ${hostname}`);
+      return takeSeat(
+        plan,
+        { hostId: id, infraEnvId },
+        {
+          folder: join(folder, hostname),
+          faults: lab.scenario.faults.hosts.filter(({ host }) => host === hostname),
+        },
+      );
+    }),
+  );
+
+function reportOf({ name, lab, seats, startedAt }: Stage): LabReport {
+  const hosts = seats.map((seat) => reportHost(lab, seat, startedAt));
+  const outcome = outcomeOf(hosts);
+  const differences = [...differencesOf(lab.scenario, { outcome, hosts })];
+  return {
+    scenario: name,
+    outcome,
+    isAsExpected: differences.length === 0,
+    differences,
+    seconds: (Date.now() - startedAt) / 1000,
+    clusterStatus: lab.inventory.store.cluster().status,
+    requests: lab.inventory.requests.length,
+    faults: lab.inventory.faults.hits() + lab.objects.faults.hits(),
+    hosts,
+  };
+}

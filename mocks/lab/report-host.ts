@@ -1,0 +1,30 @@
+import type { Lab } from './lab.ts';
+import type { HostReport } from './report.ts';
+import type { Seat } from './seat.ts';
+
+/** What happened on one host, for the report. */
+export function reportHost(lab: Lab, seat: Seat, startedAt: number): HostReport {
+  const { plan, machine, progress } = seat;
+  const isWrite = ({ argv }: Seat['machine']['ran'][number]): boolean =>
+    argv[0] === 'coreos-installer' && argv[1] === 'install';
+  return {
+    name: plan.name,
+    role: plan.role,
+    outcome: seat.outcome ?? 'unfinished',
+    stage: lab.inventory.store.host(seat.hostId)?.stage ?? '',
+    boots: seat.boots,
+    agentStarts: seat.agentStarts,
+    seconds: rounded(((seat.endedAt ?? Date.now()) - startedAt) / 1000),
+    waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
+    steps: progress.steps
+      .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
+      .toSorted((one, other) => other.seconds - one.seconds),
+    writes: machine.ran.filter(isWrite).length,
+    commands: machine.ran.length,
+    unknownCommands: [...machine.unknown],
+    ...(seat.failure === undefined ? {} : { failure: seat.failure }),
+    ...(seat.secondAgent === undefined ? {} : { secondAgent: seat.secondAgent }),
+  };
+}
+
+const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;

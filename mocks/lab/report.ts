@@ -1,0 +1,65 @@
+import { z } from 'zod';
+
+/**
+ * What became of a host: `done` it is a node; `failed` its agent gave up; `stopped` the service
+ * took the installation from it; `live` it started from the live medium again; `unfinished` the
+ * lab's time was over.
+ */
+export const HostOutcome = z.enum(['done', 'failed', 'stopped', 'live', 'unfinished']);
+export type HostOutcome = z.infer<typeof HostOutcome>;
+
+const WaitReport = z.strictObject({
+  step: z.string(),
+  for: z.string().describe('what had to become true'),
+  seconds: z.number(),
+});
+
+const StepReport = z.strictObject({ step: z.string(), seconds: z.number() });
+
+const FailureSummary = z.strictObject({ code: z.string(), message: z.string() });
+
+/** What happened on one host. */
+export const HostReport = z.strictObject({
+  name: z.string(),
+  role: z.string(),
+  outcome: HostOutcome,
+  stage: z.string().describe('the last stage that the service accepted'),
+  boots: z.int().describe('how often the host was started from its disk'),
+  agentStarts: z.int().describe('how often the agent was started'),
+  seconds: z.number(),
+  waited: z.array(WaitReport),
+  steps: z.array(StepReport).describe('where the time of the agent went, longest first'),
+  writes: z.int().describe('how often the image was written to a disk'),
+  commands: z.int().describe('commands that the agent ran on the host'),
+  unknownCommands: z.array(z.string()).describe('commands that no stand-in knows'),
+  failure: FailureSummary.optional(),
+  secondAgent: FailureSummary.optional(),
+});
+export type HostReport = z.infer<typeof HostReport>;
+
+/** What `--report` writes. */
+export const LabReport = z
+  .strictObject({
+    scenario: z.string(),
+    outcome: z
+      .enum(['installed', 'failed', 'unfinished'])
+      .describe('installed: every host is a node; unfinished: the time was over'),
+    isAsExpected: z.boolean(),
+    differences: z.array(z.string()).describe('how the run differs from what was expected'),
+    seconds: z.number(),
+    clusterStatus: z.string(),
+    requests: z.int().describe('requests that the inventory service has seen'),
+    faults: z.int().describe('requests to any server that a fault has hit'),
+    hosts: z.array(HostReport),
+  })
+  .meta({ title: 'Report of a run of the lab' });
+export type LabReport = z.infer<typeof LabReport>;
+
+/** The outcome of a whole run, from those of its hosts. */
+export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabReport['outcome'] {
+  if (hosts.every(({ outcome }) => outcome === 'done')) return 'installed';
+  return hosts.some(({ outcome }) => outcome === 'unfinished') ? 'unfinished' : 'failed';
+}
+
+/** The schema of a report as JSON Schema; published as docs/lab-report.schema.json. */
+export const reportSchema = (): object => z.toJSONSchema(LabReport);

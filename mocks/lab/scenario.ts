@@ -1,0 +1,127 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { Pace } from '../cluster/pace.ts';
+import { HostPlan } from '../host/build-machine.ts';
+import { Fault } from '../http/fault.ts';
+import { HostOutcome } from './report.ts';
+
+/** A host of a scenario: the machine, and how its agent is started. */
+export const LabHost = HostPlan.extend({
+  role: z.enum(['master', 'arbiter', 'worker']),
+  /** When its agent starts, counted from the beginning. */
+  startsAfterSeconds: z.number().min(0).default(0),
+  /** The disk as the service names it; by-id of the first disk unless given. */
+  bootDevice: z.string().optional(),
+  /** Arguments for coreos-installer. */
+  installerArgs: z.array(z.string()).default([]),
+  /**
+   * Settings of the agent by dotted name; `{objects}` in a value is the URL of the object store.
+   */
+  settings: z.record(z.string(), z.string()).default({}),
+});
+export type LabHost = z.infer<typeof LabHost>;
+
+const at = { host: z.string(), after: z.string().describe('id of a step that has finished') };
+
+/**
+ * What befalls a host: `power-loss` ends everything, loses what was in memory and starts the live
+ * system again; `agent-killed` ends the agent alone; both start it again with the same command.
+ * `second-agent` starts another one beside the first.
+ */
+export const HostFault = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('power-loss'), ...at }),
+  z.strictObject({ kind: z.literal('agent-killed'), ...at }),
+  z.strictObject({ kind: z.literal('second-agent'), ...at }),
+]);
+export type HostFault = z.infer<typeof HostFault>;
+
+const StoredObject = z.strictObject({
+  bucket: z.string(),
+  key: z.string(),
+  kibibytes: z.int().positive(),
+});
+
+/** What must have become of a host. */
+export const HostExpectation = z.strictObject({
+  outcome: HostOutcome,
+  /** Code of the failure, where the agent failed. */
+  failure: z.string().optional(),
+  boots: z.int().optional(),
+  agentStarts: z.int().optional(),
+  writes: z.int().optional(),
+  /** Failure of the second agent. */
+  secondAgent: z.string().optional(),
+});
+export type HostExpectation = z.infer<typeof HostExpectation>;
+
+/** A play of the lab: hosts, a cluster, faults, and what must come out. */
+export const Scenario = z.strictObject({
+  title: z.string(),
+  description: z.string(),
+  cluster: z
+    .strictObject({
+      name: z.string().default('lab'),
+      openshiftVersion: z.string().default('4.20.1'),
+      controlPlaneCount: z.int().default(3),
+      kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
+      auth: z.enum(['local', 'none']).default('local'),
+    })
+    .prefault({}),
+  pace: Pace.prefault({}),
+  hosts: z.array(LabHost).min(1),
+  objects: z.array(StoredObject).default([]),
+  faults: z
+    .strictObject({
+      inventory: z.array(Fault).default([]),
+      objects: z.array(Fault).default([]),
+      hosts: z.array(HostFault).default([]),
+    })
+    .prefault({}),
+  /** After this time the lab gives up. */
+  limitSeconds: z.number().positive().default(180),
+  expect: z.strictObject({
+    outcome: z.enum(['installed', 'failed']),
+    hosts: z.record(z.string(), HostExpectation).default({}),
+  }),
+});
+export type Scenario = z.infer<typeof Scenario>;
+
+const folder = join(import.meta.dirname, '..', 'scenarios');
+
+/** The scenario that is played unless another is named. */
+export const DEFAULT_SCENARIO = 'three-masters-two-workers';
+
+/** Names of all scenarios, the default first. */
+export async function scenarioNames(): Promise<readonly string[]> {
+  const names = (await readdir(folder))
+    .filter((name) => name.endsWith('.yaml'))
+    .map((name) => name.replace('.yaml', ''));
+  return [DEFAULT_SCENARIO, ...names.filter((name) => name !== DEFAULT_SCENARIO).toSorted()];
+}
+
+/**
+ * Reads a scenario.
+ * @throws Error for an unknown name, ZodError for a scenario that is malformed
+ */
+export async function readScenario(name: string): Promise<Scenario> {
+  const names = await scenarioNames();
+  if (!names.includes(name)) {
+    throw new Error(`no scenario is called ${name}; there are: ${names.join(', ')}`);
+  }
+  return parseScenario(await readFile(join(folder, `${name}.yaml`), 'utf8'));
+}
+
+/** Checks the text of a scenario, also that faults and expectations name its hosts. */
+export function parseScenario(text: string): Scenario {
+  const scenario = Scenario.parse(parse(text));
+  const known = new Set(scenario.hosts.map(({ name }) => name));
+  const named = [
+    ...scenario.faults.hosts.map(({ host }) => host),
+    ...Object.keys(scenario.expect.hosts),
+  ];
+  const stranger = named.find((name) => !known.has(name));
+  if (stranger !== undefined) throw new Error(`the scenario has no host ${stranger}`);
+  return scenario;
+}

@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { buildMachine, HostPlan } from '../host/build-machine.ts';
+import type { Machine } from '../host/machine.ts';
+import { serveHost } from '../host/socket-server.ts';
+import { placeStandIn } from '../host/stand-in.ts';
+import { clusterSeed, hostSeed } from '../inventory/seed.ts';
+import { type InventoryServer, startInventory } from '../inventory/server.ts';
+
+/** The ids of the one host, its infra-env and its cluster. */
+export const singleIds = {
+  cluster: '11111111-1111-4111-8111-111111111111',
+  infraEnv: '22222222-2222-4222-8222-222222222222',
+  host: '33333333-3333-4333-8333-333333333333',
+} as const;
+
+/** What the one host is, and what the cluster around it is at. */
+export interface SingleHostPlan {
+  readonly role: 'master' | 'worker';
+  /** Two masters are done, so that a worker need not wait. */
+  readonly isControlPlaneDone: boolean;
+  readonly write: z.input<typeof HostPlan>['write'];
+  readonly token: string;
+}
+
+/** One simulated host and a service, for one agent at a time. */
+export interface SingleHost extends AsyncDisposable {
+  readonly machine: Machine;
+  readonly inventory: InventoryServer;
+  /** Directory of everything, the host's files in `root` below it. */
+  readonly folder: string;
+  /** The stand-in nsenter, by its whole path. */
+  readonly nsenter: string;
+  /** What the agent needs in its environment. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The words of an install, as the service emits the first of them. */
+  readonly words: readonly string[];
+}
+
+/** Builds the host and starts the service. */
+export async function openSingleHost(plan: SingleHostPlan): Promise<SingleHost> {
+  const folder = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
+  const root = join(folder, 'root');
+  await mkdir(root);
+  const hostPlan = HostPlan.parse({ name: 'h', firmware: 'bios', write: plan.write });
+  const machine = buildMachine(hostPlan, root);
+  const host = await serveHost(machine, join(folder, 'socket'));
+  await placeStandIn(join(folder, 'bin'), join(folder, 'socket'));
+  const inventory = await startInventory(worldOf(plan));
+  return {
+    machine,
+    inventory,
+    folder,
+    nsenter: join(folder, 'bin', 'nsenter'),
+    environment: {
+      PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+      BOOTWRIGHT_HOST_ROOT: root,
+      PULL_SECRET_TOKEN: plan.token,
+    },
+    words: singleHostWords(plan.role, inventory.url),
+    [Symbol.asyncDispose]: async () => {
+      await inventory.close();
+      await host.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The words of an install of the one host. */
+export const singleHostWords = (role: string, url: string): readonly string[] => [
+  ...['--role', role, '--infra-env-id', singleIds.infraEnv, '--cluster-id', singleIds.cluster],
+  ...['--host-id', singleIds.host, '--boot-device', '/dev/sda', '--url', url],
+];
+
+function worldOf({ role, isControlPlaneDone }: SingleHostPlan) {
+  const member = { clusterId: singleIds.cluster, infraEnvId: singleIds.infraEnv };
+  const done = { role: 'master', status: 'installed', stage: 'Done' } as const;
+  const rebooting = { role: 'master', stage: 'Rebooting' } as const;
+  const other = isControlPlaneDone ? done : rebooting;
+  return {
+    cluster: clusterSeed({ id: singleIds.cluster }),
+    hosts: [
+      hostSeed({ ...member, id: singleIds.host, hostname: 'h', role }),
+      hostSeed({ ...member, ...other, hostname: 'm1' }),
+      hostSeed({ ...member, ...other, hostname: 'm2' }),
+    ],
+  };
+}

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { type Line, renderTable, type Row, type Table } from './table.ts';
+
+const row: Row = {
+  host: 'm1',
+  role: 'master',
+  stage: 'Copying registry data to disk',
+  percent: 50,
+  doing: 'Copy the registry',
+  seconds: 12.4,
+  tone: 'plain',
+};
+const table: Table = { title: 'lab', cluster: 'installing', seconds: 20, rows: [row] };
+const text = (line: Line | undefined): string => (line ?? []).map((span) => span.text).join('');
+
+describe('the table of the lab', () => {
+  it('begins with what is played and how the cluster is', () => {
+    expect(text(renderTable(table, 100)[0])).toBe('lab   cluster installing   20 s');
+  });
+
+  it('has a line for each host, no wider than asked for', () => {
+    const long = { ...row, doing: 'x'.repeat(300) };
+    const [, , line] = renderTable({ ...table, rows: [long] }, 100);
+    expect(text(line).length).toBeLessThanOrEqual(100);
+    expect(text(line)).toContain('█'.repeat(10) + '░'.repeat(10));
+  });
+
+  it('cuts what does not fit its column', () => {
+    expect(text(renderTable(table, 120)[2])).toContain('Copying registry data…');
+  });
+});

@@ -1,0 +1,152 @@
+import { ladderOf, percentOf } from '../inventory/ladders.ts';
+import type { InventoryStore } from '../inventory/store.ts';
+import type { LabHost } from './scenario.ts';
+import type { Seat } from './seat.ts';
+
+/** How a piece of text is shown. */
+export type Tone = 'plain' | 'dim' | 'strong' | 'good' | 'bad' | 'busy';
+
+/** A piece of a line. */
+export interface Span {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+/** One line of the table. */
+export type Line = readonly Span[];
+
+/** What the table shows of one host. */
+export interface Row {
+  readonly host: string;
+  readonly role: string;
+  readonly stage: string;
+  /** 0 to 100. */
+  readonly percent: number;
+  readonly doing: string;
+  readonly seconds: number;
+  readonly tone: Tone;
+}
+
+/** What the table shows of a play. */
+export interface Table {
+  readonly title: string;
+  readonly cluster: string;
+  readonly seconds: number;
+  readonly rows: readonly Row[];
+}
+
+const BAR_CELLS = 20;
+const STAGE_CELLS = 22;
+const span = (text: string, tone: Tone = 'plain'): Span => ({ text, tone });
+
+/** What is looked at of a host, be it simulated or a virtual machine. */
+export interface ShownSeat extends Pick<
+  Seat,
+  'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'
+> {
+  readonly plan: Pick<LabHost, 'name' | 'role'>;
+}
+
+/** What is looked at of a play while it goes on. */
+export interface ShownStage {
+  readonly name: string;
+  readonly lab: { readonly inventory: { readonly store: InventoryStore } };
+  readonly seats: readonly ShownSeat[];
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+}
+
+/** Looks at a play as it is now. */
+export function tableOf({ name, lab, seats, startedAt }: ShownStage, now: number): Table {
+  const { cluster } = lab.inventory.store;
+  return {
+    title: name,
+    cluster: cluster().status,
+    seconds: (now - startedAt) / 1000,
+    rows: seats.map((seat) => rowOf(seat, { lab, startedAt, now })),
+  };
+}
+
+interface Moment extends Pick<ShownStage, 'lab' | 'startedAt'> {
+  readonly now: number;
+}
+
+function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
+  const { plan, progress, outcome, boots } = seat;
+  const record = lab.inventory.store.host(seat.hostId);
+  const stage = record?.stage ?? '';
+  const isSingleNode = lab.inventory.store.cluster().controlPlaneCount === 1;
+  const ladder = ladderOf({ role: plan.role, isBootstrap: false, isSingleNode, api: 'v2' });
+  const below = stage === '' ? 0 : percentOf(ladder, stage);
+  const part = ((progress.percent ?? 0) / 100) * (100 / ladder.length);
+  return {
+    host: plan.name,
+    role: plan.role,
+    stage: record?.status === 'error' ? 'Failed' : stage,
+    percent: Math.min(100, Math.floor(below + (boots === 0 ? part : 0))),
+    doing: doingOf(seat),
+    seconds: ((seat.endedAt ?? now) - startedAt) / 1000,
+    tone: toneOf(outcome, progress.waitingFor),
+  };
+}
+
+function doingOf({ outcome, failure, progress, boots, phase }: ShownSeat): string {
+  if (outcome === 'done') return 'is a node';
+  if (outcome !== undefined)
+    return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
+  if (boots > 0) return phase;
+  if (progress.waitingFor !== undefined) return progress.waitingFor;
+  if (progress.doing === '') return phase;
+  return progress.percent === undefined
+    ? progress.doing
+    : `${progress.doing}: ${Math.floor(progress.percent)} %`;
+}
+
+function toneOf(outcome: Seat['outcome'], waitingFor: string | undefined): Tone {
+  if (outcome === 'done') return 'good';
+  if (outcome !== undefined) return 'bad';
+  return waitingFor === undefined ? 'plain' : 'busy';
+}
+
+/** Renders a table in a width of cells. */
+export function renderTable(table: Table, width: number): readonly Line[] {
+  const names = Math.max(4, ...table.rows.map(({ host }) => host.length));
+  const head = [
+    pad('host', names),
+    pad('role', 8),
+    pad('stage', STAGE_CELLS),
+    pad('', BAR_CELLS + 7),
+    pad('', 6),
+  ].join(' ');
+  return [
+    [
+      span(table.title, 'strong'),
+      span(`   cluster ${table.cluster}   ${table.seconds.toFixed(0)} s`, 'dim'),
+    ],
+    [span(head.trimEnd(), 'dim')],
+    ...table.rows.map((row) => renderRow(row, { names, width })),
+  ];
+}
+
+function renderRow(
+  row: Row,
+  { names, width }: { readonly names: number; readonly width: number },
+): Line {
+  const filled = Math.round((row.percent / 100) * BAR_CELLS);
+  const rest = Math.max(10, width - (names + 8 + STAGE_CELLS + BAR_CELLS + 7 + 6 + 6));
+  return [
+    span(`${pad(row.host, names)} `, 'strong'),
+    span(`${pad(row.role, 8)} `, 'dim'),
+    span(`${pad(row.stage, STAGE_CELLS)} `, row.tone),
+    span('█'.repeat(filled), row.tone === 'plain' ? 'busy' : row.tone),
+    span('░'.repeat(BAR_CELLS - filled), 'dim'),
+    span(` ${String(row.percent).padStart(3)} % `),
+    span(`${row.seconds.toFixed(0).padStart(4)} s  `, 'dim'),
+    span(cut(row.doing.replaceAll(/\s+/g, ' '), rest), row.tone),
+  ];
+}
+
+const pad = (text: string, cells: number): string => cut(text, cells).padEnd(cells);
+
+const cut = (text: string, cells: number): string =>
+  text.length <= cells ? text : `${text.slice(0, cells - 1)}…`;

@@ -1,0 +1,39 @@
+// Plays the default scenario and draws the moment with the most different stages: docs/lab.svg.
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensureBundle } from '../mocks/lab/bundle.ts';
+import { play } from '../mocks/lab/play.ts';
+import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
+import { renderSvg } from '../mocks/lab/svg.ts';
+import { renderTable, type Table, tableOf } from '../mocks/lab/table.ts';
+
+const COLUMNS = 116;
+const LOOK_EVERY_MILLIS = 100;
+
+const variety = ({ rows }: Table): number => new Set(rows.map(({ stage }) => stage)).size;
+
+let best: Table | undefined;
+let folder = '';
+const report = await play({
+  name: DEFAULT_SCENARIO,
+  scenario: await readScenario(DEFAULT_SCENARIO),
+  bundle: await ensureBundle((text) => process.stderr.write(text)),
+  signal: new AbortController().signal,
+  watch: (stage) => {
+    ({ folder } = stage);
+    const timer = setInterval(() => {
+      const table = tableOf(stage, Date.now());
+      if (best === undefined || variety(table) > variety(best)) best = table;
+    }, LOOK_EVERY_MILLIS);
+    return () => {
+      clearInterval(timer);
+    };
+  },
+});
+await rm(folder, { recursive: true, force: true });
+if (!report.isAsExpected || best === undefined) {
+  throw new Error(`the run was not as expected: ${report.differences.join('; ')}`);
+}
+const target = join(import.meta.dirname, '..', 'docs', 'lab.svg');
+await writeFile(target, renderSvg(renderTable({ ...best, title: `lab: ${best.title}` }, COLUMNS)));
+console.log(`docs/lab.svg shows second ${best.seconds.toFixed(0)} of ${report.seconds.toFixed(0)}`);
