@@ -1,0 +1,50 @@
+/** One measured figure: what Bootwright needs against a baseline that was measured in the same run. */
+export interface Figure {
+  readonly name: string;
+  readonly unit: 's' | 'MiB' | '%' | 'requests per minute';
+  readonly measured: number;
+  /** What it is compared with, and what that needed; none for an absolute bound. */
+  readonly baseline?: { readonly name: string; readonly measured: number };
+  /** The most that `measured` (or, with a baseline, the ratio) may be. */
+  readonly bound: number;
+  /** The command that shows it by itself. */
+  readonly command: string;
+}
+
+/** What is held against the bound: the ratio to the baseline, or the figure itself. */
+export const valueOf = ({ measured, baseline }: Figure): number =>
+  baseline === undefined ? measured : measured / baseline.measured;
+
+/** Whether a figure keeps its bound. */
+export const isWithin = (figure: Figure): boolean => valueOf(figure) <= figure.bound;
+
+/** The middle value of an odd or even number of measurements. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  const middle = Math.floor(sorted.length / 2);
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+/** The table of `docs/performance.md`. */
+export function renderTable(figures: readonly Figure[]): string {
+  const rows = figures.map((figure) => {
+    const { name, unit, measured, baseline, bound, command } = figure;
+    const against =
+      baseline === undefined ? '–' : `${baseline.name}: ${round(baseline.measured)} ${unit}`;
+    const value =
+      baseline === undefined ? `${round(measured)} ${unit}` : `× ${round(valueOf(figure))}`;
+    const limit = baseline === undefined ? `${bound} ${unit}` : `× ${bound}`;
+    const verdict = isWithin(figure) ? 'yes' : '**no**';
+    return `| ${name} | ${round(measured)} ${unit} | ${against} | ${value} | ${limit} | ${verdict} | \`${command}\` |`;
+  });
+  return [
+    '| Figure | Measured | Baseline of the same run | Value | Bound | Kept | Command |',
+    '| --- | --- | --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+}
+
+const round = (value: number): string =>
+  value >= 100 ? value.toFixed(0) : value >= 1 ? value.toFixed(2) : value.toFixed(3);

@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { settingKeys } from '../../src/config/keys.ts';
+import { variableOf } from '../../src/config/environment.ts';
+import { everyFailure } from './errors.ts';
+import { generatedPages } from './pages.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const pages = await generatedPages();
+const failures = await everyFailure();
+
+describe('generated pages', () => {
+  it.each(Object.entries(pages))('%s is what `npm run docs` writes', (path, text) => {
+    expect(readFileSync(resolve(root, path), 'utf8')).toBe(text);
+  });
+
+  it('document every setting with a meaning and its variable', () => {
+    const rows = (pages['docs/configuration.md'] ?? '').split('\n');
+    for (const key of settingKeys) {
+      const row = rows.find((line) => line.startsWith(`| \`${key}\` |`)) ?? '';
+      expect(row).toContain(`\`${variableOf(key)}\``);
+      expect(row.split(' | ')[3], key).toMatch(/\w{3}/);
+    }
+  });
+});
+
+describe('everyFailure', () => {
+  it('finds the tables of all areas', () => {
+    const areas = new Set(failures.map(({ code }) => code.replace(/\..*/, '')));
+    expect([...areas]).toEqual(expect.arrayContaining(['cli', 'config', 'disk', 'run', 'command']));
+  });
+
+  it.each(failures)('$code reads as all others do', ({ code, title, hint }) => {
+    expect(code).toMatch(/^[a-z0-9-]+\.[a-z0-9-]+$/);
+    expect(title).toMatch(/^[A-Z].*[^.]$/);
+    expect(hint).toMatch(/^[a-z].*[^.]$/);
+  });
+});

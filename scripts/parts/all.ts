@@ -1,0 +1,30 @@
+import { agentImageBase } from './agent-image.ts';
+import { aptPackages } from './apt-packages.ts';
+import { coreosInstaller } from './coreos-installer.ts';
+import { ignitionMerge } from './ignition-merge.ts';
+import { liveRoot } from './live-root.ts';
+import { osCommit } from './os-commit.ts';
+import { osDisk } from './os-disk.ts';
+import { osRootfs } from './os-rootfs.ts';
+import type { Part } from './part.ts';
+import { s3Server } from './s3-server.ts';
+import { tinyDisk } from './tiny-disk.ts';
+import { goToolchain, rustToolchain } from './toolchain.ts';
+import { toolchainRoot } from './toolchain-root.ts';
+
+/** Every part, in an order in which no part comes before what it needs. */
+export const allParts: readonly Part[] = [
+  aptPackages,
+  toolchainRoot,
+  rustToolchain,
+  goToolchain,
+  coreosInstaller,
+  tinyDisk,
+  osRootfs,
+  osCommit,
+  osDisk,
+  liveRoot,
+  s3Server,
+  ignitionMerge,
+  agentImageBase,
+];

@@ -1,0 +1,48 @@
+import { hasDpkg, isRoot, missingPackages } from './debian.ts';
+import { type BuildLog, type MachinePart, PartError } from './part.ts';
+
+/** Debian packages by what asks for them. The newest version of the machine's own suite is taken. */
+const packages: Readonly<Record<string, readonly string[]>> = {
+  guests: ['qemu-system-x86', 'ovmf', 'e2fsprogs'],
+  'system trees': ['mmdebstrap', 'debian-archive-keyring', 'gpgv', 'zstd'],
+  disks: ['dosfstools', 'mtools', 'gdisk', 'grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],
+  'storage tests': ['fdisk', 'squashfs-tools'],
+  ignition: ['ignition'],
+  'certificates and the journal': ['openssl', 'systemd'],
+  containers: ['buildah', 'podman', 'skopeo'],
+  'building programs': [
+    'gcc',
+    'libc6-dev',
+    'libssl-dev',
+    'libzstd-dev',
+    'liblzma-dev',
+    'pkg-config',
+  ],
+};
+
+const wanted = Object.values(packages).flat();
+
+async function install(log: BuildLog): Promise<void> {
+  if (!hasDpkg())
+    throw new PartError('apt-packages: real parts need Debian 12 or newer: no dpkg-query here');
+  const missing = missingPackages(wanted);
+  const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
+  if (!isRoot()) throw new PartError(`apt-packages: root is needed to run: ${command}`);
+  const environment = { DEBIAN_FRONTEND: 'noninteractive' };
+  await log.run({ argv: ['apt-get', 'update'], environment });
+  const argv = ['apt-get', 'install', '--yes', '--no-install-recommends', ...missing] as const;
+  await log.run({ argv: [...argv], environment });
+}
+
+/** The Debian packages that tests and other parts call. Only what is missing gets installed. */
+export const aptPackages: MachinePart = {
+  kind: 'machine',
+  name: 'apt-packages',
+  purpose: 'the Debian packages that the tests call',
+  pin: "the machine's own Debian suite",
+  cost: '30 seconds, 700 MB',
+  tools: [],
+  isReady: () => missingPackages(wanted).length === 0,
+  make: install,
+  where: () => '/usr/bin',
+};

@@ -1,0 +1,30 @@
+import { join } from 'node:path';
+
+import { osFile } from './os-files.ts';
+import { osRootfs } from './os-rootfs.ts';
+import type { CachedPart } from './part.ts';
+
+const sources = [
+  'commit.sh',
+  'os-tree.sh',
+  'unpack.sh',
+  'initramfs.sh',
+  'ostree-shape.sh',
+  'in-root.sh',
+];
+
+/** The operating system as a commit in `repo`, with `vmlinuz` and `initramfs.img` beside it. */
+export const osCommit: CachedPart = {
+  kind: 'cached',
+  name: 'os-commit',
+  purpose: 'Lab CoreOS 1.0.0 as an ostree commit, with an initramfs that runs Ignition 2.14',
+  pin: '1.0.0',
+  cost: '60 seconds, 450 MB',
+  tools: [],
+  inputs: [osRootfs],
+  files: [import.meta.filename, ...[...sources, 'tree', 'initramfs'].map(osFile)],
+  build: (site) =>
+    site.log.run({
+      argv: [osFile('commit.sh'), site.folder, join(site.input(osRootfs), 'os.tar.zst')],
+    }),
+};

@@ -1,0 +1,112 @@
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { coreosShape } from './disk/coreos-shape.ts';
+import { mebibyte } from './disk/gpt.ts';
+import { addBiosGrub, addExt4, createImage } from './disk/image-file.ts';
+import { osCommit } from './os-commit.ts';
+import { osFile } from './os-files.ts';
+import { osRootfs } from './os-rootfs.ts';
+import type { BuildSite, CachedPart } from './part.ts';
+
+/** Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
+const shape = coreosShape({ diskMiB: 1536, espMiB: 32, bootMiB: 256, sectorBytes: 512 });
+const biosStage = '/usr/lib/grub/i386-pc/boot.img';
+
+/** Folders and files of one build of the disk; all but the last are thrown away. */
+function workFiles(folder: string) {
+  const at = (name: string) => join(folder, name);
+  return { tree: at('tree'), sysroot: at('sysroot'), boot: at('boot'), image: at('labcoreos.raw') };
+}
+
+async function build(site: BuildSite): Promise<void> {
+  const { tree, sysroot, boot, image } = workFiles(site.folder);
+  await deploy(site);
+  renameSync(join(sysroot, 'boot'), boot);
+  mkdirSync(join(sysroot, 'boot'));
+  await site.log.run({ argv: [osFile('boot-files.sh'), boot, site.folder] });
+  createImage(image, shape);
+  await addExt4(image, { partition: shape.boot, content: boot }, site.log);
+  await addExt4(image, { partition: shape.root, content: sysroot }, site.log);
+  await protectDeployment(site);
+  await addEsp(site);
+  addBiosGrub(image, shape.biosBoot, { first: biosStage, second: join(site.folder, 'core.img') });
+  await site.log.run({ argv: ['zstd', '-q', '-3', '-T0', image, '-o', `${image}.zst`] });
+  const stages = [join(site.folder, 'core.img'), join(site.folder, 'BOOTX64.EFI')];
+  for (const path of [tree, sysroot, boot, image, ...stages]) rmSync(path, { recursive: true });
+}
+
+async function deploy(site: BuildSite): Promise<void> {
+  const { tree, sysroot } = workFiles(site.folder);
+  mkdirSync(sysroot);
+  await site.log.run({
+    argv: [osFile('unpack.sh'), join(site.input(osRootfs), 'os.tar.zst'), tree],
+  });
+  const folders = {
+    '/run/os': osFile('.'),
+    '/disk': sysroot,
+    '/repo': join(site.input(osCommit), 'repo'),
+  };
+  const binds = Object.entries(folders).flatMap(([target, source]) => [
+    '--bind',
+    `${source}=${target}`,
+  ]);
+  await site.log.run({
+    argv: [osFile('in-root.sh'), tree, ...binds, '--', '/run/os/deploy.sh', '/disk', '/repo'],
+  });
+}
+
+/** ostree makes a deployment's top folder immutable; mke2fs copies no such mark, so it is set in the image. */
+async function protectDeployment(site: BuildSite): Promise<void> {
+  const { sysroot, image } = workFiles(site.folder);
+  const folder = 'ostree/deploy/default/deploy';
+  const name = readdirSync(join(sysroot, folder)).find((entry) => entry.endsWith('.0')) ?? '';
+  const request = `set_inode_field /${folder}/${name} flags 0x80010`;
+  await site.log.run({
+    argv: ['debugfs', '-w', '-R', request, `${image}?offset=${shape.root.startMiB * mebibyte}`],
+  });
+}
+
+async function addEsp(site: BuildSite): Promise<void> {
+  const { image } = workFiles(site.folder);
+  const start = shape.esp.startMiB * mebibyte;
+  const { run } = site.log;
+  const size = String(shape.esp.sizeMiB * 1024);
+  await run({
+    argv: [
+      'mkfs.vfat',
+      '-F',
+      '16',
+      '-n',
+      'EFI-SYSTEM',
+      '--offset',
+      String(start / 512),
+      image,
+      size,
+    ],
+  });
+  const place = `${image}@@${start}`;
+  await run({ argv: ['mmd', '-i', place, '::/EFI', '::/EFI/BOOT', '::/EFI/redhat'] });
+  // Where CoreOS has its shim, under whose path a boot entry is made; here GRUB itself lies there.
+  for (const loader of ['::/EFI/BOOT/BOOTX64.EFI', '::/EFI/redhat/shimx64.efi'])
+    await run({ argv: ['mcopy', '-i', place, join(site.folder, 'BOOTX64.EFI'), loader] });
+}
+
+/** A bootable CoreOS-shaped ostree disk, `labcoreos.raw.zst`, for BIOS and UEFI, waiting for its first boot. */
+export const osDisk: CachedPart = {
+  kind: 'cached',
+  name: 'os-disk',
+  purpose: 'the disk image of Lab CoreOS, bootable by BIOS and UEFI',
+  pin: '1.0.0',
+  cost: '20 seconds, 230 MB',
+  tools: [],
+  inputs: [osRootfs, osCommit],
+  files: [
+    import.meta.filename,
+    ...['deploy.sh', 'boot-files.sh', 'unpack.sh', 'in-root.sh', 'boot'].map(osFile),
+    join(import.meta.dirname, 'disk', 'gpt.ts'),
+    join(import.meta.dirname, 'disk', 'coreos-shape.ts'),
+    join(import.meta.dirname, 'disk', 'image-file.ts'),
+  ],
+  build,
+};

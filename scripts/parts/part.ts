@@ -1,0 +1,68 @@
+/**
+ * What a test needs and no package of ours brings: a program, a disk image, a server, a toolchain.
+ * A part is got or built on first use and kept outside the tree.
+ */
+export type Part = CachedPart | MachinePart;
+
+/** What every part says of itself, for `--list`, for the one line at its start and for the docs. */
+export interface PartCard {
+  /** Kebab case, unique; what the command line takes. */
+  readonly name: string;
+  /** What it is or stands for, as half a sentence without a full stop. */
+  readonly purpose: string;
+  /** Version or suite that was chosen; a change of it makes a new part. */
+  readonly pin: string;
+  /** Time and size on two cores, such as "3 minutes, 18 MB". */
+  readonly cost: string;
+  /** Parts that are needed while it is built, and nowhere in what comes out. */
+  readonly tools: readonly Part[];
+}
+
+/** A part that lies in a folder of the cache, named by a hash of all that makes it. */
+export interface CachedPart extends PartCard {
+  readonly kind: 'cached';
+  /** Parts whose folders go into this one; their hashes go into its hash. */
+  readonly inputs: readonly CachedPart[];
+  /** Files and folders that make it, as absolute paths; their content goes into its hash. */
+  readonly files: readonly string[];
+  /** Fills `site.folder`. It may be stopped at any time; the folder is then thrown away. */
+  readonly build: (site: BuildSite) => Promise<void>;
+}
+
+/** A part that is a state of this machine, such as installed packages. */
+export interface MachinePart extends PartCard {
+  readonly kind: 'machine';
+  readonly isReady: () => boolean;
+  /** Brings the machine into the state. */
+  readonly make: (log: BuildLog) => Promise<void>;
+  /** Where it is, for `--path`; a folder or the path of a program. */
+  readonly where: () => string;
+}
+
+/** Runs commands whose output goes to the log file of one build. */
+export interface BuildLog {
+  readonly path: string;
+  /** Runs one command to its end. Throws `PartError` when it ends in anything but 0. */
+  readonly run: (command: Command) => Promise<void>;
+}
+
+/** A command of a build. */
+export interface Command {
+  readonly argv: readonly [string, ...string[]];
+  readonly cwd?: string;
+  /** Added to the environment of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** Where and with what a cached part is built. */
+export interface BuildSite {
+  readonly folder: string;
+  readonly log: BuildLog;
+  /** The finished folder of one of its inputs. */
+  readonly input: (part: CachedPart) => string;
+}
+
+/** A part could not be had. The message says all a reader needs: what, why, and where the log is. */
+export class PartError extends Error {
+  override readonly name = 'PartError';
+}

@@ -1,0 +1,75 @@
+import { runStaticChecks } from './static.ts';
+import type { Suite } from './suite.ts';
+import { runVitest } from './vitest.ts';
+
+interface VitestSuite {
+  readonly name: string;
+  readonly about: string;
+  readonly parts?: readonly string[];
+  readonly needsBundle?: boolean;
+}
+
+const vitestSuite = ({ name, about, parts, needsBundle }: VitestSuite): Suite => ({
+  name,
+  about,
+  parts: parts ?? [],
+  needsBundle: needsBundle ?? false,
+  run: () => runVitest(name),
+});
+
+/** Every suite, quick ones first. */
+export const allSuites: readonly Suite[] = [
+  {
+    name: 'static',
+    about: 'types, lint with fences, layout, dead code, the tree',
+    parts: [],
+    needsBundle: false,
+    run: runStaticChecks,
+  },
+  vitestSuite({ name: 'unit', about: 'pure code and steps against fakes, in seconds' }),
+  vitestSuite({ name: 'roles', about: 'each role: its plans, and a crash at every point' }),
+  vitestSuite({
+    name: 'contract',
+    about: 'each port: one suite for the fake and the adapter',
+    parts: ['apt-packages'],
+  }),
+  vitestSuite({
+    name: 'cli',
+    about: 'the built program: help, errors, exit codes',
+    needsBundle: true,
+  }),
+  vitestSuite({
+    name: 'process',
+    about: 'real processes: nsenter, signals, locks, recorded traces',
+    parts: ['apt-packages'],
+    needsBundle: true,
+  }),
+  vitestSuite({ name: 'lab', about: 'every scenario of the lab', needsBundle: true }),
+  vitestSuite({
+    name: 'oracle',
+    about: 'Ignition against ignition-validate and the Go implementation',
+    parts: ['apt-packages', 'ignition-merge'],
+  }),
+  vitestSuite({
+    name: 'objects',
+    about: 'the S3 adapter against a real S3 server',
+    parts: ['s3-server'],
+  }),
+  vitestSuite({
+    name: 'installer',
+    about: 'the real coreos-installer on loop devices',
+    parts: ['apt-packages', 'coreos-installer', 'tiny-disk'],
+  }),
+  vitestSuite({
+    name: 'image',
+    about: 'the shipped container image, built and run',
+    parts: ['apt-packages', 'agent-image-base'],
+    needsBundle: true,
+  }),
+  vitestSuite({
+    name: 'guest',
+    about: 'whole installs in virtual machines with the real coreos-installer',
+    parts: ['apt-packages', 'os-disk', 'live-root', 'agent-image-base'],
+    needsBundle: true,
+  }),
+];

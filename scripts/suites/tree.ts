@@ -1,0 +1,45 @@
+// What must not stand in the repository: names of registry hosts in lock files, paths of one machine,
+// skipped tests, and generated files that do not belong there.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+interface Rule {
+  readonly about: string;
+  readonly files: RegExp;
+  readonly pattern: RegExp;
+}
+
+const rules: readonly Rule[] = [
+  {
+    about: 'a lock file names a host',
+    files: /(^|\/)(package-lock\.json|Cargo\.lock|go\.sum|\.npmrc)$/,
+    pattern: /"resolved"|registry\.npmjs|registry=|proxy\.golang/,
+  },
+  {
+    about: 'a path of one machine',
+    files: /\.(ts|js|sh|md|ya?ml|json)$|^scripts\//,
+    pattern: /\/(home|Users)\/[a-z]|\/tmp\/bash_jobs/,
+  },
+  {
+    about: 'a test that does not run',
+    files: /\.test\.ts$/,
+    pattern: /\b(it|test|describe)\.(skip|todo|only|skipIf|runIf)\b/,
+  },
+];
+
+const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' })
+  .split('\0')
+  .filter((name) => name !== '' && name !== 'scripts/suites/tree.ts');
+
+const findings = tracked.flatMap((file) =>
+  rules
+    .filter(({ files }) => files.test(file))
+    .flatMap(({ about, pattern }) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1}: ${about}`] : [])),
+    ),
+);
+
+process.stdout.write(findings.map((finding) => `${finding}\n`).join(''));
+process.exitCode = findings.length === 0 ? 0 : 1;
