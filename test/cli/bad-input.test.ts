@@ -1,0 +1,123 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Bundle, buildBundle } from './bundle.ts';
+
+let bundle: Bundle;
+let folder: string;
+beforeAll(async () => {
+  bundle = await buildBundle();
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-input-'));
+});
+afterAll(async () => {
+  await rm(bundle.directory, { recursive: true });
+  await rm(folder, { recursive: true });
+});
+
+/** Nothing listens there; a request would take another exit code than 2. */
+const line = '--url http://127.0.0.1:1 --cluster-id c --host-id h --boot-device /dev/null';
+
+async function refused(words: readonly string[], environment: Record<string, string> = {}) {
+  const { exitCode, stdout, stderr } = await bundle.run(words, { environment });
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
+  expect(stderr).toMatch(/^failed: .+\nwhy: .+\nnext: .+\n$/);
+  expect(stderr).not.toMatch(/\.(ts|mjs|js):\d/);
+  return stderr;
+}
+
+describe('bad input on the command line', () => {
+  it.each([
+    ['an unknown flag', `${line} --boot-devise x`, 'cli.unknown-flag', '--boot-device'],
+    ['an unknown role', `${line} -r wroker`, 'config.invalid-value', 'worker'],
+    ['a URL that is none', '--url service:6000', 'config.invalid-value', 'http://HOST:PORT'],
+    [
+      'arguments that are no JSON',
+      `${line} --installer-args [1]`,
+      'config.invalid-value',
+      'character 2',
+    ],
+    [
+      'no disk',
+      '-r worker --url http://h --cluster-id c --host-id h',
+      'config.incomplete',
+      '--boot-device',
+    ],
+    ['a value that is missing', `${line} --role`, 'cli.bad-flag', '--role VALUE'],
+    ['a secret', `${line} --service.token hidden`, 'config.inline-secret', 'tokenFile'],
+    ['a command', 'instal', 'cli.unknown-command', 'bootwright install'],
+    ['a form of a plan', 'plan --format jsno', 'cli.bad-flag', 'markdown'],
+    ['a proxy that is no URL', `${line} --http-proxy p:3128`, 'config.invalid-value', 'http://'],
+    ['certificates', `${line} --cacert /does/not/exist`, 'config.file-not-read', '/does/not/exist'],
+    [
+      'an option that the writer does not have',
+      `${line} --installer-args ["--apend-karg","x"]`,
+      'config.invalid-value',
+      '--append-karg',
+    ],
+    ['a dry run without a marker', `${line} --dry-run`, 'config.incomplete', 'MARKER'],
+    [
+      'dry hosts that are not there',
+      `${line} --dry-run --fake-reboot-marker-path /m --dry-run-cluster-hosts-path /does/not/exist`,
+      'config.file-not-read',
+      'ENOENT',
+    ],
+    [
+      'a file that is not there',
+      `${line} --config /does/not/exist`,
+      'config.file-not-read',
+      'ENOENT',
+    ],
+  ])('refuses %s', async (...[, words, code, text]) => {
+    const stderr = await refused(words.split(' '));
+    expect(stderr).toContain(code);
+    expect(stderr).toContain(text);
+    expect(stderr).not.toContain('hidden');
+  });
+
+  it.each<[string, Record<string, string>, string]>([
+    ['an unknown variable', { BOOTWRIGHT_DISK_DEVISE: 'x' }, 'BOOTWRIGHT_DISK_DEVICE'],
+    ['a wrong value', { BOOTWRIGHT_CLUSTER_CONTROL_PLANE_COUNT: 'three' }, 'whole number'],
+    ['a dry run that is neither on nor off', { DRY_ENABLE: 'maybe' }, 'DRY_ENABLE'],
+  ])('refuses %s in the environment', async (_, environment, text) => {
+    expect(await refused(line.split(' '), environment)).toContain(text);
+  });
+
+  it('names what the contract of 2020 lacks', async () => {
+    const stderr = await refused(['-r', 'worker'], { S3_URL: 'http://s', CLUSTER_ID: 'c' });
+    expect(stderr).toContain('s3.bucket');
+    expect(stderr).toContain('DEVICE=');
+  });
+});
+
+describe('bad input in a file', () => {
+  it.each([
+    ['an unknown key', 'disk:\n  devise: /dev/sda\n', 'config.unknown-key', 'disk.device'],
+    ['a wrong type', 'cluster:\n  controlPlaneCount: three\n', 'config.invalid-value', ':2'],
+    ['a role', 'role: mastre\n', 'config.invalid-value', 'write master'],
+    ['a checksum', 'image:\n  sha256: ABC\n', 'config.invalid-value', '64 lower-case'],
+    ['an unreadable CA file', 'service:\n  caFile: /none.pem\n', 'config.file-not-read', ':2'],
+    ['a secret', 'service:\n  token: hidden\n', 'config.inline-secret', 'service.tokenFile'],
+    ['text that is no YAML', 'disk: [\n', 'config.malformed-file', 'c.yaml'],
+  ])('refuses %s', async (...[, text, code, hint]) => {
+    const path = join(folder, 'c.yaml');
+    await writeFile(path, text);
+    const stderr = await refused([...line.split(' '), '--config', path]);
+    expect(stderr).toContain(code);
+    expect(stderr).toContain(hint);
+    expect(stderr).not.toContain('hidden');
+  });
+
+  it('refuses hosts of a dry cluster that are none', async () => {
+    const path = join(folder, 'hosts.json');
+    await writeFile(path, '{"hostname": "m0"}');
+    const dry = ['--dry-run', '--fake-reboot-marker-path', `${folder}/marker`];
+    const words = [...line.split(' '), ...dry, '--dry-run-cluster-hosts-path', path];
+    expect(await refused(words)).toContain('config.malformed-file');
+  });
+
+  it('refuses a file of a secret that is not there', async () => {
+    const stderr = await refused([...line.split(' '), '--service.tokenFile', `${folder}/none`]);
+    expect(stderr).toContain('config.file-not-read');
+  });
+});

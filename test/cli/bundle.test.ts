@@ -1,0 +1,61 @@
+import { readFile, rm, stat } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { helpText } from '../../src/cli/help.ts';
+import { version } from '../../src/cli/version.ts';
+import { type Bundle, buildBundle } from './bundle.ts';
+
+let bundle: Bundle;
+beforeAll(async () => {
+  bundle = await buildBundle();
+});
+afterAll(async () => {
+  await rm(bundle.directory, { recursive: true });
+});
+
+describe('the built file', () => {
+  it('can be executed and has its map and licences beside it', async () => {
+    expect((await stat(bundle.path)).mode & 0o111).toBe(0o111);
+    expect(await readFile(bundle.path, 'utf8')).toMatch(/^#!\/usr\/bin\/env -S .*node .*\n/);
+    expect(await readFile(`${bundle.directory}/licences.txt`, 'utf8')).toMatch(/^zod \d/m);
+    const map = JSON.parse(await readFile(`${bundle.path}.map`, 'utf8')) as { version: number };
+    expect(map.version).toBe(3);
+  });
+
+  it.each([['--help'], ['-h'], ['help']])('prints help for %s without the rest', async (word) => {
+    const ended = await bundle.run([word], { path: bundle.entryAlone });
+    expect(ended).toEqual({ exitCode: 0, stdout: helpText(), stderr: '' });
+  });
+
+  it('prints its version without the rest', async () => {
+    const ended = await bundle.run(['--version'], { path: bundle.entryAlone });
+    expect(ended).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  it.each(['22.11.0', '18.0.0', '8.17.0'])('says a sentence to Node %s', async (old) => {
+    const pretend = `Object.defineProperty(process.versions, 'node', { value: '${old}' })`;
+    const ended = await bundle.run(['--version'], {
+      node: ['--import', `data:text/javascript,${encodeURIComponent(pretend)}`],
+    });
+    expect(ended).toMatchObject({ exitCode: 3, stdout: '' });
+    expect(ended.stderr).toMatch(/^failed: cli\.old-node: .*Node 24 or newer.*\n$/);
+  });
+
+  it('names the source in the stack of a fault in its packed part', async () => {
+    const fault =
+      'JSON.stringify = () => {' +
+      '  const error = new TypeError("boom");' +
+      '  console.error(error.stack);' +
+      '  throw error;' +
+      '};';
+    const { exitCode, stderr } = await bundle.run(['config', 'schema'], {
+      node: [
+        '--enable-source-maps',
+        '--import',
+        `data:text/javascript,${encodeURIComponent(fault)}`,
+      ],
+    });
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/at .*src\/c[a-z/-]+\.ts:\d+:\d+/);
+    expect(stderr).toMatch(/^failed: run\.unexpected: boom\nwhy: at .*\nnext: .*\n$/m);
+  });
+});

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const root = resolve(import.meta.dirname, '../..');
+const execute = promisify(execFile);
+
+/** How one run of the program ended. */
+interface Ended {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** The built program in a directory of its own. */
+export interface Bundle {
+  readonly path: string;
+  /** The same file without anything behind its entry: it cannot load the rest of itself. */
+  readonly entryAlone: string;
+  readonly directory: string;
+  /** Runs the program in a clean environment; `node` takes flags for Node itself. */
+  readonly run: (words: readonly string[], options?: RunOptions) => Promise<Ended>;
+}
+
+/** What one run is given. */
+interface RunOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly node?: readonly string[];
+  readonly path?: string;
+}
+
+/** Builds the program as it ships. */
+export async function buildBundle(): Promise<Bundle> {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-bundle-'));
+  await execute(process.execPath, ['scripts/build.ts', directory], { cwd: root });
+  const path = join(directory, 'bootwright.mjs');
+  const text = await readFile(path, 'utf8');
+  const entryAlone = join(directory, 'entry-alone.mjs');
+  await writeFile(entryAlone, text.slice(0, text.lastIndexOf('/*bootwright-parts')));
+  return {
+    path,
+    entryAlone,
+    directory,
+    run: (words, { environment = {}, node = [], path: file = path } = {}) =>
+      runNode([...node, file, ...words], environment),
+  };
+}
+
+async function runNode(
+  argv: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<Ended> {
+  try {
+    const env = { PATH: process.env['PATH'] ?? '', ...environment };
+    const { stdout, stderr } = await execute(process.execPath, argv, { env });
+    return { exitCode: 0, stdout, stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { exitCode: code, stdout, stderr };
+  }
+}

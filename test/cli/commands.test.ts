@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import planSchema from '../../docs/plan.schema.json' with { type: 'json' };
+import { type Bundle, buildBundle } from './bundle.ts';
+
+let bundle: Bundle;
+let folder: string;
+beforeAll(async () => {
+  bundle = await buildBundle();
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-commands-'));
+});
+afterAll(async () => {
+  await rm(bundle.directory, { recursive: true });
+  await rm(folder, { recursive: true });
+});
+
+const line =
+  '--role worker --url http://127.0.0.1:1 --cluster-id c --host-id h --boot-device /dev/null';
+const validate = new Ajv2020().compile(planSchema);
+
+describe('plan', () => {
+  it.each(['master', 'worker', 'arbiter'])(
+    'prints the role %s without a word more',
+    async (role) => {
+      const { exitCode, stdout, stderr } = await bundle.run(['plan', '-r', role]);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(stdout).toContain(`Role ${role}: `);
+      expect(stdout).toMatch(/^! image\/write /m);
+      expect(stdout).toMatch(/^ +\$ coreos-installer install /m);
+    },
+  );
+
+  it('is JSON that keeps to the published schema', async () => {
+    const { stdout } = await bundle.run(['plan', ...line.split(' '), '--format', 'json']);
+    expect(validate(JSON.parse(stdout)), JSON.stringify(validate.errors)).toBe(true);
+  });
+
+  it('shows no token', async () => {
+    const { stdout } = await bundle.run(['plan', ...line.split(' ')], {
+      environment: { PULL_SECRET_TOKEN: 'hidden-token' },
+    });
+    expect(stdout).not.toContain('hidden-token');
+  });
+
+  it('refuses a role that does not exist', async () => {
+    const { exitCode, stderr } = await bundle.run(['plan', '--role', 'nobody']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('config.invalid-value');
+  });
+});
+
+describe('config', () => {
+  it('shows settings from every source with their origins, secrets masked', async () => {
+    const path = join(folder, 'c.yaml');
+    await writeFile(path, 'disk:\n  device: /dev/file\nimage:\n  file: /image\n');
+    await writeFile(join(folder, 'key'), 'hidden-key\n');
+    const words = ['--config', path, '--boot-device', '/dev/flag'];
+    const { exitCode, stdout } = await bundle.run(
+      ['config', 'show', '--format', 'json', ...words],
+      {
+        environment: {
+          BOOTWRIGHT_S3_SECRET_ACCESS_KEY_FILE: join(folder, 'key'),
+          PULL_SECRET_TOKEN: 'hidden-token',
+        },
+      },
+    );
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      'disk.device': { value: '/dev/flag', origin: 'flag --boot-device' },
+      'image.file': { value: '/image', origin: `file ${path}:4` },
+      'service.token': { value: '***', origin: 'environment PULL_SECRET_TOKEN' },
+      's3.secretAccessKey': { value: '***', origin: `file ${folder}/key` },
+      'log.format': { value: 'auto', origin: 'default' },
+    });
+    expect(stdout).not.toContain('hidden');
+  });
+
+  it('validates a whole line and says what is missing of another', async () => {
+    expect(await bundle.run(['config', 'validate', ...line.split(' ')])).toMatchObject({
+      exitCode: 0,
+      stdout: 'the configuration is complete\n',
+    });
+    const { exitCode, stderr } = await bundle.run(['config', 'validate', '-r', 'worker']);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain('config.incomplete');
+  });
+
+  it.each(['-r bootstrap', '-r master --control-plane-count 1'])(
+    'says of "%s" that this build does not have it',
+    async (role) => {
+      const words = `config validate ${line} ${role}`.split(' ');
+      const { exitCode, stderr } = await bundle.run(words);
+      expect(exitCode).toBe(3);
+      expect(stderr).toContain('role.not-built');
+    },
+  );
+
+  it('prints its JSON Schema', async () => {
+    const { stdout } = await bundle.run(['config', 'schema']);
+    expect(JSON.parse(stdout)).toMatchObject({ type: 'object', additionalProperties: false });
+  });
+});
+
+describe('journal', () => {
+  it('shows what an earlier run did', async () => {
+    await mkdir(join(folder, 'opt/install-dir'), { recursive: true });
+    const records = [
+      { type: 'header', v: 1, role: 'worker', version: '0', fingerprint: 'f', bootId: 'b' },
+      { type: 'started', step: 'disk/clean', at: 0 },
+      { type: 'finished', step: 'disk/clean', at: 9, fact: null },
+    ];
+    const text = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+    await writeFile(join(folder, 'opt/install-dir/journal.jsonl'), text);
+    const { exitCode, stdout } = await bundle.run(['journal', '--host.root', folder]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('disk/clean  finished, 9 ms');
+  });
+
+  it('says where it looked when there is none', async () => {
+    const { exitCode, stderr } = await bundle.run(['journal', '--host.root', `${folder}/none`]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(`${folder}/none/opt/install-dir/journal.jsonl`);
+  });
+});
+
+describe('completion', () => {
+  it('is a script that bash takes and that completes a role', async () => {
+    const { stdout } = await bundle.run(['completion', 'bash']);
+    const script = `${stdout}\nCOMP_WORDS=(bootwright -r wor) COMP_CWORD=2; _bootwright; echo "\${COMPREPLY[@]}"`;
+    const answer = await promisify(execFile)('bash', ['-c', script]);
+    expect(answer).toEqual({ stdout: 'worker\n', stderr: '' });
+  });
+
+  it.each([
+    ['plan --format ', 'text json dot markdown'],
+    ['config show --format ', 'text json'],
+    ['journal --format ', 'text json'],
+    ['plan ', ''],
+    ['plan --rol', '--role'],
+    ['plan --config /etc/hostnam', '/etc/hostname'],
+  ])('completes "%s" with "%s" in bash', async (line, expected) => {
+    const { stdout } = await bundle.run(['completion', 'bash']);
+    const words = line.split(' ').map((word) => `'${word}'`);
+    const script = `${stdout}\nCOMP_WORDS=(bootwright ${words.join(' ')}) COMP_CWORD=${words.length}; _bootwright; echo "\${COMPREPLY[@]}"`;
+    const answer = await promisify(execFile)('bash', ['-c', script]);
+    expect(answer.stdout.trim()).toBe(expected);
+  });
+
+  it.each(['zsh', 'fish'])('prints a script for %s', async (shell) => {
+    const { exitCode, stdout } = await bundle.run(['completion', shell]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain('bootwright');
+  });
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { FirstBoot } from './install/first-boot.ts';
+import { proofLine } from './install/ignition.ts';
+import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
+import { prepareStage } from './install/stage.ts';
+import { playUefi, type UefiPlay } from './install/uefi-play.ts';
+import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
+
+const exitOfWrongInput = 6;
+
+let folder: TestFolder;
+let powerCut: PowerCutPlay;
+let uefi: UefiPlay;
+
+beforeAll(async () => {
+  await ensureParts([osDisk, liveRoot, agentImageBase]);
+  folder = createTestFolder('install');
+  const stage = await prepareStage(folder.path);
+  [powerCut, uefi] = await Promise.all([playPowerCut(stage), playUefi(stage)]);
+}, 3_600_000);
+
+afterAll(() => {
+  folder[Symbol.dispose]();
+});
+
+/** The stages in their order, without the texts and the repetitions. */
+const stagesOf = (reports: readonly string[]): readonly string[] =>
+  reports
+    .map((report) => report.split(':')[0] ?? '')
+    .filter((stage, index, all) => stage !== all[index - 1]);
+
+const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
+  events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
+
+function expectInstalledSystem({ report, asked }: FirstBoot, hostname: string): void {
+  expect(report).toMatch(new RegExp(`^${proofLine}$`, 'm'));
+  expect(report).toMatch(new RegExp(`^LABCOREOS hostname: ${hostname}$`, 'm'));
+  expect(report).toMatch(/^LABCOREOS boots: 1$/m);
+  expect(report).toMatch(/^LABCOREOS cmdline: .*ignition\.firstboot.* lab\.installed=yes/m);
+  expect(asked).toEqual(['/config/master']);
+}
+
+describe('by UEFI, with the image on a disk', () => {
+  const installed = () => uefi.job.runs[1];
+
+  it('an agent that was told another digest of the Ignition writes nothing', () => {
+    const [run] = uefi.job.runs;
+    expect(run?.output).toMatch(/^failed: ignition\.wrong-digest: .*\nwhy: .*\nnext: .*\n$/);
+    expect(run).toMatchObject({ exitCode: exitOfWrongInput, sectorsWritten: 0 });
+    expect(stagesOf(uefi.reportsOfWrongDigest)).toEqual([
+      'Starting installation',
+      'Installing',
+      'Failed',
+    ]);
+  });
+
+  it('the agent installs and ends with 0, the reboot being scheduled', () => {
+    expect(installed()).toMatchObject({ exitCode: 0 });
+    expect(uefi.job.shutdown).toMatch(/^MODE=reboot$/m);
+  });
+
+  it('the service saw the stages in order, and the write in per cent', () => {
+    expect(stagesOf(uefi.reports)).toEqual([
+      'Starting installation',
+      'Installing',
+      'Writing image to disk',
+      'Rebooting',
+    ]);
+    expect(uefi.reports).toContain('Starting installation: master');
+    expect(uefi.reports).toContain('Writing image to disk: 100%');
+  });
+
+  it('the journal of the host has the log under the tag that is collected', () => {
+    expect(uefi.job.journal).toContain('image/write: step finished');
+    expect(uefi.job.journal).toContain('ignition.wrong-digest');
+  });
+
+  it('no token stands in the log, the journal, the events or the output', () => {
+    expect(uefi.tokens.filter((token) => uefi.said.includes(token))).toEqual([]);
+  });
+
+  it('the firmware has the boot entry, and first', () => {
+    const { firmware } = uefi.job;
+    const own = /^Boot(\d{4})\* Red Hat Enterprise Linux\t/m.exec(firmware)?.[1] ?? 'none';
+    expect(firmware).toMatch(new RegExp(`^BootOrder: ${own}\\b`, 'm'));
+  });
+
+  it('the firmware starts the disk by that entry, and Ignition applies what was served', () => {
+    expect(uefi.boot.console).toMatch(
+      /BdsDxe: starting Boot\d{4} "Red Hat Enterprise Linux" from HD\(2,GPT,.*\\EFI\\redhat\\shimx64\.efi/,
+    );
+    expect(uefi.boot.report).toMatch(/^LABCOREOS firmware: uefi$/m);
+    expectInstalledSystem(uefi.boot, 'uefi-0');
+  });
+});
+
+describe('by BIOS, with the image from a mirror, onto a disk with leftovers', () => {
+  it('the agent takes volume group and array away before it writes', () => {
+    const [run] = powerCut.first.runs;
+    expect(powerCut.first.before).toMatch(/^disk lvm part raid1$/m);
+    expect(finishedAt(run?.events, 'disk/clean')).not.toBeNaN();
+    expect(run?.events.map(({ type }) => type)).toContain('step.progress');
+  });
+
+  it('after a power cut in the middle of the write nothing boots', () => {
+    expect(powerCut.cutDisk).toEqual({ hasBootCode: false, partitions: 0 });
+    expect(powerCut.cutDiskConsole).toContain('UEFI Interactive Shell');
+    expect(powerCut.cutDiskConsole).not.toContain('GRUB');
+  });
+
+  it('the same command installs then, although the mirror cuts the connection', () => {
+    const [run] = powerCut.second.runs;
+    const end = run?.events.find(({ type }) => type === 'run.finished');
+    expect(end).toMatchObject({ outcome: 'left the host' });
+    const [first, second, afterCut] = powerCut.imageBegins;
+    expect([first, second]).toEqual([0, 0]);
+    expect(afterCut).toBeGreaterThan(0);
+  });
+
+  it('the service being gone from half of the write on costs a minute at the end, and no more', () => {
+    const events = powerCut.second.runs[0]?.events;
+    expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d\d%$/);
+    const stalled = finishedAt(events, 'finish/leave-host') - finishedAt(events, 'image/write');
+    // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work.
+    expect(stalled / 1000).toBeLessThan(15 + 60 + 20);
+  });
+
+  it('the disk boots, and Ignition applies what was served', () => {
+    expect(powerCut.boot.report).toMatch(/^LABCOREOS firmware: bios$/m);
+    expectInstalledSystem(powerCut.boot, 'bios-0');
+  });
+});

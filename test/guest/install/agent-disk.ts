@@ -1,0 +1,14 @@
+import { ensureBundle } from '../../../mocks/lab/bundle.ts';
+import { buildAgentImage, withImageRoot } from '../../../scripts/image/agent-image.ts';
+import { openContainerStore } from '../../../scripts/image/container-store.ts';
+import { createFolderDisk } from '../rig/disks.ts';
+
+const image = 'localhost/bootwright-test:guest';
+
+/** Builds the shipped image and makes a disk of what a container of it has as its root. */
+export async function createAgentDisk(path: string): Promise<void> {
+  await ensureBundle((text) => process.stderr.write(text));
+  const store = openContainerStore();
+  await buildAgentImage(store, { name: image });
+  await withImageRoot(store, image, (folder) => createFolderDisk(path, folder));
+}

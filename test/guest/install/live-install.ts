@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+
+import { installArguments, settingVariable } from '../../../mocks/lab/install-command.ts';
+import { LabHost } from '../../../mocks/lab/scenario.ts';
+import type { Guest } from '../rig/guest.ts';
+import { startLiveGuest } from '../rig/live-guest.ts';
+import type { Firmware, GuestDisk } from '../rig/qemu-argv.ts';
+import { type Outside, seenByGuests } from './outside.ts';
+
+/** One run of the agent, as a service asks for it. */
+export interface AgentRun {
+  readonly outside: Outside;
+  /** Settings of the agent by dotted name, which the service knows nothing of. */
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+/** A live guest in which agents run, one after the other; two at most. */
+export interface LiveInstall {
+  readonly firmware: Firmware;
+  /** Firmware variables that outlive the guest. */
+  readonly variables?: string;
+  /** The disk that is installed to. */
+  readonly target: string;
+  /** The disk that createAgentDisk made. */
+  readonly agentDisk: string;
+  readonly moreDisks?: readonly GuestDisk[];
+  /** Bash, run in the guest before the agents. */
+  readonly before?: string;
+  readonly runs: readonly AgentRun[];
+}
+
+const script = readFileSync(new URL('job.sh', import.meta.url), 'utf8');
+
+/** Starts a live guest that installs. Its job says `ALL-SAID` last, and the guest reboots when an agent asks for it. */
+export function startLiveInstall(
+  install: LiveInstall,
+  folder: string,
+  name: string,
+): Promise<Guest> {
+  const { firmware, variables, target, agentDisk, moreDisks = [], before, runs } = install;
+  const texts = Object.fromEntries(
+    runs.flatMap((run, index) => [
+      [`${index + 1}.words`, wordsOf(run.outside).join('\0')],
+      [`${index + 1}.settings`, settingsOf(run)],
+    ]),
+  );
+  const live = {
+    firmware,
+    ...(variables === undefined ? {} : { variables }),
+    script,
+    texts: { ...texts, ...(before === undefined ? {} : { 'before.sh': before }) },
+    disks: [
+      { path: target, serial: 'target', writes: 'kept' },
+      { path: agentDisk, serial: 'agent', writes: 'read-only' },
+      ...moreDisks,
+    ],
+  } as const;
+  return startLiveGuest(live, folder, name);
+}
+
+const wordsOf = ({ cluster, host, inventory }: Outside): readonly string[] =>
+  installArguments({
+    host: LabHost.parse({
+      name: host.hostname,
+      role: host.role,
+      installerArgs: ['--append-karg', 'lab.installed=yes'],
+    }),
+    hostId: host.id,
+    infraEnvId: host.infraEnvId,
+    cluster,
+    serviceUrl: seenByGuests(inventory.url),
+    bootDevice: '/dev/disk/by-id/virtio-target',
+  });
+
+function settingsOf({ outside, settings }: AgentRun): string {
+  const variables = Object.entries(settings).map(
+    ([name, value]) => [settingVariable(name), value] as const,
+  );
+  return [['PULL_SECRET_TOKEN', outside.token] as const, ...variables]
+    .map(([name, value]) => `${name}='${value}'\n`)
+    .join('');
+}

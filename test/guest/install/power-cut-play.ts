@@ -1,0 +1,85 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { createBlankDisk } from '../rig/disks.ts';
+import { startGuest } from '../rig/guest.ts';
+import { type DiskHead, readDiskHead, waitUntilWritten } from './disk-state.ts';
+import { bootInstalled, type FirstBoot } from './first-boot.ts';
+import { serveImage } from './image-server.ts';
+import { type JobAccount, readJob } from './job-log.ts';
+import { type LiveInstall, startLiveInstall } from './live-install.ts';
+import { gateway, type Outside, reportsTo, startOutside } from './outside.ts';
+import { deadlineSeconds, type PlayStage, targetMiB } from './stage.ts';
+
+/** How the play of the power cut went. */
+export interface PowerCutPlay {
+  readonly first: JobAccount;
+  readonly cutDisk: DiskHead;
+  /** What UEFI said of the disk after the power cut. */
+  readonly cutDiskConsole: string;
+  readonly second: JobAccount;
+  /** Of both runs, as the service saw them. */
+  readonly reports: readonly string[];
+  /** Where requests for the image began, in bytes. */
+  readonly imageBegins: readonly number[];
+  readonly boot: FirstBoot;
+}
+
+/**
+ * BIOS, the image by http with its digest, a disk with leftovers. The power is cut in the middle of
+ * the write. The same command again: now the mirror cuts a connection, and the service is gone from
+ * half of the write on.
+ */
+export async function playPowerCut(stage: PlayStage): Promise<PowerCutPlay> {
+  const { folder, image, agentDisk } = stage;
+  const target = join(folder, 'bios-target.raw');
+  createBlankDisk(target, targetMiB);
+  await using outside = await startOutside('bios-0');
+  await using images = await serveImage(image.path, [
+    { atShare: 0.5, how: 'hold' },
+    { atShare: 0.3, how: 'cut' },
+  ]);
+  const settings = {
+    'image.url': `http://${gateway}:${images.port}${images.path}`,
+    'image.sha256': image.sha256,
+    'finish.rebootDelayMinutes': '0',
+  };
+  const install = { firmware: 'bios', target, agentDisk, runs: [{ outside, settings }] } as const;
+  const first = await cutPower(install, folder);
+  const cutDisk = readDiskHead(target);
+  const cutDiskConsole = await startCutDisk(target, folder);
+  const second = await losingService(install, folder, outside);
+  const place = { folder, name: 'bios-disk', deadlineSeconds };
+  const boot = await bootInstalled({ firmware: 'bios', target }, outside, place);
+  const reports = reportsTo(outside.inventory);
+  return { first, cutDisk, cutDiskConsole, second, reports, imageBegins: images.begins, boot };
+}
+
+async function cutPower(install: LiveInstall, folder: string): Promise<JobAccount> {
+  const before = readFileSync(new URL('leftovers.sh', import.meta.url), 'utf8');
+  await using guest = await startLiveInstall({ ...install, before }, folder, 'bios-first');
+  await guest.job.waitForLine(/"step":"image\/write".*"percent":[34]\d/, deadlineSeconds);
+  await waitUntilWritten(install.target, 64);
+  await guest.powerCut();
+  return readJob(guest.job.text());
+}
+
+/** By UEFI, which tells on the console what it finds; a BIOS does not. */
+async function startCutDisk(target: string, folder: string): Promise<string> {
+  const disks = [{ path: target, serial: 'target', writes: 'throwaway' }] as const;
+  await using guest = startGuest({ firmware: 'uefi', disks }, folder, 'cut-disk');
+  await guest.console.waitForLine(/^(Shell>|UEFI Interactive Shell|Welcome to GRUB)/, 120);
+  return guest.console.text();
+}
+
+async function losingService(
+  install: LiveInstall,
+  folder: string,
+  { inventory }: Outside,
+): Promise<JobAccount> {
+  await using guest = await startLiveInstall(install, folder, 'bios-second');
+  await guest.job.waitForLine(/"step":"image\/write".*"percent":[5-9]\d/, deadlineSeconds);
+  await inventory.close();
+  await guest.ended(deadlineSeconds);
+  return readJob(guest.job.text());
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+import { partFolder } from '../../../scripts/parts/cache.ts';
+import { osDisk } from '../../../scripts/parts/os-disk.ts';
+import { createAgentDisk } from './agent-disk.ts';
+
+/** What every play needs. */
+export interface PlayStage {
+  /** For disks and logs. */
+  readonly folder: string;
+  /** The root of the agent's container, as a disk. */
+  readonly agentDisk: string;
+  readonly image: { readonly path: string; readonly sha256: string };
+}
+
+/** Enough for Lab CoreOS and a second deployment. */
+export const targetMiB = 4096;
+
+/** Minutes and not seconds: guests may have to share two cores with other work. */
+export const deadlineSeconds = 600;
+
+/** Builds the agent's disk and looks at the image; the parts must be there. */
+export async function prepareStage(folder: string): Promise<PlayStage> {
+  const agentDisk = join(folder, 'agent.raw');
+  await createAgentDisk(agentDisk);
+  const path = join(partFolder(osDisk), 'labcoreos.raw.zst');
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return { folder, agentDisk, image: { path, sha256: hash.digest('hex') } };
+}

@@ -1,0 +1,75 @@
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { partFolder } from '../../../scripts/parts/cache.ts';
+import { liveRoot } from '../../../scripts/parts/live-root.ts';
+import { createFolderDisk } from './disks.ts';
+import { type Guest, startGuest } from './guest.ts';
+import type { GuestDisk, GuestShape } from './qemu-argv.ts';
+
+/** A live system with a job, which runs once the network is up. */
+export interface LiveShape extends Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
+  readonly firmware?: GuestShape['firmware'];
+  /** Bash. The guest stays on when it is done, unless it runs `systemctl poweroff` or `reboot` itself. */
+  readonly script: string;
+  /** Files beside the script in /job, by name; the values are paths on this machine. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Texts beside the script in /job, by name. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Disks besides those of the live system and of the job; the serial `agent` is what run-agent starts from. */
+  readonly disks: readonly GuestDisk[];
+}
+
+/** As in the disk's grub.cfg: what an emulated processor would spend time on for nothing. */
+const emulated = 'audit=0 lsm=capability mitigations=off';
+
+/** Starts a live guest in a folder of the test; needs the part live-root. */
+export async function startLiveGuest(
+  live: LiveShape,
+  folder: string,
+  name: string,
+): Promise<Guest> {
+  const parts = partFolder(liveRoot);
+  const jobDisk = join(folder, `${name}-job.raw`);
+  await createFolderDisk(jobDisk, writeJob(live, join(folder, `${name}-job`)));
+  const own: GuestDisk[] = [
+    { path: join(parts, 'live.raw'), serial: 'live', writes: 'throwaway' },
+    { path: jobDisk, serial: 'job', writes: 'read-only' },
+  ];
+  const boot = {
+    kernel: join(parts, 'vmlinuz'),
+    initrd: join(parts, 'initrd.img'),
+    commandLine: `root=/dev/vda rw console=ttyS0,115200n8 ${emulated}`,
+  };
+  const { firmware = 'bios', disks, ...rest } = live;
+  return startGuest({ ...rest, firmware, boot, disks: [...own, ...disks] }, folder, name);
+}
+
+/**
+ * Waits for the end of the job and returns its exit code.
+ *
+ * @throws GuestError when the guest ends or the deadline passes before.
+ */
+export async function jobResult(guest: Guest, deadlineSeconds: number): Promise<number> {
+  const line = await guest.job.waitForLine(/^LIVE-JOB-RC=\d+$/, deadlineSeconds);
+  return Number(line.split('=')[1]);
+}
+
+function writeJob(live: LiveShape, folder: string): string {
+  mkdirSync(folder);
+  writeFileSync(join(folder, 'run.sh'), live.script);
+  for (const [name, text] of Object.entries(live.texts ?? {}))
+    writeFileSync(join(folder, name), text);
+  for (const [name, path] of Object.entries(live.files ?? {})) linkOrCopy(path, join(folder, name));
+  return folder;
+}
+
+/** A disk image need not be copied twice on its way into the job disk. */
+function linkOrCopy(from: string, to: string): void {
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
+}

@@ -1,0 +1,102 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { ensureBundle } from '../../mocks/lab/bundle.ts';
+import { buildAgentImage, imageBytes } from '../../scripts/image/agent-image.ts';
+import { openContainerStore } from '../../scripts/image/container-store.ts';
+import { version } from '../../src/cli/version.ts';
+import { exitCodes } from '../../src/model/failure.ts';
+import { diskFailures } from '../../src/steps/disk/failures.ts';
+import { onOwnMachine } from './own-machine.ts';
+import { commandForLostDisk } from './service-line.ts';
+
+const store = openContainerStore();
+const name = 'localhost/bootwright-test:image';
+
+beforeAll(async () => {
+  await ensureBundle(() => undefined);
+  await buildAgentImage(store, { name });
+});
+
+describe('the image', () => {
+  it('has the program where the discovery agent starts it', async () => {
+    const inspected = await store.run('podman', 'image', 'inspect', name);
+    const [image] = JSON.parse(inspected) as readonly object[];
+    expect(image).toMatchObject({
+      Config: {
+        Entrypoint: ['/usr/bin/installer'],
+        Labels: { 'org.opencontainers.image.version': version },
+      },
+    });
+  });
+
+  it('stays below 220 MB', async () => {
+    expect((await imageBytes(store, name)) / 1e6).toBeLessThan(220);
+  });
+
+  it('tells its version and its flags, also under its own name', async () => {
+    const { stdout, exitCode } = await onOwnMachine(
+      store,
+      `podman run --privileged --rm ${name} --version
+       podman run --privileged --rm --entrypoint /usr/bin/bootwright ${name} --help`,
+    );
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${version}\n`));
+    expect(stdout).toMatch(/^ {2}bootwright -r ROLE \[flags\]$/m);
+  });
+});
+
+describe('the command of the service', () => {
+  it('runs the agent, which fails cleanly where the disk is not there', async () => {
+    await using service = await commandForLostDisk(name);
+    const { inventory, hostId, token, line } = service;
+    const { exitCode, stdout, stderr } = await onOwnMachine(
+      store,
+      `code=0
+       ${line} || code=$?
+       echo MOUNTS
+       podman inspect --format '{{range .Mounts}}{{println .Source .Destination .RW}}{{end}}' assisted-installer
+       echo OPT; ls -l /opt/install-dir
+       echo LOG; cat /var/log/assisted-installer.log
+       journalctl --sync
+       echo JOURNAL; journalctl --no-pager --output=cat TAG=installer
+       exit $code`,
+      { PULL_SECRET_TOKEN: token },
+    );
+    expect(stderr).toMatch(/^failed: disk\.missing: .*\nwhy: .*\nnext: .*\n$/);
+    expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
+    const [printed = '', mounts, opt, log, journal] = stdout.split(
+      /^(?:MOUNTS|OPT|LOG|JOURNAL)\n/m,
+    );
+    expect(mounts?.trim().split('\n').sort()).toEqual([
+      '/dev /dev true',
+      '/etc/pki /etc/pki true',
+      '/opt /opt true',
+      '/run/systemd/journal/socket /run/systemd/journal/socket true',
+      '/tmp /tmp true',
+      '/var/log /var/log true',
+    ]);
+    expect(opt).toMatch(/^-rw------- .* journal\.jsonl$/m);
+    expect(log).toContain('disk.missing');
+    expect(journal).toContain('disk.missing');
+    expect(`${printed}${stderr}${log ?? ''}${journal ?? ''}`).not.toContain(token);
+    expect(inventory.store.host(hostId)).toMatchObject({ stage: 'Starting installation' });
+    expect(inventory.store.host(hostId)).toMatchObject({ status: 'error' });
+    expect(inventory.store.host(hostId)?.statusInfo).toContain('disk.missing');
+  });
+
+  it('is ended by the stop of the service before it is killed', async () => {
+    // The service answers nothing, so the agent is still telling it of its failure when it is stopped.
+    await using service = await commandForLostDisk(name, [{ kind: 'hang', on: '.' }]);
+    const { exitCode, stderr } = await onOwnMachine(
+      store,
+      `${service.line} > /dev/null & run=$!
+       until grep -qs disk.missing /var/log/assisted-installer.log; do sleep 0.2; done
+       podman stop -i -t 5 assisted-installer > /dev/null
+       code=0; wait $run || code=$?
+       exit $code`,
+      { PULL_SECRET_TOKEN: service.token },
+    );
+    // 137 would tell that podman lost patience after five seconds.
+    expect({ exitCode, stderr }).toMatchObject({ exitCode: 143 });
+  });
+});

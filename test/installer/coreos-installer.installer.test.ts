@@ -1,0 +1,155 @@
+import { copyFileSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
+import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
+import { serveImage } from './image-server.ts';
+import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
+import { runInstaller } from './real-installer.ts';
+import { compareWithRecording, progressLines } from './recording.ts';
+
+let folder: TestFolder;
+let disk: LoopDisk;
+let image: string;
+
+beforeAll(async () => {
+  await ensureParts([coreosInstaller, tinyDisk]);
+  folder = createTestFolder('installer');
+  image = join(partFolder(tinyDisk), 'tiny-512.raw.zst');
+}, 1_800_000);
+
+afterAll(() => {
+  folder[Symbol.dispose]();
+});
+
+beforeEach(() => {
+  disk = createLoopDisk(join(folder.path, 'disk.raw'), 128);
+});
+
+afterEach(() => {
+  disk[Symbol.dispose]();
+});
+
+function fromFile(path = image): string[] {
+  return ['--insecure', '--image-file', path];
+}
+
+function fromUrl(url: string): string[] {
+  return ['--insecure', '--image-url', url];
+}
+
+/** What a run said, in the terms of the recordings. */
+function compare(name: string, stderr: string, more: Record<string, string> = {}) {
+  const stands = {
+    [disk.device]: '/dev/vda',
+    [partFolder(tinyDisk)]: '/images',
+    [folder.path]: '/images',
+  };
+  return compareWithRecording(name, stderr, { ...more, ...stands });
+}
+
+function raw(): Buffer {
+  return readFileSync(join(partFolder(tinyDisk), 'tiny-512.raw'));
+}
+
+describe('coreos-installer on a disk of this machine', () => {
+  it('writes the image from a file, byte for byte', async () => {
+    const run = await runInstaller({ options: fromFile(), device: disk.device });
+    expect(run.code).toBe(0);
+    expect(readDisk(disk.path, 0, 64 * 1024 * 1024).equals(raw())).toBe(true);
+    const { recorded, fresh } = compare('success-file', run.stderr);
+    expect(fresh).toEqual(recorded);
+  });
+
+  it('tells its progress about once a second while it downloads', async () => {
+    await using server = await serveImage({ image: raw(), overSeconds: 5 });
+    const run = await runInstaller({ options: fromUrl(server.imageUrl), device: disk.device });
+    expect(run.code).toBe(0);
+    const { recorded, fresh } = compare('success-download', run.stderr, {
+      [server.imageUrl]: 'http://images.example/tiny.raw',
+    });
+    expect(fresh).toEqual(recorded);
+    expect(progressLines(run.stderr).length).toBeGreaterThanOrEqual(4);
+  });
+
+  it('fails when the download is cut, and leaves an empty partition table', async () => {
+    await using server = await serveImage({ image: raw(), overSeconds: 3, cutAfter: 0.6 });
+    const run = await runInstaller({ options: fromUrl(server.imageUrl), device: disk.device });
+    expect(run.code).toBe(1);
+    const { recorded, fresh } = compare('cut-download', run.stderr, {
+      [server.imageUrl]: 'http://images.example/tiny.raw',
+    });
+    expect(fresh).toEqual(recorded);
+    expect(readDisk(disk.path, 512, 8).toString('latin1')).toBe('EFI PART');
+    expect(readDisk(disk.path, 1024, 128).every((byte) => byte === 0)).toBe(true);
+  });
+});
+
+describe('coreos-installer fails as recorded', () => {
+  it('before it touches a disk with a mounted partition', async () => {
+    copyFileSync(join(partFolder(tinyDisk), 'tiny-512.raw'), disk.path);
+    const part = `${disk.device}p3`;
+    const mountpoint = join(folder.path, 'mnt');
+    mkdirSync(mountpoint);
+    // The kernel may not know GPT; partx does.
+    const before = `[ -e ${part} ] || partx --add ${disk.device}; mount ${part} ${mountpoint}`;
+    const run = await runInstaller({ options: fromFile(), device: disk.device, before });
+    expect(run.code).toBe(1);
+    const { recorded, fresh } = compare('busy-disk', run.stderr);
+    expect(fresh).toEqual(recorded);
+  });
+
+  it.each([
+    ['without a signature', 'missing-signature', () => ['--image-file', image]],
+    [
+      'on an image for sectors of another size',
+      'sector-size-mismatch',
+      () => fromFile(join(partFolder(tinyDisk), 'tiny-4096.raw.zst')),
+    ],
+    ['on half an image', 'truncated-image', () => fromFile(halfImage())],
+    ['on an image that is none', 'bad-image', () => fromFile(shortImage())],
+  ])('%s', async (_name, recording, options) => {
+    const run = await runInstaller({ options: options(), device: disk.device });
+    expect(run.code).toBe(1);
+    const { recorded, fresh } = compare(recording, run.stderr);
+    expect(fresh).toEqual(recorded);
+  });
+
+  it('on a disk that is smaller than the image', async () => {
+    using small = createLoopDisk(join(folder.path, 'small.raw'), 32);
+    const run = await runInstaller({ options: fromFile(), device: small.device });
+    expect(run.code).toBe(1);
+    const { recorded, fresh } = compare('no-space', run.stderr, { [small.device]: '/dev/vda' });
+    expect(fresh).toEqual(recorded);
+  });
+
+  it('when the server has no such image', async () => {
+    await using server = await serveImage({ image: raw() });
+    const url = server.imageUrl.replace('tiny', 'absent');
+    const run = await runInstaller({ options: fromUrl(url), device: disk.device });
+    expect(run.code).toBe(1);
+    const { recorded, fresh } = compare('not-found', run.stderr, {
+      [url]: 'http://images.example/absent.raw',
+    });
+    expect(fresh).toEqual(recorded);
+  });
+});
+
+function halfImage(): string {
+  const path = join(folder.path, 'half.raw.zst');
+  copyFileSync(image, path);
+  truncateSync(path, 20_000);
+  return path;
+}
+
+function shortImage(): string {
+  const path = join(folder.path, 'short.raw');
+  copyFileSync(join(partFolder(tinyDisk), 'tiny-512.raw'), path);
+  truncateSync(path, 4096);
+  return path;
+}

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { partFolder, partHash } from '../../scripts/parts/cache.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { type CachedPart, PartError } from '../../scripts/parts/part.ts';
+import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
+
+let folder: TestFolder;
+let source: string;
+
+beforeEach(() => {
+  folder = createTestFolder('parts');
+  process.env['XDG_CACHE_HOME'] = folder.path;
+  source = join(folder.path, 'source.txt');
+  writeFileSync(source, 'one');
+});
+
+afterEach(() => {
+  delete process.env['XDG_CACHE_HOME'];
+  folder[Symbol.dispose]();
+});
+
+/** A part that notes each of its builds, fails at will, and takes a moment. */
+function samplePart(script: string, inputs: CachedPart[] = []): CachedPart {
+  const builds = join(folder.path, 'builds.txt');
+  return {
+    kind: 'cached',
+    name: inputs.length === 0 ? 'sample' : 'sample-of-it',
+    purpose: 'a sample',
+    pin: '1',
+    cost: 'no time, no size',
+    tools: [],
+    inputs,
+    files: [source],
+    build: (site) =>
+      site.log.run({ argv: ['sh', '-c', `echo built >> ${builds}\n${script}`], cwd: site.folder }),
+  };
+}
+
+function buildCount(): number {
+  return readFileSync(join(folder.path, 'builds.txt'), 'utf8').trim().split('\n').length;
+}
+
+async function ensureNoting(part: CachedPart): Promise<string[]> {
+  const lines: string[] = [];
+  await ensurePart(part, (line) => lines.push(line));
+  return lines;
+}
+
+describe('a part of the cache', () => {
+  it('is built once, with one line said, and silent from then on', async () => {
+    const part = samplePart('echo content > file');
+    expect(await ensureNoting(part)).toHaveLength(1);
+    expect(await ensureNoting(part)).toEqual([]);
+    expect(readFileSync(join(partFolder(part), 'file'), 'utf8')).toBe('content\n');
+    expect(buildCount()).toBe(1);
+  });
+
+  it('is built once by two that want it at the same time', async () => {
+    const part = samplePart('sleep 0.3; echo content > file');
+    const lines = await Promise.all([ensureNoting(part), ensureNoting(part)]);
+    expect(lines.flat()).toHaveLength(1);
+    expect(buildCount()).toBe(1);
+  });
+
+  it('is absent after a failed build, which shows the log and its end', async () => {
+    const part = samplePart('echo half > file; echo no luck >&2; exit 3');
+    const failure = await ensurePart(part, () => undefined).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(PartError);
+    expect((failure as PartError).message).toMatch(/logs\/sample\.log[^]*no luck/);
+    expect(existsSync(partFolder(part))).toBe(false);
+  });
+
+  it('is built anew after a failure, and leaves nothing of the failed build', async () => {
+    const flag = join(folder.path, 'flag');
+    const part = samplePart(
+      `[ -e ${flag} ] || { touch ${flag}; mkdir -p a/b; chattr +i a/b || :; exit 1; }`,
+    );
+    await ensurePart(part, () => undefined).catch(() => undefined);
+    await ensureNoting(part);
+    const left = readdirSync(join(folder.path, 'bootwright', 'parts'));
+    expect(left.filter((name) => name.startsWith('.unfinished'))).toEqual([]);
+  });
+
+  it('brings its inputs with it', async () => {
+    const input = samplePart('echo from-input > file');
+    const part = samplePart(`cp ${partFolder(input)}/file copy`, [input]);
+    expect(await ensureNoting(part)).toHaveLength(2);
+    expect(readFileSync(join(partFolder(part), 'copy'), 'utf8')).toBe('from-input\n');
+  });
+
+  it('waits for no one who has died while building it', async () => {
+    const part = samplePart('echo content > file');
+    await dieWithLock(join(folder.path, 'bootwright', 'parts', 'sample.lock'));
+    expect(await ensureNoting(part)).toHaveLength(1);
+  });
+});
+
+/** Lets another process take the lock, and kills it. */
+async function dieWithLock(lock: string): Promise<void> {
+  mkdirSync(dirname(lock), { recursive: true });
+  const module = join(import.meta.dirname, '../../scripts/parts/lock.ts');
+  const program = `import { takeLock } from '${module}'; await takeLock('${lock}'); console.log('taken')`;
+  const holder = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(holder.stdout, 'data');
+  holder.kill('SIGKILL');
+  await once(holder, 'close');
+}
+
+describe('the hash of a part', () => {
+  it('changes with the content of its files and with its inputs', () => {
+    const input = samplePart('');
+    const part = samplePart('', [input]);
+    const before = [partHash(input), partHash(part)];
+    writeFileSync(source, 'two');
+    const after = [partHash(input), partHash(part)];
+    expect(new Set([...before, ...after]).size).toBe(4);
+  });
+});

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { bundlePath, ensureBundle } from '../../mocks/lab/bundle.ts';
+import { LabReport, reportSchema } from '../../mocks/lab/report.ts';
+import { DEFAULT_SCENARIO, readScenario, scenarioNames } from '../../mocks/lab/scenario.ts';
+
+const top = join(import.meta.dirname, '..', '..');
+const others = (await scenarioNames()).filter((name) => name !== DEFAULT_SCENARIO);
+const schema = JSON.parse(
+  await readFile(join(top, 'docs', 'lab-report.schema.json'), 'utf8'),
+) as object;
+
+interface Played {
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly report: unknown;
+}
+
+async function play(name: string): Promise<Played> {
+  const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
+  const file = join(folder, 'report.json');
+  const options = ['--scenario', name, '--report', file, '--agent', bundlePath];
+  const args = ['mocks/lab/main.ts', ...options];
+  const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  const output = await text(child.stdout);
+  const [exitCode] = await closed;
+  const report = JSON.parse(await readFile(file, 'utf8')) as unknown;
+  await rm(folder, { recursive: true });
+  return { exitCode, output, report };
+}
+
+describe('the schema of a report', () => {
+  it('is published as it is', () => {
+    expect(schema).toEqual(reportSchema());
+  });
+});
+
+async function expectAsPlanned(name: string): Promise<LabReport> {
+  const { exitCode, output, report } = await play(name);
+  const validate = new Ajv2020().compile(schema);
+  expect(validate(report), JSON.stringify(validate.errors)).toBe(true);
+  const seen = LabReport.parse(report);
+  const { expect: planned, faults } = await readScenario(name);
+  expect(seen.differences, output).toEqual([]);
+  expect(seen.outcome).toBe(planned.outcome);
+  const hasFaults = faults.inventory.length + faults.objects.length > 0;
+  expect(seen.faults > 0, 'a fault of a server has struck').toBe(hasFaults);
+  expect(exitCode).toBe(0);
+  return seen;
+}
+
+describe('the lab', () => {
+  // Plays that start together would each build the same bundle.
+  beforeAll(async () => {
+    await ensureBundle(() => undefined);
+  });
+
+  it('plays the default in less than a minute', async () => {
+    const { seconds, hosts } = await expectAsPlanned(DEFAULT_SCENARIO);
+    expect(seconds).toBeLessThan(60);
+    expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
+  });
+
+  // They mostly wait, so that they can do it at the same time.
+  it.concurrent.each(others)('plays %s as expected', async (name) => {
+    await expectAsPlanned(name);
+  });
+
+  it('says what there is when a scenario is unknown', async () => {
+    const child = spawn(process.execPath, ['mocks/lab/main.ts', '--scenario', 'nothing'], {
+      cwd: top,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said = await text(child.stderr);
+    expect(said).toContain(DEFAULT_SCENARIO);
+    expect(said).not.toContain('at ');
+  });
+});

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { runProbe } from './own-pid-one.ts';
+
+describe('a command behind the real nsenter', () => {
+  it.each([
+    { what: 'the signal aborts, and it obeys', how: 'abort', manner: 'obeys', most: 1000 },
+    { what: 'the signal aborts, it ignoring SIGTERM', how: 'abort', manner: 'ignores', most: 4000 },
+    { what: 'its limit passes, it ignoring SIGTERM', how: 'limit', manner: 'ignores', most: 4000 },
+  ])('is gone with its children when $what', async ({ how, manner, most }) => {
+    const code = how === 'abort' ? 'command.stopped' : 'command.timed-out';
+    const seen = await runProbe<{
+      code: string;
+      before: number;
+      left: string[];
+      milliseconds: number;
+    }>('stop', how, manner);
+    expect(seen.before).toBeGreaterThanOrEqual(2);
+    expect(seen).toMatchObject({ code, left: [] });
+    expect(seen.milliseconds).toBeLessThan(most);
+  });
+
+  it('sees a clean environment, no input, and has its end told apart', async () => {
+    const seen = await runProbe<{ environment: string[] }>('look');
+    expect(seen).toMatchObject({
+      stdin: '',
+      missing: 'command.not-found',
+      answers127: 'command.failed',
+      killed: 'command.failed',
+      etcRoundTrip: 'seen by commands alone\n',
+    });
+    expect(seen.environment.map((line) => line.split('=')[0])).toEqual([
+      'HOME',
+      'LC_ALL',
+      'PATH',
+      'TERM',
+    ]);
+  });
+});
+
+describe('a lock on the host', () => {
+  it('refuses a second taker, and is free when its holder gets SIGKILL', async () => {
+    const seen = await runProbe<{ milliseconds: number }>('lock');
+    expect(seen).toMatchObject({ holder: 'held', whileHeld: 'refused', afterKill: 'held' });
+    expect(seen.milliseconds).toBeLessThan(1000);
+  });
+});

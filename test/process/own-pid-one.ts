@@ -1,0 +1,24 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/**
+ * Runs a probe where process 1 is a shell of this test and not the machine's first process, so that
+ * the real `nsenter --target 1` can be used, and with a /run/lock of its own. Gives the JSON that
+ * the probe prints.
+ */
+export async function runProbe<T>(probe: string, ...args: readonly string[]): Promise<T> {
+  const script = new URL(`probes/${probe}.ts`, import.meta.url).pathname;
+  const { stdout } = await run(
+    'unshare',
+    [
+      ...['--mount', '--pid', '--fork', '--mount-proc', '--', 'sh', '-c'],
+      // The shell stays as process 1 and takes in orphans, as the first process of a host does.
+      'mount -t tmpfs none /run/lock && "$@" & wait $!',
+      ...['sh', process.execPath, script, ...args],
+    ],
+    { timeout: 60_000, env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted-token' } },
+  );
+  return JSON.parse(stdout) as T;
+}

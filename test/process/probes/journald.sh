@@ -1,0 +1,14 @@
+# A journal of its own: a real systemd-journald on a /run of its own, then the probe, then what the
+# journal has of it. Runs as process 1 of its own namespaces.
+set -eu
+mount -t tmpfs none /run
+mount -t tmpfs none /var/log
+mkdir -p /run/systemd/journal /run/log/journal
+/lib/systemd/systemd-journald >/dev/null 2>&1 &
+daemon=$!
+while [ ! -S /run/systemd/journal/socket ]; do sleep 0.05; done
+"$@" >&2
+journalctl --sync >/dev/null 2>&1 || sleep 1
+journalctl --no-pager --all --output=json TAG=installer
+kill "$daemon"
+wait "$daemon" 2>/dev/null || true

@@ -1,0 +1,93 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { type AgentProcess, startAgent } from '../../mocks/lab/agent-process.ts';
+import {
+  openSingleHost,
+  type SingleHost,
+  type SingleHostPlan,
+} from '../../mocks/lab/single-host.ts';
+
+const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
+
+/** podman sends SIGKILL five seconds after SIGTERM; the product promises four. */
+const promised = 4000;
+
+const open = (plan: Partial<SingleHostPlan>): Promise<SingleHost> =>
+  openSingleHost({
+    role: 'master',
+    isControlPlaneDone: false,
+    write: { seconds: 30, lineMillis: 100 },
+    token: 'token-of-the-test',
+    ...plan,
+  });
+
+const start = (host: SingleHost, more: readonly string[] = []): AgentProcess =>
+  startAgent({
+    bundle,
+    args: [...host.words, ...more],
+    env: host.environment,
+    logFile: join(host.folder, 'agent.log'),
+  });
+
+async function becomes(what: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 2000 && !what(); turn += 1) await pause(10);
+  expect(what()).toBe(true);
+}
+
+async function stopped(agent: AgentProcess): Promise<number> {
+  const since = performance.now();
+  agent.stop();
+  const { exitCode, signal } = await agent.ended;
+  expect({ exitCode, signal }).toEqual({ exitCode: 143, signal: undefined });
+  return performance.now() - since;
+}
+
+const ran = (host: SingleHost, program: string): boolean =>
+  host.machine.ran.some(({ argv }) => argv[0] === program);
+
+describe('SIGTERM ends the agent in time', () => {
+  it('in the middle of the write, with nothing bootable left and nothing running', async () => {
+    await using host = await open({});
+    const agent = start(host);
+    await becomes(() => ran(host, 'coreos-installer'));
+    await pause(500);
+    expect(await stopped(agent)).toBeLessThan(promised);
+    const writer = host.machine.ran.find(({ argv }) => argv[0] === 'coreos-installer');
+    expect(writer?.exitCode).toBeUndefined();
+    expect(host.machine.installed).toBeUndefined();
+    expect(host.machine.devices.byKname('sda')?.table).toBeUndefined();
+  });
+
+  it('while a worker waits for the control plane', async () => {
+    await using host = await open({ role: 'worker', write: { seconds: 0.2, lineMillis: 20 } });
+    const agent = start(host);
+    await becomes(() => host.inventory.requests.some(({ path }) => path.includes('role=master')));
+    expect(await stopped(agent)).toBeLessThan(promised);
+  });
+
+  it('while the last report of a failure waits for a service that is gone', async () => {
+    await using host = await open({});
+    host.machine.writer.failsAtPercent = [10, 10, 10];
+    host.machine.writer.seconds = 1;
+    const agent = start(host);
+    await becomes(() => ran(host, 'coreos-installer'));
+    await host.inventory.close();
+    const events = join(host.folder, 'agent.log');
+    await becomes(() => readFileSync(events, 'utf8').includes('run failed'));
+    expect(await stopped(agent)).toBeLessThan(promised);
+  });
+
+  it('while the report before the reboot waits for a service that is gone', async () => {
+    await using host = await open({ write: { seconds: 0.5, lineMillis: 20 } });
+    const agent = start(host);
+    await becomes(() => ran(host, 'coreos-installer'));
+    await host.inventory.close();
+    await becomes(() =>
+      readFileSync(join(host.folder, 'agent.log'), 'utf8').includes('finish/leave-host'),
+    );
+    expect(await stopped(agent)).toBeLessThan(promised);
+    expect(ran(host, 'shutdown')).toBe(false);
+  });
+});

@@ -1,0 +1,149 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { RecordedRequest } from '../../mocks/http/request-log.ts';
+import { singleIds as ids } from '../../mocks/lab/single-host.ts';
+import { masker } from '../../src/adapters/logging/masker.ts';
+import { Secret } from '../../src/model/secret.ts';
+import { plantedSecret, traceAgent, type TracedRun } from './traced-agent.ts';
+
+interface Trace {
+  readonly requests: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly body?: Readonly<Record<string, string>>;
+  }[];
+  readonly commands: readonly (readonly string[])[];
+}
+
+const top = resolve(import.meta.dirname, '../..');
+const traceOf = (role: string): Trace =>
+  JSON.parse(readFileSync(`${top}/mocks/traces/${role}.json`, 'utf8')) as Trace;
+
+/** Ids as the trace writes them. */
+const withLetters = (text: string): string =>
+  text.replaceAll(ids.cluster, 'C').replaceAll(ids.infraEnv, 'I').replaceAll(ids.host, 'H');
+
+/** Percentages depend on how fast the stand-in writes; which are told is asserted by itself. */
+const withoutPercent = (requests: Trace['requests']): Trace['requests'] =>
+  requests.filter(({ body }) => !/^\d+%$/.test(body?.['progress_info'] ?? ''));
+
+const seen = (requests: readonly RecordedRequest[]): Trace['requests'] =>
+  requests
+    .filter(
+      ({ headers, method }) =>
+        !(method === 'POST' || headers['content-type']?.includes('multipart')),
+    )
+    .map(({ method, path, body }) => ({
+      method,
+      path: withLetters(path),
+      ...(body === '' ? {} : { body: JSON.parse(body) as Record<string, string> }),
+    }));
+
+/** The stand-in of logs_sender reports too; those requests are not the agent's. */
+const byAgent = (requests: Trace['requests']): Trace['requests'] => {
+  let announced = 0;
+  return requests.filter(({ path }) => !path.endsWith('/logs-progress') || (announced += 1) === 1);
+};
+
+/** No step waits for a report of ours, so only their own order is certain (ADR 0011). */
+const isReport = ({ method }: Trace['requests'][number]): boolean => method === 'PUT';
+
+const comparable = (argv: readonly string[], serviceUrl = 'http://SVC'): readonly string[] =>
+  argv.map((word) =>
+    word
+      .replaceAll(serviceUrl, 'http://SVC')
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'UUID')
+      .replaceAll(/^\/dev\/(loop1|sda)$/g, 'DISK'),
+  );
+
+/** Our one deviation in a command (ADR 0011): the token goes by the environment. */
+const withoutToken = (argv: readonly string[]): readonly string[] =>
+  argv.filter(
+    (word, index) =>
+      word !== '-pull-secret-token' &&
+      argv[index - 1] !== '-pull-secret-token' &&
+      word !== '--env=PULL_SECRET_TOKEN',
+  );
+
+describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
+  const trace = traceOf(role);
+  let run: TracedRun;
+  beforeAll(async () => {
+    run = await traceAgent(role, `${top}/dist/bootwright.mjs`);
+  });
+
+  it('is that of an agent that succeeded', () => {
+    expect(run.exitCode).toBe(0);
+    expect(run.machine.unknown).toEqual([]);
+  });
+
+  it('has the same reports in the same order', () => {
+    const ours = withoutPercent(byAgent(seen(run.requests)));
+    expect(ours.filter(isReport)).toEqual(withoutPercent(trace.requests).filter(isReport));
+  });
+
+  it('asks the same things in the same order', () => {
+    const ours = seen(run.requests).filter((one) => !isReport(one));
+    expect(ours).toEqual(trace.requests.filter((one) => !isReport(one)));
+  });
+
+  it('tells percentages that rise by five at least, and the end', () => {
+    const told = seen(run.requests).flatMap(({ body }) => {
+      const percent = /^(\d+)%$/.exec(body?.['progress_info'] ?? '')?.[1];
+      return percent === undefined ? [] : [Number(percent)];
+    });
+    expect(told.at(-1)).toBe(100);
+    for (const [index, percent] of told.entries()) {
+      const before = told[index - 1] ?? 0;
+      expect(percent === 100 || percent - before >= 5, `${before} → ${percent}`).toBe(true);
+    }
+  });
+
+  it('sends the headers of the client that is replaced', () => {
+    for (const { method, path, headers } of run.requests) {
+      if (path.includes('/logs')) continue;
+      expect(headers['x-secret-key'], path).toBe(plantedSecret);
+      expect(headers['accept'], path).toBe(
+        path.includes('/downloads/') ? 'application/octet-stream' : 'application/json',
+      );
+      if (method === 'PUT') expect(headers['x-request-id'], path).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+
+  it('has the same commands in the same order, our own checks between them', () => {
+    const ours = run.machine.ran.map(({ argv }) => comparable(argv, run.serviceUrl));
+    let from = 0;
+    for (const argv of trace.commands.map((one) => withoutToken(comparable(one)))) {
+      const at = ours.findIndex(
+        (candidate, index) =>
+          index >= from && withoutToken(candidate).join('\0') === argv.join('\0'),
+      );
+      expect(
+        at,
+        `${argv.join(' ')}\nnot among\n${ours.map((one) => one.join(' ')).join('\n')}`,
+      ).not.toBe(-1);
+      from = at + 1;
+    }
+  });
+
+  it('leaves the token in no file: log, journal, events, output', () => {
+    const names = [...run.files.keys()];
+    for (const name of ['journal.jsonl', 'assisted-installer.log', 'events.jsonl', 'agent.log']) {
+      expect(
+        names.some((path) => path.endsWith(name)),
+        name,
+      ).toBe(true);
+    }
+    // The masker knows every form in which a secret can be written.
+    const { register, mask } = masker();
+    register(new Secret(plantedSecret));
+    const leaks = [...run.files].flatMap(([path, text]) => (mask(text) === text ? [] : [path]));
+    expect(leaks).toEqual([]);
+  });
+
+  it('keeps the token out of every argv', () => {
+    const words = run.machine.ran.flatMap(({ argv }) => argv);
+    expect(words.filter((word) => word.includes(plantedSecret))).toEqual([]);
+  });
+});

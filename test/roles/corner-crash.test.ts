@@ -1,0 +1,16 @@
+import { describe, expect, it } from 'vitest';
+import { corners } from './corners.ts';
+import { expectAlikeAfterEachWrite, install } from './lives.ts';
+
+/** A disk with a partition that can be kept, and another one that can be formatted. */
+const plan = { disks: [{ name: 'sda', leftovers: 'data' as const }, { name: 'sdb' }] };
+
+describe.each(corners)('a $name', ({ config }) => {
+  it('is installed alike when the agent dies after each write to its journal', async () => {
+    const host = { config, plan };
+    const straight = await install(host);
+    expect(straight.life.error).toBeUndefined();
+    expect(straight.machine.unknown).toEqual([]);
+    await expectAlikeAfterEachWrite(host, straight, true);
+  }, 60_000);
+});

@@ -1,0 +1,119 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { z } from 'zod';
+import type { HostPlan } from '../../mocks/host/build-machine.ts';
+import type { ConfigInput } from '../../src/config/schema.ts';
+import { cornerOf } from './corners.ts';
+import {
+  expectAlike,
+  expectAlikeAfterEachWrite,
+  imageSha256,
+  install,
+  unplanned,
+} from './lives.ts';
+
+type Case = readonly [
+  name: string,
+  role: 'master' | 'arbiter' | 'worker',
+  turn: ConfigInput,
+  plan: Partial<z.input<typeof HostPlan>>,
+];
+
+const cases: readonly Case[] = [
+  [
+    'a master, UEFI, with LVM on the disk',
+    'master',
+    {},
+    { disks: [{ name: 'sda', leftovers: 'lvm' }] },
+  ],
+  ['a master, BIOS', 'master', {}, { firmware: 'bios' }],
+  ['a worker', 'worker', {}, {}],
+  [
+    'an arbiter with a further disk to format',
+    'arbiter',
+    { disk: { format: ['/dev/sdb'] } },
+    { disks: [{ name: 'sda' }, { name: 'sdb', leftovers: 'raid' }] },
+  ],
+  ['a master that ironic boots', 'master', {}, { units: ['ironic-agent.service'] }],
+  [
+    'a worker in the running root',
+    'worker',
+    {
+      image: {
+        existingRoot: 'registry.example/os:1',
+        writerArgs: ['--append-karg', 'nosmt', '--delete-karg', 'quiet'],
+      },
+    },
+    {},
+  ],
+  [
+    'a master with the final operating system before the first boot',
+    'master',
+    { image: { skipMcoReboot: true } },
+    {},
+  ],
+  [
+    'a worker with Ignition from a file',
+    'worker',
+    { ignition: { source: 'file', file: '/opt/host.ign' } },
+    {},
+  ],
+  [
+    'a master with an image file',
+    'master',
+    {
+      image: {
+        file: '/run/media/iso/image.raw',
+        sha256: imageSha256,
+      },
+    },
+    {},
+  ],
+  [
+    'a worker that keeps a partition',
+    'worker',
+    { image: { writerArgs: ['--save-partlabel', 'data'] } },
+    { disks: [{ name: 'sda', leftovers: 'data' }] },
+  ],
+];
+
+describe.each(cases)('%s', (...[, role, turn, plan]) => {
+  const config = cornerOf(role, turn);
+  const host = { config, plan };
+
+  it('is installed by one life of the agent', async () => {
+    const { machine, life } = await install(host);
+    expect(life.error).toBeUndefined();
+    expect(life.outcome).toBe('left the host');
+    const isOnDisk = config.image.existingRoot === '';
+    expect(machine.installed?.disk).toBe(isOnDisk ? 'sda' : undefined);
+    expect(machine.deployments.size).toBe(isOnDisk && !config.image.skipMcoReboot ? 0 : 1);
+    expect(machine.unknown).toEqual([]);
+    expect(unplanned(machine, config)).toEqual([]);
+  });
+
+  it.each([false, true])(
+    'is installed alike when the agent dies after each write to its journal (what was not flushed is lost: %s)',
+    async (losesUnflushed) => {
+      const straight = await install(host);
+      await expectAlikeAfterEachWrite(host, straight, losesUnflushed);
+      expect(straight.appends).toBeGreaterThan(10);
+    },
+    60_000,
+  );
+
+  it('is installed alike when the agent dies twice, before commands and after writes', async () => {
+    const straight = await install(host);
+    const most = straight.machine.ran.length;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: straight.appends }),
+        fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
+        fc.boolean(),
+        (crashAfter, commands, losesUnflushed) =>
+          expectAlike(host, straight, { crashAfter, commands, losesUnflushed }),
+      ),
+      { numRuns: 12 },
+    );
+  }, 60_000);
+});

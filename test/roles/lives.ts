@@ -1,0 +1,280 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { afterAll, expect } from 'vitest';
+import type { z } from 'zod';
+import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
+import type { Machine } from '../../mocks/host/machine.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { describeRole } from '../../src/engine/describe.ts';
+import { runRole, type RunOutcome } from '../../src/engine/run.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { ImageRelay } from '../../src/ports/image-relay.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { fakeObjects } from '../support/fake-objects.ts';
+import { fakeRandom } from '../support/fake-random.ts';
+import { fakeWeb } from '../support/fake-web.ts';
+import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
+import { briskClock } from './brisk-clock.ts';
+import { machineHost, type Power } from './machine-host.ts';
+
+const inBase64 = (content: object): string =>
+  `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
+/** A pointer that carries its rendered config, with the final operating system in it. */
+const ignition = JSON.stringify({
+  ignition: {
+    version: '3.2.0',
+    config: {
+      merge: [
+        {
+          source: inBase64({
+            ignition: { version: '3.4.0' },
+            storage: {
+              files: [
+                {
+                  path: '/etc/ignition-machine-config-encapsulated.json',
+                  contents: {
+                    source: inBase64({ spec: { osImageURL: 'registry.example/final@sha256:1' } }),
+                  },
+                },
+              ],
+            },
+          }),
+        },
+      ],
+    },
+  },
+});
+/** An image that looks like one. */
+export const image = Buffer.alloc(4096);
+image.write('EFI PART', 512, 'latin1');
+/** Files that the cases read, on every machine. */
+const files: Readonly<Record<string, string | Uint8Array>> = {
+  'opt/host.ign': ignition,
+  'run/media/iso/image.raw': image,
+  'ostree/repo/refs/heads/coreos/node-image': '',
+  'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
+};
+/** The digest of the image. */
+export const imageSha256 = createHash('sha256').update(image).digest('hex');
+/** The URL of the image for those who take it from one. */
+export const imageUrl = 'http://mirror.example/image.raw';
+
+/** Hands the image on without a socket: the stand-in of the writer reads any address. */
+const relay: ImageRelay = {
+  serve: () =>
+    Promise.resolve({
+      url: `data:application/octet-stream;base64,${image.toString('base64')}`,
+      outcome: () => ({ isAsked: true, bytes: image.length, resumed: 0, sha256: imageSha256 }),
+      close: () => Promise.resolve(),
+    }),
+};
+
+const roots: string[] = [];
+afterAll(() => {
+  for (const root of roots) rmSync(root, { recursive: true });
+});
+
+/** A machine that nothing was installed on. */
+export function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
+  const root = mkdtempSync(join(tmpdir(), 'bootwright-crash-'));
+  roots.push(root);
+  const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  return buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
+}
+
+/** One process of the agent, from its start to its end. */
+export interface Life {
+  readonly outcome?: RunOutcome;
+  readonly error?: unknown;
+  readonly events: readonly RunEvent[];
+}
+
+const killed = (): Error => new Error('the agent was killed');
+
+/** A process that is killed before one of its commands. */
+function powerFor(commands: number): Power & { readonly isGone: () => boolean } {
+  let left = commands;
+  return {
+    isGone: () => left < 0,
+    check: () => {
+      left -= 1;
+      if (left < 0) throw killed();
+    },
+  };
+}
+
+/** One process of the agent: it ends with its role, or when its journal or its power says so. */
+async function live(
+  machine: Machine,
+  { config, journal, commands }: { config: Config; journal: MemoryJournal; commands: number },
+): Promise<Life> {
+  const power = powerFor(commands);
+  const events: RunEvent[] = [];
+  const brisk = briskClock();
+  const clock: Clock = {
+    ...brisk,
+    // Nothing waits on in a process that is gone.
+    sleep: (duration, signal) =>
+      power.isGone() ? Promise.reject(killed()) : brisk.sleep(duration, signal),
+  };
+  const done = [
+    inventoryHost({ id: '1', stage: 'Done' }),
+    inventoryHost({ id: '2', stage: 'Done' }),
+  ];
+  try {
+    const outcome = await runRole({
+      role: chooseRole(config),
+      config,
+      ports: {
+        host: machineHost(machine, power),
+        inventory: fakeInventory({ ignition, hosts: done }),
+        web: fakeWeb().with(imageUrl, image),
+        objects: ['master', 'arbiter', 'worker'].reduce(
+          (store, role) => store.with(`ignition/C/${role}.ign`, ignition),
+          fakeObjects(),
+        ),
+        random: fakeRandom(),
+        imageRelay: relay,
+        clock,
+      },
+      clock,
+      journal: {
+        ...journal,
+        append: (line, options) => {
+          if (power.isGone()) throw killed();
+          return journal.append(line, options);
+        },
+      },
+      header: { version: '1', fingerprint: 'f', bootId: 'b' },
+      run: 'r',
+      sinks: [(event) => events.push(event)],
+      signal: new AbortController().signal,
+    });
+    return { outcome, events };
+  } catch (error) {
+    return { error, events };
+  }
+}
+
+/** What is left of a host once the agent is through: the same whatever happened on the way. */
+function worldOf(machine: Machine): unknown {
+  const { root } = machine.files;
+  return {
+    installed: machine.installed,
+    deployments: [...machine.deployments],
+    reboot: machine.reboot,
+    devices: machine.devices.all().map(({ kname, type, parents }) => [kname, type, parents]),
+    labels: machine.firmware.entries.map(({ label }) => label),
+    boots: machine.firmware.order.map(
+      (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,
+    ),
+    files: ['opt', 'boot', 'ostree'].flatMap((folder) => filesBelow(join(root, folder), root)),
+    mounts: machine.devices.mounts.map(({ target }) => target),
+    unknown: machine.unknown,
+  };
+}
+
+const filesBelow = (folder: string, root: string): readonly unknown[] =>
+  !existsSync(folder)
+    ? []
+    : readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .toSorted()
+        .map((path) => [relative(root, path), readFileSync(path, 'utf8')]);
+
+/** A run that nothing disturbed. */
+export interface Straight {
+  readonly machine: Machine;
+  readonly life: Life;
+  /** Lines that it wrote to its journal. */
+  readonly appends: number;
+}
+
+/** How often and where the agent dies. */
+export interface Lives {
+  readonly crashAfter: number;
+  readonly losesUnflushed: boolean;
+  /** After how many commands each life ends that is killed. */
+  readonly commands: readonly number[];
+}
+
+/** Programs that a machine ran and that no step of the plan shows. */
+export function unplanned(machine: Machine, config: Config): readonly string[] {
+  const { items, always, follow } = describeRole(chooseRole(config), config);
+  const steps = items.flatMap((item) =>
+    item.kind === 'step' ? [item.step] : item.lanes.flatMap((lane) => lane.steps),
+  );
+  const planned = new Set(
+    [...steps, ...always, ...follow].flatMap(({ commands }) =>
+      commands.map(([program]) => program),
+    ),
+  );
+  const ran = new Set(machine.ran.map(({ argv: [program = ''] }) => program));
+  return [...ran].filter((program) => !planned.has(program));
+}
+
+const count = (machine: Machine, program: string): number =>
+  machine.ran.filter(({ argv }) => argv[0] === program).length;
+
+/** What is installed and how. */
+export interface Host {
+  readonly config: Config;
+  readonly plan: Partial<z.input<typeof HostPlan>>;
+}
+
+/** Installs a machine in one life. */
+export async function install({ config, plan }: Host): Promise<Straight> {
+  const machine = newMachine(plan);
+  const journal = memoryJournal();
+  const life = await live(machine, { config, journal, commands: 1e6 });
+  return { machine, life, appends: journal.lines.length };
+}
+
+/** Lives until one is not killed, and holds what it leaves against the straight run. */
+export async function expectAlike(
+  { config, plan }: Host,
+  straight: Straight,
+  lives: Lives,
+): Promise<void> {
+  const machine = newMachine(plan);
+  const journal = memoryJournal([], lives);
+  for (const commands of lives.commands) {
+    await live(machine, { config, journal, commands });
+    journal.restart();
+  }
+  const last = await live(machine, { config, journal, commands: 1e6 });
+  expect(last.error).toBeUndefined();
+  expect(worldOf(machine)).toEqual(worldOf(straight.machine));
+  expect(count(machine, 'shutdown')).toBe(count(straight.machine, 'shutdown'));
+}
+
+/** Crashes a host after each write of its straight run. */
+export async function expectAlikeAfterEachWrite(
+  host: Host,
+  straight: Straight,
+  losesUnflushed: boolean,
+): Promise<void> {
+  const places = Array.from({ length: straight.appends }, (_, index) => index + 1);
+  await Promise.all(
+    places.map((crashAfter) =>
+      expectAlike(host, straight, { crashAfter, losesUnflushed, commands: [1e6] }),
+    ),
+  );
+}

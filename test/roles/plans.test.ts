@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { describeRole, type Plan, type PlannedStep } from '../../src/engine/describe.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import { cornerOf, corners } from './corners.ts';
+
+const stepsOf = ({ items }: Plan): readonly PlannedStep[] =>
+  items.flatMap((item) =>
+    item.kind === 'step' ? [item.step] : item.lanes.flatMap(({ steps }) => steps),
+  );
+const activeIds = (plan: Plan): readonly string[] =>
+  stepsOf(plan).flatMap(({ id, isActive }) => (isActive ? [id] : []));
+
+describe.each(corners)('the plan of a $name', ({ config }) => {
+  const plan = describeRole(chooseRole(config), config);
+
+  it('looks before it destroys and leaves last', () => {
+    const active = stepsOf(plan).filter(({ isActive }) => isActive);
+    const firstDestroyer = active.findIndex(({ destroys }) => destroys);
+    const lastLook = active.findLastIndex(({ preflight }) => preflight);
+    expect(firstDestroyer).toBeGreaterThan(lastLook);
+    expect(active.at(-1)?.leaves).toBe(true);
+  });
+
+  it('shows the commands of what destroys, with no value that is not known yet', () => {
+    for (const step of stepsOf(plan)) {
+      if (step.destroys && step.isActive) expect(step.commands, step.id).not.toEqual([]);
+      expect(step.commands.flat().join(' '), step.id).not.toMatch(/undefined|\[object/);
+    }
+  });
+
+  it('writes the system in exactly one way', () => {
+    const writers = activeIds(plan).filter((id) =>
+      ['image/write', 'image/deploy-to-existing-root'].includes(id),
+    );
+    expect(writers).toHaveLength(1);
+  });
+});
+
+describe('a worker', () => {
+  it('waits for the control plane after the write and before the firmware is set', () => {
+    const ids = activeIds(describeRole(chooseRole(cornerOf('worker', {})), cornerOf('worker', {})));
+    const write = ids.indexOf('image/write');
+    expect(ids.slice(write, write + 3)).toEqual([
+      'image/write',
+      'control-plane/wait-for-masters',
+      'disk/set-boot-entry',
+    ]);
+  });
+});
+
+/** `vgchange`, and of programs that do many things the word that says which. */
+const shortOf = (argv: readonly string[]): string =>
+  argv
+    .filter((word) => /^(--?[a-z-]+|[a-z][a-z0-9_-]*)$/.test(word))
+    .slice(
+      0,
+      ['efibootmgr', 'mdadm', 'dmsetup', 'ostree', 'systemctl'].includes(argv[0] ?? '') ? 4 : 1,
+    )
+    .join(' ');
+
+describe('a plan of a step that decides on the host', () => {
+  it.each([
+    [
+      'disk/clean',
+      {},
+      'vgs,vgchange,vgremove,pvs,pvremove,dmsetup remove --retry,mdadm --stop,mdadm --zero-superblock,wipefs,wipefs,udevadm',
+    ],
+    [
+      'disk/format-extra',
+      { disk: { format: ['/dev/sdb'] } },
+      'dd,wipefs,wipefs,dd,dd,blockdev,udevadm,wipefs',
+    ],
+    [
+      'disk/set-boot-entry',
+      {},
+      'test,bootlist,test,lsblk,mount,ls,umount,uname,efibootmgr -v -d -p,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v,efibootmgr --bootorder,efibootmgr -l',
+    ],
+    [
+      'registry/copy',
+      {},
+      'du,lsblk,mkdir,mount,sh,umount,growpart,bash,bash,bash,mount,xfs_growfs,mkdir,sh,fsfreeze,umount',
+    ],
+    ['image/choose', { image: { file: '/a.raw', sha256: 'a'.repeat(64) } }, 'od,sha256sum'],
+    [
+      'image/choose',
+      { image: { stream: '/s.json', nodeImage: 'q.example/n' } },
+      'uname,skopeo,uname',
+    ],
+    ['finish/leave-host', {}, 'shutdown,systemctl stop'],
+  ])('shows every command of %s', (id, turn, programs) => {
+    const config = cornerOf('master', turn);
+    const plan = describeRole(chooseRole(config), config);
+    const commands = stepsOf(plan).find((step) => step.id === id)?.commands ?? [];
+    expect(commands.map(shortOf).join(',')).toBe(programs);
+  });
+
+  it('lets go of the node image of the live system', () => {
+    const config = cornerOf('worker', { image: { existingRoot: 'registry.example/os:1' } });
+    const plan = describeRole(chooseRole(config), config);
+    expect(stepsOf(plan).flatMap(({ commands }) => commands)).toContainEqual([
+      'ostree',
+      'refs',
+      '--repo',
+      '/ostree/repo',
+      '--delete',
+      'coreos/node-image',
+    ]);
+  });
+});
+
+describe('a role that this build does not have', () => {
+  it.each([
+    ['the bootstrap host', { role: 'bootstrap' as const }],
+    ['a single node', { role: 'master' as const, cluster: { controlPlaneCount: 1 } }],
+  ])('is refused: %s', (_, { role, ...rest }) => {
+    const config = { ...cornerOf('master', rest), role };
+    expect(() => chooseRole(config)).toThrow(
+      expect.objectContaining({ code: 'role.not-built', kind: 'unsupported' }) as Error,
+    );
+  });
+});
