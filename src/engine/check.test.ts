@@ -74,6 +74,12 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
   ['a step after the one that leaves', toy({ steps: [reboots, look] }), 'host/reboot'],
   ['leaving from aside', toy({ always: [reboots] }), 'host/reboot'],
   ['a fact given from aside', toy({ follow: [givesDisk] }), 'disk/find'],
+  ['a need aside that nothing gives', toy({ follow: [needsDisk] }), 'disk/use'],
+  [
+    'a need of a step that an open question may leave in',
+    toy({ steps: [{ ...needsDisk, when: not(isSmall, 'the toy is large') }] }),
+    'disk/use',
+  ],
   [
     'two lanes that touch one thing',
     toy({

@@ -1,4 +1,4 @@
-import { type Condition, holds, questions } from './condition.ts';
+import { type Condition, questions } from './condition.ts';
 import { engineFailure } from './failures.ts';
 import { isLanes, type Item, type Lanes, mainLine, type PlacedStep, type Role } from './role.ts';
 import { type Stage, ladders } from '../model/stage.ts';
@@ -128,9 +128,17 @@ const touchesOf = <Config, Ports>({
 
 type Answers = ReadonlyMap<string, boolean>;
 
+/**
+ * Every combination of answers that decides which facts are given, and in what order. A question
+ * that only leaves out a step which gives nothing is not among them: their number doubles with each.
+ */
 function combinations<Config, Ports>(role: Role<Config, Ports>): readonly Answers[] {
+  const givers = everyStep(role).flatMap(({ step }) =>
+    (step.gives as unknown) === undefined ? [] : [step.when],
+  );
+  const orders = role.steps.map((item) => (isLanes(item) ? item.inTurn : undefined));
   const names = new Set(
-    everyStep(role).flatMap(({ step }) => (step.when === undefined ? [] : questions(step.when))),
+    [...givers, ...orders].flatMap((when) => (when === undefined ? [] : questions(when))),
   );
   let found: readonly (readonly (readonly [string, boolean])[])[] = [[]];
   for (const name of names) {
@@ -142,8 +150,22 @@ function combinations<Config, Ports>(role: Role<Config, Ports>): readonly Answer
   return found.map((answers) => new Map(answers));
 }
 
+/** Whether a condition can come out as wanted, questions without an answer being open. */
+function isPossible<Config>(of: Condition<Config>, answers: Answers, wanted = true): boolean {
+  switch (of.kind) {
+    case 'ask':
+      return (answers.get(of.name) ?? wanted) === wanted;
+    case 'not':
+      return isPossible(of.of, answers, !wanted);
+    case 'all':
+      return wanted
+        ? of.of.every((part) => isPossible(part, answers))
+        : of.of.some((part) => isPossible(part, answers, false));
+  }
+}
+
 const takesPart = <Config>(when: Condition<Config> | undefined, answers: Answers): boolean =>
-  when === undefined || holds(when, (question) => answers.get(question.name) === true);
+  when === undefined || isPossible(when, answers);
 
 /** A dry schedule: every need is given by an earlier step or by a lane that can get there. */
 function checkFlow<Config, Ports>(role: Role<Config, Ports>, answers: Answers): void {
@@ -164,6 +186,8 @@ function checkFlow<Config, Ports>(role: Role<Config, Ports>, answers: Answers): 
     if ((step.gives as unknown) !== undefined) {
       throw broken(role, step.id, 'only the main line gives facts');
     }
+    const missing = takesPart(step.when, answers) ? firstMissing(step, known) : undefined;
+    if (missing !== undefined) throw broken(role, step.id, `no step gives ${missing}`);
   }
 }
 
@@ -182,7 +206,7 @@ function playItem<Config, Ports>(
   item: Item<Config, Ports>,
   { known, giveOf, answers }: DrySchedule<Config, Ports>,
 ): Stuck<Config, Ports> | undefined {
-  const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
+  const lists = listsOf(item, answers);
   const queues = lists.map((steps) => steps.filter((step) => takesPart(step.when, answers)));
   for (;;) {
     let hasMoved = false;
@@ -200,6 +224,16 @@ function playItem<Config, Ports>(
     }
     if (!hasMoved) return stuck;
   }
+}
+
+/** Lists that run beside each other; lanes in turn are one list. */
+function listsOf<Config, Ports>(
+  item: Item<Config, Ports>,
+  answers: Answers,
+): readonly (readonly AnyStep<Config, Ports>[])[] {
+  if (!isLanes(item)) return [[item]];
+  const lists = Object.values(item.lanes);
+  return item.inTurn !== undefined && takesPart(item.inTurn, answers) ? [lists.flat()] : lists;
 }
 
 function firstMissing<Config, Ports>(

@@ -29,24 +29,18 @@ export const all = <Config>(...of: readonly Condition<Config>[]): Condition<Conf
   of,
 });
 
-/** Decides a condition, given the answer to each named question. */
-export function holds<Config>(
-  of: Condition<Config>,
-  answer: (question: Condition<Config> & { kind: 'ask' }) => boolean,
-): boolean {
-  switch (of.kind) {
-    case 'ask':
-      return answer(of);
-    case 'not':
-      return !holds(of.of, answer);
-    case 'all':
-      return of.of.every((part) => holds(part, answer));
-  }
-}
-
 /** Decides a condition for a configuration; no condition always holds. */
 export function isActive<Config>(of: Condition<Config> | undefined, config: Config): boolean {
-  return of === undefined || holds(of, (question) => question.ask(config));
+  switch (of?.kind) {
+    case undefined:
+      return true;
+    case 'ask':
+      return of.ask(config);
+    case 'not':
+      return !isActive(of.of, config);
+    case 'all':
+      return of.of.every((part) => isActive(part, config));
+  }
 }
 
 /** The named questions in a condition. */

@@ -1,7 +1,7 @@
 import type { Stage } from '../model/stage.ts';
 import { isActive, renderCondition } from './condition.ts';
 import { type AnyFact, placeholder } from './fact.ts';
-import { isLanes, type Role } from './role.ts';
+import { isLanes, linesFor, type Role } from './role.ts';
 import type { AnyStep, Rerun } from './step.ts';
 
 /** One step of a plan, as data. */
@@ -50,7 +50,7 @@ export function describeRole<Config, Ports>(role: Role<Config, Ports>, config: C
   return {
     role: role.name,
     title: role.title,
-    items: role.steps.map((item): PlannedItem => {
+    items: linesFor(role, config).map((item): PlannedItem => {
       if (!isLanes(item)) return { kind: 'step', step: describe(item) };
       const named = Object.entries(item.lanes);
       return {

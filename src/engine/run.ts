@@ -11,7 +11,7 @@ import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './facts.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
 import { decideResume, type Past } from './resume.ts';
-import { isLanes, type Item, type Lanes, mainLine, type Role } from './role.ts';
+import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
 import { runStep } from './run-step.ts';
 import type { AnyStep } from './step.ts';
 
@@ -136,7 +136,7 @@ async function runMainLine<Config, Ports>(
 ): Promise<RunOutcome> {
   const always = role.always ?? [];
   try {
-    for (const item of role.steps) {
+    for (const item of linesFor(role, context.config)) {
       if (!isLanes(item) && item.leaves === true) {
         await runAside(context, always, signal);
         await runItem(context, item, signal);

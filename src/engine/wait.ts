@@ -6,13 +6,24 @@ import { renderDuration } from '../model/duration.ts';
 /** One look at what is waited for. */
 export type Look<T> = { readonly done: T } | { readonly status: string };
 
-/** How long and how often to look. */
-export interface WaitLimits {
-  /** Pause between two looks where nothing can be watched. */
-  readonly every: Millis;
+/**
+ * Rings whenever another look is worth while, until the signal aborts; then resolves. When it
+ * rejects, the wait fails with it.
+ */
+export type Watch = (changed: () => void, signal: AbortSignal) => Promise<void>;
+
+/** How long to wait, and when to look again. */
+export type WaitLimits = {
   /** The wait fails after this time with the last status; there is no wait without it. */
   readonly within: Millis;
-}
+} & (
+  | {
+      /** Pause between two looks where nothing can be watched. */
+      readonly every: Millis;
+      readonly watch?: Watch;
+    }
+  | { readonly watch: Watch; readonly every?: Millis }
+);
 
 /**
  * Waits for a sentence to become true. `look` says done, or what is missing; each new status is
@@ -39,24 +50,82 @@ export function untilOf(
   signal: AbortSignal,
   tell: (update: WaitUpdate) => void,
 ): Until {
-  return async (sentence, look, { every, within }) => {
+  return async (sentence, look, { every, within, watch }) => {
     const since = clock.now();
+    const bell = doorbell(watch, signal);
     let told: string | undefined;
-    for (;;) {
-      signal.throwIfAborted();
-      const seen = await look(signal);
-      if ('done' in seen) return seen.done;
-      const waited = clock.now() - since;
-      if (waited >= within) {
-        throw engineFailure(
-          'wait.timed-out',
-          `${sentence}: not within ${renderDuration(within)}; last seen: ${seen.status}`,
-          { context: { sentence, status: seen.status, waited } },
-        );
+    try {
+      for (;;) {
+        signal.throwIfAborted();
+        bell.reset();
+        const seen = await look(signal);
+        if ('done' in seen) return seen.done;
+        const waited = clock.now() - since;
+        if (waited >= within) throw late(sentence, { status: seen.status, waited, within });
+        if (seen.status !== told) tell({ sentence, status: seen.status, waited, limit: within });
+        told = seen.status;
+        const rest = within - waited;
+        await bell.orAfter((quiet) => clock.sleep(Math.min(every ?? rest, rest), quiet));
       }
-      if (seen.status !== told) tell({ sentence, status: seen.status, waited, limit: within });
-      told = seen.status;
-      await clock.sleep(Math.min(every, within - waited), signal);
+    } finally {
+      await bell.close();
     }
+  };
+}
+
+const late = (
+  sentence: string,
+  { status, waited, within }: { status: string; waited: Millis; within: Millis },
+): Error =>
+  engineFailure(
+    'wait.timed-out',
+    `${sentence}: not within ${renderDuration(within)}; last seen: ${status}`,
+    { context: { sentence, status, waited } },
+  );
+
+interface Doorbell {
+  /** Forgets a ring that came before the look that is about to begin. */
+  readonly reset: () => void;
+  /** Resolves at the next ring, or when the sleep is over; rejects with what ended the watch. */
+  readonly orAfter: (sleep: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** A watch as something that can be waited for together with a sleep. */
+function doorbell(watch: Watch | undefined, signal: AbortSignal): Doorbell {
+  const closing = new AbortController();
+  let hasRung = false;
+  let failure: { readonly reason: unknown } | undefined;
+  let wake: (() => void) | undefined;
+  const ring = (): void => {
+    hasRung = true;
+    wake?.();
+  };
+  const ended = watch?.(ring, AbortSignal.any([signal, closing.signal])).catch(
+    (reason: unknown) => {
+      failure = { reason };
+      wake?.();
+    },
+  );
+  return {
+    reset: () => {
+      hasRung = false;
+    },
+    orAfter: async (sleep) => {
+      const awake = new AbortController();
+      wake = () => awake.abort();
+      if (!hasRung && failure === undefined) {
+        await sleep(AbortSignal.any([signal, awake.signal])).catch((error: unknown) => {
+          if (!awake.signal.aborted) throw error;
+        });
+      }
+      wake = undefined;
+      signal.throwIfAborted();
+      if (failure !== undefined) throw failure.reason;
+    },
+    close: async () => {
+      closing.abort(new Error('the wait is over'));
+      await ended;
+    },
   };
 }

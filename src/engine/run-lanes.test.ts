@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { condition, not } from './condition.ts';
+import { lanes } from './role.ts';
+import {
+  doing,
+  failure,
+  findDisk,
+  limit,
+  play,
+  step,
+  toy,
+  type ToyConfig,
+  types,
+  wipe,
+  worldOf,
+} from '../../test/support/toy-role.ts';
+
+describe('lanes', () => {
+  it('hand facts to each other and are all through before the next step', async () => {
+    const { world } = await play(
+      toy({ steps: [lanes({ one: [wipe], two: [doing('b/slow'), findDisk] }), doing('a/end')] }),
+    );
+    expect(world.did).toEqual(['b/slow', 'disk/find', 'wipe /dev/toy', 'a/end']);
+  });
+
+  it('stop each other, and the first failure is the one that is told', async () => {
+    const stops: string[] = [];
+    const waits = step({
+      id: 'a/waits',
+      title: 'Wait',
+      uses: [],
+      limit,
+      run: ({ signal }) =>
+        new Promise<void>((_, reject) => {
+          signal.addEventListener('abort', () => {
+            stops.push('a/waits');
+            reject(failure('toy.wrong', 'an echo'));
+          });
+        }),
+    });
+    const world = worldOf(() => Promise.reject(failure('toy.broken', 'it broke')));
+    const { error, events } = await play(
+      toy({ steps: [lanes({ one: [waits], two: [doing('b/breaks')] })] }),
+      { world },
+    );
+    expect(error).toMatchObject({ code: 'toy.broken' });
+    expect(stops).toEqual(['a/waits']);
+    expect(types(events)).toContain('step.stopped a/waits');
+    expect(types(events).filter((type) => type.startsWith('step.failed'))).toEqual([
+      'step.failed b/breaks',
+    ]);
+  });
+
+  const isSmall = condition<ToyConfig>('the toy cleans', ({ cleans }) => cleans);
+  const beside = { one: [doing('a/one'), doing('a/two')], two: [doing('b/one')] };
+
+  it('run in turn where that is asked for, as plain steps', async () => {
+    const { world, events } = await play(toy({ steps: [lanes(beside, { inTurn: isSmall })] }));
+    expect(world.did).toEqual(['a/one', 'a/two', 'b/one']);
+    expect(types(events)).not.toContain('lanes.started');
+  });
+
+  it('run beside each other where it is not', async () => {
+    const inTurn = not(isSmall, 'the toy does not clean');
+    const { world } = await play(toy({ steps: [lanes(beside, { inTurn })] }));
+    expect(world.did).toEqual(['a/one', 'b/one', 'a/two']);
+  });
+
+  it('must be able to run in turn when they may', () => {
+    const crossing = lanes({ one: [wipe], two: [findDisk] }, { inTurn: isSmall });
+    expect(() => toy({ steps: [crossing] })).toThrow('nothing before it gives toy.disk');
+  });
+});

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { memoryJournal } from '../../test/support/memory-journal.ts';
+import {
+  doing,
+  findDisk,
+  limit,
+  play,
+  step,
+  toy,
+  wipe,
+  worldOf,
+} from '../../test/support/toy-role.ts';
+
+describe('a run that goes on after a crash', () => {
+  const reboot = step({
+    id: 'host/reboot',
+    title: 'Reboot',
+    uses: ['world'],
+    leaves: true,
+    rerun: 'probe',
+    limit,
+    probe: ({ world }) =>
+      Promise.resolve(
+        world.did.includes('reboot') ? { isDone: true, fact: undefined } : { isDone: false },
+      ),
+    run: ({ world }) => world.act('reboot'),
+  });
+  const whole = toy({ steps: [findDisk, wipe, doing('a/three'), reboot] });
+
+  it('reaches the same world from every point of a crash, and finished steps run once', async () => {
+    const { world: straight, outcome } = await play(whole);
+    expect(outcome).toBe('left the host');
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 12 }), fc.boolean(), async (crashAfter, losesUnflushed) => {
+        const journal = memoryJournal([], { crashAfter: crashAfter + 1, losesUnflushed });
+        const world = worldOf();
+        const first = await play(whole, { world, journal });
+        journal.restart();
+        const finished = journal
+          .entries()
+          .flatMap((entry) => (entry.type === 'finished' ? [entry.step] : []));
+        const before = [...world.did];
+        const second = await play(whole, { world, journal });
+        expect(second.error).toBeUndefined();
+        expect(new Set(world.did)).toEqual(new Set(straight.did));
+        expect(world.did.filter((what) => what === 'reboot')).toHaveLength(1);
+        const again = world.did.slice(before.length);
+        for (const step of finished) expect(again).not.toContain(step);
+        expect(first.outcome === undefined || again.length === 0).toBe(true);
+      }),
+    );
+  });
+
+  it('begins anew after the host was started again', async () => {
+    const journal = memoryJournal();
+    await play(whole, { journal });
+    const { world } = await play(whole, { journal, bootId: 'another' });
+    expect(world.did).toContain('disk/find');
+    expect(journal.old).toHaveLength(1);
+  });
+
+  it('stops before a step that must not run twice', async () => {
+    const once = toy({
+      steps: [{ ...doing('a/once'), rerun: 'never' as const, lookAt: 'look at the moon' }],
+    });
+    const journal = memoryJournal([], { crashAfter: 2 });
+    await play(once, { journal });
+    journal.restart();
+    const { error } = await play(once, { journal });
+    expect(error).toMatchObject({ code: 'run.in-doubt', hint: 'look at the moon' });
+  });
+
+  it('runs a step again whose work ends with the process', async () => {
+    const lock = toy({ steps: [{ ...doing('a/lock'), rerun: 'always' as const }] });
+    const journal = memoryJournal();
+    const world = worldOf();
+    await play(lock, { journal, world });
+    await play(lock, { journal, world });
+    expect(world.did).toEqual(['a/lock', 'a/lock']);
+  });
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { minutes, seconds } from '../model/duration.ts';
+import { untilOf, type WaitUpdate } from './wait.ts';
+
+const open = new AbortController().signal;
+
+function waiting(signal = open) {
+  const clock = fakeClock();
+  const told: WaitUpdate[] = [];
+  return { clock, told, until: untilOf(clock, signal, (update) => told.push(update)) };
+}
+
+describe('a wait that watches', () => {
+  it('looks when it is rung, and not by the clock', async () => {
+    const { until, clock } = waiting();
+    let isTrue = false;
+    const looks: number[] = [];
+    const done = until(
+      'it is true',
+      () => {
+        looks.push(clock.now());
+        return Promise.resolve(isTrue ? { done: 'yes' } : { status: 'not yet' });
+      },
+      {
+        within: minutes(5),
+        watch: async (changed, signal) => {
+          await clock.sleep(seconds(7), signal);
+          isTrue = true;
+          changed();
+        },
+      },
+    );
+    expect(await done).toBe('yes');
+    expect(looks).toEqual([0, seconds(7)]);
+  });
+
+  it('misses no ring that comes while it looks', async () => {
+    const { until, clock } = waiting();
+    let ring = (): void => undefined;
+    let looks = 0;
+    const done = until(
+      'it is true',
+      async () => {
+        looks += 1;
+        if (looks === 2) return { done: looks };
+        ring();
+        await settle();
+        return { status: 'not yet' };
+      },
+      {
+        within: minutes(5),
+        watch: (changed, signal) => {
+          ring = changed;
+          return new Promise((resolve) => {
+            signal.addEventListener('abort', () => resolve(), { once: true });
+          });
+        },
+      },
+    );
+    expect(await done).toBe(2);
+    expect(clock.now()).toBe(0);
+  });
+
+  it('ends its watch with itself', async () => {
+    const { until } = waiting();
+    let isWatching = false;
+    await until('it is true', () => Promise.resolve({ done: true }), {
+      within: minutes(1),
+      watch: async (_, signal) => {
+        isWatching = true;
+        await new Promise<void>((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        });
+        isWatching = false;
+      },
+    });
+    expect(isWatching).toBe(false);
+  });
+
+  it('fails with its watch', async () => {
+    const { until } = waiting();
+    const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
+      within: minutes(5),
+      watch: () => Promise.reject(new Error('denied')),
+    });
+    await expect(done).rejects.toThrow('denied');
+  });
+
+  it('goes on by the clock when its watch ends early', async () => {
+    const { until, clock } = waiting();
+    let looks = 0;
+    const look = () => {
+      looks += 1;
+      return Promise.resolve(looks === 3 ? { done: true } : { status: 'not yet' });
+    };
+    await until('it is true', look, {
+      every: seconds(5),
+      within: minutes(5),
+      watch: () => Promise.resolve(),
+    });
+    expect(clock.now()).toBe(seconds(10));
+  });
+
+  it('has its deadline all the same', async () => {
+    const { until, told } = waiting();
+    const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
+      within: minutes(5),
+      watch: (_, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(), { once: true });
+        }),
+    });
+    await expect(done).rejects.toMatchObject({
+      code: 'wait.timed-out',
+      message: 'it is true: not within 5 min; last seen: not yet',
+    });
+    expect(told).toEqual([
+      { sentence: 'it is true', status: 'not yet', waited: 0, limit: minutes(5) },
+    ]);
+  });
+});

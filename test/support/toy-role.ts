@@ -1,0 +1,103 @@
+import { fakeClock } from './fake-clock.ts';
+import { memoryJournal, type MemoryJournal } from './memory-journal.ts';
+import { minutes } from '../../src/model/duration.ts';
+import { failuresOf } from '../../src/model/failure.ts';
+import { role } from '../../src/engine/check.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { fact } from '../../src/engine/fact.ts';
+import type { Role } from '../../src/engine/role.ts';
+import { runRole, type RunOutcome } from '../../src/engine/run.ts';
+import { type AnyStep, stepsOf } from '../../src/engine/step.ts';
+import * as z from 'zod';
+
+export interface ToyConfig {
+  readonly cleans: boolean;
+}
+export interface World {
+  readonly did: string[];
+  readonly act: (what: string) => Promise<void>;
+}
+export interface ToyPorts {
+  readonly world: World;
+}
+export type ToyRole = Role<ToyConfig, ToyPorts>;
+
+export const failure = failuresOf({
+  'toy.broken': { kind: 'host', title: 't', hint: 'h' },
+  'toy.wrong': { kind: 'input', title: 't', hint: 'h' },
+});
+export const step = stepsOf<ToyConfig, ToyPorts>();
+const Disk = fact('toy.disk', z.object({ path: z.string() }));
+export const limit = minutes(1);
+export const doing = (id: string): AnyStep<ToyConfig, ToyPorts> =>
+  step({ id, title: id, uses: ['world'], limit, run: ({ world }) => world.act(id) });
+
+export const findDisk = step({
+  id: 'disk/find',
+  title: 'Find the disk',
+  uses: ['world'],
+  gives: Disk,
+  limit,
+  run: async ({ world }) => {
+    await world.act('disk/find');
+    return { path: '/dev/toy' };
+  },
+});
+export const wipe = step({
+  id: 'disk/wipe',
+  title: 'Wipe the disk',
+  uses: ['world'],
+  needs: { disk: Disk },
+  destroys: true,
+  limit,
+  run: async ({ world }, { disk }) => {
+    await world.act(`wipe ${disk.path}`);
+  },
+});
+
+export function worldOf(react: (what: string) => Promise<void> = () => Promise.resolve()): World {
+  const did: string[] = [];
+  return {
+    did,
+    act: async (what) => {
+      await react(what);
+      did.push(what);
+    },
+  };
+}
+
+export interface Play {
+  readonly world?: World;
+  readonly journal?: MemoryJournal;
+  readonly config?: ToyConfig;
+  readonly signal?: AbortSignal;
+  readonly bootId?: string;
+}
+
+export async function play(
+  toy: ToyRole,
+  { world = worldOf(), journal = memoryJournal(), ...more }: Play = {},
+): Promise<{ outcome?: RunOutcome; error?: unknown; events: readonly RunEvent[]; world: World }> {
+  const events: RunEvent[] = [];
+  try {
+    const outcome = await runRole({
+      role: toy,
+      config: more.config ?? { cleans: true },
+      ports: { world },
+      clock: fakeClock(),
+      journal,
+      header: { version: '1', fingerprint: 'f', bootId: more.bootId ?? 'b' },
+      run: 'r',
+      sinks: [(event) => events.push(event)],
+      signal: more.signal ?? new AbortController().signal,
+    });
+    return { outcome, events, world };
+  } catch (error) {
+    return { error, events, world };
+  }
+}
+
+export const toy = (parts: Omit<ToyRole, 'name' | 'title' | 'ladder'>): ToyRole =>
+  role('toy', { title: 'A toy', ladder: 'master', ...parts });
+export const types = (events: readonly RunEvent[]): readonly string[] =>
+  events.map((event) => ('step' in event ? `${event.type} ${event.step}` : event.type));
