@@ -9,6 +9,8 @@ import { type Proxies, proxiesIn } from '../adapters/http/proxies.ts';
 import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/trust.ts';
 import { web } from '../adapters/http/web.ts';
+import type { KubeCluster } from '../adapters/kube/kube.ts';
+import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
 import { systemRandom } from '../adapters/random.ts';
@@ -16,6 +18,7 @@ import type { Config } from '../config/schema.ts';
 import type { RunHappening } from '../engine/events.ts';
 import { seconds } from '../model/duration.ts';
 import type { Host } from '../ports/host.ts';
+import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
 import type { Ports } from '../ports/ports.ts';
 
@@ -46,17 +49,20 @@ export function portsOf(
     onRetry,
     connection: { proxies, ...trustFor(config) },
   });
+  const host = hostFor(config, environment, tell);
+  const kube = kubeFor(config, { host, inventory, tell });
   return {
     ports: {
       ...common,
-      host: hostFor(config, environment, tell),
+      host,
       inventory,
+      kube,
       web: pages,
       objects: objectsFor(config, { ...common, onRetry, connection: { proxies } }),
       imageRelay: loopbackRelay({ web: pages, clock: systemClock }),
     },
     close: async () => {
-      await Promise.all([inventory.close(), pages.close()]);
+      await Promise.all([inventory.close(), pages.close(), kube.close()]);
     },
   };
 }
@@ -92,6 +98,38 @@ function inventoryFor(
     case 'bm-inventory-v1':
       return inventoryV1(options, '/api/bm-inventory/v1');
   }
+}
+
+interface ClusterReach {
+  readonly host: Host;
+  readonly inventory: Inventory;
+  readonly tell: Tell;
+}
+
+/** Masters and workers never talk to the cluster, and so never load what that takes. */
+function kubeFor(
+  { cluster, service }: Config,
+  { host, inventory, tell }: ClusterReach,
+): KubeCluster {
+  const common = { clock: systemClock, random: systemRandom };
+  return onFirstUse(async () => {
+    const [{ kubeCluster }, { hostLookup }, { clusterCredentials }] = await Promise.all([
+      import('../adapters/kube/kube.ts'),
+      import('../adapters/kube/host-lookup.ts'),
+      import('../adapters/kube/credentials.ts'),
+    ]);
+    return kubeCluster({
+      ...common,
+      tell,
+      lookup: hostLookup({ host, clock: systemClock }),
+      credentials: clusterCredentials({
+        host,
+        clock: systemClock,
+        path: cluster.kubeconfig,
+        ...(service.url === '' ? {} : { inventory }),
+      }),
+    });
+  });
 }
 
 function objectsFor(

@@ -63,6 +63,16 @@ export interface Host {
   readonly list: (path: string, signal: AbortSignal) => Promise<readonly string[]>;
   /** The path with every symbolic link followed, or undefined when it leads nowhere. */
   readonly realPath: (path: string, signal: AbortSignal) => Promise<string | undefined>;
+  /**
+   * Calls `changed` whenever one of these files or directories may have changed, come or gone, and
+   * once at the beginning, until the signal aborts; then resolves. By file events where the path is
+   * shared with the host, else by looking every five seconds.
+   */
+  readonly watch: (
+    paths: readonly string[],
+    changed: () => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
   /** Takes a lock by the name of a file in the host's /run/lock; undefined when another holds it. */
   readonly lock: (name: string, signal: AbortSignal) => Promise<HostLock | undefined>;
 }

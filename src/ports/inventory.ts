@@ -58,5 +58,13 @@ export interface Inventory {
   readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
   /** Hosts of a role; the bootstrap host is listed as a master. */
   readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
+  /** Every host of the cluster that is not disabled, with its addresses. */
+  readonly enabledHosts: (signal: AbortSignal) => Promise<readonly InventoryHost[]>;
   readonly logsState: (host: HostRef, state: LogsState, signal: AbortSignal) => Promise<void>;
+  /** Version 1 of the service keeps no such state; the call does nothing there. */
+  readonly clusterLogsState: (state: LogsState, signal: AbortSignal) => Promise<void>;
+  /** Uploads a gzipped tar with the logs of the controller. Version 1 does not take them. */
+  readonly uploadControllerLogs: (archive: Uint8Array, signal: AbortSignal) => Promise<void>;
+  /** The kubeconfig that the service keeps for this cluster. */
+  readonly kubeconfig: (signal: AbortSignal) => Promise<Download>;
 }

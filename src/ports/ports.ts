@@ -2,6 +2,7 @@ import type { Clock } from './clock.ts';
 import type { Host } from './host.ts';
 import type { ImageRelay } from './image-relay.ts';
 import type { Inventory } from './inventory.ts';
+import type { Kube } from './kube.ts';
 import type { Objects } from './objects.ts';
 import type { Random } from './random.ts';
 import type { Web } from './web.ts';
@@ -10,6 +11,7 @@ import type { Web } from './web.ts';
 export interface Ports {
   readonly host: Host;
   readonly inventory: Inventory;
+  readonly kube: Kube;
   readonly web: Web;
   readonly objects: Objects;
   readonly imageRelay: ImageRelay;

@@ -34,9 +34,9 @@ export const request = (
 /** How a request is sent. */
 export interface RequestOptions {
   readonly dispatcher: Dispatcher;
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly headers: Record<string, string>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly signal: AbortSignal;
 }
 

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { seconds } from '../../model/duration.ts';
+import { faultOfAnswer, faultOfEvent, faultOfSilence, isExpired, type Worth } from './api-fault.ts';
+
+const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
+  faultOfAnswer({ what: 'GET /x', status, text: '', ...more });
+
+describe('an answer', () => {
+  it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([
+    [400, ['kube.invalid', 'none', false]],
+    [401, ['kube.denied', 'while-denied', false]],
+    [403, ['kube.denied', 'while-denied', false]],
+    [404, ['kube.not-found', 'none', false]],
+    [405, ['kube.failed', 'none', false]],
+    [408, ['kube.failed', 'soon', false]],
+    [409, ['kube.conflict', 'none', false]],
+    [410, ['kube.failed', 'list', false]],
+    [422, ['kube.invalid', 'none', false]],
+    [429, ['kube.failed', 'soon', false]],
+    [500, ['kube.failed', 'soon', true]],
+    [503, ['kube.failed', 'soon', true]],
+  ])('%d is %j', (status, [code, worth, isUncertain]) => {
+    expect(answer(status)).toMatchObject({ failure: { code }, worth, isUncertain });
+  });
+
+  it('asks for newer credentials when it refuses who asks', () => {
+    expect([401, 403, 500].map((status) => answer(status).isAboutCredentials)).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  it.each<[string, { text?: string; retryAfter?: number }, number]>([
+    ['in its details', { text: '{"details":{"retryAfterSeconds":1}}', retryAfter: 9 }, seconds(1)],
+    ['in a header', { retryAfter: seconds(2) }, seconds(2)],
+    ['for longer than makes sense', { retryAfter: seconds(3600) }, seconds(30)],
+    ['nowhere', {}, 0],
+  ])('that asks for a pause %s', (_, more, notBefore) => {
+    expect(answer(429, more).notBefore).toBe(notBefore);
+  });
+
+  it('hands on what the server says', () => {
+    const text = JSON.stringify({ message: 'nodes "m0" not found', reason: 'NotFound' });
+    expect(answer(404, { text }).failure).toMatchObject({
+      message: 'GET /x answered 404: nodes "m0" not found',
+      context: { status: 404, reason: 'NotFound' },
+    });
+    expect(answer(404, { text: '404 page not found\n' }).failure.message).toContain('page not');
+  });
+});
+
+describe('no answer', () => {
+  it('is uncertain, and speaks of trust only when the certificate is at fault', () => {
+    const refused = Object.assign(new Error('x'), { code: 'ECONNREFUSED' });
+    expect(faultOfSilence('GET /x', 'https://api', refused)).toMatchObject({
+      failure: { code: 'kube.unreachable', message: expect.stringContaining('refused') as string },
+      worth: 'soon',
+      isUncertain: true,
+      isAboutCredentials: false,
+    });
+    const untrusted = Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' });
+    expect(faultOfSilence('GET /x', 'https://api', untrusted).isAboutCredentials).toBe(true);
+  });
+});
+
+describe('an event that is an error', () => {
+  it('is expired history with 410 alone', () => {
+    expect([{ code: 410 }, { code: 500 }, null, 'x'].map(isExpired)).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+  });
+
+  it('is mended by a list', () => {
+    const fault = faultOfEvent('GET /x', { code: 504, message: 'Too large resource version' });
+    expect(fault).toMatchObject({ worth: 'list', failure: { code: 'kube.failed' } });
+  });
+});

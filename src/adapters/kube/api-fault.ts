@@ -1,0 +1,142 @@
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { faultOf } from '../http/faults.ts';
+
+/**
+ * What another attempt is worth: none, one soon, for as long as fresh credentials may need to be
+ * accepted, or (the history that was asked for is gone) one that begins with a list.
+ */
+export type Worth = 'none' | 'soon' | 'while-denied' | 'list';
+
+/** One attempt that failed. Whoever retries looks for this class and lets every other error pass. */
+export class ApiFault extends Error {
+  override readonly name = 'ApiFault';
+  readonly failure: AgentError;
+  readonly worth: Worth;
+  /** The server asked to be left alone for so long. */
+  readonly notBefore: Millis;
+  /** The request may have taken effect although no word of that came. */
+  readonly isUncertain: boolean;
+  /** The credentials, or the trust that came with them, did not do: look for newer ones. */
+  readonly isAboutCredentials: boolean;
+
+  constructor(failure: AgentError, traits: FaultTraits = {}) {
+    super(failure.message);
+    this.failure = failure;
+    this.worth = traits.worth ?? 'soon';
+    this.notBefore = traits.notBefore ?? 0;
+    this.isUncertain = traits.isUncertain ?? false;
+    this.isAboutCredentials = traits.isAboutCredentials ?? false;
+  }
+}
+
+interface FaultTraits {
+  readonly worth?: Worth;
+  readonly notBefore?: Millis;
+  readonly isUncertain?: boolean;
+  readonly isAboutCredentials?: boolean;
+}
+
+/** What a server can ask for at most with Retry-After. */
+const longestAskedFor = seconds(30);
+
+/** An answer that is not what was asked for. */
+export interface BadAnswer {
+  /** For people: `GET /api/v1/nodes`. */
+  readonly what: string;
+  readonly status: number;
+  readonly text: string;
+  readonly retryAfter?: Millis | undefined;
+}
+
+/** What an answer other than 2xx means. */
+export function faultOfAnswer({ what, status, text, retryAfter }: BadAnswer): ApiFault {
+  const said = statusIn(text);
+  const failure = kubeFailure(codeFor(status), `${what} answered ${status}: ${said.message}`, {
+    context: { status, ...(said.reason === '' ? {} : { reason: said.reason }) },
+  });
+  const asked = said.retryAfter ?? retryAfter ?? 0;
+  return new ApiFault(failure, {
+    worth: worthOf(status),
+    notBefore: Math.min(asked, longestAskedFor),
+    isUncertain: status >= 500,
+    isAboutCredentials: status === 401,
+  });
+}
+
+/** What it means that no answer came, or none to its end. */
+export function faultOfSilence(what: string, server: string, error: unknown): ApiFault {
+  const fault = faultOf(error);
+  const failure = kubeFailure(
+    'kube.unreachable',
+    `${server} cannot be reached: ${fault.words === '' ? 'no answer' : fault.words}`,
+    { context: { what, fault: fault.code }, cause: error },
+  );
+  return new ApiFault(failure, {
+    isUncertain: true,
+    isAboutCredentials: fault.kind === 'untrusted',
+  });
+}
+
+/** What an ERROR event inside a watch means; the history is gone with 410, and a list mends most. */
+export function faultOfEvent(what: string, status: unknown): ApiFault {
+  const { code = 500, message = '' } = asStatus(status);
+  const failure = kubeFailure('kube.failed', `${what} ended with ${code}: ${message}`, {
+    context: { status: code },
+  });
+  return new ApiFault(failure, { worth: 'list' });
+}
+
+/** Whether an ERROR event says that the history is gone (410), so that a list helps at once. */
+export const isExpired = (status: unknown): boolean => asStatus(status).code === 410;
+
+function codeFor(status: number): Parameters<typeof kubeFailure>[0] {
+  if (status === 401 || status === 403) return 'kube.denied';
+  if (status === 404) return 'kube.not-found';
+  if (status === 409) return 'kube.conflict';
+  if (status === 400 || status === 422) return 'kube.invalid';
+  return 'kube.failed';
+}
+
+function worthOf(status: number): Worth {
+  if (status === 401 || status === 403) return 'while-denied';
+  if (status === 410) return 'list';
+  return status === 408 || status === 429 || status >= 500 ? 'soon' : 'none';
+}
+
+/** The parts of a `Status` object (k8s.io/apimachinery) that matter here. */
+interface Status {
+  readonly code?: number;
+  readonly message?: string;
+  readonly reason?: string;
+  readonly details?: { readonly retryAfterSeconds?: number };
+}
+
+const asStatus = (value: unknown): Status =>
+  typeof value === 'object' && value !== null ? value : {};
+
+/** As much of an answer that is no Status as a message can bear. */
+const mostWords = 200;
+
+function statusIn(text: string): {
+  readonly message: string;
+  readonly reason: string;
+  readonly retryAfter: Millis | undefined;
+} {
+  const status = asStatus(jsonOrNothing(text));
+  const wait = status.details?.retryAfterSeconds;
+  return {
+    message: status.message ?? text.trim().slice(0, mostWords),
+    reason: status.reason ?? '',
+    retryAfter: typeof wait === 'number' ? seconds(wait) : undefined,
+  };
+}
+
+function jsonOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

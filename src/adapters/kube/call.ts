@@ -1,0 +1,96 @@
+import { limited } from '../../engine/limit.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { Random } from '../../ports/random.ts';
+import type { ApiFault } from './api-fault.ts';
+import { type ApiServer, isFault } from './api-server.ts';
+import type { Health } from './health.ts';
+import { pauses } from './pauses.ts';
+import type { Session } from './session.ts';
+
+/** What calls and followers work with. */
+export interface Cluster {
+  readonly session: Session;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly health: Health;
+}
+
+/** A call gives up after this time. */
+const callLimit: Millis = minutes(1);
+
+/** Credentials of a control plane that is being made may be refused for a moment, not for longer. */
+const denialLimit: Millis = seconds(30);
+
+/**
+ * Tries until it works, it is hopeless, or a minute is over. The attempt is told whether an earlier
+ * one may have taken effect without a word.
+ * @throws AgentError `kube.*`; the signal's reason
+ */
+export async function call<T>(
+  cluster: Cluster,
+  signal: AbortSignal,
+  attempt: (server: ApiServer, state: Attempt) => Promise<T>,
+): Promise<T> {
+  const { clock, random, session, health } = cluster;
+  const pace = pauses(random);
+  const denial = denialWatch(clock);
+  let last: AgentError | undefined;
+  let isUncertain = false;
+  const late = (): Error =>
+    last ?? kubeFailure('kube.unreachable', 'the API server does not answer');
+  return limited(clock, { limit: callLimit, signal, late }, async (inner) => {
+    for (;;) {
+      try {
+        const server = await session.server(inner);
+        const result = await attempt(server, { signal: inner, isUncertain });
+        health.answered();
+        return result;
+      } catch (error) {
+        if (!isFault(error)) throw error;
+        last = error.failure;
+        isUncertain ||= error.isUncertain;
+        if (error.worth === 'none' || denial.isFinal(error)) throw error.failure;
+        health.failed(error.failure);
+        if (error.isAboutCredentials) session.doubt();
+        await clock.sleep(Math.max(pace.next(), error.notBefore), inner);
+      }
+    }
+  });
+}
+
+/** What an attempt of a call goes by. */
+export interface Attempt {
+  readonly signal: AbortSignal;
+  /** An earlier attempt may have taken effect. */
+  readonly isUncertain: boolean;
+}
+
+/** Tells a refusal that passes from one that stays. */
+export interface DenialWatch {
+  /** Whether a fault is a refusal and refusals have gone on for too long. */
+  readonly isFinal: (fault: ApiFault) => boolean;
+  /** The credentials were accepted. */
+  readonly reset: () => void;
+}
+
+/** Nothing was refused yet. */
+export function denialWatch(clock: Clock): DenialWatch {
+  let since: number | undefined;
+  return {
+    isFinal: ({ worth }) => {
+      if (worth !== 'while-denied') {
+        // Something else answered, or nothing did: the refusals begin anew.
+        since = undefined;
+        return false;
+      }
+      since ??= clock.now();
+      return clock.now() - since >= denialLimit;
+    },
+    reset: () => {
+      since = undefined;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { downloadOf } from '../../../test/support/download.ts';
+import { fakeClock, type FakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { seconds } from '../../model/duration.ts';
+import type { Inventory } from '../../ports/inventory.ts';
+import { inventoryFailure } from '../http/failures.ts';
+import { clusterCredentials } from './credentials.ts';
+
+const path = '/opt/openshift/auth/kubeconfig';
+const { signal } = new AbortController();
+
+let clock: FakeClock;
+let host: ReturnType<typeof fakeHost>;
+let asked = 0;
+beforeEach(() => {
+  clock = fakeClock({ auto: false });
+  host = fakeHost();
+  asked = 0;
+});
+
+const answering = (answer: () => string | Error): Pick<Inventory, 'kubeconfig'> => ({
+  kubeconfig: () => {
+    asked += 1;
+    const given = answer();
+    return given instanceof Error ? Promise.reject(given) : Promise.resolve(downloadOf(given));
+  },
+});
+const refusing = (code: 'inventory.not-found' | 'inventory.refused' | 'inventory.denied') =>
+  answering(() => inventoryFailure(code, 'no'));
+
+describe('the kubeconfig of the cluster', () => {
+  it('is the file of the host, and the service is not asked', async () => {
+    host.withFile(path, 'own');
+    const credentials = clusterCredentials({
+      host,
+      path,
+      clock,
+      inventory: answering(() => 'theirs'),
+    });
+    expect(await credentials(signal)).toBe('own');
+    expect(asked).toBe(0);
+  });
+
+  it('is not there yet when the file is missing or empty, and there is no service', async () => {
+    const credentials = clusterCredentials({ host, path, clock });
+    expect(await credentials(signal)).toBeUndefined();
+    host.withFile(path, '\n');
+    expect(await credentials(signal)).toBeUndefined();
+  });
+
+  it('is that of the service otherwise', async () => {
+    const inventory = answering(() => 'theirs');
+    expect(await clusterCredentials({ host, path, clock, inventory })(signal)).toBe('theirs');
+  });
+
+  it.each(['inventory.not-found', 'inventory.refused'] as const)(
+    'is not there yet when the service answers %s, which is asked again ten seconds later',
+    async (code) => {
+      const credentials = clusterCredentials({ host, path, clock, inventory: refusing(code) });
+      expect(await credentials(signal)).toBeUndefined();
+      expect(await credentials(signal)).toBeUndefined();
+      expect(asked).toBe(1);
+      await clock.advance(seconds(10));
+      expect(await credentials(signal)).toBeUndefined();
+      expect(asked).toBe(2);
+    },
+  );
+
+  it('fails with what the service fails with', async () => {
+    const credentials = clusterCredentials({
+      host,
+      path,
+      clock,
+      inventory: refusing('inventory.denied'),
+    });
+    await expect(credentials(signal)).rejects.toMatchObject({ code: 'inventory.denied' });
+  });
+
+  it('is refused when it is too large to be one', async () => {
+    const inventory = answering(() => 'x'.repeat(1024 * 1024 + 1));
+    const credentials = clusterCredentials({ host, path, clock, inventory });
+    await expect(credentials(signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
+  });
+
+  it('is the file of the host that appears while the service is slow', async () => {
+    let stopped: AbortSignal | undefined;
+    const inventory: Pick<Inventory, 'kubeconfig'> = {
+      kubeconfig: (inner) => {
+        stopped = inner;
+        return new Promise(() => undefined);
+      },
+    };
+    const found = clusterCredentials({ host, path, clock, inventory })(signal);
+    await settle();
+    host.withFile(path, 'own');
+    await clock.advance(seconds(1));
+    expect(await found).toBe('own');
+    expect(stopped?.aborted).toBe(true);
+    await settle();
+    expect(clock.sleeping()).toBe(0);
+  });
+});

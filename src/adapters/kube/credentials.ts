@@ -1,0 +1,82 @@
+import { readUpTo } from '../../lib/read-up-to.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Host } from '../../ports/host.ts';
+import type { Inventory } from '../../ports/inventory.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { Credentials } from './session.ts';
+
+/** Where a kubeconfig may be found. */
+export interface CredentialSources {
+  readonly host: Pick<Host, 'readText'>;
+  /** Path on the host, written by the bootstrap Ignition. */
+  readonly path: string;
+  /** Asked where the host has none; left out when there is no service. */
+  readonly inventory?: Pick<Inventory, 'kubeconfig'>;
+  readonly clock: Clock;
+}
+
+/** One with certificates and keys has some ten kilobytes. */
+const mostBytes = 1024 * 1024;
+
+/** While the service is slow to answer, the host's own file is looked for this often. */
+const look: Millis = seconds(1);
+
+/** The service is asked again after this time. */
+const servicePause: Millis = seconds(10);
+
+/** Answers of the service that become another one when the cluster is far enough. */
+const notYet: ReadonlySet<string> = new Set(['inventory.not-found', 'inventory.refused']);
+
+/**
+ * The kubeconfig of the cluster: the host's own file, or else that of the inventory service, which
+ * has none before the installation is under way (404, 409). The file wins as soon as it is there.
+ * @throws AgentError `inventory.*` when the service fails, `kube.bad-credentials` when what it
+ * sends is too large; the signal's reason
+ */
+export function clusterCredentials(sources: CredentialSources): Credentials {
+  const { host, path, inventory, clock } = sources;
+  let askAfter = 0;
+  const ownFile = async (signal: AbortSignal): Promise<string | undefined> => {
+    const text = await host.readText(path, signal);
+    return text?.trim() === '' ? undefined : text;
+  };
+  const appears = async (signal: AbortSignal): Promise<string> => {
+    for (;;) {
+      await clock.sleep(look, signal);
+      const text = await ownFile(signal);
+      if (text !== undefined) return text;
+    }
+  };
+  return async (signal) => {
+    const own = await ownFile(signal);
+    if (own !== undefined || inventory === undefined || clock.now() < askAfter) return own;
+    const done = new AbortController();
+    const both = AbortSignal.any([signal, done.signal]);
+    // The loser is told to stop; how it ends is of no interest then.
+    const racers = [download(inventory, both), appears(both)];
+    for (const racer of racers) racer.catch(() => undefined);
+    try {
+      return await Promise.race(racers);
+    } finally {
+      askAfter = clock.now() + servicePause;
+      done.abort(new Error('the kubeconfig was found elsewhere'));
+    }
+  };
+}
+
+async function download(
+  inventory: Pick<Inventory, 'kubeconfig'>,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    const { body } = await inventory.kubeconfig(signal);
+    const bytes = await readUpTo(body, mostBytes);
+    if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+  } catch (error) {
+    if (error instanceof AgentError && notYet.has(error.code)) return undefined;
+    throw error;
+  }
+  throw kubeFailure('kube.bad-credentials', 'the kubeconfig of the inventory service is too large');
+}

@@ -1,0 +1,124 @@
+import { type LookupAddress, lookup as systemLookup, type LookupOptions } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Host } from '../../ports/host.ts';
+import { addressesInHosts, namesToAsk, readResolvConf } from './resolv-conf.ts';
+
+/** How the host's own name service is asked. */
+export interface HostLookupOptions {
+  readonly host: Pick<Host, 'readText'>;
+  readonly clock: Clock;
+  /** Of the nameservers; 53 unless given. */
+  readonly port?: number;
+  /** How long one nameserver may take. */
+  readonly patience?: Millis;
+  /** Asked when the host's nameservers know nothing. */
+  readonly fallback?: typeof systemLookup;
+}
+
+/** A resolv.conf that was read is believed for so long. */
+const freshness = seconds(5);
+
+/**
+ * A lookup that asks as the host asks now: its hosts file, then the nameservers of its resolv.conf,
+ * and at last the container's own resolver. The container holds the resolv.conf of the moment at
+ * which it was started, while a bootstrap host gets its own name service in the middle of the run.
+ * IPv4 addresses come first.
+ */
+export function hostLookup(options: HostLookupOptions): LookupFunction {
+  const files = hostFiles(options);
+  const find = async (name: string, family: 0 | 4 | 6): Promise<readonly LookupAddress[]> => {
+    const { hosts, resolvConf } = await files();
+    const written = pick(addressesInHosts(hosts, name), family);
+    if (written.length > 0) return written;
+    const { nameservers, search } = readResolvConf(resolvConf);
+    const resolver = resolverFor(nameservers, options);
+    if (resolver === undefined) return [];
+    for (const asked of namesToAsk(name, search)) {
+      const found = pick(await ask(resolver, asked, family), family);
+      if (found.length > 0) return found;
+    }
+    return [];
+  };
+  const fallback = options.fallback ?? systemLookup;
+  return (name, given, answer) => {
+    const wanted: LookupOptions = given;
+    const giveUp = (): void => {
+      fallback(name, wanted, answer as never);
+    };
+    if (isIP(name) !== 0 || name === 'localhost' || name.endsWith('.localhost')) {
+      giveUp();
+      return;
+    }
+    find(name, familyOf(wanted)).then((found) => {
+      const [first] = found;
+      if (first === undefined) giveUp();
+      else if (wanted.all === true) answer(null, [...found]);
+      else answer(null, first.address, first.family);
+    }, giveUp);
+  };
+}
+
+function familyOf({ family = 0 }: LookupOptions): 0 | 4 | 6 {
+  if (family === 4 || family === 'IPv4') return 4;
+  return family === 6 || family === 'IPv6' ? 6 : 0;
+}
+
+interface HostFiles {
+  readonly hosts: string;
+  readonly resolvConf: string;
+}
+
+/** The host's two files, read again when they are no longer fresh. */
+function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles> {
+  // A lookup has no signal; each of these reads is short.
+  const { signal } = new AbortController();
+  const read = async (path: string): Promise<string> =>
+    (await host.readText(path, signal).catch(() => undefined)) ?? '';
+  let known: { readonly at: number; readonly files: Promise<HostFiles> } | undefined;
+  return () => {
+    if (known === undefined || clock.now() - known.at >= freshness) {
+      const both = Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')]);
+      const files = both.then(([hosts, resolvConf]) => ({ hosts, resolvConf }));
+      known = { at: clock.now(), files };
+    }
+    return known.files;
+  };
+}
+
+function resolverFor(
+  nameservers: readonly string[],
+  { port = 53, patience = seconds(2) }: HostLookupOptions,
+): Resolver | undefined {
+  const resolver = new Resolver({ timeout: patience, tries: 2 });
+  const servers = nameservers.map((address) =>
+    isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`,
+  );
+  try {
+    resolver.setServers(servers);
+  } catch {
+    // An address that name service of the host takes, a scoped one perhaps, and this one does not.
+    return undefined;
+  }
+  return servers.length === 0 ? undefined : resolver;
+}
+
+async function ask(
+  resolver: Resolver,
+  name: string,
+  family: 0 | 4 | 6,
+): Promise<readonly string[]> {
+  const nothing = (): readonly string[] => [];
+  const [four, six] = await Promise.all([
+    family === 6 ? [] : resolver.resolve4(name).catch(nothing),
+    family === 4 ? [] : resolver.resolve6(name).catch(nothing),
+  ]);
+  return [...four, ...six];
+}
+
+const pick = (addresses: readonly string[], family: 0 | 4 | 6): readonly LookupAddress[] =>
+  addresses
+    .map((address) => ({ address, family: isIP(address) }))
+    .filter((one) => family === 0 || one.family === family);

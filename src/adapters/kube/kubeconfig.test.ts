@@ -1,0 +1,95 @@
+import { describe, expect, it } from 'vitest';
+import { readKubeconfig } from './kubeconfig.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+interface Parts {
+  readonly cluster?: object;
+  readonly user?: object;
+  readonly current?: string;
+}
+
+const kubeconfig = ({ cluster = {}, user = {}, current = 'admin' }: Parts = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: 'https://api-int.c.example:6443/', ...cluster } }],
+    users: [{ name: 'u', user }],
+    contexts: [
+      { name: 'other', context: { cluster: 'nowhere', user: 'nobody' } },
+      { name: 'admin', context: { cluster: 'c', user: 'u' } },
+    ],
+    'current-context': current,
+  });
+
+describe('a kubeconfig', () => {
+  it('is read as the installer writes it', () => {
+    const access = readKubeconfig(`
+apiVersion: v1
+kind: Config
+clusters:
+- cluster:
+    certificate-authority-data: ${base64('CA')}
+    server: https://api-int.c.example:6443
+  name: c
+contexts:
+- context:
+    cluster: c
+    user: admin
+  name: admin
+current-context: admin
+preferences: {}
+users:
+- name: admin
+  user:
+    client-certificate-data: ${base64('CERT')}
+    client-key-data: ${base64('KEY')}
+`);
+    expect(access).toMatchObject({
+      server: 'https://api-int.c.example:6443',
+      ca: 'CA',
+      certificate: 'CERT',
+      isInsecure: false,
+    });
+    expect(access.key?.reveal()).toBe('KEY');
+    expect(access.authorization).toBeUndefined();
+  });
+
+  it.each<[string, object, string | undefined]>([
+    ['a token', { token: 't' }, 'Bearer t'],
+    ['a name and a password', { username: 'a', password: 'b' }, `Basic ${base64('a:b')}`],
+    ['nothing', {}, undefined],
+  ])('authorizes by %s', (_, user, authorization) => {
+    expect(readKubeconfig(kubeconfig({ user })).authorization?.reveal()).toBe(authorization);
+  });
+
+  it('takes the name that the server proves, and whether it must', () => {
+    const cluster = { 'tls-server-name': 'api.c', 'insecure-skip-tls-verify': true };
+    expect(readKubeconfig(kubeconfig({ cluster, user: { as: 'x' } }))).toMatchObject({
+      server: 'https://api-int.c.example:6443',
+      serverName: 'api.c',
+      isInsecure: true,
+      impersonate: 'x',
+    });
+  });
+
+  it.each<[string, string]>([
+    ['text that is no YAML', '{ secret-key'],
+    ['text that is no mapping', 'secret-key'],
+    ['a current context that is not there', kubeconfig({ current: 'gone' })],
+    ['a current context without its cluster', kubeconfig({ current: 'other' })],
+    ['a server that is no URL', kubeconfig({ cluster: { server: 'ftp:x secret-key' } })],
+    ['no server', kubeconfig({ cluster: { server: '' } })],
+    ['the file of a CA', kubeconfig({ cluster: { 'certificate-authority': '/ca' } })],
+    ['the file of a key', kubeconfig({ user: { 'client-key': '/key' } })],
+    ['the file of a token', kubeconfig({ user: { tokenFile: '/token' } })],
+    ['the file of a token, as the client has it', kubeconfig({ user: { 'token-file': '/t' } })],
+  ])('is refused with %s, and its text is not shown', (_, text) => {
+    expect(() => readKubeconfig(text)).toThrow(
+      expect.objectContaining({
+        code: 'kube.bad-credentials',
+        message: expect.not.stringContaining('secret-key') as string,
+      }) as Error,
+    );
+  });
+});

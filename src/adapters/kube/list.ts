@@ -1,0 +1,62 @@
+import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { ApiFault } from './api-fault.ts';
+import type { ApiServer } from './api-server.ts';
+import { withoutManagedFields } from './object.ts';
+import { selectionPath } from './request-path.ts';
+
+/** A whole list, and the point of history at which it was true. */
+export interface Listing {
+  readonly objects: readonly KubeObject[];
+  readonly version: string;
+}
+
+/** Objects of one answer: hundreds of nodes at once would cost their text in memory twice. */
+const pageSize = 50;
+
+interface Page {
+  readonly items?: readonly KubeObject[];
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+/**
+ * Lists a selection in pages, all of one point in history.
+ * @throws ApiFault, worth a list, when history went on too far between two pages
+ */
+export async function listAll(
+  server: ApiServer,
+  selection: KubeSelection,
+  signal: AbortSignal,
+): Promise<Listing> {
+  const objects: KubeObject[] = [];
+  let version = '';
+  let next: string | undefined;
+  do {
+    const path = selectionPath(selection, { limit: pageSize, continue: next });
+    const page = await server.ask({ method: 'GET', path }, signal, readJson<Page>);
+    for (const item of page.items ?? []) objects.push(withoutManagedFields(item));
+    if (version === '') version = page.metadata?.resourceVersion ?? '';
+    next = page.metadata?.continue;
+  } while (next !== undefined && next !== '');
+  return { objects, version };
+}
+
+/** A body as JSON. @throws ApiFault when it is none: whoever answered is not the API server */
+export async function readJson<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
+  const text = await readText(body);
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new ApiFault(
+      kubeFailure('kube.failed', 'an answer of the API server is not JSON', { cause: error }),
+      { isUncertain: true },
+    );
+  }
+}
+
+/** A body as text. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of body) pieces.push(piece);
+  return Buffer.concat(pieces).toString('utf8');
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { holds, withoutManagedFields } from './object.ts';
+
+describe('a stored object holds what was sent', () => {
+  const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };
+  it.each<[string, unknown, boolean]>([
+    ['when it is equal', sent, true],
+    [
+      'when the server added to it',
+      {
+        metadata: { name: 'a', uid: 'u' },
+        spec: { list: [{ x: 1, y: 2 }] },
+        status: {},
+      },
+      true,
+    ],
+    ['unless a value differs', { ...sent, spec: { ...sent.spec, list: [{ x: 2 }] } }, false],
+    ['unless a list is longer', { ...sent, spec: { list: [{ x: 1 }, {}] } }, false],
+    ['unless a member is missing', { metadata: { name: 'a' } }, false],
+    ['unless a list became something else', { ...sent, spec: { list: {} } }, false],
+    ['unless there is nothing', undefined, false],
+  ])('%s', (_, stored, expected) => {
+    expect(holds(stored, sent)).toBe(expected);
+  });
+});
+
+it('an object loses the record of its writers and nothing else', () => {
+  const object = { kind: 'Node', metadata: { name: 'a', managedFields: [] } };
+  expect(withoutManagedFields(object)).toEqual({ kind: 'Node', metadata: { name: 'a' } });
+});

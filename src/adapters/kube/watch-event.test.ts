@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { linesOf, readWatchLine } from './watch-event.ts';
+
+const line = (type: string, object: unknown): string => JSON.stringify({ type, object });
+const node = { metadata: { name: 'm0', resourceVersion: '7', managedFields: [{}] } };
+const bare = { metadata: { name: 'm0', resourceVersion: '7' } };
+
+describe('a line of a watch', () => {
+  it.each([
+    ['ADDED', { type: 'put', object: bare }],
+    ['MODIFIED', { type: 'put', object: bare }],
+    ['BOOKMARK', { type: 'bookmark', version: '7' }],
+    ['ERROR', { type: 'error', status: node }],
+    ['SOMETHING', undefined],
+  ])('of type %s', (type, event) => {
+    expect(readWatchLine(line(type, node))).toEqual(event);
+  });
+
+  it('of type DELETED', () => {
+    expect(readWatchLine(line('DELETED', node))).toMatchObject({ type: 'gone', object: bare });
+  });
+
+  it.each([
+    '{"type":"ADDED","obj',
+    'null',
+    '3',
+    '{"type":"ADDED"}',
+    '{"type":"ADDED","object":{}}',
+  ])('that is none: %s', (text) => {
+    expect(readWatchLine(text)).toBeUndefined();
+  });
+});
+
+describe('the lines of a body', () => {
+  it.each<[string, readonly (readonly number[])[]]>([
+    ['in one piece', [[0, 99]]],
+    [
+      'cut inside a letter',
+      [
+        [0, 2],
+        [2, 5],
+        [5, 6],
+        [6, 99],
+      ],
+    ],
+    ['byte by byte', Array.from({ length: 14 }, (_, at) => [at, at + 1])],
+  ])('come whole when it is sent %s', async (_, cuts) => {
+    const all = new TextEncoder().encode('aé\n\nbc\r\nd\u2028\nxy');
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for (const [from, to] of cuts) {
+        await Promise.resolve();
+        yield all.subarray(from, to);
+      }
+    }
+    const lines: string[] = [];
+    for await (const one of linesOf(body())) lines.push(one.trimEnd());
+    // A line separator inside a line ends none; what has no end is left out.
+    expect(lines).toEqual(['aé', 'bc', 'd']);
+  });
+});

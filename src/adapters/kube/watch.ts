@@ -1,0 +1,73 @@
+// The official client's own Watch is not used: its fetch costs 20 MB, it opens a connection for
+// each request, drops what a callback throws, and does not hand on why it was refused.
+import { limited } from '../../engine/limit.ts';
+import type { Clock } from '../../ports/clock.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { KubeSelection } from '../../ports/kube.ts';
+import { ApiFault, faultOfEvent, isExpired } from './api-fault.ts';
+import type { ApiServer, KubePatience } from './api-server.ts';
+import { selectionPath } from './request-path.ts';
+import { linesOf, readWatchLine, type WatchEvent } from './watch-event.ts';
+
+/** A watch from a point of history on. */
+export interface WatchRequest {
+  readonly selection: KubeSelection;
+  readonly version: string;
+  readonly patience: KubePatience;
+  readonly clock: Clock;
+}
+
+/** Who hears of a watch. */
+export interface WatchListener {
+  /** The server has begun to answer. */
+  readonly opened: () => void;
+  readonly happened: (event: Exclude<WatchEvent, { readonly type: 'error' }>) => void;
+}
+
+/**
+ * Watches once. Resolves with `over` when the server ended the watch as it was asked to, and with
+ * `expired` when it has no history from that point on (410 in an event or as the answer).
+ * The server is asked to end it after seconds: a server that was told to stop keeps a watch open
+ * in silence for a minute while another serves already, and a connection may die without a word.
+ * Shortly before it ends it, it sends a bookmark, so that the next one begins late in history.
+ * @throws ApiFault when it broke off or was refused; the signal's reason
+ */
+export async function watchOnce(
+  server: ApiServer,
+  { request, listener }: { readonly request: WatchRequest; readonly listener: WatchListener },
+  signal: AbortSignal,
+): Promise<'over' | 'expired'> {
+  const { selection, version, patience, clock } = request;
+  const path = selectionPath(selection, {
+    watch: 'true',
+    resourceVersion: version,
+    allowWatchBookmarks: 'true',
+    timeoutSeconds: Math.ceil(patience.watch / 1000),
+  });
+  const late = (): Error =>
+    new ApiFault(kubeFailure('kube.unreachable', `GET ${path} went on in silence`));
+  const limit = patience.watch + patience.watchGrace;
+  try {
+    return await limited(clock, { limit, signal, late }, (inner) =>
+      server.ask({ method: 'GET', path }, inner, async (body) => {
+        listener.opened();
+        for await (const line of linesOf(body)) {
+          const event = readWatchLine(line);
+          if (event === undefined) throw unreadable(path);
+          if (event.type !== 'error') listener.happened(event);
+          else if (isExpired(event.status)) return 'expired';
+          else throw faultOfEvent(`GET ${path}`, event.status);
+        }
+        return 'over';
+      }),
+    );
+  } catch (error) {
+    if (error instanceof ApiFault && error.failure.context['status'] === 410) return 'expired';
+    throw error;
+  }
+}
+
+const unreadable = (path: string): ApiFault =>
+  new ApiFault(kubeFailure('kube.failed', `GET ${path}: a line of the watch is not understood`), {
+    worth: 'list',
+  });

@@ -1,0 +1,130 @@
+import type { AgentError } from '../model/failure.ts';
+
+/** What the API server keeps of every object. */
+export interface KubeMetadata {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** Any object of the cluster; what lies beside the metadata is read by a function of its subject. */
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: KubeMetadata;
+  readonly [member: string]: unknown;
+}
+
+/** A kind of objects as the API server addresses it. */
+export interface KubeKind {
+  /** Empty for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
+/** One object by its name. */
+export interface KubeRef {
+  readonly kind: KubeKind;
+  readonly name: string;
+  /** Left out for kinds of the cluster. */
+  readonly namespace?: string;
+}
+
+/** Several objects of one kind. */
+export interface KubeSelection {
+  readonly kind: KubeKind;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** The objects of a selection as they were last seen. */
+export interface KubeView {
+  /** False until the first list has come. */
+  readonly isSynced: boolean;
+  /** In the order of their names. */
+  readonly objects: readonly KubeObject[];
+  /** Why the view may be old: the API server cannot be reached now. */
+  readonly trouble?: AgentError;
+}
+
+/** A change to an object. */
+export interface KubePatch {
+  readonly type: 'merge' | 'json';
+  readonly body: unknown;
+  readonly subresource?: string;
+}
+
+/**
+ * The API server of the cluster that is being born. Every call retries what is passing (no
+ * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
+ * with AgentError `kube.*`: with what it saw last. Credentials are looked for anew as long as there
+ * are none (`kube.no-credentials`), and when they are refused; refusals (401, 403) are final after
+ * half a minute. Objects come without `metadata.managedFields`.
+ */
+export interface Kube {
+  /** The object, or undefined when there is none (404, or a kind that is not served yet). */
+  readonly get: (ref: KubeRef, signal: AbortSignal) => Promise<KubeObject | undefined>;
+  /** In the order of their names; none of a kind that is not served yet. */
+  readonly list: (selection: KubeSelection, signal: AbortSignal) => Promise<readonly KubeObject[]>;
+  /**
+   * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
+   * of the API server, lost history (410) and connections that died without a word, which are noticed
+   * within 12 seconds. `seen` is called with the whole view after each change of it; it must not
+   * throw, and what it throws ends the following. `trouble` comes when the server cannot be reached
+   * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
+   * is not served yet is no trouble: the view is not synced, and the kind is looked for each second.
+   * @throws AgentError `kube.denied` when the credentials are refused for half a minute,
+   * `kube.bad-credentials`, `kube.invalid` for a selector that is not understood
+   */
+  readonly follow: (
+    selection: KubeSelection,
+    seen: (view: KubeView) => void,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /**
+   * When the answer was lost the patch is sent again, so a JSON patch with a `test` of what it
+   * changes may be refused although it took effect: read the object then.
+   * @throws AgentError `kube.conflict` (409), `kube.invalid` (400, 422), `kube.not-found`
+   */
+  readonly patch: (ref: KubeRef, patch: KubePatch, signal: AbortSignal) => Promise<KubeObject>;
+  /**
+   * When an earlier attempt may have made the object although its answer was lost, one that is there
+   * and holds all that was sent counts as made.
+   * @throws AgentError `kube.conflict` when there is another of that name, `kube.invalid`
+   */
+  readonly create: (
+    selection: Pick<KubeSelection, 'kind' | 'namespace'>,
+    object: KubeObject,
+    signal: AbortSignal,
+  ) => Promise<KubeObject>;
+  /**
+   * Puts the whole object, or one subresource of it (`approval`, `status`). After a lost answer it
+   * may be a conflict with itself: read the object then.
+   * @throws AgentError `kube.conflict` when it changed since it was read, `kube.invalid`,
+   * `kube.not-found`
+   */
+  readonly replace: (
+    ref: KubeRef,
+    object: KubeObject,
+    options: { readonly subresource?: string; readonly signal: AbortSignal },
+  ) => Promise<KubeObject>;
+  /** Removes an object, and in the background what it owns; no error when there is none. */
+  readonly remove: (ref: KubeRef, signal: AbortSignal) => Promise<void>;
+  /**
+   * The log of a pod's only container, of the last so many seconds, at most 16 MiB of it. Empty for
+   * a pod that has no node yet.
+   * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
+   */
+  readonly podLog: (
+    pod: { readonly namespace: string; readonly name: string },
+    sinceSeconds: number,
+    signal: AbortSignal,
+  ) => Promise<string>;
+}

@@ -1,0 +1,224 @@
+// How a selection is followed over the wire: lists, watches, and what becomes of them.
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { KubeOptions } from '../../src/adapters/kube/kube.ts';
+import type { KubeKind, KubeView } from '../../src/ports/kube.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { json, type Responder, type TestServer } from './real/http-server.ts';
+import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
+
+const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
+
+let stand: KubeStand;
+let server: TestServer;
+beforeEach(async () => {
+  stand = await openStand();
+  ({ server } = stand);
+});
+afterEach(() => stand.close());
+
+const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
+const asked = (): readonly string[] => stand.asked();
+
+/** An open watch of a test: what is written to it goes to who follows. */
+type Stream = ServerResponse;
+
+describe('following', () => {
+  let streams: Stream[];
+  let views: KubeView[];
+  let stop: AbortController;
+  let lists: Responder[];
+  let watches: Responder[];
+  let ended: Promise<void> | undefined;
+
+  beforeEach(() => {
+    streams = [];
+    views = [];
+    stop = new AbortController();
+    lists = [];
+    watches = [];
+    server.answering((seen, response) => {
+      const queue = seen.path.includes('watch=true') ? watches : lists;
+      const next = queue.shift() ?? (queue === watches ? stream : listing(1));
+      return next(seen, response);
+    });
+  });
+  afterEach(async () => {
+    stop.abort(new Error('the test is over'));
+    await ended;
+  });
+
+  const listing =
+    (version: number, ...items: object[]): Responder =>
+    (seen, response) =>
+      json(200, { metadata: { resourceVersion: String(version) }, items })(seen, response);
+  const stream: Responder = (_, response) => {
+    response.writeHead(200);
+    response.flushHeaders();
+    streams.push(response);
+  };
+  const follow = (more: Partial<KubeOptions> = {}, seen?: (view: KubeView) => void): void => {
+    ended = cluster(more).follow(
+      { kind: nodes },
+      seen ?? ((view) => void views.push(view)),
+      stop.signal,
+    );
+    ended.catch(() => undefined);
+  };
+  const say = async (type: string, object: object): Promise<void> => {
+    await vi.waitUntil(() => streams.length > 0, { interval: 2 });
+    streams.at(-1)?.write(`${JSON.stringify({ type, object })}\n`);
+  };
+  const view = (count: number): Promise<void> =>
+    vi.waitFor(() => expect(views.length).toBeGreaterThanOrEqual(count), { interval: 2 });
+  const watchLines = (): readonly string[] => asked().filter((one) => one.includes('watch=true'));
+
+  it('lists, then watches from there', async () => {
+    lists.push(listing(7, node(3)));
+    follow();
+    await say('MODIFIED', node(8));
+    await view(2);
+    expect(views.map((one) => one.objects[0]?.metadata.resourceVersion)).toEqual(['3', '8']);
+    expect(asked()).toEqual([
+      'GET /api/v1/nodes?limit=50',
+      'GET /api/v1/nodes?watch=true&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=10',
+    ]);
+    stop.abort();
+    await ended;
+  });
+
+  it('goes on where the last event or bookmark was when a watch ends, without a list', async () => {
+    follow({ clock: quickClock(20) });
+    await say('ADDED', node(8));
+    await say('BOOKMARK', { metadata: { resourceVersion: '12' } });
+    await view(2);
+    streams.at(-1)?.end();
+    await vi.waitUntil(() => streams.length === 2, { interval: 2 });
+    expect(watchLines()[1]).toContain('resourceVersion=12&');
+    expect(asked()).toHaveLength(3);
+    expect(views).toHaveLength(2);
+  });
+
+  it('cuts a watch that is silent for too long, and says nothing of it', async () => {
+    follow();
+    await vi.waitUntil(() => streams.length >= 3, { interval: 2 });
+    expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
+    expect(views.map(({ trouble }) => trouble)).toEqual([undefined]);
+  });
+
+  it('goes on after a broken watch without trouble when the next one begins', async () => {
+    follow();
+    await say('ADDED', node(8));
+    await view(2);
+    streams.at(-1)?.destroy();
+    await vi.waitUntil(() => streams.length === 2, { interval: 2 });
+    await say('MODIFIED', node(9));
+    await view(3);
+    expect(watchLines()[1]).toContain('resourceVersion=8&');
+    expect(views.map(({ trouble }) => trouble)).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('tells the trouble of a server that is away, keeps its view, and tells the end', async () => {
+    lists.push(listing(7, node(3)));
+    watches.push(stream, status(503), status(503));
+    follow();
+    await vi.waitUntil(() => streams.length === 1, { interval: 2 });
+    streams.at(-1)?.destroy();
+    await view(3);
+    expect(views.map(({ trouble, objects }) => [trouble?.code, objects.length])).toEqual([
+      [undefined, 1],
+      ['kube.failed', 1],
+      [undefined, 1],
+    ]);
+  });
+
+  it.each<[string, Responder[]]>([
+    [
+      'an event',
+      [
+        (_, response) => {
+          response.end(`${JSON.stringify({ type: 'ERROR', object: { code: 410 } })}\n`);
+        },
+      ],
+    ],
+    ['the answer', [status(410)]],
+    ['what it cannot understand', [(_, response) => void response.end('{"type":"ADDED"}\n')]],
+    ['an event of another error', [(_, response) => void response.end('{"type":"ERROR"}\n')]],
+  ])('lists anew when history is lost by %s', async (_, bad) => {
+    watches.push(...bad);
+    lists.push(listing(7, node(3)), listing(30, node(29)));
+    follow();
+    await view(2);
+    expect(views.at(-1)).toMatchObject({
+      isSynced: true,
+      objects: [{ metadata: { resourceVersion: '29' } }],
+    });
+    expect(views.some(({ trouble }) => trouble !== undefined)).toBe(false);
+    await vi.waitUntil(() => watchLines().length === 2, { interval: 2 });
+    expect(watchLines()[1]).toContain('resourceVersion=30&');
+  });
+
+  it('waits for a kind that is not served yet, without trouble', async () => {
+    lists.push(status(404), status(404), listing(7, node(3)));
+    follow();
+    await view(2);
+    expect(views).toMatchObject([
+      { isSynced: false, objects: [] },
+      { isSynced: true, objects: [{}] },
+    ]);
+    expect(views[0]).not.toHaveProperty('trouble');
+  });
+
+  it('tells that there are no credentials yet', async () => {
+    const texts = [undefined, undefined, kubeconfigFor(server.url)];
+    follow({ credentials: () => Promise.resolve(texts.shift()) });
+    await view(2);
+    expect(views.map(({ isSynced, trouble }) => [isSynced, trouble?.code])).toEqual([
+      [false, 'kube.no-credentials'],
+      [true, undefined],
+    ]);
+  });
+
+  it.each<[string, Responder, string]>([
+    ['refused for half a minute', status(403), 'kube.denied'],
+    ['a selector that is not understood', status(400), 'kube.invalid'],
+  ])('ends with what will not change: %s', async (_, bad, code) => {
+    server.answering(bad);
+    follow();
+    await expect(ended).rejects.toMatchObject({ code });
+    ended = undefined;
+  });
+
+  it('ends with what the one who sees throws', async () => {
+    follow({}, () => {
+      throw new RangeError('a bug');
+    });
+    await expect(ended).rejects.toThrow('a bug');
+    ended = undefined;
+  });
+
+  it('asks less and less of a server that ends each watch at once', async () => {
+    const short: Responder = (_, response) => {
+      response.end();
+    };
+    watches.push(...Array.from({ length: 50 }, () => short));
+    follow({ clock: quickClock(1) });
+    await vi.waitUntil(() => watchLines().length >= 2, { interval: 2 });
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(watchLines().length).toBeLessThan(8);
+  });
+
+  it('resolves when it is stopped before it has begun', async () => {
+    await cluster().follow({ kind: nodes }, () => undefined, AbortSignal.abort());
+    expect(asked()).toEqual([]);
+    const waiting = new AbortController();
+    const credentials = (): Promise<undefined> => new Promise(() => undefined);
+    const followed = cluster({ credentials }).follow(
+      { kind: nodes },
+      () => undefined,
+      waiting.signal,
+    );
+    waiting.abort();
+    await followed;
+  });
+});

@@ -1,0 +1,289 @@
+// One suite for every Kube: the fake, and the adapter with a real API server behind it.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { configMaps, nodes } from '../../src/cluster/kinds.ts';
+import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
+
+/** A Kube with the cluster behind it. */
+export interface KubeWorld {
+  readonly kube: Kube;
+  /** Puts an object there past the port. */
+  readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;
+  /** Takes one away past the port. */
+  readonly drop: (ref: KubeRef) => Promise<void>;
+  /** The API server goes away, and comes back. */
+  readonly away: () => Promise<void>;
+  readonly back: () => Promise<void>;
+}
+
+const namespace = 'default';
+const widgets: KubeKind = { group: 'nobody.example', version: 'v1', plural: 'widgets' };
+const live = new AbortController().signal;
+
+/** Runs the suite; each test has names of its own, so that one cluster serves them all. */
+export function kubeSuite(name: string, world: () => KubeWorld): void {
+  describe(name, () => {
+    let prefix: string;
+    let count = 0;
+    beforeEach(() => {
+      count += 1;
+      prefix = `t${count}-${Math.random().toString(36).slice(2, 8)}`;
+    });
+
+    const named = (suffix: string): string => `${prefix}-${suffix}`;
+    const refOf = (suffix: string): KubeRef => ({
+      kind: configMaps,
+      namespace,
+      name: named(suffix),
+    });
+    const map = (suffix: string, data: Record<string, string>, label = prefix): KubeObject => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: named(suffix), namespace, labels: { suite: label } },
+      data,
+    });
+    const put = (...given: Parameters<typeof map>): Promise<void> =>
+      world().put(configMaps, map(...given));
+    const mine = (): { kind: KubeKind; namespace: string; labelSelector: string } => ({
+      kind: configMaps,
+      namespace,
+      labelSelector: `suite=${prefix}`,
+    });
+    const shortNames = (objects: readonly KubeObject[]): readonly string[] =>
+      objects.map(({ metadata }) => metadata.name.slice(prefix.length + 1));
+
+    describe('get', () => {
+      it('gives the object', async () => {
+        await put('a', { k: 'v' });
+        const object = await world().kube.get(refOf('a'), live);
+        expect(object).toMatchObject({ ...map('a', { k: 'v' }) });
+        expect(object?.metadata.resourceVersion).toMatch(/^\d+$/);
+        expect(object?.metadata.uid).toBeTruthy();
+        expect(object?.metadata).not.toHaveProperty('managedFields');
+      });
+
+      it('gives nothing when there is none, nor such a kind', async () => {
+        expect(await world().kube.get(refOf('none'), live)).toBeUndefined();
+        expect(await world().kube.get({ kind: widgets, name: 'x' }, live)).toBeUndefined();
+      });
+
+      it('rejects with the reason of who aborts', async () => {
+        const reason = new Error('enough');
+        await expect(world().kube.get(refOf('a'), AbortSignal.abort(reason))).rejects.toBe(reason);
+      });
+    });
+
+    describe('list', () => {
+      it('gives what a label selects, in the order of names', async () => {
+        await put('b', {});
+        await put('a', {});
+        await put('c', {}, 'other');
+        expect(shortNames(await world().kube.list(mine(), live))).toEqual(['a', 'b']);
+        const anywhere = { kind: configMaps, labelSelector: `suite=${prefix}` };
+        expect(shortNames(await world().kube.list(anywhere, live))).toEqual(['a', 'b']);
+        expect(await world().kube.list({ ...mine(), namespace: 'kube-system' }, live)).toEqual([]);
+      });
+
+      it('gives the one that is named', async () => {
+        await put('a', {});
+        await put('b', {});
+        const fieldSelector = `metadata.name=${named('b')}`;
+        const found = await world().kube.list({ ...mine(), fieldSelector }, live);
+        expect(shortNames(found)).toEqual(['b']);
+      });
+
+      it('gives nothing of a kind that is not served', async () => {
+        expect(await world().kube.list({ kind: widgets }, live)).toEqual([]);
+      });
+    });
+
+    describe('create', () => {
+      const into = { kind: configMaps, namespace };
+
+      it('makes an object, in the namespace that is named', async () => {
+        const object = { ...map('a', { k: 'v' }), metadata: { name: named('a') } };
+        const made = await world().kube.create(into, object, live);
+        expect(made.metadata).toMatchObject({ name: named('a'), namespace });
+        expect(made.metadata.uid).toBeTruthy();
+        expect(await world().kube.get(refOf('a'), live)).toMatchObject({ data: { k: 'v' } });
+      });
+
+      it('is a conflict when there is one already', async () => {
+        await put('a', {});
+        await expect(world().kube.create(into, map('a', {}), live)).rejects.toMatchObject({
+          code: 'kube.conflict',
+        });
+      });
+    });
+
+    describe('patch', () => {
+      it('merges, and takes away with null', async () => {
+        await put('a', { keep: '1', change: '2', drop: '3' });
+        const body = { data: { change: 'x', drop: null } };
+        const changed = await world().kube.patch(refOf('a'), { type: 'merge', body }, live);
+        expect(changed['data']).toEqual({ keep: '1', change: 'x' });
+        const object = await world().kube.get(refOf('a'), live);
+        expect(object?.metadata.resourceVersion).toBe(changed.metadata.resourceVersion);
+      });
+
+      it('works by JSON patch, with a test before', async () => {
+        await put('a', { x: '1', y: '2' });
+        const body = [
+          { op: 'test', path: '/data/x', value: '1' },
+          { op: 'remove', path: '/data/y' },
+          { op: 'add', path: '/metadata/labels/a~1b', value: 'c' },
+        ];
+        const changed = await world().kube.patch(refOf('a'), { type: 'json', body }, live);
+        expect(changed['data']).toEqual({ x: '1' });
+        expect(changed.metadata.labels).toMatchObject({ 'a/b': 'c' });
+        await expect(
+          world().kube.patch(
+            refOf('a'),
+            { type: 'json', body: [{ op: 'test', path: '/data/x', value: '2' }] },
+            live,
+          ),
+        ).rejects.toMatchObject({ code: 'kube.invalid' });
+      });
+
+      it('changes a subresource', async () => {
+        const node = { kind: nodes, name: named('node') };
+        await world().put(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node.name } });
+        const conditions = [{ type: 'Ready', status: 'True' }];
+        const body = { status: { conditions } };
+        await world().kube.patch(node, { type: 'merge', body, subresource: 'status' }, live);
+        expect(await world().kube.get(node, live)).toMatchObject({ status: { conditions } });
+        await world().drop(node);
+      });
+
+      it('needs an object', async () => {
+        const patched = world().kube.patch(refOf('none'), { type: 'merge', body: {} }, live);
+        await expect(patched).rejects.toMatchObject({ code: 'kube.not-found' });
+      });
+    });
+
+    describe('replace', () => {
+      it('puts the whole object, once for each version of it', async () => {
+        await put('a', { x: '1', y: '2' });
+        const before = await world().kube.get(refOf('a'), live);
+        const next = { ...before, metadata: { ...before!.metadata }, data: { x: '3' } };
+        const put_ = (): Promise<KubeObject> =>
+          world().kube.replace(refOf('a'), next, { signal: live });
+        expect((await put_())['data']).toEqual({ x: '3' });
+        await expect(put_()).rejects.toMatchObject({ code: 'kube.conflict' });
+      });
+
+      it('needs an object', async () => {
+        const replaced = world().kube.replace(refOf('none'), map('none', {}), { signal: live });
+        await expect(replaced).rejects.toMatchObject({ code: 'kube.not-found' });
+      });
+    });
+
+    describe('remove', () => {
+      it('takes it away, and does not mind when there is none', async () => {
+        await put('a', {});
+        await world().kube.remove(refOf('a'), live);
+        expect(await world().kube.get(refOf('a'), live)).toBeUndefined();
+        await world().kube.remove(refOf('a'), live);
+      });
+    });
+
+    describe('the log of a pod', () => {
+      it('needs a pod', async () => {
+        const log = world().kube.podLog({ namespace, name: named('none') }, 3600, live);
+        await expect(log).rejects.toMatchObject({ code: 'kube.not-found' });
+      });
+    });
+
+    describe('follow', () => {
+      let views: KubeView[];
+      let stop: AbortController;
+      let ended: Promise<void> | undefined;
+      beforeEach(() => {
+        views = [];
+        stop = new AbortController();
+        ended = undefined;
+      });
+      afterEach(async () => {
+        stop.abort(new Error('the test is over'));
+        await ended;
+      });
+      const follow = (): void => {
+        ended = world().kube.follow(mine(), (view) => void views.push(view), stop.signal);
+      };
+      const seen = (expected: object): Promise<void> =>
+        vi.waitFor(
+          () => {
+            const view = views.at(-1);
+            expect(view).toBeDefined();
+            expect({
+              isSynced: view?.isSynced,
+              names: shortNames(view?.objects ?? []),
+              trouble: view?.trouble === undefined ? 'none' : 'some',
+            }).toMatchObject(expected);
+          },
+          { timeout: 30_000, interval: 5 },
+        );
+
+      it('shows what is there, what comes, changes and goes', async () => {
+        await put('b', {});
+        await put('x', {}, 'other');
+        follow();
+        await seen({ isSynced: true, names: ['b'], trouble: 'none' });
+        await put('a', {});
+        await seen({ names: ['a', 'b'] });
+        const before = views.at(-1)?.objects[1]?.metadata.resourceVersion;
+        await world().kube.patch(refOf('b'), { type: 'merge', body: { data: { k: 'v' } } }, live);
+        await vi.waitFor(
+          () => expect(views.at(-1)?.objects[1]).toMatchObject({ data: { k: 'v' } }),
+          { timeout: 30_000, interval: 5 },
+        );
+        expect(views.at(-1)?.objects[1]?.metadata.resourceVersion).not.toBe(before);
+        await world().drop(refOf('a'));
+        await seen({ names: ['b'] });
+        expect(views[0]?.objects).toHaveLength(1);
+      });
+
+      it('shows an empty selection, and one that leaves it', async () => {
+        follow();
+        await seen({ isSynced: true, names: [] });
+        await put('a', {});
+        await seen({ names: ['a'] });
+        const body = { metadata: { labels: { suite: 'other' } } };
+        await world().kube.patch(refOf('a'), { type: 'merge', body }, live);
+        await seen({ names: [] });
+      });
+
+      it('says nothing while nothing changes', async () => {
+        await put('a', {});
+        follow();
+        await seen({ names: ['a'] });
+        const told = views.length;
+        await put('x', {}, 'other');
+        await put('b', {});
+        await seen({ names: ['a', 'b'] });
+        expect(views).toHaveLength(told + 1);
+      });
+
+      it('tells trouble with what was seen, and its end', async () => {
+        await put('a', {});
+        follow();
+        await seen({ names: ['a'], trouble: 'none' });
+        await world().away();
+        await seen({ names: ['a'], trouble: 'some' });
+        await world().back();
+        await seen({ names: ['a'], trouble: 'none' });
+        await put('b', {});
+        await seen({ names: ['a', 'b'], trouble: 'none' });
+      });
+
+      it('resolves when it is stopped', async () => {
+        follow();
+        await seen({ isSynced: true });
+        stop.abort(new Error('enough'));
+        await expect(ended).resolves.toBeUndefined();
+        const told = views.length;
+        await put('a', {});
+        expect(views).toHaveLength(told);
+      });
+    });
+  });
+}

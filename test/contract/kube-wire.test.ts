@@ -1,0 +1,248 @@
+// What goes over the wire to the API server, and what comes of its answers.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { makeCertificates } from './real/certificates.ts';
+import { inTurn, json, type Responder, startServer, type TestServer } from './real/http-server.ts';
+import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
+
+const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
+const m0 = { kind: nodes, name: 'm0' };
+const { signal } = new AbortController();
+
+let stand: KubeStand;
+let server: TestServer;
+beforeEach(async () => {
+  stand = await openStand();
+  ({ server } = stand);
+});
+afterEach(() => stand.close());
+
+const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
+const asked = (): readonly string[] => stand.asked();
+
+describe('requests', () => {
+  it.each<
+    [
+      string,
+      (kube: KubeCluster) => Promise<unknown>,
+      readonly [line: string, body: string, type: string | undefined],
+    ]
+  >([
+    ['get', (kube) => kube.get(m0, signal), ['GET /api/v1/nodes/m0', '', undefined]],
+    [
+      'list',
+      (kube) => kube.list({ kind: nodes, labelSelector: 'a=b' }, signal),
+      ['GET /api/v1/nodes?labelSelector=a%3Db&limit=50', '', undefined],
+    ],
+    [
+      'merge patch',
+      (kube) => kube.patch(m0, { type: 'merge', body: { a: null }, subresource: 'status' }, signal),
+      ['PATCH /api/v1/nodes/m0/status', '{"a":null}', 'application/merge-patch+json'],
+    ],
+    [
+      'json patch',
+      (kube) => kube.patch(m0, { type: 'json', body: [] }, signal),
+      ['PATCH /api/v1/nodes/m0', '[]', 'application/json-patch+json'],
+    ],
+    [
+      'create',
+      (kube) => kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, signal),
+      ['POST /api/v1/nodes', '{"metadata":{"name":"m0"}}', 'application/json'],
+    ],
+    [
+      'replace',
+      (kube) => kube.replace(m0, { metadata: { name: 'm0' } }, { subresource: 'x', signal }),
+      ['PUT /api/v1/nodes/m0/x', '{"metadata":{"name":"m0"}}', 'application/json'],
+    ],
+    [
+      'remove',
+      (kube) => kube.remove(m0, signal),
+      ['DELETE /api/v1/nodes/m0?propagationPolicy=Background', '', undefined],
+    ],
+    [
+      'pod log',
+      (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 3600, signal),
+      ['GET /api/v1/namespaces/n/pods/p/log?sinceSeconds=3600&limitBytes=16777216', '', undefined],
+    ],
+  ])('of %s', async (_, act, [line, body, type]) => {
+    server.answering(json(200, node(1)));
+    await act(cluster());
+    expect(asked()).toEqual([line]);
+    expect(server.seen[0]).toMatchObject({ body });
+    expect(server.seen[0]?.headers.authorization).toBe('Bearer secret');
+    expect(server.seen[0]?.headers['content-type']).toBe(type);
+  });
+
+  it('check who answers', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
+    const certificates = makeCertificates(folder);
+    rmSync(folder, { recursive: true });
+    const tls = await startServer(json(200, node(1)), certificates);
+    try {
+      const data = Buffer.from(certificates.ca).toString('base64');
+      const trusted = kubeconfigFor(tls.url, { cluster: { 'certificate-authority-data': data } });
+      const kube = cluster({ credentials: () => Promise.resolve(trusted) });
+      expect(await kube.get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
+      const stranger = cluster({
+        credentials: () => Promise.resolve(kubeconfigFor(tls.url)),
+        clock: quickClock(2000),
+      });
+      await expect(stranger.get(m0, signal)).rejects.toMatchObject({ code: 'kube.unreachable' });
+    } finally {
+      await tls.close();
+    }
+  });
+
+  it('never lead through a proxy of the environment', async () => {
+    vi.stubEnv('HTTP_PROXY', 'http://127.0.0.1:1');
+    vi.stubEnv('NO_PROXY', '');
+    server.answering(json(200, node(1)));
+    await cluster().get(m0, signal);
+    vi.unstubAllEnvs();
+    expect(asked()).toHaveLength(1);
+  });
+
+  it('list in pages', async () => {
+    const page = (name: string, next?: string): Responder =>
+      json(200, { metadata: { resourceVersion: '5', continue: next }, items: [object(name)] });
+    const object = (name: string): object => ({ metadata: { name, managedFields: [{}] } });
+    server.answering(inTurn(page('b', 'token+1'), page('a')));
+    expect(await cluster().list({ kind: nodes }, signal)).toEqual([
+      { metadata: { name: 'a' } },
+      { metadata: { name: 'b' } },
+    ]);
+    expect(asked()[1]).toBe('GET /api/v1/nodes?limit=50&continue=token%2B1');
+  });
+});
+
+describe('what is passing', () => {
+  const lost: Responder = (_, response) => void response.destroy();
+  it.each<[string, Responder]>([
+    ['no answer', lost],
+    ['429', status(429, { details: { retryAfterSeconds: 1 } })],
+    ['500', status(500)],
+    ['503', status(503)],
+    ['a list that lost its history', status(410)],
+    ['401 for a moment', status(401)],
+    ['what is no JSON', (_, response) => void response.end('<html>')],
+  ])('is tried again: %s', async (_, bad) => {
+    server.answering(inTurn(bad, bad, json(200, node(1))));
+    expect(await cluster().get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
+    expect(asked()).toHaveLength(3);
+    expect(stand.notes.map((note) => (note as { level?: string }).level)).toEqual(['warn', 'info']);
+  });
+
+  it('waits as long as the server asks for', async () => {
+    server.answering(
+      inTurn(status(429, { details: { retryAfterSeconds: 20 } }), json(200, node(1))),
+    );
+    const since = performance.now();
+    await cluster().get(m0, signal);
+    expect(performance.now() - since).toBeGreaterThanOrEqual(390);
+  });
+
+  it.each<[string, Responder, string]>([
+    ['refused credentials', status(401), 'kube.denied'],
+    ['missing rights', status(403), 'kube.denied'],
+    ['a server that fails', status(500), 'kube.failed'],
+    ['a server that is silent', lost, 'kube.unreachable'],
+  ])('ends with what was seen last: %s', async (_, bad, code) => {
+    server.answering(bad);
+    await expect(cluster().get(m0, signal)).rejects.toMatchObject({ code });
+    expect(asked().length).toBeGreaterThan(2);
+  });
+
+  it('ends with the reason of who aborts', async () => {
+    server.answering(status(503));
+    await expect(cluster().get(m0, AbortSignal.timeout(50))).rejects.toMatchObject({
+      name: 'TimeoutError',
+    });
+  });
+});
+
+describe('what is final', () => {
+  it.each<[number, string]>([
+    [400, 'kube.invalid'],
+    [404, 'kube.not-found'],
+    [409, 'kube.conflict'],
+    [422, 'kube.invalid'],
+    [405, 'kube.failed'],
+  ])('%d is %s at once', async (code, expected) => {
+    server.answering(status(code));
+    const patched = cluster().patch(m0, { type: 'merge', body: {} }, signal);
+    await expect(patched).rejects.toMatchObject({ code: expected });
+    expect(asked()).toHaveLength(1);
+  });
+});
+
+describe('a create whose answer was lost', () => {
+  const object = { metadata: { name: 'm0' }, spec: { a: 1 } };
+  const lost: Responder = (_, response) => void response.destroy();
+
+  it('is known again by what it holds', async () => {
+    server.answering(inTurn(lost, status(409), json(200, node(4, { spec: { a: 1, b: 2 } }))));
+    const made = await cluster().create({ kind: nodes }, object, signal);
+    expect(made.metadata.resourceVersion).toBe('4');
+    expect(asked()[2]).toBe('GET /api/v1/nodes/m0');
+  });
+
+  it('is a conflict when another object is there', async () => {
+    server.answering(inTurn(lost, status(409), json(200, node(4, { spec: { a: 2 } }))));
+    await expect(cluster().create({ kind: nodes }, object, signal)).rejects.toMatchObject({
+      code: 'kube.conflict',
+    });
+  });
+});
+
+describe('credentials', () => {
+  it('are waited for', async () => {
+    server.answering(json(200, node(1)));
+    const texts = [undefined, '', undefined, kubeconfigFor(server.url)];
+    const kube = cluster({ credentials: () => Promise.resolve(texts.shift()) });
+    expect(await kube.get(m0, signal)).toBeDefined();
+  });
+
+  it('that never come are the reason', async () => {
+    const kube = cluster({ credentials: () => Promise.resolve(undefined) });
+    await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.no-credentials' });
+  });
+
+  it('that cannot be used end it at once', async () => {
+    const kube = cluster({ credentials: () => Promise.resolve('x') });
+    await expect(kube.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
+    const user = { 'client-certificate-data': 'eA==', 'client-key-data': 'eA==' };
+    const broken = kubeconfigFor('https://127.0.0.1:1', { user });
+    const other = cluster({ credentials: () => Promise.resolve(broken) });
+    await expect(other.get(m0, signal)).rejects.toMatchObject({ code: 'kube.bad-credentials' });
+  });
+
+  it('are not used any more after the end', async () => {
+    server.answering(json(200, node(1)));
+    const kube = cluster();
+    await kube.get(m0, signal);
+    await kube.close();
+    await expect(kube.get(m0, signal)).rejects.toThrow('closed');
+    expect(asked()).toHaveLength(1);
+  });
+
+  it('that are refused are looked for anew', async () => {
+    server.answering((seen, response) =>
+      (seen.headers.authorization === 'Bearer new' ? json(200, node(1)) : status(401))(
+        seen,
+        response,
+      ),
+    );
+    const texts = [
+      kubeconfigFor(server.url),
+      kubeconfigFor(server.url, { user: { token: 'new' } }),
+    ];
+    const kube = cluster({ credentials: () => Promise.resolve(texts.shift()) });
+    expect(await kube.get(m0, signal)).toBeDefined();
+    expect(asked()).toHaveLength(2);
+  });
+});

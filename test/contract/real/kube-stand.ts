@@ -1,0 +1,74 @@
+import { usualPatience } from '../../../src/adapters/kube/api-server.ts';
+import {
+  type KubeCluster,
+  kubeCluster,
+  type KubeOptions,
+} from '../../../src/adapters/kube/kube.ts';
+import type { RunHappening } from '../../../src/engine/events.ts';
+import { fakeRandom } from '../../support/fake-random.ts';
+import { quickClock } from '../../support/quick-clock.ts';
+import { json, type Responder, startServer, type TestServer } from './http-server.ts';
+
+/** What is not usual in a kubeconfig of a test. */
+export interface KubeconfigShape {
+  readonly cluster?: object;
+  readonly user?: object;
+}
+
+/** A kubeconfig of one cluster and one user. */
+export const kubeconfigFor = (url: string, { cluster, user }: KubeconfigShape = {}): string =>
+  JSON.stringify({
+    clusters: [{ name: 'c', cluster: { server: url, ...cluster } }],
+    users: [{ name: 'u', user: { token: 'secret', ...user } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  });
+
+/** A server on loopback that answers as a test says, and clusters that reach it. */
+export interface KubeStand {
+  readonly server: TestServer;
+  /** What the clusters told. */
+  readonly notes: readonly RunHappening[];
+  readonly cluster: (more?: Partial<KubeOptions>) => KubeCluster;
+  /** Every request, `GET /path`. */
+  readonly asked: () => readonly string[];
+  readonly close: () => Promise<void>;
+}
+
+/** Starts a server that has nothing. */
+export async function openStand(): Promise<KubeStand> {
+  const server = await startServer(json(404, {}));
+  const opened: KubeCluster[] = [];
+  const notes: RunHappening[] = [];
+  return {
+    server,
+    notes,
+    cluster: (more = {}) => {
+      const made = kubeCluster({
+        credentials: () => Promise.resolve(kubeconfigFor(server.url)),
+        clock: quickClock(50),
+        random: fakeRandom(),
+        tell: (happening) => notes.push(happening),
+        // The clock runs 50 times as fast; what undici counts does not.
+        patience: { ...usualPatience, connect: 2000, headers: 2000, idle: 2000 },
+        ...more,
+      });
+      opened.push(made);
+      return made;
+    },
+    asked: () => server.seen.map(({ method, path }) => `${method} ${path}`),
+    close: async () => {
+      await Promise.all(opened.map((cluster) => cluster.close()));
+      await server.close();
+    },
+  };
+}
+
+/** Answers with a Status object. */
+export const status = (code: number, more: object = {}): Responder => json(code, { code, ...more });
+
+/** The node m0 in a version. */
+export const node = (version: number, more: object = {}): object => ({
+  metadata: { name: 'm0', uid: 'u', resourceVersion: String(version) },
+  ...more,
+});

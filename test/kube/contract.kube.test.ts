@@ -1,0 +1,160 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import {
+  certificateSigningRequests,
+  clusterOperators,
+  configMaps,
+  etcds,
+  nodes,
+  pods,
+} from '../../src/cluster/kinds.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { kubeSuite } from '../contract/kube-suite.ts';
+import { quickClock } from '../support/quick-clock.ts';
+
+const { signal } = new AbortController();
+
+/** Made by openssl for the subject CN=test; its key was thrown away. */
+const request = [
+  '-----BEGIN CERTIFICATE REQUEST-----',
+  'MIHJMHECAQAwDzENMAsGA1UEAwwEdGVzdDBZMBMGByqGSM49AgEGCCqGSM49AwEH',
+  'A0IABIMf4LVjU4hDYLGoDcVLClZAekS/UUY08Hzkp6iFjrMwaoZAe+1ZwqePgLeC',
+  'Dk3EG8UO61YlnKAHuTenntkh0KGgADAKBggqhkjOPQQDAgNIADBFAiBZnck3Fz7d',
+  'SBPErX78rqIINSMQZMsG5CLqoQBNFqV49AIhAK/7w87iff0Xsd6kB+DUqpCGTdyz',
+  'rEItsHRQCAZGuA3j',
+  '-----END CERTIFICATE REQUEST-----',
+  '',
+].join('\n');
+
+let rig: Rig;
+let kube: KubeCluster;
+beforeAll(async () => {
+  rig = await startKube();
+});
+afterAll(() => rig.close());
+beforeEach(() => {
+  kube = clusterOf(rig.kubeconfig);
+});
+afterEach(() => kube.close());
+
+const clusterOf = (kubeconfig: string, clock: Clock = systemClock): KubeCluster =>
+  kubeCluster({
+    credentials: () => Promise.resolve(kubeconfig),
+    clock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+
+kubeSuite('a real API server', () => ({
+  kube,
+  put: async (kind, object) => {
+    await rig.client.apply(kind, object);
+  },
+  drop: (ref) => rig.client.remove(ref),
+  away: () => rig.api.kill(),
+  back: () => rig.api.start(),
+}));
+
+describe('the adapter alone', () => {
+  it('gives and writes kinds of OpenShift', async () => {
+    const ref = { kind: etcds, name: 'cluster' };
+    await kube.create(
+      { kind: etcds },
+      {
+        apiVersion: 'operator.openshift.io/v1',
+        kind: 'Etcd',
+        metadata: { name: ref.name },
+        spec: { managementState: 'Managed' },
+      },
+      signal,
+    );
+    const flag = { useUnsupportedUnsafeNonHANonProductionUnstableEtcd: true };
+    const body = { spec: { unsupportedConfigOverrides: flag } };
+    const changed = await kube.patch(ref, { type: 'merge', body }, signal);
+    expect(changed).toMatchObject(body);
+    await kube.remove(ref, signal);
+    expect(await kube.list({ kind: clusterOperators }, signal)).toEqual([]);
+  });
+
+  it('lists more than one page, all at one point of history', async () => {
+    const names = Array.from({ length: 120 }, (_, index) => `page-${String(index + 100)}`);
+    const object = (name: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace: 'default', labels: { pages: 'many' } },
+    });
+    const into = { kind: configMaps, namespace: 'default' };
+    await Promise.all(names.map((name) => kube.create(into, object(name), signal)));
+    const selection = { ...into, labelSelector: 'pages=many' };
+    const found = await kube.list(selection, signal);
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(names);
+    expect(found.some(({ metadata }) => 'managedFields' in metadata)).toBe(false);
+  });
+
+  it('approves a request for a certificate by its subresource', async () => {
+    const ref = { kind: certificateSigningRequests, name: 'csr' };
+    const made = await kube.create(
+      { kind: certificateSigningRequests },
+      {
+        apiVersion: 'certificates.k8s.io/v1',
+        kind: 'CertificateSigningRequest',
+        metadata: { name: ref.name },
+        spec: {
+          request: Buffer.from(request).toString('base64'),
+          signerName: 'example.com/test',
+          usages: ['client auth'],
+        },
+      },
+      signal,
+    );
+    const conditions = [
+      { type: 'Approved', status: 'True', reason: 'Test', message: 'for the test' },
+    ];
+    const approved = { ...made, status: { conditions } };
+    await kube.replace(ref, approved, { subresource: 'approval', signal });
+    expect(await kube.get(ref, signal)).toMatchObject({ status: { conditions } });
+    await kube.remove(ref, signal);
+  });
+
+  it('says that an object is refused, and which field of it', async () => {
+    const object = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'Bad_Name' } };
+    await expect(kube.create({ kind: nodes }, object, signal)).rejects.toMatchObject({
+      code: 'kube.invalid',
+      message: expect.stringContaining('metadata.name') as string,
+    });
+  });
+
+  it('gives no word of a pod that was never started', async () => {
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', namespace: 'default' },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
+    };
+    const at = { namespace: 'default', name: 'p' };
+    await kube.create({ kind: pods, namespace: 'default' }, pod, signal);
+    expect(await kube.podLog(at, 3600, signal)).toBe('');
+    await kube.remove({ kind: pods, ...at }, signal);
+  });
+
+  it('gives up on missing rights after half a minute', async () => {
+    const nobody = await rig.kubeconfigFor({ user: { name: 'nobody', groups: [] } });
+    const denied = clusterOf(nobody, quickClock(20));
+    await expect(denied.get({ kind: nodes, name: 'm0' }, signal)).rejects.toMatchObject({
+      code: 'kube.denied',
+    });
+    const followed = denied.follow({ kind: nodes }, () => undefined, signal);
+    await expect(followed).rejects.toMatchObject({ code: 'kube.denied' });
+    await denied.close();
+  });
+
+  it('asks again while the server is away', async () => {
+    await rig.api.kill();
+    const asked = kube.list({ kind: nodes }, signal);
+    await rig.api.start();
+    expect(await asked).toEqual(expect.any(Array));
+  });
+});

@@ -1,0 +1,191 @@
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { etcdCluster, overrideAnnotation } from '../../src/cluster/etcd.ts';
+import { events, machineConfigs, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
+import { patchEtcd } from '../../src/steps/cluster/patch-etcd.ts';
+import { restoreEtcd } from '../../src/steps/cluster/restore-etcd.ts';
+import { waitForController } from '../../src/steps/cluster/wait-for-controller.ts';
+import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd-handover.ts';
+import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-configs.ts';
+import { fakeHost } from '../support/fake-host.ts';
+import { fakeInventory } from '../support/fake-inventory.ts';
+import { runStep } from '../support/run-step.ts';
+
+const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
+const facts = { controlPlane: { units: [] } };
+const config = { role: 'bootstrap', cluster: { openshiftVersion: '4.6.0' } } as const;
+
+let rig: Rig;
+let kube: KubeCluster;
+
+beforeAll(async () => {
+  rig = await startKube({ crds: ['etcds', 'machineconfigs'] });
+  kube = kubeCluster({
+    credentials: () => Promise.resolve(rig.kubeconfig),
+    clock: systemClock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+});
+afterAll(async () => {
+  await kube.close();
+  await rig.close();
+});
+
+const etcd = (spec: object = {}) => ({
+  apiVersion: 'operator.openshift.io/v1',
+  kind: 'Etcd',
+  metadata: { name: 'cluster' },
+  spec: { managementState: 'Managed', ...spec },
+});
+
+const now = async () => {
+  const object = await rig.client.get(etcdCluster);
+  const { spec } = object as unknown as { readonly spec: Readonly<Record<string, unknown>> };
+  return {
+    overrides: spec['unsupportedConfigOverrides'],
+    record: object?.metadata.annotations?.[overrideAnnotation],
+  };
+};
+
+const told = (type: string, reason: string) => ({
+  type,
+  reason,
+  status: 'True',
+  lastTransitionTime: '2026-11-21T00:00:00Z',
+});
+
+/** A static pod of etcd as the kubelet of a master shows it. */
+async function putMember(name: string): Promise<void> {
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+    spec: { nodeName: name, containers: [{ name: 'etcd', image: 'quay.example/etcd:1' }] },
+  };
+  await rig.client.create(pods, pod);
+  const ref = { kind: pods, name: pod.metadata.name, namespace: 'openshift-etcd' };
+  await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [told('Ready', 'x')] });
+}
+
+describe('the override of etcd on a real API server', () => {
+  beforeEach(() => rig.client.remove(etcdCluster));
+
+  it.each([
+    ['nothing', {}, undefined, null],
+    [
+      'other overrides',
+      { unsupportedConfigOverrides: { a: { b: [1] } } },
+      { a: { b: [1] } },
+      { a: { b: [1] } },
+    ],
+  ])('is set where there was %s, and put back', async (...[, spec, left, before]) => {
+    const patched = runStep(patchEtcd, { kube, clock: systemClock, config, facts });
+    await rig.client.apply(etcdCluster.kind, etcd(spec));
+    expect((await patched).value).toEqual({ isSet: true, before });
+    expect(await now()).toEqual({
+      overrides: { ...left, [flag]: true },
+      record: JSON.stringify(before),
+    });
+
+    const again = await runStep(patchEtcd, { kube, clock: systemClock, config, facts });
+    expect(again.value).toEqual({ isSet: true, before });
+
+    const restored = runStep(restoreEtcd, { kube, clock: systemClock });
+    await rig.client.apply(namespaces, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'openshift-etcd' },
+    });
+    const place = { kind: pods, namespace: 'openshift-etcd' };
+    for (const name of ['m1', 'm2', 'm3']) {
+      if ((await rig.client.get({ ...place, name: `etcd-${name}` })) === undefined) {
+        await putMember(name);
+      }
+    }
+    await restored;
+    expect(await now()).toEqual({ overrides: left, record: undefined });
+    await runStep(restoreEtcd, { kube, clock: systemClock });
+  });
+});
+
+describe('the end of etcd on the bootstrap host, on a real API server', () => {
+  it('is seen as soon as the operator says it', async () => {
+    await rig.client.apply(etcdCluster.kind, etcd());
+    const running = told('EtcdRunningInCluster', 'EnoughEtcdMembers');
+    await rig.client.mergeStatus(etcdCluster, { conditions: [running] });
+    const handover = runStep(waitForEtcdHandover, { kube, clock: systemClock, facts });
+    const removed = told('EtcdBootstrapMemberRemoved', 'BootstrapMemberRemoved');
+    await rig.client.mergeStatus(etcdCluster, { conditions: [running, removed] });
+    expect((await handover).value).toEqual({ isSeen: true });
+  });
+});
+
+describe('the controller on a real API server', () => {
+  const namespace = 'assisted-installer';
+  const name = 'assisted-installer-controller-x7k2p';
+
+  it('is waited for by its event, and its log is sent', async () => {
+    const inventory = fakeInventory();
+    const host = fakeHost().withFile('/tmp/controller_logs.log', 'the local log');
+    const ready = runStep(waitForController, {
+      ...{ kube, inventory, host, clock: systemClock, facts },
+      config: { ...config, service: { url: 'http://svc.example' } },
+    });
+    const metadata = { name: namespace };
+    await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+    const labels = { 'job-name': 'assisted-installer-controller' };
+    await rig.client.create(pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace, labels },
+      spec: { nodeName: 'm1', containers: [{ name: 'controller', image: 'quay.example/c:1' }] },
+    });
+    await rig.client.mergeStatus({ kind: pods, name, namespace }, { phase: 'Running' });
+    await rig.client.create(events, {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'AssistedControllerIsReady', namespace },
+      involvedObject: { kind: 'Pod', name, namespace },
+      reason: 'AssistedControllerIsReady',
+      message: 'Assisted controller managed to connect to assisted service',
+      type: 'Normal',
+    });
+    const { notes } = await ready;
+    expect(notes).toEqual(['info: event AssistedControllerIsReady']);
+    expect(inventory.calls).toEqual(['clusterLogsState requested', 'uploadControllerLogs']);
+    // No kubelet gives the log of the pod here.
+    const archive = gunzipSync(inventory.controllerLogs[0] ?? new Uint8Array());
+    expect(archive.toString('utf8')).toContain('the local log');
+  });
+});
+
+describe('the MachineConfigs of masters on a real API server', () => {
+  it('agree once they are there', async () => {
+    const prefix = 'machineconfiguration.openshift.io';
+    await rig.client.apply(nodes, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: {
+        name: 'm1',
+        labels: { 'node-role.kubernetes.io/master': '' },
+        annotations: {
+          [`${prefix}/currentConfig`]: 'rendered-master-1',
+          [`${prefix}/desiredConfig`]: 'rendered-master-1',
+        },
+      },
+    });
+    const agreed = runStep(waitForMachineConfigs, { kube, clock: systemClock, facts });
+    await rig.client.apply(machineConfigs, {
+      apiVersion: `${prefix}/v1`,
+      kind: 'MachineConfig',
+      metadata: { name: 'rendered-master-1' },
+      spec: {},
+    });
+    expect((await agreed).notes).toEqual(['info: 1 masters agree on rendered-master-1']);
+  });
+});

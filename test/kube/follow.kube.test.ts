@@ -1,0 +1,192 @@
+// What becomes of a selection that is followed when the API server, or the way to it, fails.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { nodes } from '../../src/cluster/kinds.ts';
+import type { KubeView } from '../../src/ports/kube.ts';
+import { nodeOf } from './rig-samples.ts';
+
+/** Longer than any way back; how long it took is told where it fails. */
+const patience = 60_000;
+
+let rig: Rig;
+let kube: KubeCluster;
+let views: KubeView[];
+let stop: AbortController;
+let ended: Promise<void>;
+
+/** Lists that the follower asked for; nobody else here lists in pages. */
+let lists: string[];
+const asked = (message: unknown): void => {
+  const { path } = (message as { readonly request: { readonly path: string } }).request;
+  if (path.includes('limit=')) lists.push(path);
+};
+
+beforeEach(async () => {
+  lists = [];
+  subscribe('undici:request:create', asked);
+  rig = await startKube({ crds: [] });
+  views = [];
+  stop = new AbortController();
+  kube = kubeCluster({
+    credentials: () => Promise.resolve(rig.kubeconfig),
+    clock: systemClock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+  await rig.client.create(nodes, nodeOf('first'));
+  ended = kube.follow({ kind: nodes }, (view) => void views.push(view), stop.signal);
+  await seen(['first']);
+});
+afterEach(async () => {
+  stop.abort(new Error('the test is over'));
+  await ended;
+  await kube.close();
+  await rig.close();
+  unsubscribe('undici:request:create', asked);
+});
+
+const names = (): readonly string[] =>
+  views.at(-1)?.objects.map(({ metadata }) => metadata.name) ?? [];
+const add = (name: string): Promise<unknown> => rig.client.create(nodes, nodeOf(name));
+const remove = (name: string): Promise<void> => rig.client.remove({ kind: nodes, name });
+const troubles = (): readonly string[] =>
+  views.flatMap(({ trouble }) => (trouble === undefined ? [] : trouble.code));
+
+/** Waits until just these nodes are seen, without trouble; resolves with the milliseconds of it. */
+async function seen(expected: readonly string[]): Promise<number> {
+  const since = performance.now();
+  await vi.waitFor(
+    () => {
+      const took = `${Math.round(performance.now() - since)} ms later`;
+      expect(names(), took).toEqual(expected);
+      expect(views.at(-1)?.trouble?.message, took).toBeUndefined();
+    },
+    { timeout: patience, interval: 2 },
+  );
+  return performance.now() - since;
+}
+
+const inTrouble = (): Promise<void> =>
+  vi.waitFor(() => expect(views.at(-1)?.trouble?.code).toBe('kube.unreachable'), {
+    timeout: patience,
+    interval: 2,
+  });
+
+/** How often the server was asked for nodes by a verb, by its own count. */
+async function counted(verb: 'LIST' | 'WATCH'): Promise<number> {
+  const metrics = await rig.client.read('/metrics');
+  const lines = metrics
+    .split('\n')
+    .filter((line) => line.startsWith('apiserver_request_total{'))
+    .filter((line) => line.includes('resource="nodes"') && line.includes(`verb="${verb}"`));
+  return lines.reduce((sum, line) => sum + Number(line.replace(/.* /, '')), 0);
+}
+
+const took = (milliseconds: number): string => `seen ${Math.round(milliseconds)} ms later`;
+
+describe('a follower goes on', () => {
+  it('after a server that was killed', async () => {
+    await rig.api.kill();
+    await inTrouble();
+    expect(names()).toEqual(['first']);
+    await rig.api.start();
+    await Promise.all([add('after'), remove('first')]);
+    const time = await seen(['after']);
+    expect(time, took(time)).toBeLessThan(patience);
+  });
+
+  it('after a server that was told to stop', async () => {
+    await rig.api.stop();
+    await inTrouble();
+    await rig.api.start();
+    await add('after');
+    const time = await seen(['after', 'first']);
+    expect(time, took(time)).toBeLessThan(patience);
+  });
+
+  it('after a server that froze', async () => {
+    await rig.api.freeze();
+    await inTrouble();
+    await rig.api.thaw();
+    await add('after');
+    const time = await seen(['after', 'first']);
+    expect(time, took(time)).toBeLessThan(patience);
+  });
+
+  it('after a network that lost everything, and sees what happened meanwhile', async () => {
+    rig.forwarder.partition();
+    await add('meanwhile');
+    await remove('first');
+    await inTrouble();
+    rig.forwarder.heal();
+    const time = await seen(['meanwhile']);
+    expect(time, took(time)).toBeLessThan(patience);
+  });
+
+  it('after the server forgot its history', async () => {
+    expect(lists).toHaveLength(1);
+    await rig.api.kill();
+    await rig.api.start();
+    // Others write past us while we are cut off, and etcd forgets it all.
+    rig.forwarder.partition();
+    await add('meanwhile');
+    await remove('first');
+    await rig.compact();
+    await rig.api.restart();
+    rig.forwarder.heal();
+    const time = await seen(['meanwhile']);
+    expect(time, took(time)).toBeLessThan(patience);
+    expect(lists.length).toBeGreaterThan(1);
+  });
+
+  it.each(['lost', 'kept', 'reset'] as const)(
+    'when the address moves to a server of the final control plane, connections %s',
+    async (connections) => {
+      const final = await rig.startFinal();
+      rig.forwarder.moveTo(final, connections);
+      await add('meanwhile');
+      const time = await seen(['first', 'meanwhile']);
+      expect(time, took(time)).toBeLessThan(patience);
+      await rig.api.stop();
+      await add('after');
+      const later = await seen(['after', 'first', 'meanwhile']);
+      expect(later, took(later)).toBeLessThan(patience);
+      expect(troubles(), 'another server was there all the time').toEqual([]);
+    },
+  );
+
+  it('with a new watch and no new list when nothing happens for a while', async () => {
+    const before = { lists: await counted('LIST'), watches: await counted('WATCH') };
+    const told = views.length;
+    await pause(25_000);
+    expect(await counted('LIST')).toBe(before.lists);
+    const watches = (await counted('WATCH')) - before.watches;
+    expect(watches).toBeGreaterThanOrEqual(2);
+    expect(watches).toBeLessThanOrEqual(3);
+    expect(views).toHaveLength(told);
+    await add('after');
+    const time = await seen(['after', 'first']);
+    expect(time, took(time)).toBeLessThan(patience);
+    expect(troubles()).toEqual([]);
+  });
+});
+
+it('every change is seen, in order, through two restarts', async () => {
+  const written: string[] = [];
+  for (let index = 0; index < 60; index += 1) {
+    const name = `n${String(index).padStart(2, '0')}`;
+    if (index === 20) await rig.api.kill();
+    if (index === 40) await rig.api.stop();
+    if (index === 20 || index === 40) await rig.api.start();
+    await add(name);
+    written.push(name);
+  }
+  await seen(['first', ...written]);
+  const order = views.map((view) => view.objects.length);
+  expect(order).toEqual([...order].sort((one, other) => one - other));
+});

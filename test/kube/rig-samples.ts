@@ -1,0 +1,65 @@
+import 'reflect-metadata';
+import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
+import { webcrypto } from 'node:crypto';
+import { parse } from 'yaml';
+import { type KubeClient, openClient } from '../../mocks/kube/client.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+
+/** The smallest node the API server takes. */
+export function nodeOf(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Node', metadata: { name } };
+}
+
+interface Kubeconfig {
+  readonly clusters: readonly [
+    {
+      readonly cluster: { readonly server: string; readonly 'certificate-authority-data': string };
+    },
+  ];
+  readonly users: readonly [
+    {
+      readonly user: {
+        readonly 'client-certificate-data': string;
+        readonly 'client-key-data': string;
+      };
+    },
+  ];
+}
+
+/** A client that knows what a host knows: the text of a kubeconfig. */
+export function hostClient(kubeconfig: string): KubeClient {
+  const { clusters, users } = parse(kubeconfig) as Kubeconfig;
+  const [{ cluster }] = clusters;
+  const [{ user }] = users;
+  return openClient({
+    url: () => cluster.server,
+    ca: decode(cluster['certificate-authority-data']),
+    user: {
+      certificate: decode(user['client-certificate-data']),
+      key: decode(user['client-key-data']),
+    },
+  });
+}
+
+/** A request for the client certificate of a node's kubelet, as the kubelet makes it. */
+export async function signingRequest(name: string, node: string): Promise<KubeObject> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const request = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ O: ['system:nodes'] }, { CN: [`system:node:${node}`] }],
+    keys,
+    signingAlgorithm: algorithm,
+  });
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name },
+    spec: {
+      signerName: 'kubernetes.io/kube-apiserver-client-kubelet',
+      usages: ['digital signature', 'client auth'],
+      request: Buffer.from(request.toString('pem')).toString('base64'),
+    },
+  };
+}
+
+const decode = (data: string): string => Buffer.from(data, 'base64').toString();

@@ -1,0 +1,286 @@
+import { kubeFailure } from '../../src/ports/kube-failures.ts';
+import type {
+  Kube,
+  KubeKind,
+  KubeObject,
+  KubePatch,
+  KubeRef,
+  KubeSelection,
+  KubeView,
+} from '../../src/ports/kube.ts';
+import type { AgentError } from '../../src/model/failure.ts';
+
+/** A write as it was received. */
+export interface KubeWrite {
+  readonly verb: 'patch' | 'create' | 'replace' | 'remove';
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly subresource?: string;
+  readonly body?: unknown;
+}
+
+/** A cluster in memory. */
+export interface FakeKube extends Kube {
+  /** Puts an object there as the cluster itself would, new or changed; who follows sees it. */
+  readonly put: (kind: KubeKind, object: KubeObject) => FakeKube;
+  /** Takes an object away as the cluster itself would. */
+  readonly drop: (ref: KubeRef) => FakeKube;
+  /** What is there now. */
+  readonly objectsOf: (kind: KubeKind) => readonly KubeObject[];
+  readonly writes: readonly KubeWrite[];
+  /** Every further call fails with this, and who follows sees it, until it is undefined. */
+  readonly trouble: (error: AgentError | undefined) => FakeKube;
+  readonly withPodLog: (name: string, text: string) => FakeKube;
+}
+
+/** An API server that holds what a test puts there. */
+export function fakeKube(): FakeKube {
+  const objects = new Map<string, KubeObject>();
+  const followers = new Set<() => void>();
+  const logs = new Map<string, string>();
+  const writes: KubeWrite[] = [];
+  let trouble: AgentError | undefined;
+  let version = 1;
+
+  const tell = (): void => {
+    for (const follower of followers) follower();
+  };
+  const enter = async (signal: AbortSignal): Promise<void> => {
+    await Promise.resolve();
+    signal.throwIfAborted();
+    if (trouble !== undefined) throw trouble;
+  };
+  const store = (kind: KubeKind, object: KubeObject): KubeObject => {
+    version += 1;
+    const key = keyOf({ kind, ...placeOf(object) });
+    const kept = {
+      ...object,
+      metadata: {
+        uid: objects.get(key)?.metadata.uid ?? `uid-${version}`,
+        ...object.metadata,
+        resourceVersion: String(version),
+      },
+    };
+    objects.set(key, kept);
+    tell();
+    return kept;
+  };
+  const selected = ({ kind, namespace, ...selectors }: KubeSelection): readonly KubeObject[] =>
+    [...objects]
+      .filter(([key]) => key.startsWith(`${groupOf(kind)}/`))
+      .map(([, object]) => object)
+      .filter(({ metadata }) => namespace === undefined || metadata.namespace === namespace)
+      .filter((object) => isSelected(object, selectors))
+      .sort((a, b) => a.metadata.name.localeCompare(b.metadata.name));
+  const present = (ref: KubeRef): KubeObject => {
+    const object = objects.get(keyOf(ref));
+    if (object === undefined) throw kubeFailure('kube.not-found', `${ref.name}: there is none`);
+    return object;
+  };
+
+  const fake: FakeKube = {
+    writes,
+    put: (kind, object) => {
+      store(kind, object);
+      return fake;
+    },
+    drop: (ref) => {
+      objects.delete(keyOf(ref));
+      tell();
+      return fake;
+    },
+    objectsOf: (kind) => selected({ kind }),
+    trouble: (error) => {
+      trouble = error;
+      tell();
+      return fake;
+    },
+    withPodLog: (name, text) => {
+      logs.set(name, text);
+      return fake;
+    },
+    get: async (ref, signal) => {
+      await enter(signal);
+      return objects.get(keyOf(ref));
+    },
+    list: async (selection, signal) => {
+      await enter(signal);
+      return selected(selection);
+    },
+    follow: (selection, seen, signal) => {
+      let last: readonly KubeObject[] | undefined;
+      let shown: string | undefined;
+      const look = (): void => {
+        if (trouble === undefined) last = selected(selection);
+        const view: KubeView = { isSynced: last !== undefined, objects: last ?? [] };
+        const news = [last?.map(versionOf) ?? 'none', trouble?.message ?? ''].join();
+        if (news === shown) return;
+        shown = news;
+        seen(trouble === undefined ? view : { ...view, trouble });
+      };
+      if (signal.aborted) return Promise.resolve();
+      followers.add(look);
+      look();
+      return new Promise((resolve) => {
+        const end = (): void => {
+          followers.delete(look);
+          resolve();
+        };
+        signal.addEventListener('abort', end, { once: true });
+      });
+    },
+    patch: async (ref, patch, signal) => {
+      await enter(signal);
+      const changed = patched(present(ref), patch);
+      writes.push({
+        verb: 'patch',
+        ...said(ref),
+        ...(patch.subresource === undefined ? {} : { subresource: patch.subresource }),
+        body: patch.body,
+      });
+      return store(ref.kind, changed);
+    },
+    create: async ({ kind, namespace }, object, signal) => {
+      await enter(signal);
+      const placed = {
+        ...object,
+        metadata: { ...object.metadata, ...(namespace === undefined ? {} : { namespace }) },
+      };
+      const ref = { kind, ...placeOf(placed) };
+      if (objects.has(keyOf(ref))) {
+        throw kubeFailure('kube.conflict', `${ref.name}: there is one already`);
+      }
+      writes.push({ verb: 'create', ...said(ref), body: placed });
+      return store(kind, placed);
+    },
+    replace: async (ref, object, { subresource, signal }) => {
+      await enter(signal);
+      const before = present(ref);
+      const expected = object.metadata.resourceVersion;
+      if (expected !== undefined && expected !== before.metadata.resourceVersion) {
+        throw kubeFailure('kube.conflict', `${ref.name}: it was changed by another`);
+      }
+      writes.push({
+        verb: 'replace',
+        ...said(ref),
+        ...(subresource === undefined ? {} : { subresource }),
+        body: object,
+      });
+      return store(ref.kind, object);
+    },
+    remove: async (ref, signal) => {
+      await enter(signal);
+      if (objects.has(keyOf(ref))) writes.push({ verb: 'remove', ...said(ref) });
+      objects.delete(keyOf(ref));
+      tell();
+    },
+    podLog: async ({ name }, _since, signal) => {
+      await enter(signal);
+      const text = logs.get(name);
+      if (text === undefined) throw kubeFailure('kube.not-found', `${name}: there is no log`);
+      return text;
+    },
+  };
+  return fake;
+}
+
+const groupOf = ({ group, version, plural }: KubeKind): string => `${group}|${version}|${plural}`;
+
+const keyOf = ({ kind, namespace, name }: KubeRef): string =>
+  `${groupOf(kind)}/${namespace ?? ''}/${name}`;
+
+const versionOf = ({ metadata }: KubeObject): string =>
+  `${metadata.name}@${metadata.resourceVersion}`;
+
+const placeOf = ({ metadata: { name, namespace } }: KubeObject): Omit<KubeRef, 'kind'> => ({
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+const said = ({
+  kind,
+  name,
+  namespace,
+}: KubeRef): Pick<KubeWrite, 'kind' | 'name' | 'namespace'> => ({
+  kind: kind.plural,
+  name,
+  ...(namespace === undefined ? {} : { namespace }),
+});
+
+/** The selectors that the product uses: `key`, `key=value`, `metadata.name=value`. */
+function isSelected(
+  { metadata }: KubeObject,
+  {
+    labelSelector = '',
+    fieldSelector = '',
+  }: Pick<KubeSelection, 'labelSelector' | 'fieldSelector'>,
+): boolean {
+  const terms = (text: string): readonly string[] => text.split(',').filter((term) => term !== '');
+  const labels = terms(labelSelector).every((term) => {
+    const [key = '', value] = term.split('=');
+    const label = metadata.labels?.[key];
+    return value === undefined ? label !== undefined : label === value;
+  });
+  const fields = terms(fieldSelector).every((term) => term === `metadata.name=${metadata.name}`);
+  return labels && fields;
+}
+
+function patched(object: KubeObject, { type, body }: KubePatch): KubeObject {
+  if (type === 'merge') return merged(object, body) as KubeObject;
+  const copy = structuredClone(object) as Record<string, unknown>;
+  for (const operation of body as readonly JsonOperation[]) operate(copy, operation);
+  return copy as KubeObject;
+}
+
+interface JsonOperation {
+  readonly op: 'test' | 'remove' | 'replace' | 'add';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+function operate(object: Record<string, unknown>, { op, path, value }: JsonOperation): void {
+  const { holder, last } = placeIn(object, path);
+  switch (op) {
+    case 'test':
+      if (JSON.stringify(holder[last]) !== JSON.stringify(value)) {
+        throw kubeFailure('kube.invalid', `testing value ${path} failed`);
+      }
+      return;
+    case 'remove':
+      if (Array.isArray(holder)) holder.splice(Number(last), 1);
+      else Reflect.deleteProperty(holder, last);
+      return;
+    case 'add':
+    case 'replace':
+      if (Array.isArray(holder) && op === 'add') {
+        holder.splice(last === '-' ? holder.length : Number(last), 0, value);
+      } else holder[last] = value;
+  }
+}
+
+function placeIn(
+  object: Record<string, unknown>,
+  path: string,
+): { readonly holder: Record<string, unknown>; readonly last: string } {
+  const words = path
+    .split('/')
+    .slice(1)
+    .map((word) => word.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = words.pop() ?? '';
+  let at: unknown = object;
+  for (const word of words) at = (at as Record<string, unknown> | undefined)?.[word];
+  if (typeof at !== 'object' || at === null) throw kubeFailure('kube.invalid', `no ${path}`);
+  return { holder: at as Record<string, unknown>, last };
+}
+
+function merged(base: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> =
+    typeof base === 'object' && base !== null && !Array.isArray(base) ? { ...base } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(result, key);
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
