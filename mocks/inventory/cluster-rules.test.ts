@@ -1,36 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { settle } from './cluster-rules.ts';
-import type { ClusterRecord, HostRecord, HostStatus } from './records.ts';
+import type { HostRecord, HostStatus } from './records.ts';
+import { clusterSeed, hostSeed } from './seed.ts';
 
-const cluster: ClusterRecord = {
-  id: 'c',
-  name: 'lab',
-  baseDomain: 'example.test',
-  kind: 'Cluster',
-  status: 'installing',
-  openshiftVersion: '4.20.1',
-  controlPlaneCount: 3,
-  platform: 'baremetal',
-  logsState: '',
-};
+const cluster = clusterSeed();
 
-const host = (role: HostRecord['role'], status: HostStatus): HostRecord => ({
-  id: role,
-  infraEnvId: 'i',
-  clusterId: 'c',
-  hostname: role,
-  role,
-  isBootstrap: false,
-  addresses: [],
-  status,
-  statusInfo: '',
-  stage: '',
-  stageInfo: '',
-  stageStartedAt: 0,
-  stageUpdatedAt: 0,
-  logsState: '',
-  logBytes: 0,
-});
+const host = (role: HostRecord['role'], status: HostStatus): HostRecord =>
+  hostSeed({ clusterId: cluster.id, infraEnvId: 'i', hostname: role, role, status });
 
 const masters = (...statuses: readonly HostStatus[]) => statuses.map((one) => host('master', one));
 const workers = (...statuses: readonly HostStatus[]) => statuses.map((one) => host('worker', one));
@@ -54,6 +30,11 @@ describe('a cluster that is being installed', () => {
       hosts: [...masters('installed'), ...workers('installed', 'installed', going)],
       expected: 'finalizing',
     },
+    {
+      name: 'does not count a host that was disabled',
+      hosts: [...masters('installed', 'disabled'), ...workers('installed', 'installed')],
+      expected: 'finalizing',
+    },
     { name: 'fails with one master', hosts: masters('error', going, going), expected: 'error' },
     {
       name: 'fails when fewer than two workers are left',
@@ -70,8 +51,13 @@ describe('a cluster that is being installed', () => {
   });
 
   it('takes its hosts with it when it fails', () => {
-    const after = settle({ cluster, hosts: masters('error', going, 'installed') });
-    expect(after.hosts.map(({ status }) => status)).toEqual(['error', 'error', 'error']);
+    const after = settle({ cluster, hosts: masters('error', going, 'installed', 'disabled') });
+    expect(after.hosts.map(({ status }) => status)).toEqual([
+      'error',
+      'error',
+      'error',
+      'disabled',
+    ]);
     expect(after.hosts[1]?.statusInfo).toBe('Host is part of a cluster that failed to install');
   });
 

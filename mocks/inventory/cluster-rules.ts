@@ -13,11 +13,14 @@ const LEAST_WORKERS = 2;
 
 const lostText = 'Host is part of a cluster that failed to install';
 
-/** Brings cluster and hosts to what follows from the present state. */
+const isEnabled = ({ status }: HostRecord): boolean => status !== 'disabled';
+
+/** Brings cluster and hosts to what follows from the present state. Disabled hosts do not count. */
 export function settle(view: ClusterView): ClusterView {
   if (view.cluster.status !== 'installing' && view.cluster.status !== 'finalizing') return view;
-  if (hasFailed(view.hosts)) return failed(view);
-  return isEnoughInstalled(view.hosts)
+  const enabled = view.hosts.filter(isEnabled);
+  if (hasFailed(enabled)) return failed(view);
+  return isEnoughInstalled(enabled)
     ? { ...view, cluster: { ...view.cluster, status: 'finalizing' } }
     : view;
 }
@@ -33,7 +36,9 @@ function failed({ cluster, hosts }: ClusterView): ClusterView {
   return {
     cluster: { ...cluster, status: 'error' },
     hosts: hosts.map((host) =>
-      host.status === 'error' ? host : { ...host, status: 'error', statusInfo: lostText },
+      host.status === 'error' || !isEnabled(host)
+        ? host
+        : { ...host, status: 'error', statusInfo: lostText },
     ),
   };
 }

@@ -1,6 +1,14 @@
+import {
+  bootstrapIgnition,
+  dataUrl,
+  ignitionFile,
+  type IgnitionFile,
+  installConfig,
+} from './bootstrap-ignition.ts';
 import type { ClusterRecord, HostRecord } from './records.ts';
+import type { InventoryStore } from './store.ts';
 
-/** Files of a cluster that the service offers, by name. */
+/** Files of a cluster that version 2 of the service offers, by name. */
 export const clusterFileNames = [
   'bootstrap.ign',
   'master.ign',
@@ -12,25 +20,25 @@ export const clusterFileNames = [
   'custom_manifests.yaml',
 ] as const;
 
-const dataUrl = (text: string): string =>
-  `data:text/plain;charset=utf-8;base64,${Buffer.from(text).toString('base64')}`;
+/** Files with which one enters a cluster; version 2 has a path of their own for them. */
+export const credentialNames = [
+  'kubeconfig',
+  'kubeconfig-noingress',
+  'kubeadmin-password',
+] as const;
+
+/** Files that version 1 offers, credentials among them. */
+export const clusterFileNamesV1 = [
+  'bootstrap.ign',
+  'master.ign',
+  'worker.ign',
+  'metadata.json',
+  'install-config.yaml',
+  ...credentialNames,
+] as const;
 
 // Not a certificate that anybody could use: only its form matters to who reads the pointer.
 const certificate = `-----BEGIN CERTIFICATE-----\n${'TEFC'.repeat(16)}\n-----END CERTIFICATE-----\n`;
-
-interface IgnitionFile {
-  readonly path: string;
-  readonly mode: number;
-  readonly overwrite: boolean;
-  readonly contents: { readonly source: string };
-}
-
-const file = (path: string, text: string): IgnitionFile => ({
-  path,
-  mode: 0o644,
-  overwrite: true,
-  contents: { source: dataUrl(text) },
-});
 
 function pointer(cluster: ClusterRecord, role: string, files: readonly IgnitionFile[]): string {
   const source = `https://api-int.${cluster.name}.${cluster.baseDomain}:22623/config/${role}`;
@@ -48,24 +56,33 @@ function pointer(cluster: ClusterRecord, role: string, files: readonly IgnitionF
 export function hostIgnition(cluster: ClusterRecord, host: HostRecord): string {
   const connection = `[connection]\nid=eth0\ntype=ethernet\n\n[ipv4]\nmethod=auto\n`;
   return pointer(cluster, host.role, [
-    file('/etc/hostname', `${host.hostname}\n`),
-    file('/etc/NetworkManager/system-connections/eth0.nmconnection', connection),
+    ignitionFile('/etc/hostname', `${host.hostname}\n`),
+    ignitionFile('/etc/NetworkManager/system-connections/eth0.nmconnection', connection),
   ]);
 }
 
 /** A file of the cluster, or undefined when the service does not have it. */
-export function clusterFile(cluster: ClusterRecord, name: string): string | undefined {
+export function clusterFile(store: InventoryStore, name: string): string | undefined {
+  const cluster = store.cluster();
   switch (name) {
     case 'master.ign':
     case 'worker.ign':
     case 'arbiter.ign':
       return pointer(cluster, name.replace('.ign', ''), []);
     case 'bootstrap.ign':
-      return JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files: [] } });
+      return bootstrapIgnition(cluster, {
+        kubeconfig: store.kubeconfig(),
+        files: store.bootstrapFiles(),
+      });
     case 'metadata.json':
       return JSON.stringify({ clusterName: cluster.name, clusterID: cluster.id });
     case 'install-config.yaml':
-      return `apiVersion: v1\nbaseDomain: ${cluster.baseDomain}\nmetadata:\n  name: ${cluster.name}\n`;
+      return installConfig(cluster);
+    case 'kubeconfig':
+    case 'kubeconfig-noingress':
+      return store.kubeconfig();
+    case 'kubeadmin-password':
+      return 'AAAAA-BBBBB-CCCCC-DDDDD';
     default:
       return undefined;
   }

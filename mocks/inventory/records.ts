@@ -23,7 +23,10 @@ export interface HostRecord {
   /** The bootstrap host has the role master and `isBootstrap`. */
   readonly role: 'master' | 'arbiter' | 'worker';
   readonly isBootstrap: boolean;
+  /** Of either version, on one interface; with a prefix length or without. */
   readonly addresses: readonly string[];
+  /** The inventory as it stands in the database, where it is not made of the addresses. */
+  readonly inventory?: string;
   readonly status: HostStatus;
   readonly statusInfo: string;
   /** Empty before the first report. */
@@ -46,5 +49,14 @@ export interface ClusterRecord {
   readonly openshiftVersion: string;
   readonly controlPlaneCount: number;
   readonly platform: string;
+  /** JSON text, empty for none. */
+  readonly installConfigOverrides: string;
   readonly logsState: string;
+}
+
+/** A file that was uploaded. */
+export interface UploadedFile {
+  readonly filename: string;
+  readonly contentType: string;
+  readonly bytes: Uint8Array;
 }

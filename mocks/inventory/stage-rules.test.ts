@@ -1,24 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { HostRecord } from './records.ts';
+import { hostSeed } from './seed.ts';
 import { decideProgress, LONGEST_TEXT, type ProgressContext } from './stage-rules.ts';
 
-const master: HostRecord = {
-  id: 'h',
-  infraEnvId: 'i',
-  clusterId: 'c',
-  hostname: 'm1',
-  role: 'master',
-  isBootstrap: false,
-  addresses: [],
-  status: 'installing',
-  statusInfo: '',
-  stage: '',
-  stageInfo: '',
-  stageStartedAt: 0,
-  stageUpdatedAt: 0,
-  logsState: '',
-  logBytes: 0,
-};
+const master = hostSeed({ clusterId: 'c', infraEnvId: 'i', hostname: 'm1', role: 'master' });
 const worker: HostRecord = { ...master, role: 'worker' };
 const bootstrap: HostRecord = { ...master, isBootstrap: true };
 const underWay: Partial<HostRecord> = { status: 'installing-in-progress' };

@@ -1,5 +1,5 @@
 import { type ClusterView, settle } from './cluster-rules.ts';
-import type { ClusterRecord, HostRecord } from './records.ts';
+import type { ClusterRecord, HostRecord, UploadedFile } from './records.ts';
 import { decideProgress, type ProgressDecision, type ProgressReport } from './stage-rules.ts';
 
 /** The service's memory: one cluster and its hosts. */
@@ -13,6 +13,16 @@ export interface InventoryStore {
     report: ProgressReport,
     api: 'v1' | 'v2',
   ) => ProgressDecision | undefined;
+  /** The kubeconfig of the cluster, undefined until it is set. */
+  readonly kubeconfig: () => string | undefined;
+  /** Gives the cluster its kubeconfig; the service has it when the installation begins. */
+  readonly setKubeconfig: (text: string) => void;
+  /** Puts further files on the bootstrap host, by path. */
+  readonly addBootstrapFiles: (files: Readonly<Record<string, string>>) => void;
+  readonly bootstrapFiles: () => Readonly<Record<string, string>>;
+  /** Every upload of the controller's logs. */
+  readonly controllerLogs: () => readonly UploadedFile[];
+  readonly addControllerLogs: (file: UploadedFile) => void;
   /** Notes how far the logs of a host are; false for an unknown host. */
   readonly setHostLogs: (
     hostId: string,
@@ -23,9 +33,14 @@ export interface InventoryStore {
   readonly cancel: () => void;
 }
 
+const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by user' } as const;
+
 /** Makes the memory of a service; `now` gives milliseconds. */
 export function inventoryStore(begin: ClusterView, now: () => number = Date.now): InventoryStore {
   let view = begin;
+  let kubeconfig: string | undefined;
+  let bootstrapFiles: Readonly<Record<string, string>> = {};
+  const controllerLogs: UploadedFile[] = [];
   const find = (id: string): HostRecord | undefined => view.hosts.find((one) => one.id === id);
   const replace = (host: HostRecord): void => {
     view = { ...view, hosts: view.hosts.map((one) => (one.id === host.id ? host : one)) };
@@ -49,6 +64,18 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
       }
       return decision;
     },
+    kubeconfig: () => kubeconfig,
+    setKubeconfig: (text) => {
+      kubeconfig = text;
+    },
+    addBootstrapFiles: (files) => {
+      bootstrapFiles = { ...bootstrapFiles, ...files };
+    },
+    bootstrapFiles: () => bootstrapFiles,
+    controllerLogs: () => controllerLogs,
+    addControllerLogs: (file) => {
+      controllerLogs.push(file);
+    },
     setHostLogs: (hostId, logs) => {
       const host = find(hostId);
       if (host !== undefined) replace({ ...host, ...logs });
@@ -60,11 +87,9 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
     cancel: () => {
       view = {
         cluster: { ...view.cluster, status: 'cancelled' },
-        hosts: view.hosts.map((host) => ({
-          ...host,
-          status: 'cancelled',
-          statusInfo: 'Installation cancelled by user',
-        })),
+        hosts: view.hosts.map((host) =>
+          host.status === 'disabled' ? host : { ...host, ...cancelled },
+        ),
       };
     },
   };

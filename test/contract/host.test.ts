@@ -1,7 +1,7 @@
-import { mkdir, mkdtemp, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
@@ -19,6 +19,8 @@ interface Subject {
   /** Below one that only commands reach. */
   readonly remote: string;
   readonly link: (from: string, target: string) => Promise<void>;
+  /** Puts a file there with its directory, as somebody else on the host would. */
+  readonly put: (path: string, content: string) => Promise<void>;
   readonly modeOf: (path: string) => Promise<number | undefined>;
 }
 
@@ -32,11 +34,18 @@ const subjects: Record<string, () => Promise<Subject>> = {
     const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
     const at = (path: string): string => (path.startsWith('/opt') ? join(root, path) : path);
     return {
-      host: nsenterHost({ root, environment }),
+      host: nsenterHost({ root, environment, lookEvery: 100 }),
       shared: '/opt/contract',
       // Seen by commands alone, because it is not below a shared directory of the host.
       remote: await realpath(remote),
-      link: (from, target) => symlink(target, at(from)),
+      link: async (from, target) => {
+        await rm(at(from), { force: true });
+        await symlink(target, at(from));
+      },
+      put: async (path, content) => {
+        await mkdir(dirname(at(path)), { recursive: true });
+        await writeFile(at(path), content);
+      },
       modeOf: async (path) => (await stat(at(path))).mode & 0o777,
     };
   },
@@ -61,6 +70,10 @@ const subjects: Record<string, () => Promise<Subject>> = {
       remote: '/etc/contract',
       link: (from, target) => {
         host.withLink(from, target);
+        return Promise.resolve();
+      },
+      put: (path, content) => {
+        host.withFile(path, content);
         return Promise.resolve();
       },
       modeOf: (path) => Promise.resolve(host.files.get(path)?.mode),
@@ -217,6 +230,109 @@ describe.each(Object.entries(subjects))('%s keeps the contract of the host port'
       await subject.link(path('absolute'), path('relative'));
       await expect(subject.host.realPath(path('absolute'), signal)).resolves.toBe(path('target'));
       await expect(subject.host.realPath(path('none'), signal)).resolves.toBeUndefined();
+    });
+  });
+
+  describe.each(['shared', 'remote'] as const)('watching in a %s directory', (where) => {
+    const path = (file: string): string => `${subject[where]}/${file}`;
+
+    /** Watches paths until `work` is over; `rung` resolves with the next ring after its call. */
+    const watching = async (
+      paths: readonly string[],
+      work: (rung: () => Promise<void>) => Promise<void>,
+    ): Promise<void> => {
+      const ending = new AbortController();
+      let next = Promise.withResolvers<void>();
+      const watch = subject.host.watch(paths, () => next.resolve(), ending.signal);
+      const rung = async (): Promise<void> => {
+        await next.promise;
+        next = Promise.withResolvers<void>();
+      };
+      try {
+        await rung();
+        await work(rung);
+      } finally {
+        ending.abort(new Error('the test is over'));
+        await watch;
+      }
+    };
+
+    it('rings once at the beginning, also when nothing is there', async () => {
+      const looks: string[] = [];
+      await watching([path('nowhere/at/all')], () => Promise.resolve(void looks.push('rung')));
+      expect(looks).toEqual(['rung']);
+    });
+
+    it('rings when a file comes, changes, is written anew and goes', async () => {
+      await watching([path('watched')], async (rung) => {
+        await subject.put(path('watched'), 'one');
+        await rung();
+        await subject.put(path('watched'), 'one and two');
+        await rung();
+        await subject.host.writeFile(path('watched'), 'three', { signal });
+        await rung();
+        await subject.host.remove(path('watched'), signal);
+        await rung();
+        await subject.put(path('watched'), 'again');
+        await rung();
+      });
+      await expect(subject.host.readText(path('watched'), signal)).resolves.toBe('again');
+    });
+
+    it('rings for a file whose directories come later', async () => {
+      await watching([path('later/auth/kubeconfig')], async (rung) => {
+        await subject.put(path('later/auth/kubeconfig'), 'x');
+        await vi.waitUntil(async () => {
+          await rung();
+          return (await subject.host.readText(path('later/auth/kubeconfig'), signal)) === 'x';
+        });
+      });
+      await expect(subject.host.list(path('later/auth'), signal)).resolves.toEqual(['kubeconfig']);
+    });
+
+    it('rings for names that come to a directory', async () => {
+      await subject.put(path('names/first'), '');
+      await watching([path('names')], async (rung) => {
+        await subject.put(path('names/second'), '');
+        await rung();
+      });
+      await expect(subject.host.list(path('names'), signal)).resolves.toHaveLength(2);
+    });
+
+    it('rings for what a chain of links leads to, and when it leads elsewhere', async () => {
+      await subject.put(path('pods/0.log'), 'a');
+      await subject.put(path('pods/1.log'), 'a');
+      await subject.link(path('middle.log'), 'pods/0.log');
+      await subject.link(path('first.log'), path('middle.log'));
+      await watching([path('first.log')], async (rung) => {
+        await subject.put(path('pods/0.log'), 'ab');
+        await rung();
+        await subject.link(path('middle.log'), 'pods/1.log');
+        await vi.waitUntil(async () => {
+          await rung();
+          return (await subject.host.realPath(path('first.log'), signal)) === path('pods/1.log');
+        });
+        await subject.put(path('pods/1.log'), 'abc');
+        await rung();
+      });
+      await expect(subject.host.readText(path('first.log'), signal)).resolves.toBe('abc');
+    });
+
+    it('rings no more after the signal', async () => {
+      const ending = new AbortController();
+      let rings = 0;
+      const watch = subject.host.watch([path('ended')], () => (rings += 1), ending.signal);
+      await vi.waitUntil(() => rings > 0);
+      ending.abort(new Error('enough'));
+      await expect(watch).resolves.toBeUndefined();
+      const before = rings;
+      await subject.put(path('ended'), 'x');
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      expect(rings).toBe(before);
+      await expect(
+        subject.host.watch([path('ended')], () => (rings += 1), ending.signal),
+      ).resolves.toBeUndefined();
+      expect(rings).toBe(before);
     });
   });
 

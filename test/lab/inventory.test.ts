@@ -1,8 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
+import type { ClusterView } from '../../mocks/inventory/cluster-rules.ts';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/seed.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { Fault } from '../../mocks/http/fault.ts';
+import { decodeDataUrl } from '../../src/ignition/data-url.ts';
+import { parseConfig } from '../../src/ignition/parse.ts';
+import { validateConfig } from '../../src/ignition/validate.ts';
 
 const infraEnvId = 'b2f4d8f0-0000-4000-8000-000000000001';
 const cluster = clusterSeed({ id: 'b2f4d8f0-0000-4000-8000-000000000002' });
@@ -12,6 +16,22 @@ const host = hostSeed({
   infraEnvId,
   hostname: 'm1',
   role: 'master',
+});
+const bootstrap = hostSeed({
+  id: 'b2f4d8f0-0000-4000-8000-000000000004',
+  clusterId: cluster.id,
+  infraEnvId,
+  hostname: 'm0',
+  role: 'master',
+  isBootstrap: true,
+});
+const disabled = hostSeed({
+  id: 'b2f4d8f0-0000-4000-8000-000000000005',
+  clusterId: cluster.id,
+  infraEnvId,
+  hostname: 'd0',
+  role: 'worker',
+  status: 'disabled',
 });
 const issuer = tokenIssuer();
 const token = issuer.issue({ infra_env_id: infraEnvId });
@@ -26,10 +46,14 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function started(faults: readonly object[] = []): Promise<InventoryServer> {
+async function started(
+  faults: readonly object[] = [],
+  seeds: Partial<ClusterView> = {},
+): Promise<InventoryServer> {
   server = await startInventory({
     cluster,
     hosts: [host],
+    ...seeds,
     auth: issuer.auth,
     faults: faults.map((fault) => Fault.parse(fault)),
   });
@@ -149,11 +173,132 @@ describe('the inventory service', () => {
     expect((await ask(target, { method: 'POST', body: '{}' })).status).toBe(400);
   });
 
+  it('takes the logs of the controller, and keeps them', async () => {
+    const { url, store } = await started();
+    const target = `${url}${v2}/clusters/${cluster.id}/logs?logs_type=controller`;
+    const form = new FormData();
+    form.set('upfile', new Blob(['123'], { type: 'application/x-gzip' }), 'controller_logs.tar.gz');
+    const headers = { 'x-secret-key': token };
+    expect((await fetch(target, { method: 'POST', headers, body: form })).status).toBe(204);
+    expect(store.controllerLogs()).toMatchObject([
+      { filename: 'controller_logs.tar.gz', contentType: 'application/x-gzip' },
+    ]);
+    expect(store.controllerLogs()[0]?.bytes).toEqual(new TextEncoder().encode('123'));
+    expect(store.cluster().logsState).toBe('collecting');
+  });
+
+  it.each([
+    { name: 'without a file', query: 'logs_type=controller', field: 'other', status: 400 },
+    { name: 'of an unknown kind', query: 'logs_type=all', field: 'upfile', status: 400 },
+    { name: 'of no kind', query: '', field: 'upfile', status: 400 },
+    { name: 'of a host that is not named', query: 'logs_type=host', field: 'upfile', status: 400 },
+  ])('refuses logs $name', async ({ query, field, status }) => {
+    const { url, store } = await started();
+    const form = new FormData();
+    form.set(field, new Blob(['123']), 'x.tar.gz');
+    const target = `${url}${v2}/clusters/${cluster.id}/logs?${query}`;
+    const headers = { 'x-secret-key': token };
+    const answer = await fetch(target, { method: 'POST', headers, body: form });
+    expect(answer.status).toBe(status);
+    expect(store.controllerLogs()).toEqual([]);
+  });
+
+  it('keeps how far the logs of the cluster are', async () => {
+    const { url, store } = await started();
+    const target = `${url}${v2}/clusters/${cluster.id}`;
+    expect((await put(`${target}/logs-progress`, { logs_state: 'requested' })).status).toBe(204);
+    expect((await put(`${target}/logs-progress`, { logs_state: 'lost' })).status).toBe(400);
+    expect(store.cluster().logsState).toBe('requested');
+    expect(await (await ask(target)).json()).toMatchObject({ logs_info: 'requested' });
+  });
+
+  it('shows the cluster with every host, what was found on it, and what is asked of it', async () => {
+    const installConfigOverrides = '{"platform":{}}';
+    const { url } = await started([], {
+      cluster: { ...cluster, platform: 'vsphere', installConfigOverrides },
+      hosts: [host, bootstrap, { ...disabled, addresses: ['10.1.1.1', 'fd00::1'] }],
+    });
+    const shown = (await (
+      await ask(`${url}${v2}/clusters/${cluster.id}?exclude-hosts=false`)
+    ).json()) as { hosts: { inventory: string }[] };
+    expect(shown).toMatchObject({
+      platform: { type: 'vsphere' },
+      install_config_overrides: installConfigOverrides,
+      hosts: [{ id: host.id }, { bootstrap: true, role: 'master' }, { status: 'disabled' }],
+    });
+    expect(shown.hosts[0]).not.toHaveProperty('bootstrap');
+    expect(JSON.parse(shown.hosts[0]?.inventory ?? '')).toMatchObject({
+      hostname: 'm1',
+      interfaces: [{ ipv4_addresses: [host.addresses[0]], ipv6_addresses: [host.addresses[1]] }],
+    });
+    expect(JSON.parse(shown.hosts[2]?.inventory ?? '')).toMatchObject({
+      interfaces: [{ ipv4_addresses: ['10.1.1.1/24'], ipv6_addresses: ['fd00::1/64'] }],
+    });
+  });
+
+  it('takes reports for each host by its own ladder, at its own infra-env', async () => {
+    const { url, store } = await started([], { hosts: [host, bootstrap] });
+    const report = (id: string, stage: string, env = infraEnvId): Promise<Response> =>
+      put(`${url}${v2}/infra-envs/${env}/hosts/${id}/progress`, { current_stage: stage });
+    await report(host.id, 'Rebooting');
+    await report(bootstrap.id, 'Installing');
+    expect((await report(bootstrap.id, 'Waiting for bootkube')).status).toBe(200);
+    expect((await report(host.id, 'Waiting for bootkube')).status).toBe(409);
+    expect((await report(host.id, 'Configuring')).status).toBe(200);
+    expect((await report(host.id, 'Joined', cluster.id)).status).toBe(404);
+    expect(store.hosts().map(({ stage }) => stage)).toEqual([
+      'Configuring',
+      'Waiting for bootkube',
+    ]);
+  });
+
+  it('gives credentials once it has them', async () => {
+    const { url, store } = await started();
+    const target = `${url}${v2}/clusters/${cluster.id}/downloads/credentials?file_name=`;
+    const early = await ask(`${target}kubeconfig-noingress`);
+    expect(early.status).toBe(409);
+    expect(early.headers.get('content-type')).toBe('application/octet-stream');
+    expect(await early.json()).toMatchObject({ code: '409', kind: 'Error' });
+    store.setKubeconfig('kind: Config');
+    expect(await (await ask(`${target}kubeconfig-noingress`)).text()).toBe('kind: Config');
+    expect((await ask(`${target}kubeconfig`)).status).toBe(409);
+    expect((await ask(`${target}bootstrap.ign`)).status).toBe(400);
+    expect((await ask(target.replace('credentials', 'files') + 'kubeconfig')).status).toBe(400);
+  });
+
+  it('gives the Ignition of the bootstrap host, which is valid and has what the agent needs', async () => {
+    const { url, store } = await started();
+    const target = `${url}${v2}/clusters/${cluster.id}/downloads/files?file_name=bootstrap.ign`;
+    const pathsNow = async (): Promise<ReadonlyMap<string, string>> => {
+      const { config } = parseConfig(await (await ask(target)).text());
+      expect(validateConfig(config)).toEqual([]);
+      return new Map(
+        (config.storage?.files ?? []).map(({ path, contents }) => [
+          path,
+          new TextDecoder().decode(decodeDataUrl(contents?.source ?? '')),
+        ]),
+      );
+    };
+    const before = await pathsNow();
+    expect(JSON.parse(before.get('/root/.docker/config.json') ?? '')).toHaveProperty('auths');
+    expect(before.has('/opt/openshift/auth/kubeconfig')).toBe(false);
+    store.setKubeconfig('kind: Config');
+    store.addBootstrapFiles({ '/opt/openshift/master.ign': '{}' });
+    const after = await pathsNow();
+    expect(after.get('/opt/openshift/auth/kubeconfig')).toBe('kind: Config');
+    expect(after.get('/opt/openshift/master.ign')).toBe('{}');
+    expect(after.get('/opt/openshift/manifests/cluster-config.yaml')).toContain('replicas: 3');
+  });
+
   it.each(['/api/assisted-install/v1', '/api/bm-inventory/v1'])('speaks %s', async (base) => {
     const { url, store } = await started();
     const files = `${url}${base}/clusters/${cluster.id}/downloads/files`;
     expect(await (await ask(`${files}?file_name=worker.ign`)).json()).toHaveProperty('ignition');
     expect((await ask(`${files}?file_name=secret.ign`)).status).toBe(400);
+    expect((await ask(`${files}?file_name=kubeconfig-noingress`)).status).toBe(409);
+    store.setKubeconfig('kind: Config');
+    expect((await ask(`${files}?file_name=kubeconfig-noingress`)).status).toBe(200);
+    expect(await (await ask(`${files}?file_name=bootstrap.ign`)).json()).toHaveProperty('ignition');
     const report = { current_stage: 'Start Waiting for control plane' };
     await put(`${url}${base}/clusters/${cluster.id}/hosts/${host.id}/progress`, report);
     expect(store.host(host.id)).toMatchObject({ stage: 'Start Waiting for control plane' });

@@ -16,6 +16,8 @@ export interface FakeFiles extends Pick<
 > {
   readonly files: Map<string, FakeFile>;
   readonly links: Map<string, string>;
+  /** The path, and each path that it leads to by links, whether or not something is there. */
+  readonly chain: (path: string) => readonly string[];
 }
 
 /** Text of a file in memory, or undefined. */
@@ -32,7 +34,7 @@ export const fileOf = (content: string | Uint8Array, mode: number): FakeFile => 
 export function fakeFiles(): FakeFiles {
   const files = new Map<string, FakeFile>();
   const links = new Map<string, string>();
-  const real = (path: string): string => followed(links, path);
+  const real = (path: string): string => chainOf(links, path).at(-1) ?? path;
   const enter = async (signal: AbortSignal): Promise<void> => {
     await Promise.resolve();
     signal.throwIfAborted();
@@ -40,6 +42,7 @@ export function fakeFiles(): FakeFiles {
   return {
     files,
     links,
+    chain: (path) => chainOf(links, path),
     readText: async (path, signal) => {
       await enter(signal);
       return textOf(files.get(real(path)));
@@ -71,14 +74,17 @@ export function fakeFiles(): FakeFiles {
   };
 }
 
-function followed(links: ReadonlyMap<string, string>, path: string): string {
-  let at = path;
-  for (let hops = 0; hops < 40; hops += 1) {
+/** As many links as the kernel follows. */
+const mostLinks = 40;
+
+function chainOf(links: ReadonlyMap<string, string>, path: string): readonly string[] {
+  const chain = [path];
+  for (let at = path; chain.length <= mostLinks; chain.push(at)) {
     const target = links.get(at);
-    if (target === undefined) return at;
+    if (target === undefined) return chain;
     at = resolve(dirname(at), target);
   }
-  return path;
+  return [path];
 }
 
 async function gathered(

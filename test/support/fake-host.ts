@@ -9,6 +9,7 @@ import {
 } from '../../src/adapters/host/command-failures.ts';
 import { lineSplitter } from '../../src/adapters/host/lines.ts';
 import { fakeFiles, type FakeFile, fileOf, textOf } from './fake-files.ts';
+import { fakeWatch } from './fake-watch.ts';
 import {
   answering,
   type Answering,
@@ -43,6 +44,8 @@ export interface FakeHost extends Host {
   readonly locks: ReadonlySet<string>;
   /** The agent dies instead of running the command with this number, counted from 0. */
   readonly diesAt: (command: number | undefined) => void;
+  /** How many watch files now. */
+  readonly watching: () => number;
   /** Argvs that no row describes; an unknown argv throws as well. */
   readonly unknown: readonly (readonly string[])[];
 }
@@ -54,6 +57,7 @@ export function fakeHost({ clock }: { readonly clock?: Clock } = {}): FakeHost {
   const unknown: (readonly string[])[] = [];
   const locks = new Set<string>();
   const memory = fakeFiles();
+  const { watch, touched, watching } = fakeWatch(memory.chain);
   let lastCommand: number | undefined;
 
   const rowOf = (argv: readonly string[]): CommandRow => {
@@ -82,16 +86,29 @@ export function fakeHost({ clock }: { readonly clock?: Clock } = {}): FakeHost {
       }),
     withFile: (path, content, mode = 0o644) => {
       memory.files.set(path, fileOf(content, mode));
+      touched(path);
       return host;
     },
     withLink: (path, target) => {
       memory.links.set(path, target);
+      touched(path);
       return host;
     },
     lockedByAnother: (name) => {
       locks.add(name);
       return host;
     },
+    writeFile: async (path, content, options) => {
+      const written = await memory.writeFile(path, content, options);
+      touched(path);
+      return written;
+    },
+    remove: async (path, signal) => {
+      await memory.remove(path, signal);
+      touched(path);
+    },
+    watch,
+    watching,
     textOf: (path) => textOf(memory.files.get(path)),
     diesAt: (command) => {
       lastCommand = command;

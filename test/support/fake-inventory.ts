@@ -22,6 +22,8 @@ export interface InventoryWorld {
   readonly hosts?: readonly InventoryHost[];
   /** The pointer config of this host. */
   readonly ignition?: string | Uint8Array;
+  /** Until there is one the service refuses to give it. */
+  readonly kubeconfig?: string;
   /** Files of the cluster by name. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
 }
@@ -30,6 +32,10 @@ export interface InventoryWorld {
 export interface FakeInventory extends Inventory {
   readonly reports: readonly ReceivedReport[];
   readonly logsStates: readonly { readonly host: HostRef; readonly state: LogsState }[];
+  /** States of the logs of the cluster. */
+  readonly clusterLogsStates: readonly LogsState[];
+  /** Every archive of controller logs that was uploaded. */
+  readonly controllerLogs: readonly Uint8Array[];
   /** Name of each call, in order, with its argument where it has one: `hosts master`. */
   readonly calls: readonly string[];
   /** Replaces some calls by a test's own. */
@@ -55,6 +61,8 @@ export function inventoryHost(host: Partial<InventoryHost> = {}): InventoryHost 
 export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
   const reports: ReceivedReport[] = [];
   const logsStates: { host: HostRef; state: LogsState }[] = [];
+  const clusterLogsStates: LogsState[] = [];
+  const archives: Uint8Array[] = [];
   const calls: string[] = [];
   const failures = new Map<keyof Inventory, Error[]>();
   let replaced: Partial<Inventory> = {};
@@ -70,6 +78,8 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
   const fake: FakeInventory = {
     reports,
     logsStates,
+    clusterLogsStates,
+    controllerLogs: archives,
     calls,
     answering: (members) => {
       replaced = { ...replaced, ...members };
@@ -88,12 +98,12 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
     hostIgnition: async (role, signal) => {
       await enter('hostIgnition', signal, role);
       if (replaced.hostIgnition !== undefined) return replaced.hostIgnition(role, signal);
-      return given('the ignition of this host', world.ignition);
+      return given({ what: 'Ignition of this host', code: 'inventory.not-found' }, world.ignition);
     },
     clusterFile: async (name, signal) => {
       await enter('clusterFile', signal, name);
       if (replaced.clusterFile !== undefined) return replaced.clusterFile(name, signal);
-      return given(name, world.files?.[name]);
+      return given({ what: name, code: 'inventory.refused' }, world.files?.[name]);
     },
     cluster: async (signal) => {
       await enter('cluster', signal);
@@ -105,6 +115,26 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
       if (replaced.hosts !== undefined) return replaced.hosts(role, signal);
       return (world.hosts ?? []).filter((host) => host.role === role);
     },
+    enabledHosts: async (signal) => {
+      await enter('enabledHosts', signal);
+      if (replaced.enabledHosts !== undefined) return replaced.enabledHosts(signal);
+      return (world.hosts ?? []).filter(({ status }) => status !== 'disabled');
+    },
+    clusterLogsState: async (state, signal) => {
+      await enter('clusterLogsState', signal, state);
+      clusterLogsStates.push(state);
+      await replaced.clusterLogsState?.(state, signal);
+    },
+    uploadControllerLogs: async (archive, signal) => {
+      await enter('uploadControllerLogs', signal);
+      archives.push(archive);
+      await replaced.uploadControllerLogs?.(archive, signal);
+    },
+    kubeconfig: async (signal) => {
+      await enter('kubeconfig', signal);
+      if (replaced.kubeconfig !== undefined) return replaced.kubeconfig(signal);
+      return given({ what: 'kubeconfig', code: 'inventory.refused' }, world.kubeconfig);
+    },
     logsState: async (host, state, signal) => {
       await enter('logsState', signal, state);
       logsStates.push({ host, state });
@@ -114,13 +144,17 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
   return fake;
 }
 
+/** The service answers 404 for a host that it does not have, and 409 for a file. */
 function given(
-  what: string,
+  {
+    what,
+    code,
+  }: { readonly what: string; readonly code: 'inventory.not-found' | 'inventory.refused' },
   content: string | Uint8Array | undefined,
 ): ReturnType<typeof downloadOf> {
   if (content === undefined) {
-    throw inventoryFailure('inventory.not-found', `the inventory service has no ${what}`, {
-      context: { status: 404 },
+    throw inventoryFailure(code, `the inventory service has no ${what}`, {
+      context: { status: code === 'inventory.refused' ? 409 : 404 },
     });
   }
   return downloadOf(content, {

@@ -11,6 +11,7 @@ import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
 import { fakeImageRelay } from './fake-image-relay.ts';
 import { fakeInventory } from './fake-inventory.ts';
+import { fakeKube } from './fake-kube.ts';
 import { fakeObjects } from './fake-objects.ts';
 import { fakeRandom } from './fake-random.ts';
 import { fakeWeb } from './fake-web.ts';
@@ -107,6 +108,7 @@ function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
   return {
     host: run.host ?? fakeHost({ clock }),
     inventory: run.inventory ?? fakeInventory(),
+    kube: run.kube ?? fakeKube(),
     web: run.web ?? fakeWeb(),
     objects: run.objects ?? fakeObjects(),
     imageRelay: run.imageRelay ?? fakeImageRelay(),

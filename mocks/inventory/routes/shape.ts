@@ -7,16 +7,6 @@ export type AddRoutes = (app: Pick<Hono, 'get' | 'put' | 'post'>, store: Invento
 
 /** A host as the service shows it; empty fields are left out, as its Go server does. */
 export function shownHost(host: HostRecord, withInventory: boolean): object {
-  const inventory = {
-    hostname: host.hostname,
-    interfaces: [
-      {
-        name: 'eth0',
-        ipv4_addresses: host.addresses.map((one) => `${one}/24`),
-        ipv6_addresses: [],
-      },
-    ],
-  };
   return {
     id: host.id,
     href: `/api/assisted-install/v2/infra-envs/${host.infraEnvId}/hosts/${host.id}`,
@@ -35,8 +25,21 @@ export function shownHost(host: HostRecord, withInventory: boolean): object {
       stage_started_at: new Date(host.stageStartedAt).toISOString(),
       stage_updated_at: new Date(host.stageUpdatedAt).toISOString(),
     },
-    ...(withInventory ? { inventory: JSON.stringify(inventory) } : {}),
+    ...(withInventory ? { inventory: host.inventory ?? inventoryOf(host) } : {}),
   };
+}
+
+/** What the discovery agent has found on a host, as the text that the service keeps. */
+function inventoryOf({ hostname, addresses }: HostRecord): string {
+  const withPrefix = (address: string, length: number): string =>
+    address.includes('/') ? address : `${address}/${length}`;
+  const isV6 = (address: string): boolean => address.includes(':');
+  const eth0 = {
+    name: 'eth0',
+    ipv4_addresses: addresses.filter((one) => !isV6(one)).map((one) => withPrefix(one, 24)),
+    ipv6_addresses: addresses.filter((one) => isV6(one)).map((one) => withPrefix(one, 64)),
+  };
+  return JSON.stringify({ hostname, interfaces: [eth0] });
 }
 
 /** A cluster as the service shows it. */
@@ -53,6 +56,10 @@ export function shownCluster(
     status: cluster.status,
     openshift_version: cluster.openshiftVersion,
     platform: { type: cluster.platform },
+    ...(cluster.installConfigOverrides === ''
+      ? {}
+      : { install_config_overrides: cluster.installConfigOverrides }),
+    ...(cluster.logsState === '' ? {} : { logs_info: cluster.logsState }),
     control_plane_count: cluster.controlPlaneCount,
     hosts: hosts === undefined ? null : hosts.map((host) => shownHost(host, true)),
   };

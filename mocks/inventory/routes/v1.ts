@@ -1,3 +1,4 @@
+import { clusterFileNamesV1 } from '../ignition-files.ts';
 import { giveClusterFile } from './downloads.ts';
 import { takeLogs } from './logs.ts';
 import { takeProgress } from './progress.ts';
@@ -13,7 +14,10 @@ export const addV1Routes: AddRoutes = (app, store) => {
     takeProgress(context, store, 'v1'),
   );
   app.get('/clusters/:cluster/downloads/files', ({ req }) =>
-    giveClusterFile(store, req.param('cluster'), req.query('file_name') ?? ''),
+    giveClusterFile(store, clusterFileNamesV1, {
+      cluster: req.param('cluster'),
+      name: req.query('file_name') ?? '',
+    }),
   );
   app.get('/clusters/:cluster/hosts', ({ req }) =>
     req.param('cluster') === store.cluster().id

@@ -66,6 +66,21 @@ export async function realPathOnHost(
   return result.exitCode === 0 ? result.stdout.trimEnd() : undefined;
 }
 
+/** What tells one state of a path from another: which file it leads to, its size and its times. */
+export const statArgv = (paths: readonly string[]): readonly string[] => [
+  ...['stat', '--dereference', '--format=%n %d %i %f %s %.Y %.Z', '--'],
+  ...paths,
+];
+
+/** The state of each path that is there, as text to be compared. */
+export async function statesOnHost(
+  run: RunOnHost,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<string> {
+  return (await run(statArgv(paths), { signal, limit, accept: [0, 1] })).stdout;
+}
+
 /** Removes a file that only the host sees. */
 export async function removeOnHost(
   run: RunOnHost,

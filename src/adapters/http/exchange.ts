@@ -9,7 +9,8 @@ export interface Question {
   readonly method: 'GET' | 'PUT' | 'POST';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | undefined;
+  /** Whole, so that it can be sent once more. */
+  readonly body?: string | Buffer | undefined;
 }
 
 /** The beginning of an answer; its body must be read or dumped. */

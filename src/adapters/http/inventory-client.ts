@@ -3,14 +3,15 @@ import type { ZodType } from 'zod';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
 import { downloadOf } from './body.ts';
-import { connection, type ConnectionOptions } from './connection.ts';
+import type { CallerOptions } from './caller.ts';
+import { connection } from './connection.ts';
 import { type Answer, exchange, type Question, shortText } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import { type Fault, faultOf } from './faults.ts';
+import { multipartOf, type Upload } from './multipart.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -22,7 +23,7 @@ import {
 import { wordsOfServiceError } from './service-error.ts';
 
 /** How the inventory service is reached. */
-export interface InventoryOptions {
+export interface InventoryOptions extends CallerOptions {
   /** Base URL without the path of the interface; a path prefix is kept. */
   readonly url: string;
   /** Sent with every request, even when empty. */
@@ -30,11 +31,6 @@ export interface InventoryOptions {
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
-  readonly connection?: ConnectionOptions;
-  readonly clock: Clock;
-  readonly random: Random;
-  /** Told of every retry, with what is being done. */
-  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
   /** Of one call with all its retries; 10 minutes unless given. */
   readonly callLimit?: Millis;
   /** Of one report; what is reported ages, so it is shorter. 2 minutes unless given. */
@@ -49,6 +45,8 @@ export interface Call {
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as compact JSON that ends with a line feed, as the service's own client does. */
   readonly body?: Readonly<Record<string, string>>;
+  /** Sent as a form instead of a body. */
+  readonly upload?: Upload;
   readonly hasRequestId: boolean;
   readonly limit?: Millis | undefined;
 }
@@ -114,6 +112,7 @@ function questionOf(options: InventoryOptions, base: string, what: Call): Questi
   url.pathname = join(url.pathname, base, what.path);
   url.search = new URLSearchParams(what.query).toString();
   const isDownload = what.path.includes('/downloads/');
+  const body = bodyOf(what, options.random);
   return {
     method: what.method,
     url,
@@ -121,10 +120,20 @@ function questionOf(options: InventoryOptions, base: string, what: Call): Questi
       'X-Secret-Key': options.token?.reveal() ?? '',
       ...(what.hasRequestId ? { 'X-Request-ID': options.random.uuid() } : {}),
       Accept: isDownload ? 'application/octet-stream' : 'application/json',
-      ...(what.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(body === undefined ? {} : { 'Content-Type': body.contentType }),
     },
-    body: what.body === undefined ? undefined : `${JSON.stringify(what.body)}\n`,
+    body: body?.bytes,
   };
+}
+
+/** Made once for a call, so that every attempt sends the same. */
+function bodyOf(
+  { body, upload }: Call,
+  random: Random,
+): { readonly contentType: string; readonly bytes: string | Buffer } | undefined {
+  if (upload !== undefined) return multipartOf(upload, random.uuid());
+  if (body === undefined) return undefined;
+  return { contentType: 'application/json', bytes: `${JSON.stringify(body)}\n` };
 }
 
 const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { WireCluster, WireHosts } from './inventory-schema.ts';
+import { isEnabled, WireCluster, WireClusterHosts, WireHosts } from './inventory-schema.ts';
 
 describe('records of the service', () => {
   it.each([
@@ -30,6 +30,11 @@ describe('records of the service', () => {
       '{"interfaces":[{"ipv4_addresses":["10.0.0.1/8"],"ipv6_addresses":null},{"name":"x"}]}',
       ['10.0.0.1'],
     ],
+    [
+      'in part no address',
+      '{"interfaces":[{"ipv6_addresses":["FD00::0:1/64"],"ipv4_addresses":["x","10.0.0.1/8"]},{"ipv4_addresses":["10.0.0.2/8"]}]}',
+      ['10.0.0.1', 'fd00::1', '10.0.0.2'],
+    ],
   ])('a host whose inventory is %s', (_, inventory, addresses) => {
     expect(WireHosts.parse([{ id: 'h', inventory, progress: null }])).toEqual([
       { id: 'h', infraEnvId: '', name: '', role: '', status: '', addresses },
@@ -38,5 +43,16 @@ describe('records of the service', () => {
 
   it('no hosts', () => {
     expect(WireHosts.parse(null)).toEqual([]);
+    expect(WireClusterHosts.parse({ hosts: null })).toEqual([]);
+  });
+
+  it('a host that was taken out is not enabled', () => {
+    const [out, in_] = WireClusterHosts.parse({
+      hosts: [
+        { id: 'a', status: 'disabled' },
+        { id: 'b', status: 'known' },
+      ],
+    });
+    expect([out, in_].map((host) => host !== undefined && isEnabled(host))).toEqual([false, true]);
   });
 });

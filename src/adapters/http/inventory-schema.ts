@@ -2,6 +2,7 @@
 // whatever else they hold is left alone.
 import * as z from 'zod';
 import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
+import { canonicalAddress } from './canonical-address.ts';
 
 /** A text that the service may leave out, or send as null. */
 const text = z.string().nullish();
@@ -26,7 +27,6 @@ const WireHost = z
   .object({
     id: z.string(),
     infra_env_id: text,
-    cluster_id: text,
     requested_hostname: text,
     role: text,
     bootstrap: z.boolean().nullish(),
@@ -36,8 +36,7 @@ const WireHost = z
   })
   .transform((host): InventoryHost => ({
     id: host.id,
-    // Version 1 of the service has no infra-envs.
-    infraEnvId: host.infra_env_id ?? host.cluster_id ?? '',
+    infraEnvId: host.infra_env_id ?? '',
     name: host.requested_hostname ?? '',
     role: host.role ?? '',
     status: host.status ?? '',
@@ -51,6 +50,12 @@ export const WireHosts = z
   .nullish()
   .transform((hosts) => hosts ?? []);
 
+/** The hosts of a cluster that was asked for with them. */
+export const WireClusterHosts = z.object({ hosts: WireHosts }).transform(({ hosts }) => hosts);
+
+/** A host that a user took out of the cluster is not installed, and not waited for. */
+export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
+
 const Addresses = z.object({
   interfaces: z
     .array(
@@ -62,7 +67,10 @@ const Addresses = z.object({
     .nullish(),
 });
 
-/** Addresses without their prefix lengths; none when the inventory cannot be read. */
+/**
+ * Addresses in their canonical form, those of version 4 first on each interface; what cannot be read
+ * is left out. (The agent being replaced fails the whole call for one bad inventory.)
+ */
 function addressesIn(inventory: string): readonly string[] {
   if (inventory === '') return [];
   let value: unknown;
@@ -74,5 +82,6 @@ function addressesIn(inventory: string): readonly string[] {
   const found = Addresses.safeParse(value).data?.interfaces ?? [];
   return found
     .flatMap(({ ipv4_addresses: v4, ipv6_addresses: v6 }) => [...(v4 ?? []), ...(v6 ?? [])])
-    .map((address) => address.split('/')[0] ?? address);
+    .map((address) => canonicalAddress(address))
+    .filter((address) => address !== undefined);
 }

@@ -1,10 +1,9 @@
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
-import type { Random } from '../../ports/random.ts';
 import type { Web, WebRequest } from '../../ports/web.ts';
 import { downloadOf } from './body.ts';
+import type { CallerOptions } from './caller.ts';
 import { type Connection, connection, type ConnectionOptions } from './connection.ts';
 import { type Answer, exchange, headerOf, type Question } from './exchange.ts';
 import { webFailure } from './failures.ts';
@@ -19,12 +18,7 @@ import {
 } from './retry.ts';
 
 /** How URLs are read. */
-export interface WebOptions {
-  /** Proxies, and what is trusted by every request. */
-  readonly connection?: ConnectionOptions;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
+export interface WebOptions extends CallerOptions {
   /** Until a body begins, with all retries; 10 minutes unless given. */
   readonly openLimit?: Millis;
 }

@@ -5,12 +5,11 @@ import { Agent as TlsAgent } from 'node:https';
 import type { Millis } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Objects } from '../../ports/objects.ts';
-import type { Random } from '../../ports/random.ts';
 import { wholeBody } from '../http/body.ts';
-import { type ConnectionOptions, usualPatience } from '../http/connection.ts';
+import type { CallerOptions } from '../http/caller.ts';
+import { usualPatience } from '../http/connection.ts';
 import { faultOf } from '../http/faults.ts';
 import { proxyFor } from '../http/proxies.ts';
 import {
@@ -25,16 +24,12 @@ import { secureContextFor } from '../http/trust.ts';
 import { objectsFailure } from './failures.ts';
 
 /** How an object store is reached. */
-export interface ObjectsOptions {
+export interface ObjectsOptions extends CallerOptions {
   /** Base URL; buckets are its first path element, as MinIO and the oldest agents have it. */
   readonly endpoint: string;
   readonly region: string;
   /** Anonymous without them. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: Secret };
-  readonly connection?: ConnectionOptions;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
   readonly openLimit?: Millis;
 }
 

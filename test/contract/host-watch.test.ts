@@ -1,0 +1,163 @@
+// Watching files of the host by the real adapter: what can befall a directory, and what stays behind.
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { standInNsenter } from './real/stand-in-nsenter.ts';
+
+let root: string;
+let ran: string[];
+let ending: AbortController;
+let watches: Promise<void>[];
+beforeEach(async () => {
+  // Not below /tmp, which the host shares.
+  root = await mkdtemp(join(process.env['XDG_RUNTIME_DIR'] ?? '/var', 'bootwright-watch-'));
+  await mkdir(join(root, 'opt/dir'), { recursive: true });
+  ran = [];
+  ending = new AbortController();
+  watches = [];
+});
+afterEach(async () => {
+  ending.abort(new Error('the test is over'));
+  await Promise.all(watches);
+  await rm(root, { recursive: true, force: true });
+});
+
+/** Watches paths; the function waits for the next ring after it was called. */
+async function watching(...paths: readonly string[]): Promise<{
+  readonly rung: () => Promise<void>;
+  readonly rings: () => number;
+}> {
+  const environment = { PATH: await standInNsenter(root) };
+  const host = nsenterHost({
+    root,
+    environment,
+    lookEvery: 100,
+    onCommand: ({ argv }) => ran.push(argv.join(' ')),
+  });
+  let rings = 0;
+  let heard = 0;
+  watches.push(host.watch(paths, () => (rings += 1), ending.signal));
+  const rung = async (): Promise<void> => {
+    await vi.waitUntil(() => rings > heard, { timeout: 10_000, interval: 5 });
+    heard = rings;
+  };
+  await rung();
+  return { rung, rings: () => rings };
+}
+
+/** Lets everything that has happened be told of. */
+const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 120));
+
+/** Number of directories that this process has asked the kernel to watch. */
+async function kernelWatches(): Promise<number> {
+  const texts = await Promise.all(
+    (await readdir('/proc/self/fdinfo')).map((fd) =>
+      readFile(`/proc/self/fdinfo/${fd}`, 'utf8').catch(() => ''),
+    ),
+  );
+  return texts
+    .join('\n')
+    .split('\n')
+    .filter((line) => line.startsWith('inotify wd:')).length;
+}
+
+const at = (path: string): string => join(root, path);
+
+describe('a path that is shared with the host', () => {
+  it('is heard of when its directory is removed and made again', async () => {
+    const { rung } = await watching('/opt/dir/file');
+    await rm(at('opt/dir'), { recursive: true });
+    await rung();
+    await mkdir(at('opt/dir'));
+    await quiet();
+    await rung();
+    await writeFile(at('opt/dir/file'), 'x');
+    await rung();
+    expect(ran).toEqual([]);
+  });
+
+  it('is heard of when another directory is put in the place of its own', async () => {
+    const { rung } = await watching('/opt/dir/file');
+    await mkdir(at('opt/other'));
+    await rename(at('opt/dir'), at('opt/old'));
+    await rename(at('opt/other'), at('opt/dir'));
+    await rung();
+    await quiet();
+    await writeFile(at('opt/dir/file'), 'x');
+    await rung();
+    expect(ran).toEqual([]);
+  });
+
+  it('is heard of when a directory far above comes later', async () => {
+    const { rung } = await watching('/var/log/containers/x.log');
+    await mkdir(at('var/log/containers'), { recursive: true });
+    await rung();
+    await quiet();
+    await writeFile(at('var/log/containers/x.log'), 'x');
+    await rung();
+    await quiet();
+    await appendFile(at('var/log/containers/x.log'), 'y');
+    await rung();
+    expect(ran).toEqual([]);
+  });
+
+  it('is not heard of for what happens beside it', async () => {
+    await writeFile(at('opt/dir/file'), 'x');
+    const { rings } = await watching('/opt/dir/file');
+    await writeFile(at('opt/dir/beside'), 'x');
+    await writeFile(at('opt/beside'), 'x');
+    await quiet();
+    expect(rings()).toBe(1);
+  });
+
+  it('is told of once for a burst', async () => {
+    await writeFile(at('opt/dir/file'), 'x');
+    const { rung, rings } = await watching('/opt/dir/file');
+    await Promise.all(Array.from({ length: 50 }, () => appendFile(at('opt/dir/file'), 'x')));
+    await rung();
+    await quiet();
+    expect(rings()).toBeLessThan(10);
+  });
+
+  it('is looked at on the host when a link leads out of what is shared', async () => {
+    await mkdir(at('srv'));
+    await symlink(at('srv/target'), at('opt/dir/link'));
+    const { rung } = await watching('/opt/dir/link');
+    await writeFile(at('srv/target'), 'x');
+    await vi.waitUntil(() => rung().then(() => true), { timeout: 10_000 });
+    await rm(at('opt/dir/link'));
+    await rung();
+  });
+
+  it('leaves nothing behind', async () => {
+    const before = await kernelWatches();
+    const several = await Promise.all([
+      watching('/opt/dir/file', '/opt/dir'),
+      watching('/opt/dir/file', '/var/log/x'),
+    ]);
+    expect(await kernelWatches()).toBeGreaterThan(before);
+    expect(several).toHaveLength(2);
+    ending.abort(new Error('enough'));
+    await Promise.all(watches);
+    expect(await kernelWatches()).toBe(before);
+  });
+});
+
+it('a path that is not shared is looked at in silence', async () => {
+  const { rung } = await watching(at('srv/file'));
+  await mkdir(at('srv'));
+  await writeFile(at('srv/file'), 'x');
+  await rung();
+  expect(ran).toEqual([]);
+});

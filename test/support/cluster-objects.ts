@@ -1,0 +1,67 @@
+import { configMaps, nodes } from '../../src/cluster/kinds.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import type { FakeKube } from './fake-kube.ts';
+
+/** A node as a test needs it; Ready unless it says why not. */
+export interface NodeSketch {
+  readonly name: string;
+  readonly role?: string;
+  /** Message of a Ready condition that is False. */
+  readonly notReady?: string;
+  readonly addresses?: readonly string[];
+  /** Keys of taints. */
+  readonly taints?: readonly string[];
+}
+
+/** A node as the API server has it. */
+export function nodeObject({
+  name,
+  role = 'master',
+  notReady,
+  addresses = [],
+  taints = [],
+}: NodeSketch): KubeObject {
+  const ready =
+    notReady === undefined
+      ? {
+          type: 'Ready',
+          status: 'True',
+          reason: 'KubeletReady',
+          message: 'kubelet is posting ready',
+        }
+      : { type: 'Ready', status: 'False', reason: 'KubeletNotReady', message: notReady };
+  return {
+    metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' } },
+    spec: { taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) },
+    status: {
+      conditions: [{ type: 'MemoryPressure', status: 'False' }, ready],
+      addresses: [
+        { type: 'Hostname', address: name },
+        ...addresses.map((address) => ({ type: 'InternalIP', address })),
+      ],
+    },
+  };
+}
+
+/** Puts nodes into a cluster. */
+export function withNodes(kube: FakeKube, ...sketches: readonly NodeSketch[]): FakeKube {
+  for (const sketch of sketches) kube.put(nodes, nodeObject(sketch));
+  return kube;
+}
+
+/** The ConfigMap with the install-config, given as YAML. */
+export const installConfigMap = (yaml: string): KubeObject => ({
+  metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+  data: { 'install-config': yaml },
+});
+
+/** Puts an install-config into a cluster. */
+export const withInstallConfig = (kube: FakeKube, yaml: string): FakeKube =>
+  kube.put(configMaps, installConfigMap(yaml));
+
+/** Puts the invoker of the installation into a cluster. */
+export const withInvoker = (kube: FakeKube, invoker: string): FakeKube =>
+  kube.put(configMaps, {
+    metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
+    data: { invoker },
+  });
