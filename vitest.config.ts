@@ -27,6 +27,7 @@ const suites: readonly Suite[] = [
   { name: 'lab', include: ['test/lab/**/*.test.ts'], inTurn: true, timeoutSeconds: 300 },
   { name: 'oracle', include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
   { name: 'objects', include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
+  { name: 'kube', include: ['test/**/*.kube.test.ts'], inTurn: true, timeoutSeconds: 300 },
   {
     name: 'installer',
     include: ['test/**/*.installer.test.ts'],
@@ -48,6 +49,8 @@ export default defineConfig({
         sequence: { shuffle: inTurn !== true },
         testTimeout: (timeoutSeconds ?? 10) * 1000,
         hookTimeout: (timeoutSeconds ?? 10) * 1000,
+        // A busy machine makes what is waited for late, and a test that fails may take its time.
+        expect: { poll: { timeout: (timeoutSeconds ?? 10) * 250 } },
       },
     })),
   },

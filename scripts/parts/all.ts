@@ -2,10 +2,16 @@ import { agentImageBase } from './agent-image.ts';
 import { aptPackages } from './apt-packages.ts';
 import { coreosInstaller } from './coreos-installer.ts';
 import { ignitionMerge } from './ignition-merge.ts';
+import { imageRegistry } from './image-registry.ts';
+import { kubeApi } from './kube/kube-api.ts';
+import { kubeCrds } from './kube/kube-crds.ts';
+import { kubeData } from './kube/kube-data.ts';
 import { liveRoot } from './live-root.ts';
 import { osCommit } from './os-commit.ts';
 import { osDisk } from './os-disk.ts';
+import { osImage } from './os-image.ts';
 import { osRootfs } from './os-rootfs.ts';
+import { ostreeContainer } from './ostree-container.ts';
 import type { Part } from './part.ts';
 import { s3Server } from './s3-server.ts';
 import { tinyDisk } from './tiny-disk.ts';
@@ -19,12 +25,18 @@ export const allParts: readonly Part[] = [
   rustToolchain,
   goToolchain,
   coreosInstaller,
+  ostreeContainer,
   tinyDisk,
   osRootfs,
   osCommit,
   osDisk,
+  osImage,
   liveRoot,
   s3Server,
   ignitionMerge,
+  kubeApi,
+  kubeCrds,
+  kubeData,
   agentImageBase,
+  imageRegistry,
 ];

@@ -30,6 +30,11 @@ export async function runCargo(site: BuildSite, args: readonly string[]): Promis
   await runToolchain(site, { toolchain: rust }, args);
 }
 
+/** Builds the Rust program in a folder of the tree, with the newest crates that its Cargo.toml allows. */
+export async function buildRust(site: BuildSite, source: string): Promise<void> {
+  await runToolchain(site, { toolchain: rust, source }, ['install', '--no-track']);
+}
+
 /** Runs go so that what it installs lands in the folder of the site. */
 export async function runGo(site: BuildSite, args: readonly string[]): Promise<void> {
   await runToolchain(site, { toolchain: go }, args);
@@ -38,6 +43,53 @@ export async function runGo(site: BuildSite, args: readonly string[]): Promise<v
 /** Builds the Go program in a folder of the tree, with the modules that its go.sum names. */
 export async function buildGo(site: BuildSite, source: string): Promise<void> {
   await runToolchain(site, { toolchain: go, source }, ['install', '-trimpath', '.']);
+}
+
+/** Several Go programs of one module of pins. */
+export interface GoPrograms {
+  /** The folder of the go.mod and go.sum that pin all modules. */
+  readonly source: string;
+  /** Import paths of the main packages. */
+  readonly packages: readonly string[];
+  /** What the linker is told. */
+  readonly linkerFlags: string;
+}
+
+/** Builds Go programs into `bin`, without C and with a build cache that ends with the build. */
+export async function buildGoPrograms(site: BuildSite, programs: GoPrograms): Promise<void> {
+  const { source, packages, linkerFlags } = programs;
+  const variables = ({ scratch }: Folders) => ({
+    CGO_ENABLED: '0',
+    GOCACHE: `${scratch}/build-cache`,
+    GOTMPDIR: scratch,
+  });
+  const args = ['install', '-trimpath', '-ldflags', linkerFlags, ...packages];
+  await runToolchain(site, { toolchain: go, source, variables }, args);
+}
+
+/** Gets the files of one Go module that the go.mod in a folder of the tree pins, into `modules`. */
+export async function downloadGoModule(
+  site: BuildSite,
+  source: string,
+  module: string,
+): Promise<void> {
+  const variables = ({ out }: Folders) => ({ GOMODCACHE: `${out}/modules` });
+  const args = ['mod', 'download', '-modcacherw', module];
+  await runToolchain(site, { toolchain: go, source, variables }, args);
+}
+
+/** Where the toolchain finds its folders; other paths when it runs in a root of its own. */
+interface Folders {
+  /** What comes out. */
+  readonly out: string;
+  /** What is thrown away at the end. */
+  readonly scratch: string;
+}
+
+interface Run {
+  readonly toolchain: Toolchain;
+  readonly source?: string;
+  readonly variables?: (folders: Folders) => Readonly<Record<string, string>>;
 }
 
 function toolchainPart(name: string, toolchain: Toolchain): MachinePart {
@@ -61,7 +113,7 @@ function toolchainPart(name: string, toolchain: Toolchain): MachinePart {
 
 async function runToolchain(
   site: BuildSite,
-  { toolchain, source }: { readonly toolchain: Toolchain; readonly source?: string },
+  { toolchain, source, variables }: Run,
   args: readonly string[],
 ) {
   const scratch = `${site.folder}.scratch`;
@@ -69,12 +121,19 @@ async function runToolchain(
   try {
     const isOwn = isOnMachine(toolchain);
     if (source !== undefined) cpSync(source, join(scratch, 'source'), { recursive: true });
-    const place = source === undefined ? [] : ['-C', join(isOwn ? scratch : '/scratch', 'source')];
-    const argv: [string, ...string[]] = [toolchain.program, ...place, ...args];
-    await site.log.run((isOwn ? onMachine : inRoot)(site, scratch, argv));
+    const folders = isOwn ? { out: site.folder, scratch } : { out: '/out', scratch: '/scratch' };
+    const words =
+      source === undefined ? args : wordsAt(toolchain, `${folders.scratch}/source`, args);
+    const command = (isOwn ? onMachine : inRoot)(site, scratch, [toolchain.program, ...words]);
+    const environment = { ...command.environment, ...variables?.(folders) };
+    await site.log.run({ ...command, environment });
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function wordsAt({ program }: Toolchain, folder: string, args: readonly string[]): string[] {
+  return program === 'go' ? ['-C', folder, ...args] : [...args, '--path', folder];
 }
 
 function onMachine(site: BuildSite, scratch: string, argv: [string, ...string[]]): Command {

@@ -44,7 +44,12 @@ export const allSuites: readonly Suite[] = [
     parts: ['apt-packages'],
     needsBundle: true,
   }),
-  vitestSuite({ name: 'lab', about: 'every scenario of the lab', needsBundle: true }),
+  vitestSuite({
+    name: 'lab',
+    about: 'every scenario of the lab',
+    parts: ['kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+  }),
   vitestSuite({
     name: 'oracle',
     about: 'Ignition against ignition-validate and the Go implementation',
@@ -54,6 +59,11 @@ export const allSuites: readonly Suite[] = [
     name: 'objects',
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
+  }),
+  vitestSuite({
+    name: 'kube',
+    about: 'the cluster port and its waits against a real API server',
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
   }),
   vitestSuite({
     name: 'installer',
@@ -69,7 +79,14 @@ export const allSuites: readonly Suite[] = [
   vitestSuite({
     name: 'guest',
     about: 'whole installs in virtual machines with the real coreos-installer',
-    parts: ['apt-packages', 'os-disk', 'live-root', 'agent-image-base'],
+    parts: [
+      'apt-packages',
+      'os-disk',
+      'live-root',
+      'agent-image-base',
+      'os-image',
+      'image-registry',
+    ],
     needsBundle: true,
   }),
 ];

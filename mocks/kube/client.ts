@@ -1,0 +1,126 @@
+import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
+import { pathOfKind, pathOfObject, pathOfSelection } from './paths.ts';
+import { KubeRefusal, openTransport, type Transport, type TransportOptions } from './transport.ts';
+import { readWatch, type WatchEvent } from './watch-stream.ts';
+
+/**
+ * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get` and `remove`
+ * reject with `KubeRefusal` when the server says no; "429 storage is (re)initializing" is retried.
+ */
+export interface KubeClient {
+  /** The object, or undefined when there is none, or no such kind. */
+  readonly get: (ref: KubeRef) => Promise<KubeObject | undefined>;
+  readonly list: (selection: KubeSelection) => Promise<readonly KubeObject[]>;
+  /** The object names its own apiVersion, kind and namespace. */
+  readonly create: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
+  /** Creates or changes it to say what is given, as `kubectl apply --server-side --force-conflicts` does. */
+  readonly apply: (kind: KubeKind, object: KubeObject) => Promise<KubeObject>;
+  /** A merge patch; null removes a member. */
+  readonly merge: (ref: KubeRef, change: unknown, subresource?: string) => Promise<KubeObject>;
+  /** A merge patch of the status through its subresource; the main resource ignores one silently. */
+  readonly mergeStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
+  /** Puts the whole status. What is required but null, as in a ClusterVersion, no merge patch can write. */
+  readonly replaceStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
+  /** Puts the whole object, or a subresource of it such as `approval`. */
+  readonly replace: (ref: KubeRef, object: KubeObject, subresource?: string) => Promise<KubeObject>;
+  /** No error when there is none. */
+  readonly remove: (ref: KubeRef) => Promise<void>;
+  /** What happens to a selection, until the server or the signal ends it. */
+  readonly watch: (
+    selection: KubeSelection,
+    options: { readonly resourceVersion?: string; readonly signal: AbortSignal },
+  ) => AsyncGenerator<WatchEvent>;
+  /** The text behind any path, such as `/readyz`. */
+  readonly read: (path: string, signal?: AbortSignal) => Promise<string>;
+  /** Sends a text as it is, such as the YAML of a manifest, by server-side apply. */
+  readonly applyManifest: (ref: KubeRef, yaml: string) => Promise<KubeObject>;
+  readonly close: () => Promise<void>;
+}
+
+const APPLY = 'application/apply-patch+yaml';
+const MERGE = 'application/merge-patch+json';
+const NOT_FOUND = 404;
+const CONFLICT = 409;
+
+/** A client of one user. */
+export function openClient(options: TransportOptions): KubeClient {
+  const transport = openTransport(options);
+  const writing = writer(transport);
+  const get = (ref: KubeRef) => orNone(readObject(transport, ref));
+  const replaceStatus = async (ref: KubeRef, status: unknown): Promise<KubeObject> => {
+    for (;;) {
+      const current = await readObject(transport, ref);
+      const next = { ...current, status };
+      const written = await orConflict(writing.replace(ref, next, 'status'));
+      if (written !== undefined) return written;
+    }
+  };
+  return {
+    ...writing,
+    get,
+    replaceStatus,
+    list: async (selection) => {
+      const answer = await transport.send({ method: 'GET', path: pathOfSelection(selection) });
+      return ((await answer.json()) as { readonly items: readonly KubeObject[] }).items;
+    },
+    remove: async (ref) => {
+      // The answer is read to its end, so that its connection can be used again.
+      await orNone(transport.send({ method: 'DELETE', path: pathOfObject(ref) }).then(textOf));
+    },
+    watch: (selection, { resourceVersion, signal }) => {
+      const path = pathOfSelection(selection, { watch: 'true', resourceVersion });
+      return readWatch(() => transport.send({ method: 'GET', path, signal }), signal);
+    },
+    read: async (path, signal) => {
+      const limit = signal === undefined ? {} : { signal };
+      return (await transport.send({ method: 'GET', path, ...limit })).text();
+    },
+    close: transport.close,
+  };
+}
+
+type Writing = Pick<
+  KubeClient,
+  'create' | 'apply' | 'applyManifest' | 'merge' | 'mergeStatus' | 'replace'
+>;
+
+function writer({ send }: Transport): Writing {
+  const write = async (request: Parameters<typeof send>[0]) =>
+    (await (await send(request)).json()) as KubeObject;
+  const patch = (path: string, contentType: string, body: unknown) =>
+    write({ method: 'PATCH', path, contentType, body });
+  const applied = (ref: KubeRef) => `${pathOfObject(ref)}?fieldManager=lab&force=true`;
+  return {
+    create: (kind, object) =>
+      write({ method: 'POST', path: pathOfKind(kind, object.metadata.namespace), body: object }),
+    apply: (kind, object) => patch(applied(refOf(kind, object)), APPLY, JSON.stringify(object)),
+    applyManifest: (ref, yaml) => patch(applied(ref), APPLY, yaml),
+    merge: (ref, change, subresource) => patch(pathOfObject(ref, subresource), MERGE, change),
+    mergeStatus: (ref, status) => patch(pathOfObject(ref, 'status'), MERGE, { status }),
+    replace: (ref, object, subresource) =>
+      write({ method: 'PUT', path: pathOfObject(ref, subresource), body: object }),
+  };
+}
+
+function refOf(kind: KubeKind, { metadata: { name, namespace } }: KubeObject): KubeRef {
+  return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+const textOf = (response: { readonly text: () => Promise<string> }): Promise<string> =>
+  response.text();
+
+async function readObject({ send }: Transport, ref: KubeRef): Promise<KubeObject> {
+  return (await (await send({ method: 'GET', path: pathOfObject(ref) })).json()) as KubeObject;
+}
+
+const orNone = <T>(asked: Promise<T>): Promise<T | undefined> => unless(NOT_FOUND, asked);
+const orConflict = <T>(asked: Promise<T>): Promise<T | undefined> => unless(CONFLICT, asked);
+
+async function unless<T>(status: number, asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof KubeRefusal && error.status === status) return undefined;
+    throw error;
+  }
+}

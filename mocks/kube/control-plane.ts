@@ -1,0 +1,151 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type KubeClient, openClient } from './client.ts';
+import { createEtcd, type Etcd } from './etcd.ts';
+import { freePort } from './free-port.ts';
+import { renderKubeconfig } from './kubeconfig.ts';
+import { administrators, createPki, type KubeUser, type PemPair, type Pki } from './pki.ts';
+import { controlProgram, type ServerControl } from './program.ts';
+import {
+  apiServerFlags,
+  controllerManagerFlags,
+  type KeyFiles,
+  keyFilesIn,
+  neededControllers,
+} from './server-flags.ts';
+
+/** An API server, and a client that may do everything and reaches it past the forwarder. */
+export interface ApiServer extends ServerControl {
+  readonly name: string;
+  readonly port: number;
+  readonly url: string;
+  readonly client: KubeClient;
+}
+
+/** An etcd that runs, and what can be added to it. */
+export interface ControlPlane {
+  readonly etcd: Etcd;
+  /** A client that may do everything, at an address that may change. */
+  readonly clientFor: (url: () => string) => KubeClient;
+  /** Starts an API server on this etcd; its log is `FOLDER/NAME.log`. */
+  readonly addServer: (name: string) => Promise<ApiServer>;
+  /** Starts a controller manager with these controllers; its log is `FOLDER/controller-manager.log`. */
+  readonly addControllerManager: (
+    server: ApiServer,
+    controllers?: readonly string[],
+  ) => Promise<ServerControl>;
+  /** A kubeconfig text for anybody, at any address. */
+  readonly kubeconfigFor: (server: string, user: KubeUser) => Promise<string>;
+  /** Ends everything at once, etcd last. */
+  readonly close: () => Promise<void>;
+}
+
+const PROBE_LIMIT_MILLIS = 2000;
+const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
+
+/** Starts etcd over the data in `FOLDER/etcd`, or over none, with an authority of its own. */
+export async function startControlPlane(binaries: string, folder: string): Promise<ControlPlane> {
+  const pki = await createPki();
+  const keys = await writeKeyFiles(join(folder, 'pki'), pki);
+  const admin = await pki.issueFor(administrator);
+  const etcd = await createEtcd(binaries, folder);
+  const ends: (() => Promise<void>)[] = [];
+  const ours: Ours = { binaries, folder, pki, keys, admin, etcd, ends };
+  await etcd.start();
+  return {
+    etcd,
+    clientFor: (url) => openAdminClient(ours, url),
+    addServer: (name) => addServer(ours, name),
+    addControllerManager: (server, controllers = neededControllers) =>
+      addControllerManager(ours, server, controllers),
+    kubeconfigFor: async (server, user) =>
+      renderKubeconfig({ server, ca: pki.ca.certificate, user: await pki.issueFor(user) }),
+    close: async () => {
+      await Promise.all(ends.splice(0).map((end) => end()));
+      await etcd.kill();
+    },
+  };
+}
+
+interface Ours {
+  readonly binaries: string;
+  readonly folder: string;
+  readonly pki: Pki;
+  readonly keys: KeyFiles;
+  readonly admin: PemPair;
+  readonly etcd: Etcd;
+  readonly ends: (() => Promise<void>)[];
+}
+
+function openAdminClient({ pki, admin, ends }: Ours, url: () => string): KubeClient {
+  const client = openClient({ url, ca: pki.ca.certificate, user: admin });
+  ends.push(client.close);
+  return client;
+}
+
+async function addServer(ours: Ours, name: string): Promise<ApiServer> {
+  const { binaries, folder, keys, etcd, ends } = ours;
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const client = openAdminClient(ours, () => url);
+  const control = controlProgram({
+    name,
+    program: join(binaries, 'kube-apiserver'),
+    args: apiServerFlags({ etcdPort: etcd.port, port, keys }),
+    logFile: join(folder, `${name}.log`),
+    isReady: () => isReady(client),
+  });
+  ends.push(control.kill);
+  await control.start();
+  return { ...control, name, port, url, client };
+}
+
+async function addControllerManager(
+  ours: Ours,
+  server: ApiServer,
+  controllers: readonly string[],
+): Promise<ServerControl> {
+  const { binaries, folder, pki, keys, ends } = ours;
+  const port = await freePort();
+  const kubeconfig = join(folder, 'controller-manager.kubeconfig');
+  // As `system:kube-controller-manager` alone it may not write the certificates that it signs.
+  const user = await pki.issueFor({
+    name: 'system:kube-controller-manager',
+    groups: [administrators],
+  });
+  const content = renderKubeconfig({ server: server.url, ca: pki.ca.certificate, user });
+  await writeFile(kubeconfig, content, { mode: 0o600 });
+  const probe = openAdminClient(ours, () => `https://127.0.0.1:${port}`);
+  const control = controlProgram({
+    name: 'controller-manager',
+    program: join(binaries, 'kube-controller-manager'),
+    args: controllerManagerFlags({ kubeconfig, port, keys, controllers }),
+    logFile: join(folder, 'controller-manager.log'),
+    isReady: async () => (await probe.read('/healthz', limit())) === 'ok',
+  });
+  ends.push(control.kill);
+  await control.start();
+  return control;
+}
+
+async function isReady(client: KubeClient): Promise<boolean> {
+  return (await client.read('/readyz', limit())) === 'ok';
+}
+
+const limit = (): AbortSignal => AbortSignal.timeout(PROBE_LIMIT_MILLIS);
+
+async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
+  await mkdir(folder, { mode: 0o700, recursive: true });
+  const files = keyFilesIn(folder);
+  const contents: Record<keyof KeyFiles, string> = {
+    ca: pki.ca.certificate,
+    caKey: pki.ca.key,
+    serving: pki.serving.certificate,
+    servingKey: pki.serving.key,
+    tokenKey: pki.tokens.privateKey,
+    tokenPublicKey: pki.tokens.publicKey,
+  };
+  for (const [name, content] of Object.entries(contents))
+    await writeFile(files[name as keyof KeyFiles], content, { mode: 0o600 });
+  return files;
+}

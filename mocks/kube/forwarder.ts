@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { freePort } from './free-port.ts';
+
+/** What becomes of open connections when the address moves to another server. */
+export type MovedConnections =
+  /** As with an address that another host takes over: silence, and a reset once the client says something. */
+  | 'lost'
+  /** As with a load balancer that drains: they stay with their server. */
+  | 'kept'
+  /** Reset at once. */
+  | 'reset';
+
+/** Stands for the address by which hosts reach the API servers, and for the network to it. */
+export interface Forwarder {
+  readonly url: string;
+  readonly port: number;
+  /** Where new connections go now. */
+  readonly target: () => number;
+  /**
+   * No byte passes in either direction, and no end of a connection is told. New connections are taken by the
+   * kernel and hear nothing, where a real network would not take them either.
+   */
+  readonly partition: () => void;
+  /** What was held back arrives, as after the network has sent it again. */
+  readonly heal: () => void;
+  /** Resets every connection; new ones are served. */
+  readonly reset: () => void;
+  readonly moveTo: (server: { readonly port: number }, connections?: MovedConnections) => void;
+  readonly close: () => Promise<void>;
+}
+
+interface Link {
+  readonly client: Socket;
+  /** Undefined as long as a partition keeps the connection from being made. */
+  server?: Socket;
+  /** The address has moved away: the next word of the client is answered by a reset. */
+  isLost: boolean;
+  /** One side broke off during a partition, and the other has not heard of it. */
+  isBroken: boolean;
+}
+
+/** Everything that moves, in one place. */
+interface Network {
+  target: number;
+  isPartitioned: boolean;
+  readonly links: Set<Link>;
+}
+
+/** Listens on a free loopback port and passes bytes on to a server. */
+export async function startForwarder(server: { readonly port: number }): Promise<Forwarder> {
+  const network: Network = { target: server.port, isPartitioned: false, links: new Set() };
+  const port = await freePort();
+  const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) =>
+    accept(network, client),
+  );
+  listener.listen(port, '127.0.0.1');
+  await once(listener, 'listening');
+  const resetAll = () => network.links.forEach((link) => breakOff(network, link));
+  return {
+    url: `https://127.0.0.1:${port}`,
+    port,
+    target: () => network.target,
+    partition: () => {
+      network.isPartitioned = true;
+      for (const { client, server: upstream } of network.links) {
+        client.pause();
+        upstream?.pause();
+      }
+    },
+    heal: () => {
+      network.isPartitioned = false;
+      network.links.forEach((link) => resume(network, link));
+    },
+    reset: resetAll,
+    moveTo: ({ port: next }, connections = 'lost') => {
+      network.target = next;
+      if (connections === 'reset') resetAll();
+      if (connections === 'lost')
+        network.links.forEach((link) => {
+          link.isLost = true;
+        });
+    },
+    close: async () => {
+      resetAll();
+      if (!listener.listening) return;
+      listener.close();
+      await once(listener, 'close');
+    },
+  };
+}
+
+function accept(network: Network, client: Socket): void {
+  const link: Link = { client, isLost: false, isBroken: false };
+  network.links.add(link);
+  client.on('data', (bytes) => {
+    if (link.isLost) breakOff(network, link);
+    else if (link.server !== undefined) pass(network, { from: client, to: link.server, bytes });
+  });
+  client.on('end', () => link.server?.end());
+  watchEnd(network, link, client);
+  resume(network, link);
+}
+
+/** Lets bytes of a link pass; makes its connection to the server where there is none yet. */
+function resume(network: Network, link: Link): void {
+  if (network.isPartitioned) return;
+  if (link.isBroken) {
+    breakOff(network, link);
+    return;
+  }
+  link.server ??= openServerSide(network, link);
+  link.client.resume();
+  link.server.resume();
+}
+
+function openServerSide(network: Network, link: Link): Socket {
+  const server = connect({ port: network.target, host: '127.0.0.1', allowHalfOpen: true });
+  server.setNoDelay(true);
+  link.client.setNoDelay(true);
+  server.on('data', (bytes) => {
+    if (!link.isLost) pass(network, { from: server, to: link.client, bytes });
+  });
+  server.on('end', () => {
+    if (!link.isLost) link.client.end();
+  });
+  watchEnd(network, link, server);
+  return server;
+}
+
+interface Passage {
+  readonly from: Socket;
+  readonly to: Socket;
+  readonly bytes: Buffer;
+}
+
+function pass(network: Network, { from, to, bytes }: Passage): void {
+  if (to.write(bytes)) return;
+  from.pause();
+  to.once('drain', () => {
+    if (!network.isPartitioned) from.resume();
+  });
+}
+
+/** An error is followed by the close, so the close alone is acted on. */
+function watchEnd(network: Network, link: Link, socket: Socket): void {
+  socket.on('error', () => {
+    link.isBroken = true;
+  });
+  socket.on('close', () => {
+    if (network.isPartitioned) {
+      link.isBroken = true;
+      return;
+    }
+    // Who lost the address hears nothing of it, and the client nothing of the server it had.
+    if (link.isLost && socket === link.server) return;
+    if (link.isBroken || socket === link.client) breakOff(network, link);
+  });
+}
+
+function breakOff(network: Network, link: Link): void {
+  network.links.delete(link);
+  link.client.resetAndDestroy();
+  link.server?.resetAndDestroy();
+}

@@ -1,0 +1,154 @@
+// @peculiar/x509 needs this before anything else of it is loaded.
+import 'reflect-metadata';
+import { generateKeyPairSync, randomBytes, type KeyObject, type webcrypto } from 'node:crypto';
+import {
+  BasicConstraintsExtension,
+  ExtendedKeyUsage,
+  ExtendedKeyUsageExtension,
+  type Extension,
+  KeyUsageFlags,
+  KeyUsagesExtension,
+  SubjectAlternativeNameExtension,
+  type X509Certificate,
+  X509CertificateGenerator,
+} from '@peculiar/x509';
+
+/** A private key and what belongs to it, as PEM. */
+export interface PemPair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** Who a client certificate stands for: the API server takes the name and the groups from its subject. */
+export interface KubeUser {
+  readonly name: string;
+  readonly groups?: readonly string[];
+}
+
+/** The certificate authority of one control plane, and what it has issued for its servers. */
+export interface Pki {
+  readonly ca: PemPair;
+  /** For all servers: loopback by its names, and the guests' name for it. */
+  readonly serving: PemPair;
+  /** What signs the tokens of service accounts; one for all servers. */
+  readonly tokens: { readonly privateKey: string; readonly publicKey: string };
+  /** Issues a client certificate. */
+  readonly issueFor: (user: KubeUser) => Promise<PemPair>;
+}
+
+/** In this group everything is allowed, whatever RBAC says. */
+export const administrators = 'system:masters';
+
+const ecdsa = { name: 'ECDSA', namedCurve: 'P-256' };
+const signingAlgorithm = { name: 'ECDSA', hash: 'SHA-256' };
+const HOUR = 3_600_000;
+const servedAddresses = ['127.0.0.1', '10.0.2.2', '10.0.0.1'];
+const servedNames = [
+  'localhost',
+  'kubernetes',
+  'kubernetes.default.svc',
+  'api.lab.test',
+  'api-int.lab.test',
+];
+
+/** Makes a certificate authority of its own, valid for a month from an hour ago. */
+export async function createPki(): Promise<Pki> {
+  const keys = createKeys();
+  const name = [{ CN: ['kube-lab-ca'] }];
+  const ca = await X509CertificateGenerator.createSelfSigned({
+    ...validity(),
+    name,
+    signingAlgorithm,
+    keys: cryptoKeys(keys),
+    extensions: [
+      new BasicConstraintsExtension(true, undefined, true),
+      new KeyUsagesExtension(
+        KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign | KeyUsageFlags.digitalSignature,
+        true,
+      ),
+    ],
+  });
+  const authority = { certificate: ca, privateKey: keys.privateKey };
+  const tokens = createKeys();
+  return {
+    ca: { certificate: ca.toString('pem'), key: pemOf(keys.privateKey) },
+    serving: await issue(authority, [{ CN: ['kube-apiserver'] }], servingExtensions()),
+    tokens: {
+      privateKey: pemOf(tokens.privateKey),
+      publicKey: tokens.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    },
+    issueFor: ({ name: user, groups }) => {
+      const subject = [...(groups ?? []).map((group) => ({ O: [group] })), { CN: [user] }];
+      return issue(authority, subject, [
+        new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
+      ]);
+    },
+  };
+}
+
+interface Keys {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+interface Authority {
+  readonly certificate: X509Certificate;
+  readonly privateKey: KeyObject;
+}
+
+async function issue(
+  authority: Authority,
+  subject: Record<string, string[]>[],
+  extensions: Extension[],
+): Promise<PemPair> {
+  const keys = createKeys();
+  const certificate = await X509CertificateGenerator.create({
+    ...validity(),
+    subject,
+    issuer: authority.certificate.subject,
+    signingAlgorithm,
+    signingKey: signing(authority.privateKey),
+    publicKey: cryptoKeys(keys).publicKey,
+    extensions,
+  });
+  return { certificate: certificate.toString('pem'), key: pemOf(keys.privateKey) };
+}
+
+function servingExtensions(): Extension[] {
+  return [
+    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+    new SubjectAlternativeNameExtension([
+      ...servedAddresses.map((value) => ({ type: 'ip' as const, value })),
+      ...servedNames.map((value) => ({ type: 'dns' as const, value })),
+    ]),
+  ];
+}
+
+/** An hour back, so that a guest whose clock is behind takes them too. */
+function validity() {
+  const now = Date.now();
+  return {
+    serialNumber: randomBytes(8).toString('hex'),
+    notBefore: new Date(now - HOUR),
+    notAfter: new Date(now + 30 * 24 * HOUR),
+  };
+}
+
+function createKeys(): Keys {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+}
+
+function signing(key: KeyObject): webcrypto.CryptoKey {
+  return key.toCryptoKey(ecdsa, true, ['sign']);
+}
+
+function cryptoKeys({ privateKey, publicKey }: Keys): webcrypto.CryptoKeyPair {
+  return {
+    privateKey: signing(privateKey),
+    publicKey: publicKey.toCryptoKey(ecdsa, true, ['verify']),
+  };
+}
+
+function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString();
+}

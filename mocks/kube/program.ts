@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** A server of the rig as a test handles it. Each operation is done when its promise resolves. */
+export interface ServerControl {
+  readonly isRunning: () => boolean;
+  /** Starts it on its port with its data, and waits until it answers; nothing when it runs. */
+  readonly start: () => Promise<void>;
+  /** SIGTERM, and waits for its end. A frozen one is thawed first. */
+  readonly stop: () => Promise<void>;
+  /** SIGKILL, and waits for its end. */
+  readonly kill: () => Promise<void>;
+  readonly restart: () => Promise<void>;
+  /** SIGSTOP: its connections stay open and nothing is answered. */
+  readonly freeze: () => Promise<void>;
+  readonly thaw: () => Promise<void>;
+}
+
+/** How a program is run. */
+export interface ProgramPlan {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Takes stdout and stderr, behind what is there. */
+  readonly logFile: string;
+  /** Whether it answers; may reject as long as it does not. */
+  readonly isReady: () => Promise<boolean>;
+}
+
+const READY_LIMIT_MILLIS = 120_000;
+const STOP_LIMIT_MILLIS = 20_000;
+const LOOK_EVERY_MILLIS = 25;
+const LOG_TAIL_LINES = 15;
+
+const running = new Set<ChildProcess>();
+process.on('exit', () => running.forEach((child) => child.kill('SIGKILL')));
+
+/** A program that can be started again and again. It ends with this process, however that ends. */
+export function controlProgram(plan: ProgramPlan): ServerControl {
+  let child: ChildProcess | undefined;
+  const isRunning = () => child !== undefined && isAlive(child);
+  const control: ServerControl = {
+    isRunning,
+    start: async () => {
+      if (isRunning()) return;
+      child = await launch(plan);
+      await answers(plan, child);
+    },
+    stop: async () => {
+      if (child === undefined) return;
+      const patience = AbortSignal.timeout(STOP_LIMIT_MILLIS);
+      if (!(await endBy(child, ['SIGTERM', 'SIGCONT'], patience))) await endBy(child, ['SIGKILL']);
+    },
+    kill: async () => {
+      if (child !== undefined) await endBy(child, ['SIGKILL']);
+    },
+    restart: async () => {
+      await control.stop();
+      await control.start();
+    },
+    freeze: async () => {
+      if (child !== undefined) await freeze(child);
+    },
+    thaw: () => {
+      child?.kill('SIGCONT');
+      return Promise.resolve();
+    },
+  };
+  return control;
+}
+
+/**
+ * In a process group of its own, so that a Ctrl-C at the terminal lets the test end it in order; the kernel
+ * ends it when the thread that started it is gone.
+ */
+async function launch({ program, args, logFile }: ProgramPlan): Promise<ChildProcess> {
+  const log = openSync(logFile, 'a');
+  try {
+    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', program, ...args], {
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    await once(child, 'spawn');
+    running.add(child);
+    child.once('exit', () => running.delete(child));
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function answers(plan: ProgramPlan, child: ChildProcess): Promise<void> {
+  const deadline = Date.now() + READY_LIMIT_MILLIS;
+  while (Date.now() < deadline) {
+    if (!isAlive(child)) throw new Error(`${plan.name} ended while it started:\n${tailOf(plan)}`);
+    if (await plan.isReady().catch(() => false)) return;
+    await pause(LOOK_EVERY_MILLIS);
+  }
+  const seconds = READY_LIMIT_MILLIS / 1000;
+  throw new Error(`${plan.name} did not answer within ${seconds} s:\n${tailOf(plan)}`);
+}
+
+/** Whether it ended before the signal aborted. */
+async function endBy(
+  child: ChildProcess,
+  signals: readonly NodeJS.Signals[],
+  patience?: AbortSignal,
+): Promise<boolean> {
+  if (!isAlive(child)) return true;
+  const ended = once(child, 'exit', patience === undefined ? {} : { signal: patience });
+  for (const signal of signals) child.kill(signal);
+  try {
+    await ended;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The signal comes at once, but on a busy machine a thread that runs may answer a request before it stops. */
+async function freeze(child: ChildProcess): Promise<void> {
+  child.kill('SIGSTOP');
+  while (isAlive(child) && !isStopped(child)) await pause(1);
+}
+
+/** Whether all its threads are, as the kernel says; the name before the state may hold all but a last bracket. */
+function isStopped({ pid }: ChildProcess): boolean {
+  const tasks = `/proc/${String(pid)}/task`;
+  try {
+    return readdirSync(tasks)
+      .map((task) => readFileSync(`${tasks}/${task}/stat`, 'utf8').split(') ').at(-1))
+      .every((rest) => rest?.startsWith('T'));
+  } catch {
+    // A thread ended between the two looks.
+    return false;
+  }
+}
+
+function isAlive(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+function tailOf({ logFile }: ProgramPlan): string {
+  return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n');
+}

@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { kubeApi } from '../../scripts/parts/kube/kube-api.ts';
+import { kubeCrds, type KeptFeatureSet } from '../../scripts/parts/kube/kube-crds.ts';
+import { kubeData } from '../../scripts/parts/kube/kube-data.ts';
+import type { CachedPart } from '../../scripts/parts/part.ts';
+import type { KubeClient } from './client.ts';
+import { type ApiServer, type ControlPlane, startControlPlane } from './control-plane.ts';
+import { applyCrds } from './crds.ts';
+import type { Etcd } from './etcd.ts';
+import { type Forwarder, startForwarder } from './forwarder.ts';
+import { administrators, type KubeUser } from './pki.ts';
+import type { ServerControl } from './program.ts';
+
+/** What a test wants to start from. */
+export interface KubeOptions {
+  /**
+   * The definitions of OpenShift's kinds: all unless said, from data that is prepared once and copied; or some, by
+   * name or plural, applied to an empty server; `[]` for none.
+   */
+  readonly crds?: readonly string[] | 'all';
+  /** Which kinds and members a cluster has; `Default` unless said. */
+  readonly featureSet?: KeptFeatureSet;
+}
+
+/** A real API server with its etcd on loopback, and everything that can befall them. */
+export interface Kube extends AsyncDisposable {
+  /** For an administrator, through the forwarder. It needs no other file, so it can be put on a simulated host. */
+  readonly kubeconfig: string;
+  /** The first server itself, past the forwarder. */
+  readonly url: string;
+  /** May do everything. It speaks to the server that the forwarder points to, past any partition. */
+  readonly client: KubeClient;
+  /** The first server, which stands for the one on the bootstrap host. */
+  readonly api: ApiServer;
+  readonly etcd: Etcd;
+  /** The address by which hosts know the cluster, and the network to it. */
+  readonly forwarder: Forwarder;
+  /** Starts one more server on the same etcd, which stands for one of the final control plane. */
+  readonly startFinal: () => Promise<ApiServer>;
+  /** Makes etcd forget its history; see `Etcd.compact`. */
+  readonly compact: () => Promise<void>;
+  /**
+   * Signs certificates, collects garbage and empties namespaces that end, or runs the named controllers. It
+   * works through the given server, the first unless said.
+   */
+  readonly startControllerManager: (options?: {
+    readonly server?: ApiServer;
+    readonly controllers?: readonly string[];
+  }) => Promise<ServerControl>;
+  /** A kubeconfig for anybody: without `user` for an administrator, without `server` through the forwarder. */
+  readonly kubeconfigFor: (who: {
+    readonly user?: KubeUser;
+    readonly server?: string;
+  }) => Promise<string>;
+  /** Logs, keys and data; gone after `close`. */
+  readonly folder: string;
+  /** Ends and removes everything. */
+  readonly close: () => Promise<void>;
+}
+
+const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
+const copy = promisify(execFile);
+
+/**
+ * Starts etcd and an API server in a temporary folder, in about three seconds. They end with this process,
+ * however it ends. The parts `kube-api` and `kube-crds` must be there; `kube-data` is made on first use.
+ */
+export async function startKube(options: KubeOptions = {}): Promise<Kube> {
+  const folder = await mkdtemp(join(tmpdir(), 'bootwright-kube-'));
+  const ends: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const end of ends.splice(0).reverse()) await end();
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    return await openKube(options, { folder, ends, close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Site {
+  readonly folder: string;
+  readonly ends: (() => Promise<unknown>)[];
+  readonly close: () => Promise<void>;
+}
+
+async function openKube(options: KubeOptions, { folder, ends, close }: Site): Promise<Kube> {
+  const { crds = 'all', featureSet = 'Default' } = options;
+  const isPrepared = crds === 'all' && featureSet === 'Default';
+  const binaries = join(placeOf(kubeApi), 'bin');
+  if (isPrepared) await copyData(folder);
+  const plane = await startControlPlane(binaries, folder);
+  ends.push(plane.close);
+  const api = await plane.addServer('api');
+  if (!isPrepared && crds.length > 0)
+    await applyCrds(api.client, join(placeOf(kubeCrds), featureSet), crds);
+  const forwarder = await startForwarder(api);
+  ends.push(forwarder.close);
+  const kubeconfigFor: Kube['kubeconfigFor'] = ({ user, server }) =>
+    plane.kubeconfigFor(server ?? forwarder.url, user ?? administrator);
+  return {
+    kubeconfig: await kubeconfigFor({}),
+    url: api.url,
+    client: plane.clientFor(() => `https://127.0.0.1:${forwarder.target()}`),
+    api,
+    etcd: plane.etcd,
+    forwarder,
+    startFinal: finalServers(plane),
+    compact: plane.etcd.compact,
+    startControllerManager: ({ server = api, controllers } = {}) =>
+      plane.addControllerManager(server, controllers),
+    kubeconfigFor,
+    folder,
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function finalServers(plane: ControlPlane): () => Promise<ApiServer> {
+  let started = 0;
+  return () => {
+    started += 1;
+    return plane.addServer(started === 1 ? 'final' : `final-${started}`);
+  };
+}
+
+function placeOf(part: CachedPart): string {
+  const place = partFolder(part);
+  if (existsSync(place)) return place;
+  throw new Error(`the part ${part.name} is not there; run: node scripts/parts.ts ${part.name}`);
+}
+
+/** etcd reserves 64 MB for a log that holds little: only what is written is copied. */
+async function copyData(folder: string): Promise<void> {
+  placeOf(kubeCrds);
+  const data = join(await ensurePart(kubeData), 'etcd');
+  await copy('cp', ['--recursive', '--sparse=always', '--reflink=auto', data, folder]);
+}

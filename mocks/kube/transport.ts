@@ -1,0 +1,91 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent, type BodyInit, fetch, type Response } from 'undici';
+import type { PemPair } from './pki.ts';
+
+/** A request as the client means it. */
+export interface KubeRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  /** An object is sent as JSON, a text as it is. */
+  readonly body?: unknown;
+  readonly contentType?: string;
+  /** Ends the request; without it half a minute is the limit. */
+  readonly signal?: AbortSignal;
+}
+
+/** Sends requests of one user to wherever the address says at that moment. */
+export interface Transport {
+  /** @throws KubeRefusal for every status from 300, passing ones apart */
+  readonly send: (request: KubeRequest) => Promise<Response>;
+  readonly close: () => Promise<void>;
+}
+
+/** Where and as whom requests are sent. */
+export interface TransportOptions {
+  /** `https://127.0.0.1:PORT`, asked anew for each request. */
+  readonly url: () => string;
+  readonly ca: string;
+  readonly user: PemPair;
+}
+
+/** The API server said no. */
+export class KubeRefusal extends Error {
+  override readonly name = 'KubeRefusal';
+  readonly status: number;
+  /** As the server names it: `NotFound`, `Conflict`, `Invalid`, … */
+  readonly reason: string;
+
+  constructor(request: string, status: number, answer: string) {
+    const { reason, message } = parseStatus(answer);
+    super(`${request}: ${status} ${message}`);
+    this.status = status;
+    this.reason = reason;
+  }
+}
+
+const LIMIT_MILLIS = 30_000;
+const RETRY_AFTER_MILLIS = 200;
+const TOO_MANY_REQUESTS = 429;
+
+/** Opens connections to an API server with a client certificate. */
+export function openTransport({ url, ca, user }: TransportOptions): Transport {
+  const dispatcher = new Agent({ connect: { ca, cert: user.certificate, key: user.key } });
+  const sendOnce = ({ method, path, body, contentType }: KubeRequest, signal: AbortSignal) =>
+    fetch(`${url()}${path}`, {
+      method,
+      dispatcher,
+      signal,
+      headers: { accept: 'application/json', 'content-type': contentType ?? 'application/json' },
+      ...(body === undefined ? {} : { body: bodyOf(body) }),
+    });
+  return {
+    send: async (request) => {
+      const signal = request.signal ?? AbortSignal.timeout(LIMIT_MILLIS);
+      for (;;) {
+        const response = await sendOnce(request, signal);
+        if (response.ok) return response;
+        const answer = await response.text();
+        // Just after its start a server refuses each kind until it has read what there is of it.
+        if (response.status !== TOO_MANY_REQUESTS)
+          throw new KubeRefusal(`${request.method} ${request.path}`, response.status, answer);
+        await pause(RETRY_AFTER_MILLIS, undefined, { signal });
+      }
+    },
+    close: () => dispatcher.destroy(),
+  };
+}
+
+function bodyOf(body: unknown): BodyInit {
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** A server that starts or ends may answer with something else than a `Status`. */
+function parseStatus(answer: string): { readonly reason: string; readonly message: string } {
+  try {
+    const { reason, message } = JSON.parse(answer) as { reason?: string; message?: string };
+    return { reason: reason ?? '', message: message ?? answer };
+  } catch {
+    return { reason: '', message: answer };
+  }
+}
