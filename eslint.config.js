@@ -7,10 +7,11 @@ const fences = {
   model: ['lib'],
   lib: ['model'],
   ignition: ['model', 'lib'],
+  cluster: ['model', 'lib', 'ports'],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
   config: ['model', 'lib', 'engine/failures.ts'],
-  steps: ['engine', 'ports', 'model', 'lib', 'ignition', 'config/schema.ts'],
+  steps: ['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'config/schema.ts'],
   roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],
   adapters: ['ports', 'model', 'lib', 'engine', 'config/schema.ts'],
@@ -34,6 +35,9 @@ const packageHomes = {
   undici: 'adapters/http',
   '@aws-sdk/client-s3': 'adapters/objects',
   commander: 'cli',
+  '@kubernetes/client-node': 'adapters/kube',
+  '@peculiar/x509': 'cluster/csr',
+  'reflect-metadata': 'cluster/csr',
   pino: 'adapters/logging',
   'p-retry': 'adapters/http',
 };
@@ -57,7 +61,7 @@ const effects = [
   .flatMap((name) => [name, `node:${name}`])
   .map((name) => ({ name, message: 'effects live in src/adapters; name a port in `uses`' }));
 
-const pure = ['model', 'lib', 'ignition', 'ports', 'engine', 'steps', 'roles', 'reporting'];
+const pure = ['model', 'lib', 'ignition', 'cluster', 'ports', 'engine', 'steps', 'roles', 'reporting'];
 
 export default tseslint.config(
   { ignores: ['dist', 'node_modules', 'coverage'] },

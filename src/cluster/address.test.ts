@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest';
+import { canonicalAddress } from './address.ts';
+
+it.each([
+  ['192.168.126.12', '192.168.126.12'],
+  ['2620:52:0:1351:67C2:ADB3:cfd6:83', '2620:52:0:1351:67c2:adb3:cfd6:83'],
+  ['2620:0052:0000:1351:67c2:adb3:cfd6:0083', '2620:52:0:1351:67c2:adb3:cfd6:83'],
+  ['fe80:0:0:0:5054:ff:fe9a:4739', 'fe80::5054:ff:fe9a:4739'],
+  ['fe80::5054:ff:fe9a:4739%ens3', 'fe80::5054:ff:fe9a:4739'],
+  ['::ffff:10.0.0.1', '10.0.0.1'],
+  ['0:0:0:0:0:ffff:c0a8:7e0c', '192.168.126.12'],
+  ['::1', '::1'],
+])('spells %s as %s', (text, canonical) => {
+  expect(canonicalAddress(text)).toBe(canonical);
+});
+
+it.each([
+  '',
+  '10.0.0',
+  '10.0.0.256',
+  '10.0.0.01',
+  'host.example',
+  '1:2',
+  'fe80::1]/x?[::',
+  '10.0.0.1:80',
+  ':::',
+])('finds no address in %j', (text) => {
+  expect(canonicalAddress(text)).toBeUndefined();
+});

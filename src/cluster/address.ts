@@ -1,0 +1,30 @@
+/** Numbers from 0 to 255 without leading zeros. */
+const octet = /^(?:0|[1-9]\d{0,2})$/;
+
+/**
+ * An IP address in its one spelling, so that two of them can be compared as text: IPv6 in lower case
+ * and shortest form, IPv4 inside IPv6 as IPv4. A zone (`%ens3`) is of the machine that says it and is
+ * taken off. Undefined for what is no address.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const address = text.split('%', 1)[0] ?? '';
+  return address.includes(':') ? canonicalV6(address) : canonicalV4(address);
+}
+
+function canonicalV4(address: string): string | undefined {
+  const octets = address.split('.');
+  const isAddress = octets.every((part) => octet.test(part) && Number(part) < 256);
+  return octets.length === 4 && isAddress ? address : undefined;
+}
+
+function canonicalV6(address: string): string | undefined {
+  if (!/^[0-9a-f:.]+$/i.test(address)) return undefined;
+  // The parser of URLs knows every spelling of IPv6 and writes the one of RFC 5952.
+  const host = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1);
+  const mapped = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(host ?? '');
+  if (mapped === null) return host;
+  return [mapped[1] ?? '', mapped[2] ?? '']
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >> 8, group & 255])
+    .join('.');
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ExtendedKeyUsageExtension,
+  keyKinds,
+  keyPair,
+  pkcs10,
+  SubjectAlternativeNameExtension,
+} from '../../../test/support/kubelet-request.ts';
+import { readPkcs10 } from './pkcs10.ts';
+
+describe('a PKCS#10 request', () => {
+  it.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
+    'of a key %s is read',
+    async (key) => {
+      const pem = await pkcs10({
+        key,
+        names: [
+          { type: 'dns', value: 'm0' },
+          { type: 'ip', value: '192.0.2.7' },
+          { type: 'ip', value: '2001:db8::7' },
+        ],
+      });
+      await expect(readPkcs10(pem)).resolves.toEqual({
+        commonNames: ['system:node:m0'],
+        organizations: ['system:nodes'],
+        otherSubject: [],
+        dnsNames: ['m0'],
+        addresses: ['192.0.2.7', '2001:db8::7'],
+        otherNames: [],
+        otherExtensions: [],
+        isSigned: true,
+        key: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      });
+    },
+  );
+
+  it('tells what no kubelet asks for', async () => {
+    const pem = await pkcs10({
+      subject: 'O=system:nodes, O=system:masters, OU=x, CN=system:node:m0, CN=admin',
+      names: [
+        { type: 'email', value: 'a@b.example' },
+        { type: 'url', value: 'http://a.example' },
+      ],
+      extensions: [new ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.2'])],
+    });
+    await expect(readPkcs10(pem)).resolves.toMatchObject({
+      commonNames: ['system:node:m0', 'admin'],
+      organizations: ['system:nodes', 'system:masters'],
+      otherSubject: ['OU'],
+      otherNames: ['email', 'url'],
+      otherExtensions: ['2.5.29.37'],
+    });
+  });
+
+  it('is named by its key, whatever else it says', async () => {
+    const keys = await keyPair();
+    const one = await readPkcs10(await pkcs10({ keys }));
+    const other = await readPkcs10(await pkcs10({ keys, names: [{ type: 'dns', value: 'x' }] }));
+    expect(other?.key).toBe(one?.key);
+    expect((await readPkcs10(await pkcs10()))?.key).not.toBe(one?.key);
+  });
+
+  it('is not signed when another key was used', async () => {
+    const [own, other] = await Promise.all([keyPair(), keyPair()]);
+    const keys = { publicKey: other.publicKey, privateKey: own.privateKey };
+    await expect(readPkcs10(await pkcs10({ keys }))).resolves.toMatchObject({ isSigned: false });
+  });
+
+  it('is not signed when its hash is one that is broken', async () => {
+    const keys = await keyPair();
+    const pem = await pkcs10({ keys, hash: 'SHA-1' });
+    await expect(readPkcs10(pem)).resolves.toMatchObject({ isSigned: false });
+  });
+
+  it('is not signed when it was changed afterwards', async () => {
+    const [, body = ''] = /-----\n([^-]+)\n-----/.exec(await pkcs10()) ?? [];
+    const der = Buffer.from(body, 'base64');
+    der.write('m1', der.indexOf('system:node:m0') + 'system:node:'.length);
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+    await expect(readPkcs10(pem)).resolves.toMatchObject({
+      commonNames: ['system:node:m1'],
+      isSigned: false,
+    });
+  });
+
+  it('is refused when its alternative names are asked for twice', async () => {
+    const names = [{ type: 'dns', value: 'm0' }] as const;
+    const extensions = [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'm1' }])];
+    await expect(readPkcs10(await pkcs10({ names, extensions }))).resolves.toBeUndefined();
+  });
+
+  it.each([
+    ['nothing', () => ''],
+    ['another block', (pem: string) => pem.replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE')],
+    ['two blocks', (pem: string) => pem + pem],
+    ['words before the block', (pem: string) => `x\n${pem}`],
+    ['a block that is cut off', (pem: string) => pem.replace(/\n[^\n]+\n-----END/, '\n-----END')],
+    ['a block of something else', (pem: string) => pem.replace(/\nMI[^-]+/, '\nAAAA\n')],
+  ])('cannot be read from %s', async (_, change) => {
+    await expect(readPkcs10(change(await pkcs10()))).resolves.toBeUndefined();
+  });
+});

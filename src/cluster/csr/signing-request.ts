@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import type { KubeObject } from '../../ports/kube.ts';
+
+/** The signers whose requests a kubelet makes (kubernetes.io, "Kubernetes signers"). */
+export const kubeletSigners = {
+  client: 'kubernetes.io/kube-apiserver-client-kubelet',
+  serving: 'kubernetes.io/kubelet-serving',
+} as const;
+
+/** What a kubelet asks a certificate for: to reach the API server, or to be reached by it. */
+export type RequestPurpose = keyof typeof kubeletSigners;
+
+/** What the API server keeps of a request: who asks whom for what; it cannot be changed later. */
+export interface SigningRequest {
+  readonly name: string;
+  readonly uid: string;
+  readonly purpose: RequestPurpose;
+  readonly username: string;
+  readonly groups: readonly string[];
+  readonly usages: readonly string[];
+  /** The PKCS#10 request, PEM. */
+  readonly pem: string;
+  readonly state: 'pending' | 'approved' | 'denied';
+}
+
+const Wire = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string() }),
+  spec: z.object({
+    signerName: z.string(),
+    username: z.string().default(''),
+    groups: z.array(z.string()).default([]),
+    usages: z.array(z.string()).default([]),
+    request: z.string(),
+  }),
+  status: z.object({ conditions: z.array(z.object({ type: z.string() })).optional() }).optional(),
+});
+
+/** Reads a CertificateSigningRequest; undefined for one that no kubelet makes. */
+export function readSigningRequest(object: KubeObject): SigningRequest | undefined {
+  const read = Wire.safeParse(object);
+  if (!read.success) return undefined;
+  const { metadata, spec, status } = read.data;
+  const purpose = purposeOf(spec.signerName);
+  if (purpose === undefined) return undefined;
+  return {
+    ...metadata,
+    purpose,
+    username: spec.username,
+    groups: spec.groups,
+    usages: spec.usages,
+    pem: Buffer.from(spec.request, 'base64').toString('utf8'),
+    state: stateOf(status?.conditions ?? []),
+  };
+}
+
+function purposeOf(signer: string): RequestPurpose | undefined {
+  if (signer === kubeletSigners.client) return 'client';
+  return signer === kubeletSigners.serving ? 'serving' : undefined;
+}
+
+/** `Failed` comes from the signer; like `Denied` it is the last word. */
+function stateOf(conditions: readonly { readonly type: string }[]): SigningRequest['state'] {
+  if (conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'denied';
+  return conditions.some(({ type }) => type === 'Approved') ? 'approved' : 'pending';
+}
+
+/** The request with the condition that approves it, to be put to its subresource `approval`. */
+export function approved(
+  object: KubeObject,
+  { message, at }: { readonly message: string; readonly at: number },
+): KubeObject {
+  const status = z.looseObject({ conditions: z.array(z.unknown()).optional() });
+  const before = status.safeParse(object['status']).data ?? {};
+  const condition = {
+    type: 'Approved',
+    status: 'True',
+    reason: 'BootwrightAfterPivot',
+    message,
+    // The API server takes whole seconds.
+    lastUpdateTime: new Date(at).toISOString().replace(/\.\d+Z$/, 'Z'),
+  };
+  const conditions = [...(before.conditions ?? []), condition];
+  return { ...object, status: { ...before, conditions } };
+}

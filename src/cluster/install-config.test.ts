@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { installConfigMap } from '../../test/support/cluster-objects.ts';
+import { readInstallConfig } from './install-config.ts';
+
+const none = { controlPlaneReplicas: 0, arbiterReplicas: 0 };
+
+describe('the install-config of a cluster', () => {
+  it.each([
+    ['three masters', 'controlPlane:\n  replicas: 3\n', { ...none, controlPlaneReplicas: 3 }],
+    [
+      'two masters and an arbiter',
+      'controlPlane: {name: master, replicas: 2}\narbiter:\n  replicas: 1\nplatform: {baremetal: {}}',
+      { controlPlaneReplicas: 2, arbiterReplicas: 1, platform: 'baremetal' },
+    ],
+    ['a pool without a number', 'controlPlane:\n  name: master\n', none],
+    ['a number as text', 'controlPlane: {replicas: "3"}', { ...none, controlPlaneReplicas: 3 }],
+    ['a number that is none', 'controlPlane: {replicas: many}', none],
+    ['a platform without settings', 'platform:\n  none: {}\n', { ...none, platform: 'none' }],
+    [
+      'a vCenter',
+      'platform:\n  vsphere:\n    vcenters:\n    - server: v.example\n      user: ""\n',
+      { ...none, platform: 'vsphere', vcenterServer: 'v.example' },
+    ],
+    ['an old vCenter', 'platform:\n  vsphere:\n    vCenter: v\n', { ...none, platform: 'vsphere' }],
+    ['no platform', 'platform: null', none],
+  ])('with %s', (_, yaml, installConfig) => {
+    expect(readInstallConfig(installConfigMap(yaml))).toEqual({ installConfig });
+  });
+
+  it.each([
+    [undefined, 'kube-system/cluster-config-v1 is not in the cluster yet'],
+    [{ metadata: { name: 'x' } }, 'kube-system/cluster-config-v1 holds no install-config'],
+    [
+      installConfigMap('a: [\n'),
+      'the install-config in kube-system/cluster-config-v1 cannot be read',
+    ],
+    [
+      installConfigMap('text'),
+      'the install-config in kube-system/cluster-config-v1 cannot be read',
+    ],
+    [installConfigMap(''), 'the install-config in kube-system/cluster-config-v1 cannot be read'],
+  ])('says what is wrong', (configMap, problem) => {
+    expect(readInstallConfig(configMap)).toEqual({ problem });
+  });
+});

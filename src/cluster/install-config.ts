@@ -1,0 +1,70 @@
+import { parse } from 'yaml';
+import * as z from 'zod';
+import type { KubeObject, KubeRef } from '../ports/kube.ts';
+import { configMaps } from './kinds.ts';
+
+/** Where a cluster keeps the install-config that it was made from; passwords are taken out there. */
+export const installConfigRef: KubeRef = {
+  kind: configMaps,
+  namespace: 'kube-system',
+  name: 'cluster-config-v1',
+};
+
+/** What we read of an install-config. */
+export interface InstallConfig {
+  /** 0 when it does not say. */
+  readonly controlPlaneReplicas: number;
+  /** 0 when there is no such block. */
+  readonly arbiterReplicas: number;
+  /** `vsphere`, `none`, `baremetal`, …: the key below `platform`. */
+  readonly platform?: string;
+  /** Name of the first vCenter. */
+  readonly vcenterServer?: string;
+}
+
+/** An install-config, or why there is none that can be read. */
+export type InstallConfigReading =
+  { readonly installConfig: InstallConfig } | { readonly problem: string };
+
+const Pool = z.object({ replicas: z.coerce.number().catch(0) }).catch({ replicas: 0 });
+
+const Vcenters = z
+  .object({ vcenters: z.array(z.object({ server: z.string() }).catch({ server: '' })) })
+  .catch({ vcenters: [] });
+
+const Shape = z.object({
+  controlPlane: Pool,
+  arbiter: Pool,
+  platform: z.record(z.string(), z.unknown()).catch({}),
+});
+
+/** Reads the ConfigMap of `installConfigRef`. The problem is the same text each time. */
+export function readInstallConfig(configMap: KubeObject | undefined): InstallConfigReading {
+  const place = `${installConfigRef.namespace ?? ''}/${installConfigRef.name}`;
+  if (configMap === undefined) return { problem: `${place} is not in the cluster yet` };
+  const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
+  const text = data?.['install-config'];
+  if (text === undefined) return { problem: `${place} holds no install-config` };
+  const shape = Shape.safeParse(parsed(text));
+  if (!shape.success) return { problem: `the install-config in ${place} cannot be read` };
+  const { controlPlane, arbiter, platform } = shape.data;
+  const [name] = Object.keys(platform);
+  const [vcenter] = Vcenters.parse(platform['vsphere']).vcenters;
+  return {
+    installConfig: {
+      controlPlaneReplicas: controlPlane.replicas,
+      arbiterReplicas: arbiter.replicas,
+      ...(name === undefined ? {} : { platform: name }),
+      ...(vcenter === undefined ? {} : { vcenterServer: vcenter.server }),
+    },
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    // A warning would be written to standard error by the parser itself.
+    return parse(text, { logLevel: 'error' });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { inventoryHost } from '../../test/support/fake-inventory.ts';
+import { hostIndexOf } from './host-match.ts';
+import { addressesAsking, isMcsLog, readOn, unreadLog } from './mcs-log.ts';
+
+/** A line as the kubelet keeps it, with the time before it. */
+const line = (by: string, agent = 'Ignition/2.14.0'): string =>
+  `2026-11-21T10:00:00.000000000+00:00 stderr F I1121 10:00:00.000000 1 api.go:109] Pool master requested by ${by} User-Agent:"${agent}" Accept-Header: "application/vnd.coreos.ignition+json;version=3.2.0"\n`;
+
+const v4 = line('192.168.126.12:32780');
+const zoned = line('[fe80::5054:ff:fe9a:4739%ens3]:40548');
+const named = line('address:"[2620:52:0:1351:67c2:adb3:cfd6:83]:47018"');
+
+describe('addresses that asked for Ignition', () => {
+  it.each([
+    ['an IPv4 address', v4, ['192.168.126.12']],
+    ['one with a zone', zoned, ['fe80::5054:ff:fe9a:4739']],
+    ['one that is named so', named, ['2620:52:0:1351:67c2:adb3:cfd6:83']],
+    ['an IPv4 address that is named so', line('address:"10.0.0.7:4"'), ['10.0.0.7']],
+    ['IPv6 in another spelling', line('[FD00:0:0::7]:1'), ['fd00::7']],
+    ['a browser', line('10.0.0.7:4', 'curl/7'), []],
+    ['a name', line('host.example:4'), []],
+    [
+      'several lines',
+      v4 + line('10.0.0.7:4', 'Go') + zoned,
+      ['192.168.126.12', 'fe80::5054:ff:fe9a:4739'],
+    ],
+    ['nothing', '', []],
+    ['a very long word', `${'a'.repeat(100_000)}:1 User-Agent:"Ignition`, []],
+  ])('in %s', (_, text, addresses) => {
+    expect(addressesAsking(text)).toEqual(addresses);
+  });
+
+  it('are those of whole hosts, as in the fixture of the agent that is replaced', () => {
+    const host = (name: string, ...addresses: readonly string[]) =>
+      inventoryHost({ name, addresses });
+    const index = hostIndexOf([
+      host('node0', '192.168.126.10', '192.168.11.122', 'fe80::5054:ff:fe9a:4738'),
+      host('node1', '192.168.126.11', 'fe80::5054:ff:fe9a:4739'),
+      host('node2', '192.168.126.13', '2620:52:0:1351:67c2:adb3:cfd6:83'),
+      host('node3', '192.168.126.12', 'fe80::5054:ff:fe9a:4740'),
+      host('node4'),
+    ]);
+    const log = line('192.168.126.100:32780') + v4 + zoned + named + line('192x168.126.10:1');
+    expect(addressesAsking(log).map((address) => index.at(address)?.name)).toEqual([
+      undefined,
+      'node3',
+      'node1',
+      'node2',
+    ]);
+  });
+});
+
+describe('reading on in a log', () => {
+  const readAll = (...texts: readonly string[]) => texts.reduce(readOn, unreadLog);
+
+  it('looks at new lines only, and waits for whole ones', () => {
+    const half = v4 + zoned.slice(0, -20);
+    const first = readAll(half);
+    expect([...first.asked]).toEqual(['192.168.126.12']);
+    expect(first.read).toBe(v4.length);
+    expect([...readOn(first, v4 + zoned).asked]).toEqual([
+      '192.168.126.12',
+      'fe80::5054:ff:fe9a:4739',
+    ]);
+  });
+
+  it('gives the same again when nothing is new', () => {
+    const log = readAll(v4);
+    expect(readOn(log, v4)).toBe(log);
+    expect(readOn(unreadLog, '')).toBe(unreadLog);
+  });
+
+  it('keeps the same set when nobody new asked', () => {
+    const log = readAll(v4);
+    expect(readOn(log, v4 + v4).asked).toBe(log.asked);
+  });
+
+  it.each([
+    ['shorter', zoned],
+    ['as long', zoned.padEnd(v4.length * 3, ' ') + '\n'],
+    ['longer', zoned + named + zoned + zoned],
+  ])('begins anew with a %s file under the same name, and forgets nobody', (_, other) => {
+    const log = readAll(v4 + v4 + v4, other);
+    expect(log.asked).toContain('fe80::5054:ff:fe9a:4739');
+    expect(log.asked).toContain('192.168.126.12');
+    expect(log.read).toBe(other.length);
+  });
+
+  it('begins anew after the file was emptied', () => {
+    expect([...readAll(v4, '', zoned).asked]).toHaveLength(2);
+  });
+});
+
+it.each([
+  [
+    'machine-config-server-abc_openshift-machine-config-operator_machine-config-server-1f.log',
+    true,
+  ],
+  ['bootstrap-machine-config-server.log', true],
+  ['machine-config-operator-1.log', false],
+  ['machine-config-server.log.1', false],
+])('the name %s', (name, is) => {
+  expect(isMcsLog(name)).toBe(is);
+});

@@ -1,0 +1,85 @@
+import type { KubeObject } from '../ports/kube.ts';
+import { canonicalAddress } from './address.ts';
+
+/** Roles of nodes that the bootstrap host waits for. */
+export type ControlPlaneRole = 'master' | 'arbiter';
+
+/** Label of the nodes of a role. */
+export const nodeLabel = (role: ControlPlaneRole): string => `node-role.kubernetes.io/${role}`;
+
+/** A taint of a node, as the API server keeps it. */
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+  readonly timeAdded?: string;
+}
+
+interface NodeCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+/** What we read of a node; the API server keeps to this shape (core/v1). */
+interface NodeShape {
+  readonly spec?: { readonly taints?: readonly Taint[] | null };
+  readonly status?: {
+    readonly conditions?: readonly NodeCondition[] | null;
+    readonly addresses?: readonly { readonly type: string; readonly address: string }[] | null;
+  };
+}
+
+const shapeOf = (node: KubeObject): NodeShape => node as NodeShape;
+
+/** Whether a node is Ready, and if not, what it says of that. */
+export type Readiness =
+  { readonly isReady: true } | { readonly isReady: false; readonly reason: string };
+
+/**
+ * Words of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and how we
+ * say them: short, and the same each time, where the kubelet puts times and paths into its message.
+ */
+const knownReasons: readonly (readonly [RegExp, string])[] = [
+  [/container runtime network not ready/i, 'container network is not ready'],
+  [/container runtime is down/i, 'container runtime is down'],
+  [/PLEG is not healthy/i, 'PLEG is not healthy'],
+  [/stopped posting node status/i, 'kubelet stopped posting status'],
+  [/never posted node status/i, 'kubelet never posted status'],
+  [/CSINode is not yet initialized/i, 'CSINode is not initialized'],
+  [/node is shutting down/i, 'node is shutting down'],
+];
+
+/** Letters that are kept of a message that we do not know. */
+const longestReason = 100;
+
+/** Reads the Ready condition of a node. */
+export function readinessOf(node: KubeObject): Readiness {
+  const ready = shapeOf(node).status?.conditions?.find(({ type }) => type === 'Ready');
+  if (ready === undefined) return { isReady: false, reason: 'no status yet' };
+  if (ready.status === 'True') return { isReady: true };
+  const { message = '', reason = '' } = ready;
+  const known = knownReasons.find(([words]) => words.test(message))?.[1];
+  return { isReady: false, reason: known ?? firstClause(message, reason) };
+}
+
+/** A message up to where the details begin; those change from one message to the next. */
+function firstClause(message: string, reason: string): string {
+  const clause =
+    message
+      .replace(/^\[/, '')
+      .split(/[:;,\n]/, 1)[0]
+      ?.trim() ?? '';
+  return clause === '' ? reason || 'no reason given' : clause.slice(0, longestReason);
+}
+
+/** Addresses of a node inside the cluster (type InternalIP), in their one spelling. */
+export const internalAddresses = (node: KubeObject): readonly string[] =>
+  (shapeOf(node).status?.addresses ?? [])
+    .filter(({ type }) => type === 'InternalIP')
+    .map(({ address }) => canonicalAddress(address))
+    .filter((address) => address !== undefined);
+
+/** Taints of a node in their order, which a JSON patch counts by. */
+export const taintsOf = (node: KubeObject): readonly Taint[] => shapeOf(node).spec?.taints ?? [];

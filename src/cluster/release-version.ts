@@ -1,0 +1,21 @@
+/** Major, minor and patch of a release. */
+export type ReleaseVersion = readonly [major: number, minor: number, patch: number];
+
+/**
+ * Reads the version of a release: what follows a `-` or `+` is left out, and what is missing is 0
+ * (`4.15-rc.1` is 4.15.0). Undefined for what does not begin with two numbers.
+ */
+export function releaseVersion(text: string): ReleaseVersion | undefined {
+  const parts = /^v?(\d+)\.(\d+)(?:\.(\d+))?(?=$|[-+.])/.exec(text.trim());
+  if (parts === null) return undefined;
+  const [, major, minor, patch = '0'] = parts;
+  return [Number(major), Number(minor), Number(patch)];
+}
+
+/** Whether a release is another or a later one. */
+export function isAtLeast(version: ReleaseVersion, least: ReleaseVersion): boolean {
+  const [major, minor, patch] = version;
+  if (major !== least[0]) return major > least[0];
+  if (minor !== least[1]) return minor > least[1];
+  return patch >= least[2];
+}
