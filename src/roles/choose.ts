@@ -1,29 +1,30 @@
 import type { Config } from '../config/schema.ts';
 import type { Role } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
-import { roleFailure } from './failures.ts';
+import { bootstrapHost } from './bootstrap.ts';
 import { arbiter, master } from './master.ts';
+import { singleNode } from './single-node.ts';
 import { worker } from './worker.ts';
 
-/** Every role of this build. */
-export const allRoles: readonly Role<Config, Ports>[] = [master, arbiter, worker];
+/** Every role that installs a host. */
+export const allRoles: readonly Role<Config, Ports>[] = [
+  bootstrapHost,
+  master,
+  arbiter,
+  worker,
+  singleNode,
+];
 
-/**
- * The role that a configuration asks for. One control-plane node means the single-node flow.
- * @throws AgentError `role.not-built` for the bootstrap host and single-node clusters
- */
+/** The role that a configuration asks for. One control-plane node means the single-node flow. */
 export function chooseRole({ role, cluster }: Config): Role<Config, Ports> {
   if (role === 'worker') return worker;
-  if (cluster.controlPlaneCount === 1) throw notBuilt('single-node clusters');
+  if (cluster.controlPlaneCount === 1) return singleNode;
   switch (role) {
     case 'master':
       return master;
     case 'arbiter':
       return arbiter;
     case 'bootstrap':
-      throw notBuilt('the role bootstrap');
+      return bootstrapHost;
   }
 }
-
-const notBuilt = (what: string): Error =>
-  roleFailure('role.not-built', `${what}: not part of this build`);

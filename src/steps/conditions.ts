@@ -9,3 +9,9 @@ export const usesExistingRoot = condition<Config>(
 
 /** The disk is written with coreos-installer, the usual case. */
 export const writesDisk = not(usesExistingRoot, 'a disk is written');
+
+/** There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one. */
+export const hasService = condition<Config>(
+  'there is an inventory service',
+  ({ service }) => service.url !== '',
+);

@@ -2,16 +2,13 @@ import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
-import { type Millis, hours, minutes, renderDuration } from '../../model/duration.ts';
+import { hours, minutes } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
+import { hasService } from '../conditions.ts';
+import { keepaliveOf } from '../keepalive.ts';
 import { step, type StepScope } from '../step.ts';
 import { lookAtControlPlane } from './masters.ts';
 import { perRequest, type RequestBudget, requestBudget } from './request-budget.ts';
-
-const hasService = condition<Config>(
-  'there is an inventory service',
-  ({ service }) => service.url !== '',
-);
 
 /**
  * Version 1 of the service has no such stage for a worker, which goes from the write straight
@@ -24,12 +21,6 @@ const hasWorkerStage = condition<Config>(
 
 /** The service itself gives a cluster up after this time (assisted-service, INSTALLATION_TIMEOUT). */
 const longestWait = hours(24);
-
-/**
- * The service gives a host up whose text beside the stage has not changed for 60 minutes
- * (assisted-service, `HOST_STAGE_WAITING_FOR_CONTROL_PLANE_TIMEOUT`).
- */
-const refreshEvery: Millis = minutes(30);
 
 /** Kind of a cluster that is installed already and gets further hosts. */
 const dayTwo = 'AddHostsCluster';
@@ -61,10 +52,9 @@ interface Known {
 }
 
 function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<true>> {
-  const { clock, progress, signal } = scope;
+  const { signal } = scope;
   const known: Known = { status: 'the inventory service has not been asked yet' };
-  const since = clock.now();
-  let toldAt = since;
+  const keepAlive = keepaliveOf(scope);
   // A status that changes is reported to the service, which is a request as well.
   let told: string | undefined;
   return async () => {
@@ -79,12 +69,7 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<t
     }
     if (known.status !== told) budget.spend();
     told = known.status;
-    const now = clock.now();
-    if (now - toldAt >= refreshEvery) {
-      progress({ info: `${known.status} (${renderDuration(now - since)})` });
-      budget.spend();
-      toldAt = now;
-    }
+    if (keepAlive(known.status)) budget.spend();
     return { status: known.status };
   };
 }

@@ -1,4 +1,5 @@
 export { check } from './check.ts';
+export { checkBoot } from './check-boot.ts';
 export { clean } from './clean.ts';
 export { formatExtra } from './format-extra.ts';
 export { lock } from './lock.ts';

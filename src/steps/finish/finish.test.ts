@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config } from '../../config/schema.ts';
+import { placeholder } from '../../engine/fact.ts';
+import { decideDelay, decideDelayAfterHandover, delayOf } from './decide-delay.ts';
+import { IronicAgent, RebootDelay } from './facts.ts';
 import { findIronic, listIronicArgv } from './find-ironic.ts';
 import { agentStateArgv, leaveHost, rebootArgv, stopAgentArgv } from './leave-host.ts';
 
@@ -23,19 +26,47 @@ describe('finish/find-ironic', () => {
   });
 });
 
+describe('finish/decide-delay', () => {
+  it.each([
+    [undefined, 'now'],
+    [0, 'now'],
+    [3, '+3'],
+  ])('waits as configured (%s), else not at all', async (rebootDelayMinutes, when) => {
+    const config = { finish: { rebootDelayMinutes } };
+    expect((await runStep(decideDelay, { config })).value).toEqual({ when });
+  });
+});
+
+describe('finish/decide-delay-after-handover', () => {
+  it.each([
+    [undefined, true, 'now'],
+    [undefined, false, '+1'],
+    [0, false, 'now'],
+    [5, true, '+5'],
+  ])('with %s configured and etcd seen: %s', async (rebootDelayMinutes, isSeen, when) => {
+    const { value } = await runStep(decideDelayAfterHandover, {
+      config: { finish: { rebootDelayMinutes } },
+      facts: { handover: { isSeen } },
+    });
+    expect(value).toEqual({ when });
+  });
+});
+
+const soon = { when: '+1' };
+
 const leaveWith = (
   host: FakeHost,
   isPresent: boolean,
-  more: { readonly wasBegun?: boolean; readonly config?: object } = {},
-) => tryStep(leaveHost, { host, facts: { ironic: { isPresent } }, ...more });
+  more: { readonly wasBegun?: boolean } = {},
+) => tryStep(leaveHost, { host, facts: { ironic: { isPresent }, delay: soon }, ...more });
 
 describe('finish/leave-host', () => {
   it.each([
     [0, 'now'],
     [1, '+1'],
     [5, '+5'],
-  ])('reboots after %i minutes', (rebootDelayMinutes, when) => {
-    expect(rebootArgv(Config.parse({ finish: { rebootDelayMinutes } }))).toEqual([
+  ])('reboots after %i minutes', (minutes, when) => {
+    expect(rebootArgv(delayOf(minutes))).toEqual([
       'shutdown',
       '-r',
       when,
@@ -43,8 +74,17 @@ describe('finish/leave-host', () => {
     ]);
   });
 
+  it.each([
+    [undefined, '<finish.reboot-delay.when>'],
+    [2, '+2'],
+  ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
+    const config = Config.parse({ finish: { rebootDelayMinutes } });
+    const needs = { ironic: placeholder(IronicAgent), delay: placeholder(RebootDelay) };
+    expect(leaveHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
+  });
+
   it('reboots a host that ironic does not manage', async () => {
-    const reboot = rebootArgv(Config.parse({}));
+    const reboot = rebootArgv(soon);
     const host = fakeHost().on(reboot).succeeds();
     const { events } = await leaveWith(host, false);
     expect(host.ran).toEqual([reboot]);
@@ -73,7 +113,7 @@ describe('finish/leave-host', () => {
   });
 
   it.each([
-    [false, rebootArgv(Config.parse({}))],
+    [false, rebootArgv(soon)],
     [true, stopAgentArgv],
   ])('does it when an earlier run did not come to it (ironic: %s)', async (isPresent, argv) => {
     const host = fakeHost().on(argv).succeeds().on(agentStateArgv).prints('active');
@@ -82,9 +122,7 @@ describe('finish/leave-host', () => {
   });
 
   it('fails when the reboot cannot be scheduled', async () => {
-    const host = fakeHost()
-      .on(rebootArgv(Config.parse({})))
-      .fails(1, 'Failed to schedule shutdown');
+    const host = fakeHost().on(rebootArgv(soon)).fails(1, 'Failed to schedule shutdown');
     expect((await leaveWith(host, false)).failure).toMatchObject({ code: 'command.failed' });
   });
 });

@@ -1,2 +1,3 @@
+export { decideDelay, decideDelayAfterHandover } from './decide-delay.ts';
 export { findIronic } from './find-ironic.ts';
 export { leaveHost } from './leave-host.ts';

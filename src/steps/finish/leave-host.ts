@@ -1,19 +1,21 @@
 import { minutes, seconds } from '../../model/duration.ts';
-import type { Config } from '../../config/schema.ts';
 import { step } from '../step.ts';
-import { IronicAgent } from './facts.ts';
+import { delayOf } from './decide-delay.ts';
+import { IronicAgent, RebootDelay } from './facts.ts';
 
-/** systemd writes it when a shutdown is scheduled (`shutdown(8)`). */
+/**
+ * systemd writes it when a shutdown is scheduled for later (`shutdown(8)`). One that begins at once
+ * leaves no such file; to ask for it again does no harm.
+ */
 const scheduledShutdown = '/run/systemd/shutdown/scheduled';
 
 /** The quotes are part of the message: the agent that this one replaces has them, and logs are searched for it. */
 const message = "'Installation completed, server is going to reboot.'";
 
-/** Reboots the host after a while, so that the last report and the logs still leave it. */
-export function rebootArgv({ finish }: Pick<Config, 'finish'>): readonly string[] {
-  const { rebootDelayMinutes } = finish;
-  return ['shutdown', '-r', rebootDelayMinutes === 0 ? 'now' : `+${rebootDelayMinutes}`, message];
-}
+/** Reboots the host, at once or after some minutes. */
+export const rebootArgv = ({ when }: RebootDelay): readonly string[] => [
+  ...['shutdown', '-r', when, message],
+];
 
 /** Stops the agent that ironic waits for; ironic then reboots the host. */
 export const stopAgentArgv = ['systemctl', 'stop', 'agent.service'] as const;
@@ -32,7 +34,7 @@ export const leaveHost = step({
   stageInfo: (_config, { ironic }) =>
     ironic.isPresent ? 'Ironic will reboot the node shortly' : '',
   uses: ['host'],
-  needs: { ironic: IronicAgent },
+  needs: { ironic: IronicAgent, delay: RebootDelay },
   leaves: true,
   rerun: 'probe',
   probe: async ({ host, signal }, { ironic }) => {
@@ -48,13 +50,13 @@ export const leaveHost = step({
     return exitCode === 0 ? { isDone: false } : { isDone: true, fact: undefined };
   },
   limit: minutes(5),
-  explain: ({ finish }) =>
-    finish.rebootDelayMinutes === 0
-      ? 'at once; by ironic where its agent runs'
-      : `after ${finish.rebootDelayMinutes} min; by ironic where its agent runs`,
-  preview: (config) => [rebootArgv(config), stopAgentArgv],
-  run: async ({ host, config, signal }, { ironic }) => {
-    const argv = ironic.isPresent ? stopAgentArgv : rebootArgv(config);
+  explain: () => 'by ironic where its agent runs, else by itself',
+  preview: ({ finish: { rebootDelayMinutes } }, { delay }) => [
+    rebootArgv(rebootDelayMinutes === undefined ? delay : delayOf(rebootDelayMinutes)),
+    stopAgentArgv,
+  ],
+  run: async ({ host, signal }, { ironic, delay }) => {
+    const argv = ironic.isPresent ? stopAgentArgv : rebootArgv(delay);
     await host.exec(argv, { signal, limit: minutes(2) });
   },
 });

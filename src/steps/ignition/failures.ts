@@ -27,6 +27,12 @@ export const ignitionSourceFailures = {
     title: 'What is served as Ignition config is too large to be one',
     hint: 'check the source; an image or an archive may have been named by mistake',
   },
+  'ignition.not-rendered': {
+    kind: 'cluster',
+    title: 'The bootstrap did not leave the Ignition of the only node',
+    hint: 'look at "journalctl -u bootkube.service" on the host',
+    isFinal: true,
+  },
 } as const satisfies FailureTable;
 
 /** Builds an error of getting hold of an Ignition config. */

@@ -15,6 +15,8 @@ export interface Overwrite {
   readonly platform: string;
   readonly os: EncapsulatedMachineConfig;
   readonly writerArgs: readonly string[];
+  /** Whether SELinux of the live system enforces; it only tells while ostree writes. */
+  readonly isEnforcing: boolean;
 }
 
 /** A command that leaves something behind which must not stay when a later one fails. */
@@ -39,14 +41,15 @@ export const bootMount = '/mnt/boot';
  * they are unmounted, so that GRUB reads what XFS would else keep in its log.
  */
 export function overwriteCommands(overwrite: Overwrite): readonly UndoableCommand[] {
-  const { root, boot } = overwrite;
+  const { root, boot, isEnforcing } = overwrite;
   return [
     mount(root.path, rootMount),
     mount(boot.path, bootMount),
     // 1: the partition fills its place already, after an earlier attempt.
     { argv: growArgv(overwrite), accept: [0, 1] },
     { argv: ['xfs_growfs', rootMount] },
-    { argv: ['setenforce', '0'] },
+    // Where SELinux is off, or is not there at all, the command fails.
+    ...(isEnforcing ? [{ argv: ['setenforce', '0'] }] : []),
     { argv: deployFinalArgv(overwrite), isLong: true },
     freeze(bootMount),
     { argv: ['umount', bootMount], settles: bootMount },
@@ -69,6 +72,7 @@ export const previewCommands = (
     platform: 'ignition.platform.id=metal',
     os: { osImageURL: '<osImageURL>', kernelArguments: [] },
     writerArgs,
+    isEnforcing: true,
   }).map(({ argv }) => argv);
 
 const unknownPartition = { sizeBytes: 0, partUuid: '' } as const;

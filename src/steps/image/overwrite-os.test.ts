@@ -166,10 +166,16 @@ describe('image/overwrite-os', () => {
     expect(commands.slice(-undone.length)).toEqual(undone);
   });
 
-  it('restores nothing where SELinux was not enforcing', async () => {
-    const host = hostWith(sda).on(['getenforce']).isMissing();
-    await overwrite({ host });
-    expect(ran(host)).not.toContain('setenforce 1');
+  it.each<[string, (host: FakeHost) => unknown]>([
+    ['is not there', (host) => host.on(['getenforce']).isMissing()],
+    ['is off', (host) => host.on(['getenforce']).prints('Disabled')],
+    ['only tells', (host) => host.on(['getenforce']).prints('Permissive')],
+  ])('touches SELinux neither before nor after where it %s', async (_, set) => {
+    const host = hostWith(sda).on(['setenforce', rest]).fails(1, 'setenforce: SELinux is disabled');
+    set(host);
+    const { notes } = await overwrite({ host });
+    expect(notes).toEqual([]);
+    expect(ran(host).filter((command) => command.startsWith('setenforce'))).toEqual([]);
   });
 
   it.each([

@@ -103,6 +103,7 @@ async function planOverwrite(
     platform: platformArgument(await ask(scope, commandLineArgv)),
     os,
     writerArgs: config.image.writerArgs,
+    isEnforcing: await isEnforcing(scope),
   };
 }
 
@@ -112,7 +113,7 @@ async function ask({ host, signal }: OverwriteScope, argv: readonly string[]): P
 
 async function apply(scope: OverwriteScope, overwrite: Overwrite): Promise<void> {
   const { host, signal, config, onExit } = scope;
-  if (await isEnforcing(scope)) {
+  if (overwrite.isEnforcing) {
     onExit(async () => {
       const { signal: unheard } = new AbortController();
       await host.exec(['setenforce', '1'], { signal: unheard, limit: seconds(2) });

@@ -1,0 +1,23 @@
+import type { Config } from '../config/schema.ts';
+import { role } from '../engine/check.ts';
+import { lanes } from '../engine/role.ts';
+import type { Ports } from '../ports/ports.ts';
+import * as left from '../steps/after-pivot/index.ts';
+import { restoreEtcd } from '../steps/cluster/restore-etcd.ts';
+
+/** All that a pod in the cluster can reach: there is no host, and no inventory service. */
+export type ClusterPorts = Pick<Ports, 'kube' | 'clock' | 'random'>;
+
+/** Follows the bootstrap host into its cluster, as a job there; no stage is reported. */
+export const afterPivot = role<Config, ClusterPorts>('after-pivot', {
+  title: 'Follows a bootstrap host into its cluster',
+  ladder: 'bootstrap',
+  steps: [
+    left.readLeftRecord,
+    lanes<Config, ClusterPorts>({
+      requests: [left.approveOwnRequests],
+      etcd: [restoreEtcd],
+    }),
+    left.removeRecord,
+  ],
+});

@@ -1,0 +1,60 @@
+import type { Config } from '../config/schema.ts';
+import { role } from '../engine/check.ts';
+import { condition } from '../engine/condition.ts';
+import { lanes } from '../engine/role.ts';
+import * as afterPivot from '../steps/after-pivot/leave-job.ts';
+import * as bootstrap from '../steps/bootstrap/index.ts';
+import * as cluster from '../steps/cluster/index.ts';
+import * as disk from '../steps/disk/index.ts';
+import * as finish from '../steps/finish/index.ts';
+import * as ignition from '../steps/ignition/index.ts';
+import {
+  goLive,
+  handOver,
+  lookFirst,
+  makeRoom,
+  prepareFirstBoot,
+  startControlPlane,
+  writeSystem,
+} from './parts.ts';
+
+const inTurn = condition<Config>(
+  'the lanes are to run in turn',
+  (config) => config.bootstrap.lanes === 'in-turn',
+);
+
+/** Starts a temporary control plane, waits for two masters to take over, then becomes the third. */
+export const bootstrapHost = role('bootstrap', {
+  title: 'Starts a temporary control plane, waits for two masters, then becomes the third',
+  ladder: 'bootstrap',
+  steps: [
+    ...lookFirst,
+    bootstrap.check,
+    ...makeRoom,
+    ...goLive,
+    lanes(
+      {
+        'control plane': startControlPlane,
+        disk: [ignition.fetchHost, ...writeSystem, ...prepareFirstBoot],
+        cluster: [
+          cluster.waitForMasters,
+          cluster.waitForArbiter,
+          cluster.patchEtcd,
+          cluster.waitForBootkube,
+          cluster.waitForEtcd,
+          cluster.waitForController,
+        ],
+      },
+      { inTurn },
+    ),
+    cluster.waitForWorkers,
+    cluster.waitForMachineConfigs,
+    cluster.waitForEtcdHandover,
+    finish.decideDelayAfterHandover,
+    afterPivot.leaveFollowUp,
+    disk.checkBoot,
+    ...handOver,
+    finish.leaveHost,
+  ],
+  follow: [cluster.followHosts, cluster.followControllerLogs],
+});

@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { etcdCluster, overridePatch } from '../../cluster/etcd.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  jobs,
+  namespaces,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { leaveFollowUp } from './leave-job.ts';
+import { clientKeyPatch, recordRef } from './record.ts';
+
+const config = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
+  images: { self: 'quay.io/b:v1' },
+} satisfies ConfigInput;
+
+const own = inventoryHost({ id: 'h0', name: 'M0', addresses: ['192.0.2.7', '192.0.2.7'] });
+const world = () => ({
+  config,
+  kube: fakeKube(),
+  host: fakeHost(),
+  inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h1', name: 'm1' }), own] }),
+});
+
+const everyKind = [
+  namespaces,
+  clusterRoles,
+  clusterRoleBindings,
+  configMaps,
+  serviceAccounts,
+  roles,
+  roleBindings,
+  jobs,
+];
+const left = (kube: FakeKube): readonly string[] =>
+  everyKind.flatMap((kind) =>
+    kube
+      .objectsOf(kind)
+      .map(({ metadata }) => `${kind.plural} ${metadata.namespace ?? ''}/${metadata.name}`),
+  );
+const recordIn = (kube: FakeKube): unknown => kube.objectsOf(configMaps)[0]?.['data'];
+
+describe('after-pivot/leave-job', () => {
+  it('leaves a record, permissions and a job', async () => {
+    const run = world();
+    await runStep(leaveFollowUp, run);
+    expect(left(run.kube)).toEqual([
+      'namespaces /assisted-installer',
+      'clusterroles /bootwright-after-pivot',
+      'clusterrolebindings /bootwright-after-pivot',
+      'configmaps assisted-installer/bootwright-after-pivot',
+      'serviceaccounts assisted-installer/bootwright-after-pivot',
+      'roles assisted-installer/bootwright-after-pivot',
+      'roles openshift-etcd/bootwright-after-pivot',
+      'rolebindings assisted-installer/bootwright-after-pivot',
+      'rolebindings openshift-etcd/bootwright-after-pivot',
+      'jobs assisted-installer/bootwright-after-pivot',
+    ]);
+    expect(recordIn(run.kube)).toMatchObject({
+      node: 'm0',
+      addresses: '192.0.2.7',
+      etcdOverridden: 'false',
+    });
+  });
+
+  it('makes whatever must be there before the job is', async () => {
+    const run = world();
+    await runStep(leaveFollowUp, run);
+    expect(run.kube.writes.at(-1)).toMatchObject({ verb: 'create', kind: 'jobs' });
+  });
+
+  it('changes nothing when it is run again', async () => {
+    const run = world();
+    await runStep(leaveFollowUp, run);
+    const before = run.kube.writes.length;
+    await runStep(leaveFollowUp, run);
+    expect(run.kube.writes.slice(before)).toEqual([]);
+  });
+
+  it('mends what an earlier attempt left, and keeps what the job has added', async () => {
+    const run = world();
+    await runStep(leaveFollowUp, run);
+    const { signal } = new AbortController();
+    await run.kube.patch(recordRef, clientKeyPatch('00ff'), signal);
+    const late = { type: 'merge', body: { data: { node: 'late' } } } as const;
+    await run.kube.patch(recordRef, late, signal);
+    await runStep(leaveFollowUp, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'm0', clientKey: '00ff' });
+  });
+
+  it('leaves a namespace as it is', async () => {
+    const run = world();
+    const there = { metadata: { name: 'assisted-installer', labels: { own: 'yes' } } };
+    run.kube.put(namespaces, there);
+    await runStep(leaveFollowUp, run);
+    expect(run.kube.objectsOf(namespaces)).toMatchObject([there]);
+  });
+
+  it('records that the settings of etcd were changed', async () => {
+    const run = world();
+    run.kube.put(etcdCluster.kind, { metadata: { name: 'cluster' }, spec: {} });
+    await run.kube.patch(etcdCluster, overridePatch(null), new AbortController().signal);
+    await runStep(leaveFollowUp, run);
+    expect(recordIn(run.kube)).toMatchObject({ etcdOverridden: 'true' });
+  });
+
+  it.each<[string, ReturnType<typeof fakeInventory>]>([
+    ['has no such host', fakeInventory({ hosts: [] })],
+    [
+      'does not answer',
+      fakeInventory().failing('enabledHosts', inventoryFailure('inventory.unreachable', 'down')),
+    ],
+  ])('asks the host for its name and addresses when the service %s', async (_, inventory) => {
+    const run = { ...world(), inventory };
+    run.host.withFile('/proc/sys/kernel/hostname', 'Live-1\n');
+    const output = [{ addr_info: [{ family: 'inet', local: '192.0.2.9', prefixlen: 24 }] }];
+    run.host
+      .on(['ip', '-json', 'address', 'show', 'scope', 'global'])
+      .prints(JSON.stringify(output));
+    await runStep(leaveFollowUp, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['is not wanted', { ...config, bootstrap: { followUp: 'never' } }],
+    ['has no image to run', { ...config, images: {} }],
+    ['would follow a dry host', { ...config, host: { reach: 'dry' } }],
+  ])('is left out when it %s', async (_, other) => {
+    const run = { ...world(), config: other };
+    const { events } = await runStep(leaveFollowUp, run);
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    expect(run.kube.writes).toEqual([]);
+  });
+
+  it('ends no installation by itself', async () => {
+    const run = world();
+    run.kube.trouble(kubeFailure('kube.unreachable', 'down'));
+    const { notes } = await runStep(leaveFollowUp, run);
+    expect(notes).toEqual([expect.stringMatching(/^warn: nothing follows this host/)]);
+  });
+
+  it.each<[string, string, (run: ReturnType<typeof world>) => void]>([
+    ['no image is known', 'after-pivot.no-image', () => undefined],
+    [
+      'the cluster does not answer',
+      'kube.unreachable',
+      ({ kube }) => kube.trouble(kubeFailure('kube.unreachable', 'down')),
+    ],
+    [
+      'a job of another kind is there',
+      'after-pivot.not-left',
+      ({ kube }) =>
+        kube.put(jobs, {
+          metadata: { name: 'bootwright-after-pivot', namespace: 'assisted-installer' },
+          spec: {},
+        }),
+    ],
+  ])('fails when it is asked for and %s', async (what, code, prepare) => {
+    const images = what.startsWith('no image') ? {} : config.images;
+    const run = world();
+    prepare(run);
+    const asked = { ...config, images, bootstrap: { followUp: 'always' } } satisfies ConfigInput;
+    const { failure } = await tryStep(leaveFollowUp, { ...run, config: asked });
+    expect(failure).toMatchObject({ code });
+  });
+});

@@ -1,0 +1,93 @@
+import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts';
+import type { Config } from '../../config/schema.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { minutes } from '../../model/duration.ts';
+import { step, type StepScope } from '../step.ts';
+import { leavesFollowUp } from './conditions.ts';
+import { afterPivotFailure } from './failures.ts';
+import {
+  clusterRoleManifest,
+  jobManifest,
+  type Manifest,
+  namespaceManifest,
+  ownedManifests,
+} from './manifests.ts';
+import { findOwnNode, listAddressesArgv } from './own-host.ts';
+import { putManifest, type WhenThere } from './put-manifest.ts';
+import type { PivotRecord } from './record.ts';
+
+type LeaveScope = StepScope<'kube' | 'host' | 'inventory'>;
+
+/**
+ * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
+ * and that puts the settings of etcd back: this host cannot, it is away by then. Unless it is asked
+ * for in so many words, an installation does not end because of it.
+ */
+export const leaveFollowUp = step({
+  id: 'after-pivot/leave-job',
+  title: 'Leave a job in the cluster that follows this host',
+  uses: ['kube', 'host', 'inventory'],
+  when: leavesFollowUp,
+  limit: minutes(20),
+  explain: ({ images }: Config) => `runs ${images.self}`,
+  preview: () => [listAddressesArgv],
+  run: async (scope) => {
+    try {
+      await leave(scope);
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      const { code, message, hint } = asAgentError(error);
+      if (scope.config.bootstrap.followUp === 'always') throw error;
+      scope.note('warn', `nothing follows this host into its cluster: ${message}`, { code, hint });
+    }
+  },
+});
+
+async function leave(scope: LeaveScope): Promise<void> {
+  const { config, note } = scope;
+  const image = config.images.self;
+  if (image === '') throw afterPivotFailure('after-pivot.no-image', 'images.self is not set');
+  const record = await recordOf(scope);
+  await put(scope, namespaceManifest, 'keep');
+  const role = await put(scope, clusterRoleManifest, 'patch');
+  const ownerUid = role.metadata.uid ?? '';
+  for (const manifest of ownedManifests({ record, ownerUid })) await put(scope, manifest, 'patch');
+  const { openshiftVersion } = config.cluster;
+  // What a job runs cannot be changed; one that is there is of an earlier attempt, or in the way.
+  await put(scope, jobManifest({ image, openshiftVersion }), 'compare');
+  note('info', `a job follows this host as node ${record.node}`, {
+    image,
+    addresses: record.addresses.join(', '),
+    isEtcdOverridden: record.isEtcdOverridden,
+  });
+}
+
+const put = (
+  { kube, signal }: LeaveScope,
+  manifest: Manifest,
+  whenThere: WhenThere,
+): ReturnType<typeof putManifest> => putManifest(kube, manifest, { whenThere, signal });
+
+async function recordOf(scope: LeaveScope): Promise<PivotRecord> {
+  const { kube, signal, note } = scope;
+  const node = await findOwnNode(scope);
+  if (node === undefined) {
+    throw afterPivotFailure('after-pivot.not-left', 'the name of this host is not known', {
+      hint: 'give the host a name in the inventory service, or by its network',
+    });
+  }
+  if (node.addresses.length === 0) {
+    note(
+      'warn',
+      'no address of this host is known; its serving certificate is for others to approve',
+    );
+  }
+  const etcd = await kube.get(etcdCluster, signal);
+  return {
+    node: node.name,
+    addresses: node.addresses,
+    role: 'master',
+    isEtcdOverridden:
+      etcd !== undefined && (isOverridden(etcd) || recordedBefore(etcd) !== undefined),
+  };
+}

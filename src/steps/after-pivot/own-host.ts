@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import { canonicalAddress } from '../../cluster/address.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { seconds } from '../../model/duration.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import type { StepScope } from '../step.ts';
+
+/** The node that this host will be. */
+export interface OwnNode {
+  /** In lower case, as the kubelet writes it. */
+  readonly name: string;
+  /** In their one spelling, each once. */
+  readonly addresses: readonly string[];
+}
+
+/** Name of the host, of its own kernel and not of our container's. */
+const hostnameFile = '/proc/sys/kernel/hostname';
+
+/** Lists the addresses that others can reach this host at. */
+export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
+
+/**
+ * Name and addresses of this host: what the inventory service has of it, which the node will be
+ * called by too; what it does not have, the host itself says.
+ */
+export async function findOwnNode(
+  scope: StepScope<'host' | 'inventory'>,
+): Promise<OwnNode | undefined> {
+  const known = await inventoryHost(scope);
+  const name = (known?.name ?? '') === '' ? await hostname(scope) : (known?.name ?? '');
+  const listed = known?.addresses ?? [];
+  const addresses = listed.length > 0 ? listed : await hostAddresses(scope);
+  const canonical = addresses.map((address) => canonicalAddress(address));
+  const each = new Set(canonical.filter((address) => address !== undefined));
+  return name === '' ? undefined : { name: name.toLowerCase(), addresses: [...each] };
+}
+
+async function inventoryHost({
+  inventory,
+  config: { service, cluster },
+  signal,
+  note,
+}: StepScope<'inventory'>): Promise<InventoryHost | undefined> {
+  if (service.url === '' || cluster.hostId === '') return undefined;
+  try {
+    const hosts = await inventory.enabledHosts(signal);
+    return hosts.find(({ id }) => id === cluster.hostId);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'the inventory service does not tell what it has of this host', {
+      code,
+      reason: message,
+    });
+    return undefined;
+  }
+}
+
+const hostname = async ({ host, signal }: StepScope<'host'>): Promise<string> =>
+  (await host.readText(hostnameFile, signal))?.trim() ?? '';
+
+async function hostAddresses({
+  host,
+  signal,
+  note,
+}: StepScope<'host'>): Promise<readonly string[]> {
+  try {
+    const { stdout } = await host.exec(listAddressesArgv, { signal, limit: seconds(20) });
+    return parseAddresses(stdout);
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'the addresses of this host cannot be listed', { code, reason: message });
+    return [];
+  }
+}
+
+const Links = z.array(
+  z.object({
+    addr_info: z
+      .array(
+        z.object({
+          family: z.string(),
+          local: z.string(),
+          prefixlen: z.number(),
+          dynamic: z.boolean().optional(),
+        }),
+      )
+      .default([]),
+  }),
+);
+
+const wholeLength: Readonly<Record<string, number>> = { inet: 32, inet6: 128 };
+
+/**
+ * Reads `ip -json address`. The bootstrap host holds the address of the cluster's API for a while:
+ * keepalived sets it without a network around it and without a lease, and it is never the node's.
+ */
+export function parseAddresses(output: string): readonly string[] {
+  const links = Links.safeParse(jsonOrNothing(output)).data ?? [];
+  return links
+    .flatMap(({ addr_info: addresses }) => addresses)
+    .filter(
+      ({ family, prefixlen, dynamic }) => prefixlen !== wholeLength[family] || dynamic === true,
+    )
+    .map(({ local }) => local);
+}
+
+function jsonOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import * as z from 'zod';
+import { configMaps } from '../../cluster/kinds.ts';
+import { fact } from '../../engine/fact.ts';
+import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { afterPivotFailure } from './failures.ts';
+
+/** Name of everything that is left in the cluster. */
+export const leftName = 'bootwright-after-pivot';
+
+/** Where it is left: the namespace of the controller that the inventory service has installed. */
+export const leftNamespace = 'assisted-installer';
+
+/** The ConfigMap that says which host left for the cluster. */
+export const recordRef: KubeRef = { kind: configMaps, name: leftName, namespace: leftNamespace };
+
+/** What is remembered of the bootstrap host until its node is Ready. */
+export const PivotRecord = z.strictObject({
+  /** As the kubelet will write it: in lower case. */
+  node: z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/),
+  /** Addresses that a serving certificate may be for; without any it may be for none. */
+  addresses: z.array(z.string()).readonly(),
+  role: z.string(),
+  /** Whether the settings of etcd were changed when the host left; for people. */
+  isEtcdOverridden: z.boolean(),
+  /** The key that a client certificate was approved for; another one is refused from then on. */
+  clientKey: z.string().optional(),
+});
+export type PivotRecord = z.infer<typeof PivotRecord>;
+
+/** The record as it was found; null where there is none (any more). */
+export const FoundRecord = fact('after-pivot.record', PivotRecord.nullable());
+
+const format = '1';
+
+/** The record as the data of its ConfigMap. */
+export const recordData = (record: PivotRecord): Readonly<Record<string, string>> => ({
+  format,
+  node: record.node,
+  addresses: record.addresses.join(','),
+  role: record.role,
+  etcdOverridden: String(record.isEtcdOverridden),
+  ...(record.clientKey === undefined ? {} : { clientKey: record.clientKey }),
+});
+
+const Data = z.object({
+  format: z.literal(format),
+  node: z.string(),
+  addresses: z.string(),
+  role: z.string(),
+  etcdOverridden: z.enum(['true', 'false']),
+  clientKey: z.string().optional(),
+});
+
+/**
+ * Reads the record from its ConfigMap.
+ * @throws AgentError `after-pivot.bad-record`
+ */
+export function readRecord(configMap: KubeObject): PivotRecord {
+  const { data } = Data.safeParse(configMap['data']);
+  const record = PivotRecord.safeParse(
+    data && {
+      node: data.node,
+      addresses: data.addresses.split(',').filter((address) => address !== ''),
+      role: data.role,
+      isEtcdOverridden: data.etcdOverridden === 'true',
+      ...(data.clientKey === undefined ? {} : { clientKey: data.clientKey }),
+    },
+  );
+  if (record.success) return record.data;
+  throw afterPivotFailure(
+    'after-pivot.bad-record',
+    `ConfigMap ${leftNamespace}/${leftName} does not hold a record of format ${format}`,
+  );
+}
+
+/** Adds to the record which key a client certificate is approved for. */
+export const clientKeyPatch = (clientKey: string): KubePatch => ({
+  type: 'merge',
+  body: { data: { clientKey } },
+});

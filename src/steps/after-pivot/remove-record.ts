@@ -1,0 +1,19 @@
+import { minutes } from '../../model/duration.ts';
+import { step } from '../step.ts';
+import { clusterRoleManifest } from './manifests.ts';
+import { recordRef } from './record.ts';
+
+/**
+ * Removes the record, then the role in the cluster, which owns whatever else was left; after that
+ * this program may do nothing more. The job itself stays for a day, with its log.
+ */
+export const removeRecord = step({
+  id: 'after-pivot/remove-record',
+  title: 'Remove the record and the permissions that were left with it',
+  uses: ['kube'],
+  limit: minutes(5),
+  run: async ({ kube, signal }) => {
+    await kube.remove(recordRef, signal);
+    await kube.remove(clusterRoleManifest.ref, signal);
+  },
+});

@@ -1,0 +1,11 @@
+export { addControllerManifests, addSshManifest } from './add-manifests.ts';
+export { applyIgnition } from './apply-ignition.ts';
+export { check } from './check.ts';
+export { isMultiNode, isSingleNode } from './conditions.ts';
+export { fetchIgnition } from './fetch-ignition.ts';
+export { overlayNodeImage } from './overlay-node-image.ts';
+export { placePullSecret } from './place-pull-secret.ts';
+export { setHostname } from './set-hostname.ts';
+export { makeSshDirectory, makeSshKey } from './ssh-key.ts';
+export { startServices } from './start-services.ts';
+export { reloadUnits, restartNetwork } from './units.ts';

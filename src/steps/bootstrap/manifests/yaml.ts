@@ -1,0 +1,13 @@
+import { stringify } from 'yaml';
+
+/**
+ * An object as YAML. Every text is quoted: the cluster reads YAML 1.1, in which `yes`, `4.10` and an
+ * empty value are no texts.
+ */
+export const renderYaml = (object: object): string =>
+  stringify(object, {
+    defaultStringType: 'QUOTE_DOUBLE',
+    defaultKeyType: 'PLAIN',
+    aliasDuplicateObjects: false,
+    lineWidth: 0,
+  });

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { seconds } from '../../model/duration.ts';
+import { overlayNodeImage } from './overlay-node-image.ts';
+
+const pull = 'node-image-pull.service';
+const overlay = 'node-image-overlay.service';
+const oc = '/usr/bin/oc';
+const stat = ['stat', oc] as const;
+const start = ['systemctl', 'start', '--no-block', pull, overlay] as const;
+const state = (unit: string): string[] => ['systemctl', 'show', '-P', 'ActiveState', unit];
+
+/** A live system without oc, without a bus, whose units end well. */
+function bareHost(): FakeHost {
+  return fakeHost()
+    .on(stat)
+    .answers((_argv, host) => (host.files.has(oc) ? {} : { exitCode: 1, stderr: 'No such file' }))
+    .on(['busctl', rest])
+    .isMissing()
+    .on(['systemctl', 'reset-failed', pull, overlay])
+    .fails(1, `Unit ${pull} not loaded.`)
+    .on(start)
+    .succeeds()
+    .on(state(pull))
+    .prints('active')
+    .on(state(overlay))
+    .answers((_argv, host) => {
+      host.withFile(oc, 'oc');
+      return 'active';
+    });
+}
+
+describe('bootstrap/overlay-node-image', () => {
+  it('does nothing where oc is there', async () => {
+    const host = bareHost().withFile(oc, 'oc');
+    await runStep(overlayNodeImage, { host });
+    expect(host.ran).toEqual([stat]);
+  });
+
+  it('starts both units at once and waits for one after the other', async () => {
+    const host = bareHost().on(state(pull)).inTurn('inactive', 'activating', 'active');
+    const clock = fakeClock();
+    const { events } = await runStep(overlayNodeImage, { host, clock });
+    const states = host.ran.filter(([name]) => name !== 'busctl');
+    expect(states).toEqual([
+      stat,
+      ['systemctl', 'reset-failed', pull, overlay],
+      start,
+      state(pull),
+      state(pull),
+      state(pull),
+      state(overlay),
+      stat,
+    ]);
+    expect(clock.now()).toBe(seconds(10));
+    expect(events).toContainEqual(
+      expect.objectContaining({ status: `${pull} is activating`, sentence: `${pull} is active` }),
+    );
+  });
+
+  it('looks again as soon as a unit changed', async () => {
+    const clock = fakeClock();
+    const host = bareHost()
+      .on(state(pull))
+      .inTurn('activating', 'active')
+      .on(['busctl', rest])
+      .answers(async (_argv, _host, { signal }) => {
+        await clock.sleep(200, signal).catch(() => undefined);
+        return '> Type=signal';
+      });
+    await runStep(overlayNodeImage, { host, clock });
+    expect(clock.now()).toBeLessThan(seconds(1));
+  });
+
+  it('goes on waiting while systemd does not answer', async () => {
+    const host = bareHost()
+      .on(['systemctl', 'show', rest])
+      .inTurn({ exitCode: 1 }, { exitCode: 1 }, 'active')
+      .on(state(overlay))
+      .answers((_argv, one) => {
+        one.withFile(oc, 'oc');
+        return 'active';
+      });
+    const { events } = await runStep(overlayNodeImage, { host });
+    expect(events).toContainEqual(expect.objectContaining({ status: `${pull} is unknown` }));
+  });
+
+  it('tells what systemd says of a unit that failed', async () => {
+    const host = bareHost()
+      .on(state(overlay))
+      .prints('failed')
+      .on(['systemctl', 'status', overlay])
+      .fails(3, '', 'node-image-overlay.sh: no space left');
+    const { failure, events } = await tryStep(overlayNodeImage, { host });
+    expect(failure).toMatchObject({
+      code: 'bootstrap.overlay-failed',
+      context: { unit: overlay },
+    });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'note',
+        fields: { unit: overlay, status: 'node-image-overlay.sh: no space left' },
+      }),
+    );
+  });
+
+  it('says when the release has no such units', async () => {
+    const host = bareHost().on(start).fails(5, `Failed to start ${pull}: Unit ${pull} not found.`);
+    const { failure } = await tryStep(overlayNodeImage, { host });
+    expect(failure).toMatchObject({ code: 'bootstrap.no-oc', kind: 'unsupported' });
+  });
+
+  it('says when the units cannot be started', async () => {
+    const host = bareHost().on(start).fails(1, 'Connection timed out');
+    const { failure } = await tryStep(overlayNodeImage, { host });
+    expect(failure).toMatchObject({ code: 'bootstrap.overlay-failed' });
+  });
+
+  it('says when both ended well and oc is missing all the same', async () => {
+    const host = bareHost().on(state(overlay)).prints('active');
+    const { failure } = await tryStep(overlayNodeImage, { host });
+    expect(failure).toMatchObject({
+      code: 'bootstrap.no-oc',
+      message: `${overlay} ended well, but /usr/bin/oc is not there`,
+    });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(overlayNodeImage, () => ({ host: bareHost() }));
+    expect.hasAssertions();
+  });
+});

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { overrideAnnotation } from '../../cluster/etcd.ts';
+import { etcds, pods } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { settle } from '../../../test/support/fake-clock.ts';
+import { patchEtcd } from './patch-etcd.ts';
+import { restoreEtcd } from './restore-etcd.ts';
+
+const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
+const config: ConfigInput = { role: 'bootstrap', cluster: { openshiftVersion: '4.6.1' } };
+const facts = { controlPlane: { units: ['bootkube.service'] } };
+
+const etcd = (overrides?: unknown, record?: string) => ({
+  metadata: {
+    name: 'cluster',
+    ...(record === undefined ? {} : { annotations: { [overrideAnnotation]: record } }),
+  },
+  spec: {
+    managementState: 'Managed',
+    ...(overrides === undefined ? {} : { unsupportedConfigOverrides: overrides }),
+  },
+});
+
+const now = (kube: FakeKube) => {
+  const [{ metadata, spec } = etcd()] = kube.objectsOf(etcds) as ReturnType<typeof etcd>[];
+  return {
+    overrides: spec.unsupportedConfigOverrides ?? null,
+    record: metadata.annotations?.[overrideAnnotation],
+  };
+};
+
+describe('cluster/patch-etcd', () => {
+  it.each<[string, ConfigInput]>([
+    ['a release that finds it out by itself', { cluster: { openshiftVersion: '4.7.0' } }],
+    ['never', { ...config, bootstrap: { etcdOverride: 'never' } }],
+  ])('is left out with %s', async (_, other) => {
+    const kube = fakeKube().put(etcds, etcd());
+    const { events } = await runStep(patchEtcd, { kube, config: other, facts });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    expect(kube.writes).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', undefined, null, { [flag]: true }],
+    ['other overrides', { a: 1 }, { a: 1 }, { a: 1, [flag]: true }],
+  ])('sets the flag and keeps %s in mind', async (...[, overrides, before, after]) => {
+    const kube = fakeKube().put(etcds, etcd(overrides));
+    const { value } = await runStep(patchEtcd, { kube, config, facts });
+    expect(value).toEqual({ isSet: true, before });
+    expect(now(kube)).toEqual({ overrides: after, record: JSON.stringify(before) });
+    expect(kube.writes).toHaveLength(1);
+  });
+
+  it('waits for the object', async () => {
+    const kube = fakeKube();
+    const run = runStep(patchEtcd, { kube, config, facts });
+    await settle();
+    expect(kube.writes).toEqual([]);
+    kube.put(etcds, etcd());
+    const { events } = await run;
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status: 'there is no etcd/cluster yet' }),
+    );
+    expect(now(kube).overrides).toEqual({ [flag]: true });
+  });
+
+  it('keeps the first record when it is run again', async () => {
+    const kube = fakeKube().put(etcds, etcd({ [flag]: true, a: 1 }, '{"a":1}'));
+    const { value } = await runStep(patchEtcd, { kube, config, facts });
+    expect(value).toEqual({ isSet: true, before: { a: 1 } });
+    expect(kube.writes).toEqual([]);
+  });
+
+  it('sets a flag again that another has taken away, with the first record', async () => {
+    const kube = fakeKube().put(etcds, etcd({ b: 2 }, '{"a":1}'));
+    await runStep(patchEtcd, { kube, config, facts });
+    expect(now(kube)).toEqual({ overrides: { b: 2, [flag]: true }, record: '{"a":1}' });
+  });
+
+  it('fails when the cluster does not keep it', async () => {
+    const kube = fakeKube().put(etcds, etcd());
+    const forgetful = { ...kube, patch: () => Promise.resolve(etcd()) };
+    const { failure } = await tryStep(patchEtcd, { kube: forgetful, config, facts });
+    expect(failure).toMatchObject({ code: 'cluster.etcd-not-overridden', kind: 'cluster' });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(patchEtcd, () => {
+      const kube = fakeKube().put(etcds, etcd({ a: 1 }));
+      return { host: fakeHost(), kube, config, facts, world: () => now(kube) };
+    });
+  });
+});
+
+const member = (name: string, isReady = true) => ({
+  metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+});
+
+const healthy = (kube: FakeKube): FakeKube =>
+  ['m1', 'm2', 'm3'].reduce((with_, name) => with_.put(pods, member(name)), kube);
+
+describe('cluster/restore-etcd', () => {
+  it.each([
+    ['there is no record', () => fakeKube().put(etcds, etcd({ [flag]: true }))],
+    ['there is no object', () => fakeKube()],
+  ])('does nothing when %s', async (_, make) => {
+    const kube = make();
+    await runStep(restoreEtcd, { kube });
+    expect(kube.writes).toEqual([]);
+  });
+
+  it.each([
+    ['nothing', 'null', null],
+    ['other overrides', '{"a":1}', { a: 1 }],
+  ])('puts %s back and removes the record', async (_, record, before) => {
+    const kube = healthy(fakeKube().put(etcds, etcd({ ...before, [flag]: true }, record)));
+    await runStep(restoreEtcd, { kube });
+    expect(now(kube)).toEqual({ overrides: before, record: undefined });
+  });
+
+  it('waits for three members', async () => {
+    const kube = fakeKube().put(etcds, etcd({ [flag]: true }, 'null'));
+    healthy(kube).put(pods, member('m3', false));
+    const run = runStep(restoreEtcd, { kube });
+    await settle();
+    expect(kube.writes).toEqual([]);
+    kube.put(pods, member('m3'));
+    const { events } = await run;
+    expect(events).toContainEqual(
+      expect.objectContaining({ status: '2 of 3 etcd members ready: etcd-m3 not ready' }),
+    );
+    expect(now(kube)).toEqual({ overrides: null, record: undefined });
+  });
+
+  it('tells that the API server does not answer, and goes on when it does', async () => {
+    const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
+    kube.put(pods, member('m3', false));
+    const run = runStep(restoreEtcd, { kube });
+    await settle();
+    kube.trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    await settle();
+    kube.trouble(undefined).put(pods, member('m3'));
+    const { events } = await run;
+    expect(events).toContainEqual(
+      expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),
+    );
+  });
+
+  it('leaves what another has put back meanwhile', async () => {
+    const kube = fakeKube().put(etcds, etcd({ [flag]: true }, 'null'));
+    const run = runStep(restoreEtcd, { kube });
+    await settle();
+    healthy(kube.put(etcds, etcd()));
+    await run;
+    expect(kube.writes).toEqual([]);
+  });
+
+  it('fails when the cluster does not take it back', async () => {
+    const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
+    const stubborn = { ...kube, patch: () => Promise.resolve(etcd()) };
+    const { failure } = await tryStep(restoreEtcd, { kube: stubborn });
+    expect(failure).toMatchObject({ code: 'cluster.etcd-not-restored' });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(restoreEtcd, () => {
+      const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
+      return { host: fakeHost(), kube, world: () => now(kube) };
+    });
+  });
+});

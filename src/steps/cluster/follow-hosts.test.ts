@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { statusesOf } from '../../../test/support/wait-statuses.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
+import type { Host } from '../../ports/host.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import { followHosts } from './follow-hosts.ts';
+
+const logs = '/var/log/containers';
+const pods = '/var/log/pods/openshift-machine-config-operator_mcs-1/machine-config-server';
+const name = 'mcs-1_openshift-machine-config-operator_machine-config-server-1f.log';
+const config = {
+  role: 'bootstrap',
+  cluster: { hostId: 'own' },
+  service: { url: 'http://svc.example' },
+} as const;
+const down = inventoryFailure('inventory.unreachable', 'down');
+
+const line = (address: string): string =>
+  `2026-11-21T10:00:00Z stderr F I1 api.go:109] Pool master requested by address:"${address}:4018" User-Agent:"Ignition/2.14.0"\n`;
+
+const host = (id: string, address: string, more: Partial<InventoryHost> = {}): InventoryHost =>
+  inventoryHost({ id, infraEnvId: `env-${id}`, name: id, addresses: [address], ...more });
+
+const three = [
+  host('m1', '10.0.0.1'),
+  host('w1', '10.0.0.2', { role: 'worker' }),
+  host('a1', 'FD00:0::3', { role: 'arbiter' }),
+  host('own', '10.0.0.9'),
+];
+
+function setUp(hosts: readonly InventoryHost[] = three) {
+  const clock = fakeClock({ auto: false });
+  const inventory = fakeInventory({ hosts });
+  return { config, facts: { controlPlane: { units: [] } }, clock, inventory, host: fakeHost() };
+}
+
+/** A host with the log of one instance, as the kubelet links it. */
+const withLog = (run: ReturnType<typeof setUp>, text: string) =>
+  run.host.withLink(`${logs}/${name}`, `${pods}/0.log`).withFile(`${pods}/0.log`, text);
+
+const reported = ({ inventory }: ReturnType<typeof setUp>): readonly string[] =>
+  inventory.reports.map(({ host: { infraEnvId, hostId }, stage, info }) =>
+    [infraEnvId, hostId, stage, info].join('|'),
+  );
+
+describe('cluster/follow-hosts', () => {
+  it('reports each host once, as soon as its line is written, and ends with the last', async () => {
+    const run = setUp();
+    const end = runStep(followHosts, run);
+    await settle();
+    withLog(run, line('10.0.0.1'));
+    await settle();
+    expect(reported(run)).toEqual(['env-m1|m1|Configuring|']);
+    withLog(run, line('10.0.0.1') + line('10.0.0.1') + line('10.0.0.2'));
+    await settle();
+    expect(reported(run)).toEqual(['env-m1|m1|Configuring|', 'env-w1|w1|Waiting for ignition|']);
+    withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
+    const { events } = await end;
+    expect(reported(run)[2]).toBe('env-a1|a1|Configuring|');
+    expect(run.inventory.calls.filter((call) => call === 'enabledHosts')).toHaveLength(1);
+    expect([run.clock.now(), statusesOf(events)]).toEqual([0, []]);
+  });
+
+  it('leaves hosts that are further on, and itself', async () => {
+    const stages = ['Configuring', 'Joined', 'Done', 'Waiting for ignition'];
+    const hosts = stages.map((stage, index) => host(`h${index}`, `10.0.1.${index}`, { stage }));
+    const run = setUp([...hosts, host('own', '10.0.0.9')]);
+    withLog(run, line('10.0.1.0') + line('10.0.0.9'));
+    await runStep(followHosts, run);
+    expect(reported(run)).toEqual([]);
+  });
+
+  it('matches whole addresses only, and no host without any', async () => {
+    const run = setUp([host('m1', '10.0.0.1'), inventoryHost({ id: 'none' })]);
+    withLog(run, line('10.0.0.10') + line('10.0.0.11') + line('110.0.0.1'));
+    const controller = new AbortController();
+    const end = tryStep(followHosts, { ...run, signal: controller.signal });
+    await run.clock.advance(minutes(5));
+    controller.abort(new Error('over'));
+    expect((await end).failure).toMatchObject({ message: 'over' });
+    expect(reported(run)).toEqual([]);
+    // Once at the beginning, and once more for the addresses that nobody has.
+    expect(run.inventory.calls).toEqual(['enabledHosts', 'enabledHosts']);
+  });
+
+  it('asks for hosts again when an address comes that nobody has', async () => {
+    const run = setUp();
+    run.inventory.answering({
+      enabledHosts: () =>
+        Promise.resolve([host('m1', run.clock.now() < minutes(2) ? '10.0.0.1' : '10.0.0.7')]),
+    });
+    const end = runStep(followHosts, run);
+    await run.clock.advance(minutes(3));
+    withLog(run, line('10.0.0.7'));
+    await end;
+    expect(reported(run)).toHaveLength(1);
+  });
+
+  it('tries a report again that failed, while the others go on', async () => {
+    const run = setUp();
+    run.inventory.failing('report', down);
+    withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
+    const end = runStep(followHosts, run);
+    await run.clock.advance(seconds(1));
+    expect(reported(run)).toHaveLength(2);
+    await run.clock.advance(seconds(30));
+    await end;
+    expect(reported(run)[2]).toBe('env-m1|m1|Configuring|');
+  });
+
+  it('looks at the stage again when a report is refused', async () => {
+    const run = setUp();
+    run.inventory.failing('report', inventoryFailure('inventory.refused', 'lower stage'));
+    run.inventory.answering({
+      enabledHosts: () => {
+        const risen = run.clock.now() < seconds(30) ? {} : { stage: 'Joined' };
+        return Promise.resolve([host('m1', '10.0.0.1', risen)]);
+      },
+    });
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, run);
+    await run.clock.advance(minutes(1));
+    await end;
+    expect(run.inventory.calls).toEqual(['enabledHosts', 'report Configuring', 'enabledHosts']);
+  });
+
+  it('asks for hosts until it is told, once in half a minute', async () => {
+    const run = setUp([host('m1', '10.0.0.1')]);
+    run.inventory.failing('enabledHosts', down, 3);
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, run);
+    await run.clock.advance(minutes(2));
+    await end;
+    expect(run.inventory.calls.filter((call) => call === 'enabledHosts')).toHaveLength(4);
+  });
+
+  it('reads every log of the server, and a new instance of it', async () => {
+    const run = setUp();
+    withLog(run, line('10.0.0.1'));
+    run.host.withFile(`${logs}/a-machine-config-server-2.log`, line('10.0.0.2'));
+    run.host.withFile(`${logs}/machine-config-operator-3.log`, line('[fd00::3]'));
+    const end = runStep(followHosts, run);
+    await settle();
+    expect(reported(run)).toHaveLength(2);
+    run.host.withFile(`${logs}/b-machine-config-server-4.log`, line('[fd00::3]'));
+    await end;
+  });
+
+  it('begins anew in a log that was rotated', async () => {
+    const run = setUp();
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, run);
+    await settle();
+    withLog(run, line('10.0.0.2'));
+    await settle();
+    run.host.withLink(`${logs}/${name}`, `${pods}/1.log`);
+    run.host.withFile(`${pods}/1.log`, line('[fd00::3]'));
+    await end;
+    expect(reported(run)).toHaveLength(3);
+  });
+
+  it('watches the directory and the files behind the links, and no longer those that went', async () => {
+    const run = setUp();
+    const watched = new Map<string, AbortSignal>();
+    const watch: Host['watch'] = (paths, changed, signal) => {
+      for (const path of paths) watched.set(path, signal);
+      return run.host.watch(paths, changed, signal);
+    };
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, { ...run, host: { ...run.host, watch } });
+    await settle();
+    expect([...watched.keys()]).toEqual([logs, `${pods}/0.log`]);
+    run.host.withLink(`${logs}/${name}`, `${pods}/1.log`);
+    run.host.withFile(`${pods}/1.log`, line('10.0.0.2'));
+    await settle();
+    expect(watched.get(`${pods}/0.log`)?.aborted).toBe(true);
+    expect(watched.get(`${pods}/1.log`)?.aborted).toBe(false);
+    run.host.withFile(`${pods}/1.log`, line('[fd00::3]'));
+    await end;
+    expect([...watched.values()].every(({ aborted }) => aborted)).toBe(true);
+  });
+
+  it('goes on when a log cannot be read or watched for a time', async () => {
+    const run = setUp([host('m1', '10.0.0.1')]);
+    let reads = 0;
+    const unread = hostFailure('file.not-read', 'no');
+    const flaky: Host = {
+      ...run.host,
+      list: (path, signal) => (reads === 0 ? Promise.reject(unread) : run.host.list(path, signal)),
+      readText: (path, signal) => {
+        if (reads < 3) return Promise.reject(unread);
+        return run.host.readText(path, signal);
+      },
+      realPath: (path, signal) => {
+        reads += 1;
+        return run.host.realPath(path, signal);
+      },
+      watch: () => {
+        reads += 1;
+        return Promise.reject(unread);
+      },
+    };
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, { ...run, host: flaky });
+    await run.clock.advance(minutes(5));
+    const { notes } = await end;
+    expect(notes.some((note) => note.includes('is not read'))).toBe(true);
+    expect(notes.some((note) => note.includes('is not watched'))).toBe(true);
+  });
+
+  it('is left out without a service', async () => {
+    const { events } = await runStep(followHosts, { ...setUp(), config: {} });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it('has nothing to do where there is nobody else', async () => {
+    const run = setUp([host('own', '10.0.0.9')]);
+    await runStep(followHosts, run);
+    expect(run.inventory.calls).toEqual(['enabledHosts']);
+  });
+});

@@ -1,0 +1,12 @@
+export { followControllerLogs } from './follow-controller-logs.ts';
+export { followHosts } from './follow-hosts.ts';
+export { patchEtcd } from './patch-etcd.ts';
+export { restoreEtcd } from './restore-etcd.ts';
+export { waitForArbiter } from './wait-for-arbiter.ts';
+export { waitForBootkube } from './wait-for-bootkube.ts';
+export { waitForController } from './wait-for-controller.ts';
+export { waitForEtcdHandover } from './wait-for-etcd-handover.ts';
+export { waitForEtcd } from './wait-for-etcd.ts';
+export { waitForMachineConfigs } from './wait-for-machine-configs.ts';
+export { waitForMasters } from './wait-for-masters.ts';
+export { waitForWorkers } from './wait-for-workers.ts';

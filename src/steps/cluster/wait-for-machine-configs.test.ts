@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { machineConfigs, nodes } from '../../cluster/kinds.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { waitForMachineConfigs } from './wait-for-machine-configs.ts';
+
+const facts = { controlPlane: { units: [] } };
+
+const master = (name: string, current: string, desired = current) => ({
+  metadata: {
+    name,
+    labels: { 'node-role.kubernetes.io/master': '' },
+    annotations: {
+      'machineconfiguration.openshift.io/currentConfig': current,
+      'machineconfiguration.openshift.io/desiredConfig': desired,
+    },
+  },
+});
+const config = (name: string) => ({ metadata: { name } });
+
+/** A cluster that counts how often each MachineConfig is asked for. */
+function counting(kube: FakeKube) {
+  const asked: string[] = [];
+  const counted = {
+    ...kube,
+    get: (...[ref, signal]: Parameters<FakeKube['get']>) => {
+      asked.push(ref.name);
+      return kube.get(ref, signal);
+    },
+  };
+  return { kube: counted, asked };
+}
+
+describe('cluster/wait-for-machine-configs', () => {
+  it.each([1, 2])('is through at once with %i masters that agree', async (count) => {
+    const clock = fakeClock();
+    const kube = fakeKube().put(machineConfigs, config('a'));
+    for (let index = 0; index < count; index += 1) kube.put(nodes, master(`m${index}`, 'a'));
+    const { notes } = await runStep(waitForMachineConfigs, { kube, clock, facts });
+    expect(clock.now()).toBe(0);
+    expect(notes).toEqual([`info: ${count} masters agree on a`]);
+  });
+
+  it('asks for each configuration until it is there, and then no more', async () => {
+    const clock = fakeClock({ auto: false });
+    const world = fakeKube()
+      .put(nodes, master('m1', 'a'))
+      .put(nodes, master('m2', 'a', 'b'));
+    const { kube, asked } = counting(world.put(machineConfigs, config('a')));
+    const run = runStep(waitForMachineConfigs, { kube, clock, facts });
+    await clock.advance(10_000);
+    world.put(machineConfigs, config('b'));
+    await clock.advance(5000);
+    world.put(nodes, master('m1', 'a', 'b'));
+    const { events } = await run;
+    expect(asked.filter((name) => name === 'a')).toHaveLength(1);
+    expect(asked.filter((name) => name === 'b').length).toBeGreaterThan(1);
+    expect(
+      events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
+    ).toEqual(['not in the cluster: b', 'the masters differ: m1 wants a, m2 wants b']);
+  });
+
+  it('looks at masters alone', async () => {
+    const kube = fakeKube()
+      .put(nodes, { ...config('w1') })
+      .put(machineConfigs, config('a'));
+    kube.put(nodes, master('m1', 'a'));
+    const { notes } = await runStep(waitForMachineConfigs, { kube, facts });
+    expect(notes).toEqual(['info: 1 masters agree on a']);
+  });
+
+  it('goes on waiting when a configuration cannot be read', async () => {
+    const world = fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a'));
+    let isDown = true;
+    const kube = {
+      ...world,
+      get: (...[ref, signal]: Parameters<FakeKube['get']>) => {
+        if (!isDown) return world.get(ref, signal);
+        isDown = false;
+        return Promise.reject(kubeFailure('kube.failed', 'etcd leader changed'));
+      },
+    };
+    const { events } = await runStep(waitForMachineConfigs, { kube, facts });
+    expect(events).toContainEqual(
+      expect.objectContaining({ status: 'MachineConfig a cannot be read (kube.failed)' }),
+    );
+  });
+
+  it.each<[string, FakeKube, string]>([
+    ['there is no master', fakeKube(), 'there is no master node yet'],
+    ['a name is missing', fakeKube().put(nodes, master('m1', '')), 'm1 names no current'],
+  ])('gives up in the end when %s', async (_, kube, status) => {
+    const { failure } = await tryStep(waitForMachineConfigs, { kube, facts });
+    expect(failure).toMatchObject({
+      code: 'wait.timed-out',
+      context: { status: expect.stringContaining(status) as string },
+    });
+  });
+
+  it('ends when it is stopped', async () => {
+    const stop = new AbortController();
+    const clock = fakeClock({ auto: false });
+    const run = tryStep(waitForMachineConfigs, { facts, clock, signal: stop.signal });
+    await settle();
+    stop.abort(new Error('enough'));
+    expect((await run).failure).toMatchObject({ message: 'enough' });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(waitForMachineConfigs, () => ({
+      host: fakeHost(),
+      kube: fakeKube().put(nodes, master('m1', 'a')).put(machineConfigs, config('a')),
+      facts,
+    }));
+  });
+});

@@ -1,0 +1,254 @@
+import { describe, expect, it } from 'vitest';
+import { withInstallConfig, withNodes } from '../../../test/support/cluster-objects.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { statusesOf } from '../../../test/support/wait-statuses.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { nodes } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { waitForMasters } from './wait-for-masters.ts';
+
+const config: ConfigInput = {
+  role: 'bootstrap',
+  cluster: { id: 'c', hostId: 'id-own' },
+  service: { url: 'http://svc.example' },
+};
+const facts = { controlPlane: { units: ['bootkube.service'] } };
+const threeMasters = 'controlPlane: {replicas: 3}\nplatform: {none: {}}\n';
+const refused = inventoryFailure('inventory.refused', 'lower stage');
+const down = inventoryFailure('inventory.unreachable', 'service is down');
+
+const host = (name: string, more: Partial<InventoryHost> = {}): InventoryHost =>
+  inventoryHost({ id: `id-${name}`, infraEnvId: `env-${name}`, name, ...more });
+
+function setUp({ yaml = threeMasters, hosts = [host('m1'), host('M2'), host('own')] } = {}) {
+  const clock = fakeClock({ auto: false });
+  const kube: FakeKube = withInstallConfig(fakeKube(), yaml);
+  const inventory = fakeInventory({ hosts });
+  return { config, facts, clock, kube, inventory };
+}
+
+const reported = (inventory: ReturnType<typeof fakeInventory>): readonly string[] =>
+  inventory.reports.map(({ host: { hostId, infraEnvId }, stage, info }) =>
+    [infraEnvId, hostId, stage, info].join(' '),
+  );
+
+describe('cluster/wait-for-masters', () => {
+  it('reports each master as it becomes Ready, and ends with the second, without a sleep', async () => {
+    const run = setUp();
+    const end = runStep(waitForMasters, run);
+    await settle();
+    withNodes(run.kube, { name: 'm1', notReady: 'container runtime network not ready: x' });
+    await settle();
+    withNodes(run.kube, { name: 'm1' });
+    await settle();
+    expect(reported(run.inventory)).toEqual(['env-m1 id-m1 Joined ']);
+    withNodes(run.kube, { name: 'm2' }, { name: 'w1', role: 'worker' });
+    const { events } = await end;
+    expect(reported(run.inventory)).toEqual(['env-m1 id-m1 Joined ', 'env-M2 id-M2 Joined ']);
+    expect(run.inventory.calls).toEqual(['enabledHosts', 'report Joined', 'report Joined']);
+    expect(run.clock.now()).toBe(0);
+    expect(events[0]).toMatchObject({
+      stage: 'Waiting for control plane',
+      stageInfo: 'Waiting for masters to join bootstrap control plane',
+    });
+    expect(statusesOf(events)).toEqual([
+      '0 of 2 masters ready; no master has joined yet',
+      '0 of 2 masters ready; m1: NotReady, container network is not ready; no further master has joined yet',
+      '1 of 2 masters ready; no further master has joined yet',
+    ]);
+  });
+
+  it('waits for nobody in a control plane of one', async () => {
+    const run = setUp({ yaml: 'controlPlane: {replicas: 1}' });
+    const { events } = await runStep(waitForMasters, run);
+    expect([...statusesOf(events), ...run.inventory.calls]).toEqual([]);
+  });
+
+  it('waits for the install-config first', async () => {
+    const run = { ...setUp(), kube: fakeKube() };
+    const end = runStep(waitForMasters, run);
+    await settle();
+    withInstallConfig(run.kube, 'controlPlane: {replicas: 2}');
+    withNodes(run.kube, { name: 'm1' });
+    const { events } = await end;
+    expect(statusesOf(events)[0]).toBe('kube-system/cluster-config-v1 is not in the cluster yet');
+  });
+
+  it('does not report a host that is installed, and counts it', async () => {
+    const run = setUp({ hosts: [host('m1', { status: 'installed' }), host('m2')] });
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    await runStep(waitForMasters, run);
+    expect(reported(run.inventory)).toEqual(['env-m2 id-m2 Joined ']);
+  });
+
+  it('finds a host by address where the name is another', async () => {
+    const run = setUp({ hosts: [host('a', { addresses: ['10.0.0.1'] }), host('m2')] });
+    withNodes(run.kube, { name: 'm1', addresses: ['10.0.0.1'] }, { name: 'm2' });
+    await runStep(waitForMasters, run);
+    expect(reported(run.inventory)).toEqual(['env-a id-a Joined ', 'env-m2 id-m2 Joined ']);
+  });
+
+  it('counts a host whose report is refused, and asks once', async () => {
+    const run = setUp();
+    run.inventory.failing('report', refused);
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    const { notes } = await runStep(waitForMasters, run);
+    expect(run.inventory.calls).toEqual(['enabledHosts', 'report Joined', 'report Joined']);
+    expect(notes).toContain('warn: Joined of m1 is not reported');
+  });
+
+  it('does not count a host whose report does not get through, and tries again', async () => {
+    const run = setUp();
+    run.inventory.failing('report', down, 2);
+    withNodes(run.kube, { name: 'm1' });
+    const end = runStep(waitForMasters, { ...run, clock: run.clock });
+    await run.clock.advance(seconds(4));
+    withNodes(run.kube, { name: 'm2' });
+    await run.clock.advance(seconds(1));
+    await run.clock.advance(seconds(10));
+    const { events } = await end;
+    expect(statusesOf(events)).toContain(
+      '0 of 2 masters ready; m1: Ready, not reported yet (inventory.unreachable); no further master has joined yet',
+    );
+    expect(reported(run.inventory)).toHaveLength(2);
+  });
+
+  it('is not held back by a report that hangs', async () => {
+    const run = setUp({ hosts: [host('m1'), host('m2'), host('m3')] });
+    run.inventory.answering({
+      report: ({ hostId }, _, signal) =>
+        new Promise((resolve, reject) => {
+          if (hostId !== 'id-m1') resolve();
+          signal.addEventListener('abort', () => reject(new Error('stopped')));
+        }),
+    });
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' }, { name: 'm3' });
+    await runStep(waitForMasters, run);
+    expect(run.clock.now()).toBe(0);
+  });
+
+  it('never counts a Ready node that the service does not know, and names it', async () => {
+    const run = { ...setUp(), clock: fakeClock() };
+    withNodes(run.kube, { name: 'm1' }, { name: 'stray' }, { name: 'own' });
+    const { failure, events } = await tryStep(waitForMasters, run);
+    expect(failure).toMatchObject({
+      code: 'wait.timed-out',
+      context: {
+        status:
+          '1 of 2 masters ready; own: Ready, unknown to the inventory service; stray: Ready, unknown to the inventory service',
+      },
+    });
+    expect(statusesOf(events)).toHaveLength(2);
+    expect(run.clock.now()).toBe(hours(24));
+    const asked = run.inventory.calls.filter((call) => call === 'enabledHosts').length;
+    expect(asked).toBeGreaterThan(1000);
+    expect(asked).toBeLessThanOrEqual(24 * 60 * 2 + 1);
+  });
+
+  it('counts it as soon as the service knows it', async () => {
+    const run = setUp({ hosts: [] });
+    run.inventory.answering({
+      enabledHosts: () =>
+        Promise.resolve(run.clock.now() < minutes(1) ? [host('m1')] : [host('m1'), host('m2')]),
+    });
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    const end = runStep(waitForMasters, run);
+    await run.clock.advance(minutes(2));
+    await end;
+    expect(reported(run.inventory)).toEqual(['env-m1 id-m1 Joined ', 'env-m2 id-m2 Joined ']);
+  });
+
+  it('goes on when the service does not tell its hosts at first', async () => {
+    const run = { ...setUp(), clock: fakeClock() };
+    run.inventory.failing('enabledHosts', down, 2);
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    const { events } = await runStep(waitForMasters, run);
+    expect(statusesOf(events).join()).toContain(
+      'm1: Ready, the inventory service does not tell its hosts (inventory.unreachable)',
+    );
+    expect(run.clock.now()).toBe(minutes(1));
+  });
+
+  it('counts a node on that was Ready once, but not one that is gone', async () => {
+    const run = setUp();
+    withNodes(run.kube, { name: 'm1' });
+    const end = runStep(waitForMasters, run);
+    await settle();
+    withNodes(run.kube, { name: 'm1', notReady: 'Kubelet stopped posting node status.' });
+    await settle();
+    run.kube.drop({ kind: nodes, name: 'm1' });
+    await settle();
+    withNodes(run.kube, { name: 'm1', notReady: 'x' }, { name: 'm2' });
+    const { events } = await end;
+    expect(statusesOf(events).at(-1)).toBe('0 of 2 masters ready; no master has joined yet');
+  });
+
+  it('says so, in the same words, while the API server is in trouble', async () => {
+    const run = setUp();
+    const end = runStep(waitForMasters, run);
+    await run.clock.advance(minutes(1));
+    run.kube.trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    await run.clock.advance(minutes(1));
+    run.kube.trouble(kubeFailure('kube.unreachable', 'no route'));
+    await run.clock.advance(minutes(1));
+    run.kube.trouble(undefined);
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    const { events } = await end;
+    expect(statusesOf(events)).toEqual([
+      '0 of 2 masters ready; no master has joined yet',
+      '0 of 2 masters ready; no master has joined yet; the API server does not answer since 00:01:00 UTC: connection refused',
+    ]);
+  });
+
+  it('says so before it has seen anything', async () => {
+    const run = setUp();
+    run.kube.trouble(kubeFailure('kube.no-credentials', 'no kubeconfig yet'));
+    const end = runStep(waitForMasters, run);
+    await run.clock.advance(seconds(1));
+    run.kube.trouble(undefined);
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    expect(statusesOf((await end).events)[0]).toBe(
+      'there are no credentials for the cluster since 00:00:00 UTC: no kubeconfig yet',
+    );
+  });
+
+  it('changes the text beside the stage each half hour', async () => {
+    const run = setUp();
+    const end = runStep(waitForMasters, run);
+    await run.clock.advance(minutes(61));
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    expect((await end).progress.map(({ info }) => info)).toEqual([
+      '0 of 2 masters ready; no master has joined yet (30 min)',
+      '0 of 2 masters ready; no master has joined yet (1 h)',
+    ]);
+  });
+
+  it('counts Ready nodes alone where there is no inventory service', async () => {
+    const run = { ...setUp(), config: { role: 'bootstrap' } as const };
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    await runStep(waitForMasters, run);
+    expect(run.inventory.calls).toEqual([]);
+  });
+
+  it('ends at once when it is stopped, with a report under way', async () => {
+    const run = setUp();
+    const controller = new AbortController();
+    run.inventory.answering({
+      report: (_host, _progress, signal) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('stopped')));
+        }),
+    });
+    withNodes(run.kube, { name: 'm1' });
+    const end = tryStep(waitForMasters, { ...run, signal: controller.signal });
+    await settle();
+    controller.abort(new Error('the run is stopped'));
+    expect((await end).failure).toMatchObject({ message: 'the run is stopped' });
+  });
+});

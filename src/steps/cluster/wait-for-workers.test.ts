@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { withInvoker } from '../../../test/support/cluster-objects.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { statusesOf } from '../../../test/support/wait-statuses.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { waitForWorkers } from './wait-for-workers.ts';
+
+const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
+const worker = (stage: string) => inventoryHost({ name: 'w1', role: 'worker', stage });
+const agentCluster = () => withInvoker(fakeKube(), 'agent-installer');
+
+/** An inventory service whose worker goes on at a time. */
+function slowInventory(readyAt: number) {
+  const clock = fakeClock();
+  const asked: number[] = [];
+  const inventory = fakeInventory().answering({
+    hosts: () => {
+      asked.push(clock.now());
+      return Promise.resolve([worker(clock.now() < readyAt ? 'Installing' : 'Rebooting')]);
+    },
+  });
+  return { config, clock, asked, inventory, kube: agentCluster() };
+}
+
+describe('cluster/wait-for-workers', () => {
+  it.each([
+    ['another invoker', withInvoker(fakeKube(), 'assisted-service')],
+    ['a cluster that does not say', fakeKube()],
+  ])('asks for no worker with %s', async (_, kube) => {
+    const inventory = fakeInventory({ hosts: [worker('Installing')] });
+    await runStep(waitForWorkers, { config, kube, inventory });
+    expect(inventory.calls).toEqual([]);
+  });
+
+  it('is left out without a service', async () => {
+    const { events } = await runStep(waitForWorkers, { kube: agentCluster() });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it.each([
+    ['a worker in Rebooting', [worker('Rebooting')]],
+    ['no workers', []],
+  ])('asks once with %s', async (_, hosts) => {
+    const inventory = fakeInventory({ hosts });
+    const { events } = await runStep(waitForWorkers, { config, kube: agentCluster(), inventory });
+    expect([inventory.calls, statusesOf(events)]).toEqual([['hosts worker'], []]);
+  });
+
+  it('waits while a worker is on its host, two requests in a minute at most', async () => {
+    const { asked, ...run } = slowInventory(minutes(10));
+    const { events } = await runStep(waitForWorkers, run);
+    expect(statusesOf(events)).toEqual(['0 of 1 workers left their host; w1 is Installing']);
+    expect(asked).toHaveLength(21);
+    expect(run.clock.now()).toBe(minutes(10));
+  });
+
+  it('goes on when the service fails', async () => {
+    const inventory = fakeInventory({ hosts: [worker('Done')] });
+    inventory.failing('hosts', inventoryFailure('inventory.unreachable', 'down'), 2);
+    const { events } = await runStep(waitForWorkers, { config, kube: agentCluster(), inventory });
+    expect(inventory.calls).toHaveLength(3);
+    expect(statusesOf(events)).toEqual([
+      'the inventory service does not tell (inventory.unreachable)',
+    ]);
+  });
+
+  it('asks again who started the cluster when the API server does not tell', async () => {
+    const clock = fakeClock({ auto: false });
+    const kube = agentCluster().trouble(kubeFailure('kube.unreachable', 'down'));
+    const inventory = fakeInventory({ hosts: [worker('Done')] });
+    const end = runStep(waitForWorkers, { config, clock, kube, inventory });
+    await clock.advance(seconds(12));
+    kube.trouble(undefined);
+    await clock.advance(seconds(5));
+    await end;
+    expect(inventory.calls).toEqual(['hosts worker']);
+  });
+
+  it('waits for nobody when it never tells', async () => {
+    const clock = fakeClock();
+    const kube = agentCluster().trouble(kubeFailure('kube.unreachable', 'down'));
+    const inventory = fakeInventory();
+    const { notes } = await runStep(waitForWorkers, { config, clock, kube, inventory });
+    expect([clock.now(), inventory.calls]).toEqual([minutes(5), []]);
+    expect(notes).toHaveLength(1);
+  });
+
+  it('changes the text beside the stage each half hour, and gives up after a day', async () => {
+    const { asked, ...run } = slowInventory(hours(100));
+    const { failure, progress } = await tryStep(waitForWorkers, run);
+    expect(failure).toMatchObject({ code: 'wait.timed-out' });
+    expect(asked.length).toBeLessThanOrEqual(24 * 60 * 2 + 1);
+    expect(progress[0]?.info).toBe('0 of 1 workers left their host; w1 is Installing (30 min)');
+    expect(progress).toHaveLength(48);
+  });
+});

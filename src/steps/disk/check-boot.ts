@@ -1,0 +1,169 @@
+import type { Look } from '../../engine/wait.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { writesDisk } from '../conditions.ts';
+import { HostIgnition } from '../ignition/facts.ts';
+import { step, type StepScope } from '../step.ts';
+import { readTarget } from './block-devices.ts';
+import { checkBootFailure } from './check-boot-failures.ts';
+import {
+  bootIgnition,
+  bootMountPoint,
+  digestsArgv,
+  hasStampArgv,
+  menuDoubt,
+  missingPartitions,
+  mountBootArgv,
+  parseDigests,
+  partitionFor,
+  unmountBootArgv,
+  wrongContent,
+} from './check-boot-reading.ts';
+import { leaveEarlierMounts } from './earlier-mounts.ts';
+import { parseMenu, readMenuArgv } from './efibootmgr.ts';
+import { TargetDisk } from './facts.ts';
+import type { BlockDevice } from './lsblk.ts';
+import { lsblkArgv } from './lsblk.ts';
+
+const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
+
+/**
+ * Looks a last time whether the disk will start into what was installed: after this the host with
+ * everything that only it knows is gone. What is seen to be wrong on the disk ends the installation;
+ * a doubtful boot order and what cannot be looked at are told as warnings.
+ */
+export const checkBoot = step({
+  id: 'disk/check-boot',
+  title: 'Check that the install disk will boot',
+  uses: ['host'],
+  needs: { disk: TargetDisk, ignition: HostIgnition },
+  when: writesDisk,
+  touches: ['disk:install', 'firmware'],
+  limit: minutes(5),
+  preview: (_config, { ignition }) => [
+    lsblkArgv,
+    hasEfiArgv,
+    readMenuArgv,
+    mountBootArgv('<boot partition>'),
+    hasStampArgv,
+    digestsArgv(ignition.path),
+    unmountBootArgv,
+  ],
+  run: async (scope, { disk, ignition }) => {
+    const wrong = await tryOr(scope, () => findWrong(scope, disk, ignition));
+    if (wrong.length > 0) {
+      throw checkBootFailure('disk.will-not-boot', `${disk.path}: ${wrong.join('; ')}`, {
+        context: { disk: disk.path, findings: wrong.length },
+      });
+    }
+  },
+});
+
+/** What is found wrong; nothing, with a warning, when it cannot be looked at. */
+async function tryOr(
+  { signal, note }: StepScope<'host'>,
+  look: () => Promise<readonly string[]>,
+): Promise<readonly string[]> {
+  try {
+    return await look();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    const { code, message } = error;
+    note('warn', 'it could not be checked whether the disk will boot', { code, reason: message });
+    return [];
+  }
+}
+
+async function findWrong(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+  ignition: HostIgnition,
+): Promise<readonly string[]> {
+  const { host, signal, note } = scope;
+  const disk = await readTarget(host, target, signal);
+  await leaveEarlierMounts(scope, disk, [bootMountPoint]);
+  const isUefi = await isTrue(scope, hasEfiArgv);
+  const missing = missingPartitions(disk, { isUefi });
+  if (missing.length > 0) return missing;
+  if (isUefi) await checkMenu(scope, disk);
+  const wrong = await lookInside(scope, disk, ignition);
+  if (wrong.length === 0) note('info', 'the install disk holds what the first start needs');
+  return wrong;
+}
+
+/** Firmware that is asked for nothing starts the disk by its fallback path, so this is a doubt. */
+async function checkMenu(scope: StepScope<'host'>, disk: BlockDevice): Promise<void> {
+  const { host, signal, note } = scope;
+  await tryOr(scope, async () => {
+    const { stdout } = await host.exec(readMenuArgv, { signal, limit: minutes(1) });
+    const doubt = menuDoubt(parseMenu(stdout), partitionFor(disk, 'esp')?.partUuid ?? '');
+    if (doubt !== undefined) {
+      note('warn', doubt, { hint: 'put the install disk first in the boot order of the firmware' });
+    }
+    return [];
+  });
+}
+
+async function lookInside(
+  scope: StepScope<'host'>,
+  disk: BlockDevice,
+  ignition: HostIgnition,
+): Promise<readonly string[]> {
+  const { host, signal, onExit } = scope;
+  let isMounted = false;
+  const unmount = async (stop: AbortSignal): Promise<void> => {
+    if (!isMounted) return;
+    await host.exec(unmountBootArgv, { signal: stop, limit: seconds(30) });
+    isMounted = false;
+  };
+  // The signal of the step may be aborted by then; the limit of the command bounds it.
+  onExit(() => unmount(new AbortController().signal), 'always');
+  const refused = await mountBoot(scope, partitionFor(disk, 'boot')?.path ?? '');
+  if (refused !== undefined) return [`its boot partition cannot be mounted: ${refused}`];
+  isMounted = true;
+  const hasStamp = await isTrue(scope, hasStampArgv);
+  const { stdout } = await host.exec(digestsArgv(ignition.path), {
+    signal,
+    limit: minutes(1),
+    accept: [0, 1],
+  });
+  const digests = parseDigests(stdout);
+  await unmount(signal);
+  return wrongContent({
+    hasStamp,
+    sha256: digests.get(bootIgnition),
+    expected: digests.get(ignition.path) ?? ignition.sha256,
+  });
+}
+
+/** Mounts the boot partition with a few tries; why it cannot be mounted, if so. */
+async function mountBoot(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
+  const { host, signal, until } = scope;
+  const tries = 3;
+  let left = tries;
+  const look = async (): Promise<Look<string | undefined>> => {
+    left -= 1;
+    try {
+      await host.exec(mountBootArgv(path), { signal, limit: seconds(30) });
+      return { done: undefined };
+    } catch (error) {
+      signal.throwIfAborted();
+      const isRefused = error instanceof AgentError && error.code === 'command.failed';
+      if (!isRefused) throw error;
+      return left === 0 ? { done: error.message } : { status: error.message };
+    }
+  };
+  return until('the boot partition can be mounted', look, {
+    every: seconds(5),
+    within: minutes(2),
+  });
+}
+
+async function isTrue(
+  { host, signal }: StepScope<'host'>,
+  argv: readonly string[],
+): Promise<boolean> {
+  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
+  return exitCode === 0;
+}

@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { mergeSingleNode } from './merge-single-node.ts';
+
+const config: ConfigInput = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', infraEnvId: 'i', hostId: 'h', controlPlaneCount: 1 },
+};
+const path = '/opt/openshift/master.ign';
+const append = (text: string): object => ({
+  path: '/etc/motd',
+  append: [{ source: `data:,${text}` }],
+});
+const rendered = JSON.stringify({
+  ignition: { version: '3.2.0' },
+  storage: { files: [append('base')] },
+});
+const overrides = JSON.stringify({
+  ignition: {
+    version: '3.2.0',
+    config: { merge: [{ source: 'https://api-int.example:22623/config/master' }] },
+  },
+  storage: { files: [append('host')] },
+});
+const merged = JSON.stringify({
+  ignition: { version: '3.2.0' },
+  storage: {
+    files: [{ path: '/etc/motd', append: [{ source: 'data:,base' }, { source: 'data:,host' }] }],
+  },
+});
+
+const nodeWith = (text: string | undefined): FakeHost => {
+  const host = fakeHost()
+    .on(['stat', path])
+    .answers((_argv, { files }) =>
+      files.has(path) ? {} : { exitCode: 1, stderr: 'No such file' },
+    );
+  return text === undefined ? host : host.withFile(path, text);
+};
+
+describe('ignition/merge-single-node', () => {
+  it('leaves the rendered config with the overrides of the host in its place', async () => {
+    const host = nodeWith(rendered);
+    const inventory = fakeInventory({ ignition: overrides });
+    const { value } = await runStep(mergeSingleNode, { config, host, inventory });
+    expect(JSON.parse(host.textOf(path) ?? '')).toEqual(JSON.parse(merged));
+    expect(host.files.get(path)?.mode).toBe(0o600);
+    expect(value).toMatchObject({
+      path,
+      version: '3.2.0',
+      bytes: host.files.get(path)?.bytes.length,
+      origin: 'the inventory service, merged into the config that the bootstrap rendered',
+    });
+    expect(inventory.calls).toEqual(['hostIgnition master']);
+  });
+
+  it('keeps what was served and what was rendered beside it', async () => {
+    const host = nodeWith(rendered);
+    await runStep(mergeSingleNode, {
+      config,
+      host,
+      inventory: fakeInventory({ ignition: overrides }),
+    });
+    expect(host.textOf('/opt/install-dir/master-h.ign')).toBe(overrides);
+    expect(host.textOf('/opt/install-dir/master.ign.rendered')).toBe(rendered);
+    expect(host.files.get('/opt/install-dir/master.ign.rendered')?.mode).toBe(0o600);
+  });
+
+  it('merges new overrides into what was rendered, not into what was merged before', async () => {
+    const host = nodeWith(rendered);
+    const first = fakeInventory({ ignition: overrides.replace('data:,host', 'data:,old') });
+    await runStep(mergeSingleNode, { config, host, inventory: first });
+    const second = fakeInventory({ ignition: overrides });
+    await runStep(mergeSingleNode, { config, host, inventory: second });
+    expect(JSON.parse(host.textOf(path) ?? '')).toEqual(JSON.parse(merged));
+  });
+
+  it('ends before anything is fetched when nothing was rendered', async () => {
+    const inventory = fakeInventory({ ignition: overrides });
+    const host = nodeWith(undefined);
+    const { failure } = await tryStep(mergeSingleNode, { config, host, inventory });
+    expect(failure).toMatchObject({ code: 'ignition.not-rendered', context: { path } });
+    expect(inventory.calls).toEqual([]);
+  });
+
+  it.each([
+    ['the config of the host is broken', rendered, '{"ignition":{"version":"9.0.0"}}'],
+    ['the rendered config is broken', '{', overrides],
+  ])('leaves the rendered config alone when %s', async (_, master, ignition) => {
+    const host = nodeWith(master);
+    const inventory = fakeInventory({ ignition });
+    const { failure } = await tryStep(mergeSingleNode, { config, host, inventory });
+    expect(failure).toMatchObject({ code: expect.stringMatching(/^ignition\./) as string });
+    expect(host.textOf(path)).toBe(master);
+  });
+
+  it('tells once what is odd in either', async () => {
+    const inventory = fakeInventory({
+      ignition: '{"ignition":{"version":"3.2.0"},"storag":{}}',
+    });
+    const { notes } = await runStep(mergeSingleNode, {
+      config,
+      host: nodeWith(rendered),
+      inventory,
+    });
+    expect(notes).toEqual([expect.stringContaining('storag')]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(mergeSingleNode, () => ({
+      config,
+      host: nodeWith(rendered),
+      inventory: fakeInventory({ ignition: overrides }),
+    }));
+    expect.hasAssertions();
+  });
+});
