@@ -4,6 +4,7 @@ export const commands = {
   plan: 'print what an install would do',
   config: 'show, validate or describe the configuration',
   journal: 'show what an earlier run on this host did',
+  'after-pivot': 'in the cluster: follow a bootstrap host',
   completion: 'print the completion script of a shell',
   help: 'print this text',
 } as const;

@@ -44,8 +44,6 @@ describe('decideEarlyReport', () => {
   it.each([
     ['version 1 of the service', `${line} --service.api v1`],
     ['a token in a file', `${line} --service.tokenFile /t`],
-    ['a single node, which the build may refuse', `${line} --control-plane-count 1`],
-    ['a bootstrap host, which the build may refuse', `${line} -r bootstrap`],
     ['a file of dry hosts, which may be broken', `${line} --dry-run-cluster-hosts-path /f`],
     ['no service', '--ignition.url http://i --boot-device /dev/sda'],
   ])('waits with %s', (_, words) => {

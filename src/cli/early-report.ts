@@ -31,7 +31,7 @@ export function decideEarlyReport(layers: readonly Layer[]): ReportRequest | und
   const base = textIn(given, 'service.url');
   const infraEnvId = textIn(given, 'cluster.infraEnvId');
   const hostId = textIn(given, 'cluster.hostId');
-  if (base === '' || infraEnvId === '' || hostId === '' || !isBuilt(given)) return undefined;
+  if (base === '' || infraEnvId === '' || hostId === '') return undefined;
   if (textIn(given, 'service.api', 'v2') !== 'v2') return undefined;
   if (textIn(given, 'service.tokenFile') !== '') return undefined;
   if (textIn(given, 'dry.clusterHosts') !== '') return undefined;
@@ -46,11 +46,6 @@ export function decideEarlyReport(layers: readonly Layer[]): ReportRequest | und
     noProxy: textIn(given, 'proxy.no'),
   };
 }
-
-/** A role that the build may refuse reports nothing before it is chosen. */
-const isBuilt = (given: Layer): boolean =>
-  textIn(given, 'role', 'master') !== 'bootstrap' &&
-  given.get('cluster.controlPlaneCount')?.value !== 1;
 
 /** Where an earlier run keeps its journal, by what the settings say. */
 export function journalPathOf(layers: readonly Layer[]): string {

@@ -17,6 +17,11 @@ export const cliFailures = {
     title: 'There is no journal of an earlier run',
     hint: 'look at host.root; the journal is /opt/install-dir/journal.jsonl below it',
   },
+  'cli.not-in-cluster': {
+    kind: 'input',
+    title: 'The command runs in no pod of a cluster',
+    hint: 'give --kubeconfig FILE',
+  },
   'cli.old-node': {
     kind: 'unsupported',
     title: 'Node is older than 24',

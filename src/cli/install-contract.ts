@@ -30,6 +30,5 @@ export interface InstallOptions {
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
  * number of the signal that stopped it. A failure is told in three lines on standard error, masked.
- * @throws AgentError `role.not-built` before anything is opened
  */
 export type Install = (loaded: LoadedConfig, options: InstallOptions) => Promise<number>;

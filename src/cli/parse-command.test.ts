@@ -14,6 +14,8 @@ describe('parseCommand', () => {
     ['config', ['validate', '--insecure']],
     ['config', ['schema']],
     ['journal', ['--host.root', '/mnt']],
+    ['after-pivot', []],
+    ['after-pivot', ['--kubeconfig', '/k', '--verbose']],
     ['completion', ['fish']],
   ])('understands %s %j', async (command, words) => {
     await expect(parse(command, ...words)).resolves.toBeTypeOf('function');
@@ -25,6 +27,8 @@ describe('parseCommand', () => {
     ['config', [], 'cli.unknown-command', 'show, validate, schema'],
     ['config', ['shwo'], 'cli.unknown-command', 'bootwright config show'],
     ['config', ['schema', 'more'], 'cli.bad-flag', 'bootwright config --help'],
+    ['after-pivot', ['--kubeconfig'], 'cli.bad-flag', 'bootwright after-pivot --help'],
+    ['after-pivot', ['--url', 'http://h'], 'cli.bad-flag', 'bootwright after-pivot --help'],
     ['completion', [], 'cli.bad-flag', 'bootwright completion --help'],
     ['completion', ['tcsh'], 'cli.bad-flag', 'bootwright completion --help'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {

@@ -20,7 +20,8 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     ready = run;
   };
   const root = new Command('bootwright');
-  for (const define of [definePlan, defineConfig, defineJournal, defineCompletion]) {
+  const definitions = [definePlan, defineConfig, defineJournal, defineAfterPivot, defineCompletion];
+  for (const define of definitions) {
     define(root, { call, take });
   }
   for (const command of [root, ...root.commands, ...root.commands.flatMap((c) => c.commands)]) {
@@ -82,6 +83,25 @@ function defineJournal(root: Command, { call, take }: Definition): void {
       take(async () => {
         const { runJournal } = await import('./journal-command.ts');
         return runJournal({ words: command.args, environment: call.environment, ...options });
+      });
+    });
+}
+
+function defineAfterPivot(root: Command, { call, take }: Definition): void {
+  root
+    .command('after-pivot')
+    .description(commands['after-pivot'])
+    .option('--kubeconfig <file>', 'credentials for the cluster; those of the pod without it')
+    .option('--verbose', 'log at level debug', false)
+    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
+      const { kubeconfig, verbose } = options;
+      take(async () => {
+        const { runAfterPivot } = await import('./after-pivot.ts');
+        return runAfterPivot({
+          environment: call.environment,
+          isVerbose: verbose,
+          ...(kubeconfig === undefined ? {} : { kubeconfig }),
+        });
       });
     });
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { containerFile, containerLayer } from '../config/container.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { parseDryHosts } from '../config/dry-hosts.ts';
 import { configFailure } from '../config/failures.ts';
@@ -20,6 +21,11 @@ export async function readConfigFiles(named: readonly string[]): Promise<readonl
   const files = byDefault === undefined ? [] : [{ path: defaultConfigFile, text: byDefault }];
   for (const path of named) files.push({ path, text: await readText(path, 'flag --config: ') });
   return files;
+}
+
+/** Reads what the container says of itself. A container that says nothing lacks nothing. */
+export async function readContainer(path = containerFile): Promise<Layer> {
+  return containerLayer(await readFile(path, 'utf8').catch(() => ''));
 }
 
 /**

@@ -3,7 +3,7 @@ import { fileLayer } from '../config/file.ts';
 import { checkConfig, type CheckedConfig } from '../config/load.ts';
 import { Secret } from '../model/secret.ts';
 import { readFlags } from './compat/read-flags.ts';
-import { readConfigFiles, readSecretFiles } from './read-files.ts';
+import { readConfigFiles, readContainer, readSecretFiles } from './read-files.ts';
 import { layersOver } from './settings.ts';
 
 /** A configuration from every source, with what a person should know of it. */
@@ -13,7 +13,7 @@ export interface SourcedConfig extends CheckedConfig {
 }
 
 /**
- * Reads the configuration of a command from files, environment and flags.
+ * Reads the configuration of a command from its container, files, environment and flags.
  * @throws AgentError `cli.*`, `config.*`
  */
 export async function sourceConfig(
@@ -24,7 +24,7 @@ export async function sourceConfig(
   const files = await readConfigFiles(flags.configFiles);
   const withoutSecrets = layersOver(files.map(fileLayer), flags, environment);
   const secrets = await readSecretFiles(withoutSecrets);
-  const checked = checkConfig([...withoutSecrets, secrets]);
+  const checked = checkConfig([await readContainer(), ...withoutSecrets, secrets]);
   return { ...checked, notes: flags.notes, isFresh: flags.isFresh };
 }
 

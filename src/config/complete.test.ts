@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { Secret } from '../model/secret.ts';
 import { ignitionSourceOf, missingSettings, requireComplete } from './complete.ts';
 import type { SettingKey } from './keys.ts';
 import type { Layer } from './layer.ts';
@@ -16,6 +17,14 @@ const service: Values = {
   'cluster.id': 'c',
   'cluster.hostId': 'h',
 };
+
+const store: Values = {
+  'disk.device': '/dev/sda',
+  's3.endpoint': 'http://s',
+  's3.bucket': 'b',
+  'cluster.id': 'c',
+};
+const id: Values = { 's3.accessKeyId': 'AKIA' };
 
 describe('missingSettings', () => {
   it.each<[string, Values, readonly SettingKey[]]>([
@@ -36,6 +45,17 @@ describe('missingSettings', () => {
       { 'disk.device': '/dev/sda', 's3.endpoint': 'http://s' },
       ['s3.bucket', 'cluster.id'],
     ],
+    ['a store without keys', store, []],
+    ['a store with both keys', { ...store, ...id, 's3.secretAccessKey': new Secret('s') }, []],
+    ['a key in a file', { ...store, ...id, 's3.secretAccessKeyFile': '/key' }, []],
+    ['an id without its key', { ...store, ...id }, ['s3.secretAccessKey']],
+    [
+      'an id with an empty key',
+      { ...store, ...id, 's3.secretAccessKey': new Secret('') },
+      ['s3.secretAccessKey'],
+    ],
+    ['a key without its id', { ...store, 's3.secretAccessKeyFile': '/key' }, ['s3.accessKeyId']],
+    ['half of what is not used', { ...service, ...id }, []],
     [
       'a file that is asked for and not named',
       { ...service, 'ignition.source': 'file' },
@@ -44,6 +64,17 @@ describe('missingSettings', () => {
     ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
     ['a dry run without a marker', { ...service, 'host.reach': 'dry' }, ['dry.rebootMarker']],
     ['a dry run', { ...service, 'host.reach': 'dry', 'dry.rebootMarker': '/m' }, []],
+    [
+      'a job to be left by an image that is not known',
+      { ...service, role: 'bootstrap', 'bootstrap.followUp': 'always' },
+      ['images.self'],
+    ],
+    [
+      'a job to be left by an image that is known',
+      { ...service, role: 'bootstrap', 'bootstrap.followUp': 'always', 'images.self': 'quay.io/b' },
+      [],
+    ],
+    ['a job that a master never leaves', { ...service, 'bootstrap.followUp': 'always' }, []],
     ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
     expect(missingSettings(given(values)).map(({ key }) => key)).toEqual(keys);

@@ -1,3 +1,4 @@
+import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
 import type { SettingKey } from './keys.ts';
@@ -34,6 +35,7 @@ export function missingSettings(given: Layer): readonly MissingSetting[] {
     ...missingForDisk(given),
     ...missingForIgnition(given),
     ...missingForImage(given),
+    ...missingForFollowUp(given),
     ...missingForDryRun(given),
   ];
 }
@@ -89,13 +91,29 @@ function missingForIgnition(given: Layer): readonly MissingSetting[] {
     url: ['ignition.url'],
     file: ['ignition.file'],
   };
-  return needed[source]
-    .filter((key) => isUnset(given, key))
-    .map((key) => ({
-      key,
-      what: `${key} is not set, and Ignition from ${source} needs it`,
-      write: writeFor[key] ?? `set ${key}`,
-    }));
+  return [
+    ...needed[source]
+      .filter((key) => isUnset(given, key))
+      .map((key) => ({
+        key,
+        what: `${key} is not set, and Ignition from ${source} needs it`,
+        write: writeFor[key] ?? `set ${key}`,
+      })),
+    ...(source === 's3' ? missingHalfOfKeys(given) : []),
+  ];
+}
+
+/** A store is asked without keys or with both; one alone is a mistake, and not meant as none. */
+function missingHalfOfKeys(given: Layer): readonly MissingSetting[] {
+  const hasId = !isUnset(given, 's3.accessKeyId');
+  const secret = given.get('s3.secretAccessKey')?.value;
+  const hasSecret =
+    (secret instanceof Secret && !secret.isEmpty) || !isUnset(given, 's3.secretAccessKeyFile');
+  if (hasId === hasSecret) return [];
+  const [set, key] = hasId
+    ? (['s3.accessKeyId', 's3.secretAccessKey'] as const)
+    : (['s3.secretAccessKey', 's3.accessKeyId'] as const);
+  return [{ key, what: `${set} is set without ${key}`, write: `give ${key} too, or neither` }];
 }
 
 /** Version 2 of the service has Ignition by host; a single node takes that of the cluster. */
@@ -118,6 +136,19 @@ function missingForImage(given: Layer): readonly MissingSetting[] {
   const key = `image.${source}` as const;
   if (!isUnset(given, key)) return [];
   return [{ key, what: `${key} is not set, and image.source is ${source}`, write: `set ${key}` }];
+}
+
+/** What is left in the cluster runs from this program's own image. */
+function missingForFollowUp(given: Layer): readonly MissingSetting[] {
+  if (textIn(given, 'role') !== 'bootstrap') return [];
+  if (textIn(given, 'bootstrap.followUp') !== 'always' || !isUnset(given, 'images.self')) return [];
+  return [
+    {
+      key: 'images.self',
+      what: 'images.self is not set, and bootstrap.followUp is always',
+      write: 'give --images.self IMAGE, one that the nodes of the cluster can pull',
+    },
+  ];
 }
 
 /** A dry run ends by touching a file that somebody watches for, instead of a reboot. */

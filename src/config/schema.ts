@@ -38,6 +38,29 @@ const Cluster = z.strictObject({
     .min(0)
     .default(0)
     .describe('number of control-plane nodes; 1 selects the single-node flow, 0 means unknown'),
+  kubeconfig: z
+    .string()
+    .default('/opt/openshift/auth/kubeconfig')
+    .describe(
+      'kubeconfig on the host; where there is none, the inventory service is asked for one',
+    ),
+});
+
+const Bootstrap = z.strictObject({
+  lanes: z
+    .enum(['beside', 'in-turn'])
+    .default('beside')
+    .describe('write the disk beside the control plane, or in turn with it on a small host'),
+  etcdOverride: z
+    .enum(['auto', 'always', 'never'])
+    .default('auto')
+    .describe('let etcd start with less than three members; auto: for OpenShift 4.6 and older'),
+  followUp: z
+    .enum(['auto', 'always', 'never'])
+    .default('auto')
+    .describe(
+      'leave a job in the cluster that approves this host and puts etcd back; auto: when images.self is known',
+    ),
 });
 
 const Service = z.strictObject({
@@ -107,6 +130,7 @@ const Images = z.strictObject({
     .describe('image that holds logs_sender'),
   mco: text('machine-config-operator image of the release'),
   mustGather: text('must-gather image, or a JSON object of them'),
+  self: text('image of this program; found out by itself in a container of podman'),
 });
 
 const Controller = z.strictObject({
@@ -151,14 +175,17 @@ const Finish = z.strictObject({
   rebootDelayMinutes: z
     .int()
     .min(0)
-    .default(1)
-    .describe('minutes between the last report and the reboot; 0 reboots at once'),
+    .optional()
+    .describe(
+      'minutes between the last report and the reboot, 0 for none; unless given the host reboots as soon as what a minute stood for is seen to be true',
+    ),
 });
 
 /** The whole configuration of one run. Unknown keys are refused. */
 export const Config = z.strictObject({
   role: z.enum(roleNames).default('master').describe('role of this host'),
   cluster: Cluster.prefault({}),
+  bootstrap: Bootstrap.prefault({}),
   service: Service.prefault({}),
   disk: Disk.prefault({}),
   image: Image.prefault({}),

@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { readKubeconfig } from '../adapters/kube/kubeconfig.ts';
+import { clusterCredentials, podKubeconfig } from './after-pivot-credentials.ts';
+
+const account = { token: 'secret-token\n', ca: 'PEM of the authorities' };
+
+describe('the kubeconfig of a pod', () => {
+  it.each([
+    [
+      { KUBERNETES_SERVICE_HOST: '172.30.0.1', KUBERNETES_SERVICE_PORT: '6443' },
+      'https://172.30.0.1:6443',
+    ],
+    [
+      { KUBERNETES_SERVICE_HOST: 'fd02::1', KUBERNETES_SERVICE_PORT: '443' },
+      'https://[fd02::1]:443',
+    ],
+    [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example:443'],
+  ])('of %j leads to %s', (environment, server) => {
+    const access = readKubeconfig(podKubeconfig(environment, account));
+    expect(access).toMatchObject({ server, ca: account.ca, isInsecure: false });
+    expect(access.authorization?.reveal()).toBe('Bearer secret-token');
+  });
+});
+
+describe('the credentials of the command', () => {
+  it('are those of a pod, and there is no pod here', async () => {
+    await expect(clusterCredentials({}, undefined)).rejects.toMatchObject({
+      code: 'cli.not-in-cluster',
+      kind: 'input',
+    });
+  });
+
+  it('must be there before anything is asked', async () => {
+    await expect(clusterCredentials({}, '/nowhere/kubeconfig')).rejects.toMatchObject({
+      code: 'config.file-not-read',
+    });
+  });
+});
