@@ -5,6 +5,7 @@ import type { Device } from './block/device.ts';
 import { devicesOf } from './block/devices.ts';
 import { firmwareOf } from './firmware.ts';
 import type { Machine } from './machine.ts';
+import { unitsOf } from './units.ts';
 import { WriterSettings } from './writer-settings.ts';
 
 const sda: Device = {
@@ -28,7 +29,18 @@ function machine(fields: Partial<Machine>): Machine {
     ran: [],
     unknown: [],
     locks: new Set(),
-    units: new Set(),
+    units: unitsOf([]),
+    stores: new Map(),
+    hostname: 'm1',
+    addresses: [],
+    live: {
+      firmware: 'bios',
+      hostname: 'm1',
+      hasOc: true,
+      nodeImageSeconds: 0,
+      registryKibibytes: 0,
+      units: [],
+    },
     deployments: new Map(),
     selinux: { isEnforcing: true },
     grown: new Set(),

@@ -1,13 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Device } from './block/device.ts';
-import { devicesOf, type Mount } from './block/devices.ts';
+import { devicesOf } from './block/devices.ts';
 import { Leftovers, remainsOn } from './block/leftovers.ts';
 import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
-import type { Machine } from './machine.ts';
+import { giveUnitsLives, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
+import type { LiveSystem, Machine } from './machine.ts';
 import { WriterSettings } from './writer-settings.ts';
 
 /** A disk as a scenario describes it. */
@@ -30,6 +28,15 @@ export const HostPlan = z.strictObject({
   write: WriterSettings.prefault({}),
   /** Units that run beside the usual ones; `ironic-agent.service` for a host of Ironic. */
   units: z.array(z.string()).default([]),
+  /** The name that the host calls itself; its name unless given. */
+  hostname: z.string().optional(),
+  addresses: z.array(z.string()).default([]),
+  /** `oc` is in the live system; else the units of the node image bring it. */
+  hasOc: z.boolean().default(true),
+  /** How long each unit of the node image takes. */
+  nodeImageSeconds: z.number().min(0).default(0.5),
+  /** Registry data on the live medium, as an appliance carries it. */
+  registryKibibytes: z.int().min(0).default(0),
 });
 export type HostPlan = z.infer<typeof HostPlan>;
 
@@ -47,10 +54,14 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
   });
   devices.mounts.push(...liveMounts, ...remains.flatMap(({ mounts }) => mounts));
   devices.swaps.push(...remains.flatMap(({ swaps }) => swaps));
-  writeLiveSystem(root, plan.firmware);
+  const live = liveSystemOf(plan);
+  writeLiveSystem(root, live);
   syncDev(root, devices);
-  return {
+  const machine: Machine = {
     name: plan.name,
+    live,
+    hostname: live.hostname,
+    addresses: plan.addresses,
     devices,
     firmware: firmwareOf(plan.firmware, plan.forgetsBootOrder),
     files: hostFiles(root),
@@ -61,9 +72,21 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
     deployments: new Map(),
     selinux: { isEnforcing: true },
     grown: new Set(),
-    units: new Set(['agent.service', ...plan.units]),
+    units: liveUnits(live),
+    stores: new Map(),
   };
+  giveUnitsLives(machine);
+  return machine;
 }
+
+const liveSystemOf = (plan: HostPlan): LiveSystem => ({
+  firmware: plan.firmware,
+  hostname: plan.hostname ?? plan.name,
+  hasOc: plan.hasOc,
+  nodeImageSeconds: plan.nodeImageSeconds,
+  registryKibibytes: plan.registryKibibytes,
+  units: plan.units,
+});
 
 function diskDevice(plan: DiskPlan, index: number): Device {
   const number = String(index + 1).padStart(2, '0');
@@ -96,40 +119,3 @@ const liveMedium: Device = {
   parents: [],
   content: { fstype: 'iso9660', label: 'lab-live', uuid: '2026-01-01-00-00-00-00' },
 };
-
-/** What a live system has mounted when it starts. */
-export const liveMounts: readonly Mount[] = [
-  { source: 'overlay', target: '/', fstype: 'overlay', options: 'rw' },
-  { source: '/dev/sr0', target: '/run/media/iso', fstype: 'iso9660', options: 'ro' },
-];
-
-/** Writes the files of a live system that has just started, with a boot id of its own. */
-export function writeLiveSystem(root: string, firmware: 'uefi' | 'bios'): void {
-  const cmdline =
-    'BOOT_IMAGE=/images/pxeboot/vmlinuz ignition.platform.id=metal coreos.liveiso=lab-live';
-  const files: Readonly<Record<string, string>> = {
-    'proc/cmdline': `${cmdline}\n`,
-    'proc/sys/kernel/random/boot_id': `${randomUUID()}\n`,
-    'run/coreos-installer/osmet/labcoreos-x86_64.osmet': '',
-    'etc/os-release': 'NAME="Lab CoreOS"\nID=labcoreos\n',
-    'etc/resolv.conf': 'nameserver 127.0.0.1\n',
-  };
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  }
-  const folders = [
-    'opt',
-    'var/log',
-    'tmp',
-    'etc/pki',
-    'run/lock',
-    'mnt',
-    'dev/disk/by-id',
-    'ostree/deploy',
-  ];
-  const firmwareFolder = firmware === 'uefi' ? ['sys/firmware/efi'] : ['sys/firmware'];
-  for (const folder of [...folders, ...firmwareFolder]) {
-    mkdirSync(join(root, folder), { recursive: true });
-  }
-}

@@ -2,6 +2,7 @@ import type { Device } from './block/device.ts';
 import type { Devices } from './block/devices.ts';
 import type { Firmware } from './firmware.ts';
 import type { HostFiles } from './files.ts';
+import type { Units } from './units.ts';
 import type { WriterSettings } from './writer-settings.ts';
 
 /** A command as a simulated host remembers it. */
@@ -31,9 +32,28 @@ interface Deployment {
   isFinal: boolean;
 }
 
+/** What the live system of a host is like each time it starts. */
+export interface LiveSystem {
+  readonly firmware: Firmware['kind'];
+  /** Name that DHCP or the discovery image gave the host. */
+  readonly hostname: string;
+  /** `oc` is in the live system; else the node image's units bring it. */
+  readonly hasOc: boolean;
+  /** How long each of the node image's units takes. */
+  readonly nodeImageSeconds: number;
+  /** Size of the registry data that the live medium carries; none when 0. */
+  readonly registryKibibytes: number;
+  /** Units that run beside those of every live system. */
+  readonly units: readonly string[];
+}
+
 /** What a simulated host is made of; programs read and change it. */
 export interface Machine {
   readonly name: string;
+  readonly live: LiveSystem;
+  /** The kernel's host name. */
+  hostname: string;
+  readonly addresses: readonly string[];
   readonly devices: Devices;
   readonly firmware: Firmware;
   readonly files: HostFiles;
@@ -44,8 +64,9 @@ export interface Machine {
   readonly unknown: string[];
   /** Names of locks that are held. */
   readonly locks: Set<string>;
-  /** Units that run. */
-  readonly units: Set<string>;
+  readonly units: Units;
+  /** UUIDs of the file systems whose files lie in the folders of partitions, by kernel name. */
+  readonly stores: Map<string, string>;
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };

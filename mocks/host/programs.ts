@@ -1,30 +1,43 @@
 import type { Program, Programs } from './call.ts';
 import { containerPrograms } from './commands/podman.ts';
+import { copyingPrograms } from './commands/copying.ts';
 import { deployingPrograms } from './commands/deploying.ts';
 import { filePrograms } from './commands/files.ts';
 import { firmwarePrograms } from './commands/efibootmgr.ts';
+import { keyPrograms } from './commands/ssh-keygen.ts';
 import { listingPrograms } from './commands/lsblk.ts';
 import { mappingPrograms } from './commands/mapping.ts';
 import { mountingPrograms } from './commands/mounting.ts';
+import { namingPrograms } from './commands/naming.ts';
+import { shellPrograms } from './commands/shell.ts';
 import { systemPrograms } from './commands/system.ts';
+import { unitPrograms } from './commands/systemctl.ts';
 import { volumePrograms } from './commands/volumes.ts';
 import { wipingPrograms } from './commands/wiping.ts';
 import { writerPrograms } from './commands/coreos-installer.ts';
 
-const programs: Programs = {
+const bare: Programs = {
   ...containerPrograms,
+  ...copyingPrograms,
   ...deployingPrograms,
   ...filePrograms,
   ...firmwarePrograms,
+  ...keyPrograms,
   ...listingPrograms,
   ...mappingPrograms,
   ...mountingPrograms,
+  ...namingPrograms,
   ...systemPrograms,
+  ...unitPrograms,
   ...volumePrograms,
   ...wipingPrograms,
   ...writerPrograms,
 };
 
-/** The stand-in of a program, or undefined when there is none. */
-export const programNamed = (name: string): Program | undefined =>
+const among = (programs: Programs, name: string): Program | undefined =>
   Object.hasOwn(programs, name) ? programs[name] : undefined;
+
+const programs: Programs = { ...bare, ...shellPrograms((name) => among(bare, name)) };
+
+/** The stand-in of a program, or undefined when there is none. */
+export const programNamed = (name: string): Program | undefined => among(programs, name);

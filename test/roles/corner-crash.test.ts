@@ -5,9 +5,9 @@ import { expectAlikeAfterEachWrite, install } from './lives.ts';
 /** A disk with a partition that can be kept, and another one that can be formatted. */
 const plan = { disks: [{ name: 'sda', leftovers: 'data' as const }, { name: 'sdb' }] };
 
-describe.each(corners)('a $name', ({ config }) => {
+describe.each(corners)('a $name', ({ config, plan: more }) => {
   it('is installed alike when the agent dies after each write to its journal', async () => {
-    const host = { config, plan };
+    const host = { config, plan: { ...plan, ...more } };
     const straight = await install(host);
     expect(straight.life.error).toBeUndefined();
     expect(straight.machine.unknown).toEqual([]);

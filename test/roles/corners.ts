@@ -1,19 +1,33 @@
+import type { z } from 'zod';
+import type { HostPlan } from '../../mocks/host/build-machine.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 
 /** One way to configure a host. */
 export interface Corner {
   readonly name: string;
   readonly config: Config;
+  /** What the host is, beside what every host of a test is. */
+  readonly plan?: Partial<z.input<typeof HostPlan>>;
 }
 
 const base: ConfigInput = {
   cluster: { id: 'C', infraEnvId: 'I', hostId: 'H', openshiftVersion: '4.20.1' },
   service: { url: 'http://inventory.example' },
   disk: { device: '/dev/disk/by-id/wwn-0x5000c500a1b2c301' },
-  images: { agent: 'registry.example/agent:1' },
+  images: { agent: 'registry.example/agent:1', mco: 'registry.example/mco:1' },
 };
 
-const roles = ['master', 'arbiter', 'worker'] as const;
+/** The role on the command line, and how many control-plane nodes the cluster has. */
+const roles = {
+  bootstrap: { role: 'bootstrap', controlPlaneCount: 3 },
+  master: { role: 'master', controlPlaneCount: 3 },
+  arbiter: { role: 'arbiter', controlPlaneCount: 2 },
+  worker: { role: 'worker', controlPlaneCount: 0 },
+  'single node': { role: 'bootstrap', controlPlaneCount: 1 },
+} as const;
+
+/** A kind of host. */
+export type Kind = keyof typeof roles;
 
 /** What the conditions of the roles ask about, one by one. */
 const turns: readonly (readonly [string, ConfigInput])[] = [
@@ -37,17 +51,50 @@ const turns: readonly (readonly [string, ConfigInput])[] = [
   ['with a reboot at once', { finish: { rebootDelayMinutes: 0 } }],
 ];
 
-/** Every role with every turn. */
-export const corners: readonly Corner[] = roles.flatMap((role) =>
-  turns.map(([name, turn]) => ({
-    name: `${role} ${name}`,
-    config: Config.parse({ ...merged(base, turn), role }),
-  })),
-);
+/** What only a host with a temporary control plane asks about. */
+const bootstrapTurns: typeof turns = [
+  ['with its lanes in turn', { bootstrap: { lanes: 'in-turn' } }],
+  ['of OpenShift 4.6', { cluster: { openshiftVersion: '4.6.62' } }],
+  [
+    'with a job that follows it',
+    { bootstrap: { followUp: 'always' }, images: { self: 'registry.example/bootwright:1' } },
+  ],
+];
 
-/** The corner of a role and a turn. */
-export function cornerOf(role: (typeof roles)[number], turn: ConfigInput): Config {
-  return Config.parse({ ...merged(base, turn), role });
+/** The live medium of an appliance carries a registry. */
+const appliance: Corner['plan'] = { registryKibibytes: 4 };
+
+/** What the registry meets on the disk: a system as it was written, or one with its final OS. */
+const registryTurns: typeof turns = [
+  ['with a registry on the medium', {}],
+  [
+    'with a registry on the medium and the final OS before the first boot',
+    { image: { skipMcoReboot: true } },
+  ],
+];
+
+/** A host that starts a control plane has its own Ignition from a service or an object store. */
+const isPossible = (kind: Kind, { service, ignition }: ConfigInput): boolean =>
+  (kind !== 'bootstrap' && kind !== 'single node') ||
+  (service?.url !== '' && ignition?.source !== 'file');
+
+/** Every role with every turn. */
+export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap((kind) => [
+  ...[...turns, ...(kind === 'bootstrap' ? bootstrapTurns : [])]
+    .filter(([, turn]) => isPossible(kind, turn))
+    .map(([name, turn]) => ({ name: `${kind} ${name}`, config: cornerOf(kind, turn) })),
+  ...registryTurns.map(([name, turn]) => ({
+    name: `${kind} ${name}`,
+    config: cornerOf(kind, turn),
+    plan: appliance,
+  })),
+]);
+
+/** The corner of a kind of host and a turn. */
+export function cornerOf(kind: Kind, turn: ConfigInput): Config {
+  const { role, controlPlaneCount } = roles[kind];
+  const input = merged(base, turn);
+  return Config.parse({ ...input, role, cluster: { ...input.cluster, controlPlaneCount } });
 }
 
 function merged(one: ConfigInput, other: ConfigInput): ConfigInput {

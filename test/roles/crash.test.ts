@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import type { HostPlan } from '../../mocks/host/build-machine.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
-import { cornerOf } from './corners.ts';
+import { cornerOf, type Kind } from './corners.ts';
 import {
   expectAlike,
   expectAlikeAfterEachWrite,
@@ -14,12 +14,21 @@ import {
 
 type Case = readonly [
   name: string,
-  role: 'master' | 'arbiter' | 'worker',
+  kind: Kind,
   turn: ConfigInput,
   plan: Partial<z.input<typeof HostPlan>>,
 ];
 
 const cases: readonly Case[] = [
+  ['a bootstrap host', 'bootstrap', {}, {}],
+  [
+    'a bootstrap host without oc, with a name that is none, of OpenShift 4.6',
+    'bootstrap',
+    { cluster: { openshiftVersion: '4.6.62' } },
+    { hasOc: false, nodeImageSeconds: 0.001, hostname: 'localhost' },
+  ],
+  ['a single node, BIOS', 'single node', {}, { firmware: 'bios' }],
+  ['a master with a registry on its medium', 'master', {}, { registryKibibytes: 64 }],
   [
     'a master, UEFI, with LVM on the disk',
     'master',

@@ -21,12 +21,14 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
-import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import type { FakeKube } from '../support/fake-kube.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock } from './brisk-clock.ts';
+import { bootstrapFile, clusterWorld, giveControlPlane, readyCluster } from './control-plane.ts';
 import { machineHost, type Power } from './machine-host.ts';
 
 const inBase64 = (content: object): string =>
@@ -81,6 +83,8 @@ const relay: ImageRelay = {
     }),
 };
 
+/** In memory, where there is such a place: the thousands of lives flush each file that they write. */
+const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const roots: string[] = [];
 afterAll(() => {
   for (const root of roots) rmSync(root, { recursive: true });
@@ -88,14 +92,16 @@ afterAll(() => {
 
 /** A machine that nothing was installed on. */
 export function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
-  const root = mkdtempSync(join(tmpdir(), 'bootwright-crash-'));
+  const root = mkdtempSync(join(place, 'bootwright-crash-'));
   roots.push(root);
   const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(join(root, dirname(path)), { recursive: true });
     writeFileSync(join(root, path), content);
   }
-  return buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
+  const machine = buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
+  giveControlPlane(machine);
+  return machine;
 }
 
 /** One process of the agent, from its start to its end. */
@@ -119,9 +125,30 @@ function powerFor(commands: number): Power & { readonly isGone: () => boolean } 
   };
 }
 
+/** What outlives a process of the agent. */
+interface World {
+  readonly machine: Machine;
+  readonly kube: FakeKube;
+  readonly inventory: FakeInventory;
+}
+
+const newWorld = (plan: Host['plan']): World => ({
+  machine: newMachine(plan),
+  kube: readyCluster(),
+  inventory: fakeInventory({
+    ignition,
+    files: { 'bootstrap.ign': bootstrapFile },
+    hosts: [
+      inventoryHost({ id: 'H', name: 'master-0', addresses: ['192.168.126.10'] }),
+      inventoryHost({ id: '1', stage: 'Done', addresses: ['192.168.126.11'] }),
+      inventoryHost({ id: '2', name: 'master-2', stage: 'Done', addresses: ['192.168.126.12'] }),
+    ],
+  }),
+});
+
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 async function live(
-  machine: Machine,
+  { machine, kube, inventory }: World,
   { config, journal, commands }: { config: Config; journal: MemoryJournal; commands: number },
 ): Promise<Life> {
   const power = powerFor(commands);
@@ -133,17 +160,14 @@ async function live(
     sleep: (duration, signal) =>
       power.isGone() ? Promise.reject(killed()) : brisk.sleep(duration, signal),
   };
-  const done = [
-    inventoryHost({ id: '1', stage: 'Done' }),
-    inventoryHost({ id: '2', stage: 'Done' }),
-  ];
   try {
     const outcome = await runRole({
       role: chooseRole(config),
       config,
       ports: {
         host: machineHost(machine, power),
-        inventory: fakeInventory({ ignition, hosts: done }),
+        inventory,
+        kube,
         web: fakeWeb().with(imageUrl, image),
         objects: ['master', 'arbiter', 'worker'].reduce(
           (store, role) => store.with(`ignition/C/${role}.ign`, ignition),
@@ -173,9 +197,10 @@ async function live(
 }
 
 /** What is left of a host once the agent is through: the same whatever happened on the way. */
-function worldOf(machine: Machine): unknown {
+function stateOf({ machine, kube }: World): unknown {
   const { root } = machine.files;
   return {
+    cluster: clusterWorld(kube),
     installed: machine.installed,
     deployments: [...machine.deployments],
     reboot: machine.reboot,
@@ -184,7 +209,9 @@ function worldOf(machine: Machine): unknown {
     boots: machine.firmware.order.map(
       (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,
     ),
-    files: ['opt', 'boot', 'ostree'].flatMap((folder) => filesBelow(join(root, folder), root)),
+    files: ['opt', 'boot', 'ostree', 'root', '.partitions'].flatMap((folder) =>
+      filesBelow(join(root, folder), root),
+    ),
     mounts: machine.devices.mounts.map(({ target }) => target),
     unknown: machine.unknown,
   };
@@ -200,8 +227,7 @@ const filesBelow = (folder: string, root: string): readonly unknown[] =>
         .map((path) => [relative(root, path), readFileSync(path, 'utf8')]);
 
 /** A run that nothing disturbed. */
-export interface Straight {
-  readonly machine: Machine;
+export interface Straight extends World {
   readonly life: Life;
   /** Lines that it wrote to its journal. */
   readonly appends: number;
@@ -241,10 +267,10 @@ export interface Host {
 
 /** Installs a machine in one life. */
 export async function install({ config, plan }: Host): Promise<Straight> {
-  const machine = newMachine(plan);
+  const world = newWorld(plan);
   const journal = memoryJournal();
-  const life = await live(machine, { config, journal, commands: 1e6 });
-  return { machine, life, appends: journal.lines.length };
+  const life = await live(world, { config, journal, commands: 1e6 });
+  return { ...world, life, appends: journal.lines.length };
 }
 
 /** Lives until one is not killed, and holds what it leaves against the straight run. */
@@ -253,15 +279,16 @@ export async function expectAlike(
   straight: Straight,
   lives: Lives,
 ): Promise<void> {
-  const machine = newMachine(plan);
+  const world = newWorld(plan);
+  const { machine } = world;
   const journal = memoryJournal([], lives);
   for (const commands of lives.commands) {
-    await live(machine, { config, journal, commands });
+    await live(world, { config, journal, commands });
     journal.restart();
   }
-  const last = await live(machine, { config, journal, commands: 1e6 });
+  const last = await live(world, { config, journal, commands: 1e6 });
   expect(last.error).toBeUndefined();
-  expect(worldOf(machine)).toEqual(worldOf(straight.machine));
+  expect(stateOf(world)).toEqual(stateOf(straight));
   expect(count(machine, 'shutdown')).toBe(count(straight.machine, 'shutdown'));
 }
 

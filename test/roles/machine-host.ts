@@ -13,6 +13,8 @@ import {
   writeDirect,
 } from '../../src/adapters/host/direct-files.ts';
 import { lineSplitter } from '../../src/adapters/host/lines.ts';
+import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import { seconds } from '../../src/model/duration.ts';
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
 
 /** What ends a process between two of its commands. */
@@ -42,6 +44,7 @@ export function machineHost(machine: Machine, power: Power): Host {
       if (device !== undefined) return `/dev/${device.kname}`;
       return existsSync(await machine.files.real(path)) ? path : undefined;
     },
+    watch: (paths, changed, signal) => watchPaths(everything(machine), { paths, changed }, signal),
     lock: (name) => {
       if (held.has(name)) return Promise.resolve(undefined);
       held.add(name);
@@ -49,6 +52,13 @@ export function machineHost(machine: Machine, power: Power): Host {
     },
   };
 }
+
+/** Every file of a simulated host lies in a directory of its own, where events tell of it. */
+const everything = ({ files }: Machine): WatchedHost => ({
+  files: { root: files.root, isShared: () => true, isAboveShared: () => true },
+  look: () => Promise.resolve(''),
+  every: seconds(5),
+});
 
 async function runOn(
   machine: Machine,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Config } from '../../src/config/schema.ts';
 import { describeRole, type Plan, type PlannedStep } from '../../src/engine/describe.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import { cornerOf, corners } from './corners.ts';
@@ -108,14 +109,46 @@ describe('a plan of a step that decides on the host', () => {
   });
 });
 
-describe('a role that this build does not have', () => {
-  it.each([
-    ['the bootstrap host', { role: 'bootstrap' as const }],
-    ['a single node', { role: 'master' as const, cluster: { controlPlaneCount: 1 } }],
-  ])('is refused: %s', (_, { role, ...rest }) => {
-    const config = { ...cornerOf('master', rest), role };
-    expect(() => chooseRole(config)).toThrow(
-      expect.objectContaining({ code: 'role.not-built', kind: 'unsupported' }) as Error,
-    );
+describe('a bootstrap host', () => {
+  const lanesOf = (config: Config) =>
+    describeRole(chooseRole(config), config).items.filter(({ kind }) => kind === 'lanes');
+
+  it('starts the control plane, writes its disk and waits for the cluster at the same time', () => {
+    expect(lanesOf(cornerOf('bootstrap', {}))).toMatchObject([
+      { lanes: [{ name: 'control plane' }, { name: 'disk' }, { name: 'cluster' }] },
+    ]);
+  });
+
+  it('does so in turn where that is asked for', () => {
+    const config = cornerOf('bootstrap', { bootstrap: { lanes: 'in-turn' } });
+    expect(lanesOf(config)).toEqual([]);
+    const ids = activeIds(describeRole(chooseRole(config), config));
+    const order = ['bootstrap/start-services', 'image/write', 'cluster/wait-for-masters'];
+    expect(ids.filter((id) => order.includes(id))).toEqual(order);
+  });
+
+  it('checks that its disk will boot before it leaves', () => {
+    const config = cornerOf('bootstrap', {});
+    const ids = activeIds(describeRole(chooseRole(config), config));
+    expect(ids.slice(ids.indexOf('disk/check-boot'))).toEqual([
+      'disk/check-boot',
+      'logs/announce',
+      'logs/upload',
+      'finish/find-ironic',
+      'finish/leave-host',
+    ]);
+  });
+});
+
+describe('the role of the only control-plane node', () => {
+  it.each(['bootstrap', 'master'] as const)('is that of a single node, asked for as %s', (role) => {
+    const config = { ...cornerOf('single node', {}), role };
+    expect(chooseRole(config).name).toBe('single-node');
+  });
+
+  it('never asks a cluster', () => {
+    const config = cornerOf('single node', {});
+    const uses = stepsOf(describeRole(chooseRole(config), config)).flatMap((step) => step.uses);
+    expect(uses).not.toContain('kube');
   });
 });

@@ -1,10 +1,11 @@
-import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { type Mount, mountpointsOf } from '../block/devices.ts';
 import { fail, type Program, type Programs } from '../call.ts';
+import { showMount } from '../partition-files.ts';
 import { sortWords } from './words.ts';
 
-const mount: Program = async ({ devices, files }, call) => {
+const mount: Program = async (machine, call) => {
+  const { devices, files } = machine;
   const words = sortWords(call.argv.slice(1), ['-o', '--options', '-t', '--types']);
   const options = words.all('-o', '--options').join(',');
   const [source = '', target] = words.rest;
@@ -21,22 +22,28 @@ const mount: Program = async ({ devices, files }, call) => {
       32,
     );
   }
-  devices.mounts.push({ source, target, fstype, options: options === '' ? 'rw' : options });
-  // What is on the file system has to be seen below the mount point.
-  if (fstype === 'vfat') {
-    await mkdir(join(await files.real(target), 'EFI', 'redhat'), { recursive: true });
+  const isThere = await stat(await files.real(target)).catch(() => undefined);
+  if (isThere?.isDirectory() !== true) {
+    return fail(call, `mount: ${target}: mount point does not exist.`, 32);
   }
+  devices.mounts.push({ source, target, fstype, options: options === '' ? 'rw' : options });
+  await showMount(machine, target);
   return 0;
 };
 
-const umount: Program = ({ devices }, call) => {
+const umount: Program = async (machine, call) => {
+  const { devices } = machine;
   const { rest } = sortWords(call.argv.slice(1));
   for (const target of rest) {
     const at = devices.mounts.findLastIndex(
       (one) => one.target === target || one.source === target,
     );
     if (at === -1) return fail(call, `umount: ${target}: not mounted.`, 32);
-    devices.mounts.splice(at, 1);
+    if (devices.mounts.some((one) => one.target.startsWith(`${target}/`))) {
+      return fail(call, `umount: ${target}: target is busy.`, 32);
+    }
+    const [mounted] = devices.mounts.splice(at, 1);
+    if (mounted !== undefined) await showMount(machine, mounted.target);
   }
   return 0;
 };

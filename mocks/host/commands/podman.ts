@@ -1,9 +1,19 @@
 import { fail, type Call, type Program, type Programs } from '../call.ts';
+import { runOnceFrom } from './machine-config-daemon.ts';
+
+const DAEMON = '/usr/bin/machine-config-daemon';
+
+/** `podman run …` of one of the programs that the agent runs in containers. */
+const podman: Program = (machine, call) => {
+  if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
+  const at = call.argv.indexOf('logs_sender');
+  return at === -1
+    ? fail(call, 'Error: only logs_sender and machine-config-daemon can be run in the lab', 125)
+    : sendLogs(call, at);
+};
 
 /** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
-const podman: Program = async (_machine, call) => {
-  const at = call.argv.indexOf('logs_sender');
-  if (at === -1) return fail(call, 'Error: only logs_sender can be run in the lab', 125);
+async function sendLogs(call: Call, at: number): Promise<number> {
   const options = goFlags(call.argv.slice(at + 1));
   const token = options.get('pull-secret-token') ?? call.env['PULL_SECRET_TOKEN'] ?? '';
   const base = `${options.get('url') ?? ''}/api/assisted-install/v2`;
@@ -21,7 +31,7 @@ const podman: Program = async (_machine, call) => {
     (await send(sender, 'POST', { url: upload, body: logs })) &&
     (await send(sender, 'PUT', { url: progress, body: state('completed') }));
   return isSent ? 0 : fail(call, 'failed to send logs');
-};
+}
 
 const state = (logsState: string): string => JSON.stringify({ logs_state: logsState });
 

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Program, Programs } from '../call.ts';
 import { sortWords } from './words.ts';
 
 const nothing: Program = () => 0;
@@ -18,52 +18,8 @@ const shutdown: Program = async (machine, call) => {
   return 0;
 };
 
-const systemctl: Program = (machine, call) => {
-  const [verb = '', ...names] = sortWords(call.argv.slice(1), ['--property', '-p', '--type']).rest;
-  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
-  return run === undefined
-    ? fail(call, `Unknown command verb '${verb}'.`)
-    : run({ units: machine.units, names, call });
-};
-
-interface UnitCall {
-  readonly units: Set<string>;
-  readonly names: readonly string[];
-  readonly call: Call;
-}
-
-const start = ({ units, names }: UnitCall): number => {
-  for (const name of names) units.add(name);
-  return 0;
-};
-
-const verbs: Readonly<Record<string, (of: UnitCall) => number>> = {
-  'list-units': ({ units, names, call }) => {
-    for (const name of names.filter((one) => units.has(one))) {
-      call.out(`  ${name} loaded active running ${name}\n`);
-    }
-    return 0;
-  },
-  'is-active': ({ units, names, call }) => {
-    for (const name of names) call.out(units.has(name) ? 'active\n' : 'inactive\n');
-    return names.every((name) => units.has(name)) ? 0 : 3;
-  },
-  stop: ({ units, names }) => {
-    for (const name of names) units.delete(name);
-    return 0;
-  },
-  start,
-  restart: start,
-  'daemon-reload': () => 0,
-};
-
 const uname: Program = (_machine, call) => {
   call.out(call.argv.includes('-m') ? 'x86_64\n' : 'Linux\n');
-  return 0;
-};
-
-const hostname: Program = ({ name }, call) => {
-  call.out(`${name}\n`);
   return 0;
 };
 
@@ -90,9 +46,7 @@ const flock: Program = async ({ locks }, call) => {
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
   shutdown,
-  systemctl,
   uname,
-  hostname,
   logger,
   flock,
   udevadm: nothing,

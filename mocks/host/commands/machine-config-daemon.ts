@@ -1,0 +1,145 @@
+// `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into the host, as a first
+// boot would.
+import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { type Call, fail } from '../call.ts';
+import type { Machine } from '../machine.ts';
+import { sortWords } from './words.ts';
+
+/** A list that may be missing or null. */
+const listOf = <Item extends z.ZodType>(item: Item) =>
+  z
+    .array(item)
+    .nullish()
+    .transform((found) => found ?? []);
+const text = z
+  .string()
+  .nullish()
+  .transform((found) => found ?? '');
+
+const Contents = z.object({ source: text, compression: text });
+type Contents = z.infer<typeof Contents>;
+
+const IgnitionFile = z.object({
+  path: z.string(),
+  mode: z.int().nullish(),
+  contents: Contents.nullish(),
+  append: listOf(Contents),
+});
+type IgnitionFile = z.infer<typeof IgnitionFile>;
+
+const Unit = z.object({
+  name: z.string(),
+  contents: text,
+  dropins: listOf(z.object({ name: z.string(), contents: text })),
+});
+
+const IgnitionText = z.object({
+  ignition: z.object({ version: z.string().regex(/^3\./) }),
+  storage: z
+    .object({
+      directories: listOf(z.object({ path: z.string() })),
+      files: listOf(IgnitionFile),
+      links: listOf(z.object({ path: z.string(), target: text })),
+    })
+    .prefault({}),
+  systemd: z.object({ units: listOf(Unit) }).prefault({}),
+  passwd: z
+    .object({
+      users: listOf(z.object({ name: z.string(), sshAuthorizedKeys: listOf(z.string()) })),
+    })
+    .prefault({}),
+});
+type IgnitionText = z.infer<typeof IgnitionText>;
+
+const withValue = ['--net', '--network', '--pid', '--volume', '-v', '--entrypoint', '--name'];
+const daemonOptions = ['--node-name', '--root-mount', '--once-from'];
+
+/** Runs the daemon in its container; podman's own failures end with 125. */
+export async function runOnceFrom(machine: Machine, call: Call): Promise<number> {
+  const at = call.argv.indexOf('start');
+  const engine = sortWords(call.argv.slice(2, at), withValue);
+  const daemon = sortWords(call.argv.slice(at + 1), daemonOptions);
+  const volumes = engine.all('--volume', '-v');
+  if (at === -1 || engine.rest.length !== 1 || !engine.has('--privileged')) {
+    return fail(call, 'Error: an image, --privileged and the words of the daemon are needed', 125);
+  }
+  if (!volumes.some((one) => one.startsWith('/:/rootfs'))) {
+    return fail(call, 'F main.go: --root-mount /rootfs does not exist', 255);
+  }
+  const [path = ''] = daemon.all('--once-from');
+  if (!daemon.has('--skip-reboot'))
+    machine.reboot = { when: 'now', message: 'machine-config-daemon' };
+  const text = await readFile(await machine.files.real(path), 'utf8').catch(() => '');
+  const parsed = IgnitionText.safeParse(jsonOf(text));
+  if (!parsed.success) return fail(call, `F daemon.go: cannot parse ${path}: not an Ignition`, 255);
+  call.signal.throwIfAborted();
+  try {
+    await applyIgnition(machine, parsed.data);
+  } catch (error) {
+    return fail(call, `F daemon.go: ${error instanceof Error ? error.message : ''}`, 255);
+  }
+  call.err('I daemon.go: Skipping reboot, as requested\n');
+  return 0;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function applyIgnition(machine: Machine, config: IgnitionText): Promise<void> {
+  const { storage, systemd, passwd } = config;
+  for (const { path } of storage.directories) {
+    await mkdir(await machine.files.real(path), { recursive: true });
+  }
+  for (const file of storage.files) await writeIgnitionFile(machine, file);
+  for (const { path, target } of storage.links) {
+    await symlink(target, await placeFor(machine, path)).catch(() => undefined);
+  }
+  for (const { name, contents, dropins } of systemd.units) {
+    const path = `/etc/systemd/system/${name}`;
+    if (contents !== '') await writeFile(await placeFor(machine, path), contents);
+    for (const dropin of dropins) {
+      await writeFile(await placeFor(machine, `${path}.d/${dropin.name}`), dropin.contents);
+    }
+    machine.units.add(name);
+  }
+  for (const { name, sshAuthorizedKeys } of passwd.users) {
+    const place = await placeFor(machine, `/home/${name}/.ssh/authorized_keys.d/ignition`);
+    await writeFile(place, sshAuthorizedKeys.map((key) => `${key}\n`).join(''));
+  }
+}
+
+/** The daemon overwrites what is there whatever `overwrite` says, unless the file is only appended to. */
+async function writeIgnitionFile(
+  machine: Machine,
+  { path, contents, append, mode }: IgnitionFile,
+): Promise<void> {
+  const place = await placeFor(machine, path);
+  if (append.length === 0)
+    await writeFile(place, bytesOf(contents ?? { source: '', compression: '' }));
+  for (const more of append) await appendFile(place, bytesOf(more));
+  if (typeof mode === 'number') await chmod(place, mode);
+}
+
+async function placeFor({ files }: Machine, path: string): Promise<string> {
+  const place = await files.real(path);
+  await mkdir(dirname(place), { recursive: true });
+  return place;
+}
+
+/** The bytes of a data URL; nothing else can be had without a network. */
+function bytesOf({ source, compression }: Contents): Buffer {
+  if (source === '') return Buffer.alloc(0);
+  const [, head = '', body] = /^data:([^,]*),(.*)$/s.exec(source) ?? [];
+  if (body === undefined) throw new Error(`unsupported source ${source.slice(0, 40)}`);
+  const isBase64 = head.endsWith(';base64');
+  const bytes = isBase64 ? Buffer.from(body, 'base64') : Buffer.from(decodeURIComponent(body));
+  return compression === 'gzip' ? gunzipSync(bytes) : bytes;
+}

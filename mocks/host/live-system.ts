@@ -1,0 +1,105 @@
+// The live system that a host starts from its medium: its files, its mounts, its units. It lives in memory and is new
+// after each start.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Mount } from './block/devices.ts';
+import type { LiveSystem, Machine } from './machine.ts';
+import { type UnitLife, type Units, unitsOf } from './units.ts';
+
+/** What a live system has mounted when it starts. */
+export const liveMounts: readonly Mount[] = [
+  { source: 'overlay', target: '/', fstype: 'overlay', options: 'rw' },
+  { source: '/dev/sr0', target: '/run/media/iso', fstype: 'iso9660', options: 'ro' },
+];
+
+/** Units that run in every live system, and those that have a file and wait. */
+const usual = ['agent.service', 'NetworkManager.service'];
+const nodeImage = {
+  pull: 'node-image-pull.service',
+  overlay: 'node-image-overlay.service',
+} as const;
+
+/** The files of a live system that has just started, with a boot id of its own. */
+export function writeLiveSystem(root: string, live: LiveSystem): void {
+  const cmdline =
+    'BOOT_IMAGE=/images/pxeboot/vmlinuz ignition.platform.id=metal coreos.liveiso=lab-live';
+  const files: Readonly<Record<string, string>> = {
+    'proc/cmdline': `${cmdline}\n`,
+    'proc/sys/kernel/random/boot_id': `${randomUUID()}\n`,
+    'proc/sys/kernel/hostname': `${live.hostname}\n`,
+    'run/coreos-installer/osmet/labcoreos-x86_64.osmet': '',
+    'etc/os-release': 'NAME="Lab CoreOS"\nID=labcoreos\n',
+    'etc/resolv.conf': 'nameserver 127.0.0.1\n',
+    'etc/hostname': `${live.hostname}\n`,
+    ...(live.hasOc ? { 'usr/bin/oc': '' } : {}),
+    ...registryFiles(live),
+  };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  const folders = ['opt', 'var/log', 'tmp', 'etc/pki', 'run/lock', 'mnt', 'root', 'usr/bin'];
+  const ofFirmware = live.firmware === 'uefi' ? 'sys/firmware/efi' : 'sys/firmware';
+  for (const folder of [...folders, 'dev/disk/by-id', 'ostree/deploy', ofFirmware]) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+}
+
+/** An appliance carries its registry on the medium; its data is mounted beside it. */
+function registryFiles({ registryKibibytes }: LiveSystem): Readonly<Record<string, string>> {
+  if (registryKibibytes === 0) return {};
+  const half = 'r'.repeat(registryKibibytes * 512);
+  return {
+    'run/media/iso/registry/data': '',
+    'mnt/agentdata/docker/registry/v2/blobs/one': half,
+    'mnt/agentdata/docker/registry/v2/blobs/two': half,
+  };
+}
+
+/** The units of a live system that has just started. */
+export const liveUnits = (live: LiveSystem): Units =>
+  unitsOf([...usual, ...live.units], Object.values(nodeImage));
+
+/** Brings the units of a live system to where they are after a start. */
+export function restartUnits({ units, live }: Machine): void {
+  units.reset([...usual, ...live.units], Object.values(nodeImage));
+}
+
+/** Lets the units of a live system do what they do: bring `oc` from the node image, keep DNS. */
+export function giveUnitsLives(machine: Machine): void {
+  const { units, live } = machine;
+  units.lives.set(nodeImage.pull, async (become, signal) => {
+    become('activating');
+    await sleep(live.nodeImageSeconds * 1000, undefined, { signal });
+    become('active');
+  });
+  units.lives.set(nodeImage.overlay, overlayLife(machine));
+  units.lives.set('NetworkManager.service', async (become) => {
+    become('active');
+    await prependLocalDns(machine);
+  });
+}
+
+const overlayLife =
+  ({ units, live, files }: Machine): UnitLife =>
+  async (become, signal) => {
+    become('activating');
+    if ((await units.settled(nodeImage.pull, signal)) !== 'active') {
+      become('failed');
+      return;
+    }
+    await sleep(live.nodeImageSeconds * 1000, undefined, { signal });
+    await writeFile(await files.real('/usr/bin/oc'), '');
+    become('active');
+  };
+
+/** The dispatcher script of the bootstrap Ignition puts the host's own resolver first. */
+async function prependLocalDns({ files }: Machine): Promise<void> {
+  await writeFile(
+    await files.real('/etc/resolv.conf'),
+    'search lab.example.test\nnameserver 192.168.126.10\nnameserver 127.0.0.1\n',
+  );
+}

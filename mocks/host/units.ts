@@ -1,0 +1,130 @@
+/** The states of a unit that matter here; systemd's `ActiveState`. */
+export type UnitState = 'inactive' | 'activating' | 'active' | 'deactivating' | 'failed';
+
+/** A unit has come to a state. */
+export interface UnitChange {
+  readonly name: string;
+  readonly state: UnitState;
+}
+
+/** What a unit does from its start on, until the signal aborts: the unit was stopped. */
+export type UnitLife = (
+  become: (state: UnitState) => void,
+  signal: AbortSignal,
+) => void | Promise<void>;
+
+/** The units of a simulated host. */
+export interface Units {
+  readonly stateOf: (name: string) => UnitState;
+  readonly isActive: (name: string) => boolean;
+  /** Whether there is a file for the unit, so that it can be started. */
+  readonly isKnown: (name: string) => boolean;
+  readonly all: () => readonly UnitChange[];
+  /** Lets units be there, not started. */
+  readonly add: (...names: readonly string[]) => void;
+  /** What a unit does when it is started; it is active at once unless told. */
+  readonly lives: Map<string, UnitLife>;
+  /** Starts a unit that does not run; false for one that is not known. */
+  readonly start: (name: string) => boolean;
+  readonly stop: (name: string) => void;
+  /** Brings a unit to a state from outside, as its own end would. */
+  readonly become: (name: string, state: UnitState) => void;
+  /** Resolves with the state of a unit that is on its way no longer. */
+  readonly settled: (name: string, signal: AbortSignal) => Promise<UnitState>;
+  /** Calls back at each change; gives what ends it. */
+  readonly follow: (changed: (change: UnitChange) => void) => () => void;
+  /** As after a start of the machine: only these units run, others are forgotten. */
+  readonly reset: (active: readonly string[], known: readonly string[]) => void;
+}
+
+/** Makes the units of one host. */
+export function unitsOf(active: readonly string[], known: readonly string[] = []): Units {
+  const states = new Map<string, UnitState>();
+  const running = new Map<string, AbortController>();
+  const followers = new Set<(change: UnitChange) => void>();
+  const lives = new Map<string, UnitLife>();
+  const become = (name: string, state: UnitState): void => {
+    if (states.get(name) === state) return;
+    states.set(name, state);
+    for (const changed of followers) changed({ name, state });
+  };
+  const end = (name: string): void => {
+    running.get(name)?.abort(new Error(`${name} was stopped`));
+    running.delete(name);
+  };
+  const stateOf = (name: string): UnitState => states.get(name) ?? 'inactive';
+  const follow = (changed: (change: UnitChange) => void): (() => void) => {
+    followers.add(changed);
+    return () => followers.delete(changed);
+  };
+  const reset = (nowActive: readonly string[], nowKnown: readonly string[]): void => {
+    for (const name of [...running.keys()]) end(name);
+    states.clear();
+    for (const name of nowKnown) states.set(name, 'inactive');
+    for (const name of nowActive) states.set(name, 'active');
+  };
+  reset(active, known);
+  return {
+    stateOf,
+    isActive: (name) => stateOf(name) === 'active',
+    isKnown: (name) => states.has(name),
+    all: () => [...states].map(([name, state]) => ({ name, state })),
+    add: (...names) => {
+      for (const name of names) if (!states.has(name)) states.set(name, 'inactive');
+    },
+    lives,
+    start: (name) => {
+      if (!states.has(name)) return false;
+      if (['active', 'activating'].includes(stateOf(name))) return true;
+      const control = new AbortController();
+      running.set(name, control);
+      runLife(lives.get(name), control.signal, (state) => {
+        if (!control.signal.aborted) become(name, state);
+      });
+      return true;
+    },
+    stop: (name) => {
+      end(name);
+      if (states.has(name)) become(name, 'inactive');
+    },
+    become,
+    settled: (name, signal) => settled({ stateOf, follow }, name, signal),
+    follow,
+    reset,
+  };
+}
+
+function runLife(
+  life: UnitLife | undefined,
+  signal: AbortSignal,
+  become: (state: UnitState) => void,
+): void {
+  if (life === undefined) {
+    become('active');
+    return;
+  }
+  // A unit whose life breaks off has failed, unless somebody stopped it.
+  Promise.resolve(life(become, signal)).catch(() => {
+    become('failed');
+  });
+}
+
+function settled(
+  { stateOf, follow }: Pick<Units, 'stateOf' | 'follow'>,
+  name: string,
+  signal: AbortSignal,
+): Promise<UnitState> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (['activating', 'deactivating'].includes(stateOf(name))) return;
+      leave();
+      resolve(stateOf(name));
+    };
+    const leave = follow(look);
+    signal.addEventListener('abort', () => {
+      leave();
+      reject(signal.reason as Error);
+    });
+    look();
+  });
+}

@@ -1,0 +1,118 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Machine } from '../../mocks/host/machine.ts';
+import { bootstrapIgnition } from '../../mocks/inventory/bootstrap-ignition.ts';
+import { clusterSeed } from '../../mocks/inventory/seed.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  configMaps,
+  etcds,
+  events,
+  jobs,
+  machineConfigs,
+  namespaces,
+  nodes,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from '../../src/cluster/kinds.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
+
+/** The Ignition of a bootstrap host. */
+export const bootstrapFile = bootstrapIgnition(clusterSeed({}));
+
+/** What a control plane has rendered for the only node of a cluster. */
+const renderedMaster = JSON.stringify({
+  ignition: { version: '3.2.0' },
+  storage: { files: [{ path: '/etc/rendered', contents: { source: 'data:,by-bootkube' } }] },
+});
+
+/** Lets the units of a bootstrap host bring up a control plane that is through in a moment. */
+export function giveControlPlane(machine: Machine): void {
+  const write = async (path: string, text: string): Promise<void> => {
+    const place = await machine.files.real(path);
+    await mkdir(dirname(place), { recursive: true });
+    await writeFile(place, text);
+  };
+  const { units } = machine;
+  units.add('bootkube.service', 'approve-csr.service', 'progress.service');
+  units.lives.set('bootkube.service', async (become) => {
+    become('active');
+    await write('/opt/openshift/master.ign', renderedMaster);
+    await write('/opt/openshift/.bootkube.done', '');
+  });
+  units.lives.set('progress.service', (become) => {
+    become('active');
+    setImmediate(() => become('inactive'));
+  });
+}
+
+const node = (name: string, address: string): KubeObject => ({
+  metadata: {
+    name,
+    labels: { 'node-role.kubernetes.io/master': '' },
+    annotations: {
+      'machineconfiguration.openshift.io/currentConfig': 'rendered-master-1',
+      'machineconfiguration.openshift.io/desiredConfig': 'rendered-master-1',
+    },
+  },
+  status: {
+    conditions: [{ type: 'Ready', status: 'True' }],
+    addresses: [{ type: 'InternalIP', address }],
+  },
+});
+
+/** A cluster in which everything that a bootstrap host waits for has come true. */
+export function readyCluster(): FakeKube {
+  const installConfig = 'controlPlane:\n  replicas: 3\nplatform:\n  baremetal: {}\n';
+  return fakeKube()
+    .put(configMaps, {
+      metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+      data: { 'install-config': installConfig },
+    })
+    .put(configMaps, {
+      metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
+      data: { invoker: 'assisted-service' },
+    })
+    .put(nodes, node('master-1', '192.168.126.11'))
+    .put(nodes, node('master-2', '192.168.126.12'))
+    .put(machineConfigs, { metadata: { name: 'rendered-master-1' } })
+    .put(events, {
+      metadata: { name: 'AssistedControllerIsReady', namespace: 'assisted-installer' },
+    })
+    .put(etcds, {
+      metadata: { name: 'cluster' },
+      spec: { managementState: 'Managed' },
+      status: {
+        conditions: [
+          { type: 'EtcdRunningInCluster', status: 'True' },
+          { type: 'EtcdBootstrapMemberRemoved', status: 'True' },
+        ],
+      },
+    });
+}
+
+/** Kinds that the agent writes. */
+const written = [
+  namespaces,
+  configMaps,
+  etcds,
+  nodes,
+  jobs,
+  serviceAccounts,
+  clusterRoles,
+  clusterRoleBindings,
+  roles,
+  roleBindings,
+];
+
+/** What a cluster holds of what the agent writes, without what the API server adds by itself. */
+export const clusterWorld = (kube: FakeKube): unknown =>
+  written.map((kind) =>
+    kube.objectsOf(kind).map((object) => ({
+      ...object,
+      metadata: { ...object.metadata, uid: undefined, resourceVersion: undefined },
+    })),
+  );
