@@ -1,6 +1,8 @@
 // Plays the default scenario and draws the moment with the most different stages: docs/lab.svg.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { clusterParts } from '../mocks/lab/cluster-parts.ts';
+import { ensureParts } from './parts/ensure.ts';
 import { ensureBundle } from '../mocks/lab/bundle.ts';
 import { play } from '../mocks/lab/play.ts';
 import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
@@ -11,6 +13,8 @@ const COLUMNS = 116;
 const LOOK_EVERY_MILLIS = 100;
 
 const variety = ({ rows }: Table): number => new Set(rows.map(({ stage }) => stage)).size;
+
+await ensureParts(clusterParts);
 
 let best: Table | undefined;
 let folder = '';

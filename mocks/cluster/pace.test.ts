@@ -3,9 +3,13 @@ import { ladderOf } from '../inventory/ladders.ts';
 import { lifeAfterReboot, Pace } from './pace.ts';
 
 describe('the life of a node after its reboot', () => {
-  it.each(['master', 'worker'])('climbs the end of the ladder of a %s', (role) => {
-    const ladder = ladderOf({ role, isBootstrap: false, isSingleNode: false, api: 'v2' });
-    const stages = lifeAfterReboot(role, Pace.parse({})).map(({ stage }) => stage);
+  it.each([
+    { kind: 'control-plane', role: 'master', isSingleNode: false },
+    { kind: 'worker', role: 'worker', isSingleNode: false },
+    { kind: 'single-node', role: 'master', isSingleNode: true },
+  ] as const)('climbs the end of the ladder: $kind', ({ kind, role, isSingleNode }) => {
+    const ladder = ladderOf({ role, isBootstrap: isSingleNode, isSingleNode, api: 'v2' });
+    const stages = lifeAfterReboot(kind, Pace.parse({})).map(({ stage }) => stage);
     expect(stages).toEqual(ladder.slice(ladder.indexOf('Rebooting') + 1));
   });
 });

@@ -1,11 +1,29 @@
 import { z } from 'zod';
 
-/** How long a node takes from its reboot to each of the stages after it, in seconds of the lab. */
+const seconds = (byDefault: number) => z.number().min(0).default(byDefault);
+
+/** How long everything in a cluster takes that only takes time, in seconds of the lab. */
 export const Pace = z.strictObject({
   /** From the reboot until the installed system asks for its Ignition. */
-  bootSeconds: z.number().min(0).default(1.5),
-  configureSeconds: z.number().min(0).default(1.5),
-  joinSeconds: z.number().min(0).default(1),
+  bootSeconds: seconds(1.5),
+  /** From then on until the kubelet asks for its certificate, or its node appears. */
+  configureSeconds: seconds(1.5),
+  /** From the node's appearance until it is Ready. */
+  joinSeconds: seconds(1),
+  /** From the start of bootkube until the temporary API server answers. */
+  apiSeconds: seconds(1),
+  /** From then on until the temporary machine-config-server does. */
+  machineConfigServerSeconds: seconds(0.5),
+  /** From the last node that is needed until bootkube is done. */
+  bootkubeSeconds: seconds(1),
+  /** From then on until the bootstrap is declared complete. */
+  etcdSeconds: seconds(1),
+  /** From then on until etcd has left the bootstrap host. */
+  handoverSeconds: seconds(0.7),
+  /** From bootkube's end until the controller runs. */
+  controllerSeconds: seconds(1.5),
+  /** Between two looks of the controller, at nodes and at requests for certificates. */
+  controllerLookSeconds: seconds(1),
 });
 export type Pace = z.infer<typeof Pace>;
 
@@ -15,13 +33,28 @@ export interface LifeStage {
   readonly afterSeconds: number;
 }
 
+/** How a node lives on after its reboot. */
+export type NodeKind = 'control-plane' | 'worker' | 'single-node';
+
 /** What happens to a node after its reboot, as the controller reports it (controller of 2026). */
-export const lifeAfterReboot = (role: string, pace: Pace): readonly LifeStage[] => [
-  {
-    stage: role === 'worker' ? 'Waiting for ignition' : 'Configuring',
-    afterSeconds: pace.bootSeconds,
-  },
-  ...(role === 'worker' ? [{ stage: 'Configuring', afterSeconds: pace.configureSeconds / 2 }] : []),
-  { stage: 'Joined', afterSeconds: pace.configureSeconds },
-  { stage: 'Done', afterSeconds: pace.joinSeconds },
-];
+export function lifeAfterReboot(kind: NodeKind, pace: Pace): readonly LifeStage[] {
+  const { bootSeconds, configureSeconds, joinSeconds } = pace;
+  const done = { stage: 'Done', afterSeconds: joinSeconds };
+  switch (kind) {
+    case 'single-node':
+      return [{ stage: 'Joined', afterSeconds: bootSeconds + configureSeconds }, done];
+    case 'worker':
+      return [
+        { stage: 'Waiting for ignition', afterSeconds: bootSeconds },
+        { stage: 'Configuring', afterSeconds: configureSeconds / 2 },
+        { stage: 'Joined', afterSeconds: configureSeconds },
+        done,
+      ];
+    case 'control-plane':
+      return [
+        { stage: 'Configuring', afterSeconds: bootSeconds },
+        { stage: 'Joined', afterSeconds: configureSeconds },
+        done,
+      ];
+  }
+}

@@ -78,6 +78,7 @@ function firstDisk({ machine }: Seat): string {
 function environmentOf(lab: Lab, seat: Seat, events: string): Readonly<Record<string, string>> {
   const settings = {
     'host.root': join(seat.folder, 'root'),
+    ...(seat.plan.role === 'bootstrap' ? { 'images.self': 'registry.example.test/self:1' } : {}),
     'log.events': events,
     ...seat.plan.settings,
   };

@@ -12,10 +12,11 @@ import type { Seat } from './seat.ts';
 /** A fault that ended an agent, so that it has to be started again. */
 export type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
 
-/** Takes the fault of a host that the end of a step lets strike. */
+/** Takes the fault of a host that the end of a step, or a wait, lets strike. */
 export function faultAfter(seat: Seat, event: RunEvent): HostFault | undefined {
-  if (event.type !== 'step.finished') return undefined;
-  const at = seat.faults.findIndex(({ after }) => after === event.step);
+  if (event.type !== 'step.finished' && event.type !== 'wait.updated') return undefined;
+  const place = event.type === 'step.finished' ? 'after' : 'during';
+  const at = seat.faults.findIndex((fault) => fault[place] === event.step);
   return at === -1 ? undefined : seat.faults.splice(at, 1)[0];
 }
 

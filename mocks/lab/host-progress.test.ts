@@ -41,6 +41,18 @@ describe('what the events of an agent say', () => {
     expect(under.percent).toBe(42);
   });
 
+  it('keeps lanes apart: one writes while the other one waits', () => {
+    const lane = 'disk';
+    const shown = { info: '42%', percent: 42 };
+    const under = play(
+      { type: 'step.started', step: 'image/write', lane, title: 'Write', attempt: 1 },
+      { type: 'step.progress', step: 'image/write', lane, progress: shown },
+      { type: 'step.started', step, lane: 'cluster', title: 'Wait', attempt: 1 },
+      { ...wait('1 of 2', 0), lane: 'cluster' } as RunHappening,
+    );
+    expect(under).toMatchObject({ doing: 'Write', percent: 42, waitingFor: '1 of 2' });
+  });
+
   it('keeps the failure that ended the run', () => {
     const failure = {
       code: 'disk.busy',

@@ -4,10 +4,16 @@ import type { RunEvent } from '../../src/engine/events.ts';
 export interface HostProgress {
   /** What the agent is at, for people. */
   readonly doing: string;
+  /** Titles of the steps that were started, by id. */
+  readonly titles: Readonly<Record<string, string>>;
   /** Of the step that runs, where it tells. */
   readonly percent?: number | undefined;
+  /** The step that tells it. */
+  readonly telling?: string | undefined;
   /** What is missing for the present wait. */
   readonly waitingFor?: string | undefined;
+  /** The step that waits. */
+  readonly waiting?: string | undefined;
   readonly waits: readonly {
     readonly step: string;
     readonly for: string;
@@ -18,23 +24,33 @@ export interface HostProgress {
 }
 
 /** Nothing has happened yet. */
-export const noProgress: HostProgress = { doing: '', waits: [], steps: [] };
+export const noProgress: HostProgress = { doing: '', titles: {}, waits: [], steps: [] };
 
 /** What an event adds. */
 export function afterEvent(progress: HostProgress, event: RunEvent): HostProgress {
   switch (event.type) {
     case 'step.started':
     case 'step.reused':
-      return { ...progress, doing: event.title, percent: undefined, waitingFor: undefined };
+      return afterStart(progress, event);
     case 'step.progress':
-      return { ...progress, percent: event.progress.percent ?? progress.percent };
+      return {
+        ...progress,
+        doing: progress.titles[event.step] ?? progress.doing,
+        percent: event.progress.percent ?? progress.percent,
+        telling: event.step,
+      };
     case 'wait.updated':
-      return { ...progress, waitingFor: event.status, waits: withWait(progress.waits, event) };
+      return {
+        ...progress,
+        waitingFor: event.status,
+        waiting: event.step,
+        waits: withWait(progress.waits, event),
+      };
     case 'step.finished':
       return {
         ...progress,
-        percent: undefined,
-        waitingFor: undefined,
+        ...(progress.telling === event.step ? { percent: undefined, telling: undefined } : {}),
+        ...(progress.waiting === event.step ? { waitingFor: undefined, waiting: undefined } : {}),
         waits: closedWaits(progress.waits, event),
         steps: [...progress.steps, { step: event.step, seconds: event.duration / 1000 }],
       };
@@ -45,6 +61,18 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
     default:
       return progress;
   }
+}
+
+/** A lane that goes on leaves what the other one does as it is. */
+function afterStart(
+  progress: HostProgress,
+  { step, title, lane }: Extract<RunEvent, { type: 'step.started' | 'step.reused' }>,
+): HostProgress {
+  const titles = { ...progress.titles, [step]: title };
+  if (lane === undefined) {
+    return { ...progress, titles, doing: title, percent: undefined, waitingFor: undefined };
+  }
+  return { ...progress, titles, ...(progress.percent === undefined ? { doing: title } : {}) };
 }
 
 function withWait(

@@ -1,3 +1,4 @@
+import type { ClusterLife } from '../cluster/run-cluster.ts';
 import type { InventoryServer } from '../inventory/server.ts';
 import type { ObjectStore } from '../objects/server.ts';
 import type { Scenario } from './scenario.ts';
@@ -8,6 +9,8 @@ export interface Lab {
   readonly inventory: InventoryServer;
   readonly objects: ObjectStore;
   readonly token: string;
+  /** The cluster that is born; none where no host bootstraps one. */
+  readonly life: ClusterLife | undefined;
   /** The bundle of the agent. */
   readonly bundle: string;
   /** Aborted when the lab's time is over or somebody stopped it. */

@@ -1,10 +1,12 @@
 // The lab: plays a scenario with simulated hosts and the real agent.
 import { rm, writeFile } from 'node:fs/promises';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { clusterParts } from './cluster-parts.ts';
 import { ensureBundle } from './bundle.ts';
 import { type LabOptions, readOptions, usage } from './options.ts';
 import { play } from './play.ts';
 import { type LabReport, reportSchema } from './report.ts';
-import { readScenario, scenarioNames } from './scenario.ts';
+import { hasCluster, readScenario, scenarioNames } from './scenario.ts';
 import { watchOn } from './screen.ts';
 import { summaryOf } from './summary.ts';
 import type { ShownStage } from './table.ts';
@@ -37,6 +39,7 @@ async function list(): Promise<number> {
 async function playScenario(options: LabOptions): Promise<number> {
   const scenario = await readScenario(options.scenario);
   const bundle = options.agent ?? (await ensureBundle((text) => process.stderr.write(text)));
+  if (hasCluster(scenario)) await ensureParts(clusterParts);
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
   return tellOf(options, (watched) =>
     play({ name: options.scenario, scenario, bundle, ...watched }),

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { liveOn } from '../cluster/node-life.ts';
+import type { NodeKind } from '../cluster/pace.ts';
 import { decideBoot } from '../host/boot.ts';
 import type { AgentEnd } from './agent-process.ts';
 import { runAgent } from './agent-run.ts';
@@ -37,7 +38,7 @@ async function play(lab: Lab, seat: Seat): Promise<HostOutcome> {
   const end = await runUntilItEnds(lab, seat);
   if (end.wasStopped) return lab.signal.aborted ? 'unfinished' : 'stopped';
   const leavesByItself = seat.machine.reboot !== undefined;
-  const leavesByIronic = !seat.machine.units.has('agent.service');
+  const leavesByIronic = !seat.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
     const log = join(seat.folder, `agent-${seat.agentStarts}.log`);
     seat.failure = seat.progress.failure ?? failureIn(await readFile(log, 'utf8'), end);
@@ -57,6 +58,7 @@ async function runUntilItEnds(
     const end = await runAgent(lab, seat, {
       name: `agent-${seat.agentStarts}`,
       onEvent: (event, agent) => {
+        seat.events.push(event);
         seat.progress = afterEvent(seat.progress, event);
         const fault = faultAfter(seat, event);
         if (fault === undefined) return;
@@ -84,6 +86,28 @@ async function reboot(lab: Lab, seat: Seat): Promise<HostOutcome> {
   seat.boots += 1;
   seat.phase = `starts from ${boot.disk}`;
   const { store } = lab.inventory;
-  await liveOn(store, { hostId, role: plan.role, pace: lab.scenario.pace }, lab.signal);
+  if (lab.life === undefined) {
+    const life = { hostId, kind: nodeKind(lab, plan.role), pace: lab.scenario.pace };
+    await liveOn(store, life, lab.signal);
+  } else {
+    lab.life.happen({ kind: 'rebooted', host: plan.name });
+    await untilSettled(lab, hostId);
+  }
   return store.host(hostId)?.stage === 'Done' ? 'done' : 'stopped';
+}
+
+function nodeKind({ scenario }: Lab, role: string): NodeKind {
+  if (role === 'worker') return 'worker';
+  return scenario.cluster.controlPlaneCount === 1 ? 'single-node' : 'control-plane';
+}
+
+const LOOK_EVERY_MILLIS = 50;
+
+/** Waits until the controller has said the last word about a host, or the service gave it up. */
+async function untilSettled({ inventory, signal }: Lab, hostId: string): Promise<void> {
+  const isOpen = (): boolean => {
+    const host = inventory.store.host(hostId);
+    return host !== undefined && host.stage !== 'Done' && host.status !== 'error';
+  };
+  while (isOpen()) await sleep(LOOK_EVERY_MILLIS, undefined, { signal });
 }

@@ -7,6 +7,7 @@ import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/seed.ts';
 import { startInventory } from '../inventory/server.ts';
 import { startObjectStore } from '../objects/server.ts';
+import { openCluster, withoutPrefix } from './born-cluster.ts';
 import { differencesOf } from './expectations.ts';
 import type { Lab } from './lab.ts';
 import { playHost } from './play-host.ts';
@@ -43,24 +44,29 @@ export async function play(options: PlayOptions): Promise<LabReport> {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const over = AbortSignal.timeout(scenario.limitSeconds * 1000);
   const world = await openWorld(scenario);
-  const lab: Lab = {
+  const alone: Lab = {
     scenario,
     ...world,
+    life: undefined,
     bundle: options.bundle,
     signal: AbortSignal.any([options.signal, over]),
   };
-  const seats = await takeSeats(lab, folder);
+  const seats = await takeSeats(alone, folder);
+  await using cluster = await openCluster(alone, seats, folder);
+  const lab: Lab = { ...alone, life: cluster.life };
   const stage: Stage = { name, lab, seats, startedAt: Date.now(), folder };
   const endWatching = options.watch(stage);
+  let complaints: readonly string[];
   try {
     await Promise.all(seats.map((seat) => playHost(lab, seat)));
   } finally {
+    complaints = await cluster.end();
     endWatching();
     await Promise.all(seats.map(({ server }) => server.close()));
     await lab.inventory.close();
     await lab.objects.close();
   }
-  return reportOf(stage);
+  return reportOf(stage, complaints);
 }
 
 type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;
@@ -68,15 +74,21 @@ type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;
 async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): Promise<World> {
   const issuer = tokenIssuer();
   const infraEnvId = randomUUID();
-  const { auth, ...fields } = plan;
+  const { auth, name, openshiftVersion, controlPlaneCount, kind } = plan;
   const cluster = clusterSeed({
-    ...fields,
+    ...{ name, openshiftVersion, controlPlaneCount, kind },
     status: plan.kind === 'Cluster' ? 'installing' : 'adding-hosts',
   });
   const inventory = await startInventory({
     cluster,
     hosts: hosts.map(({ name, role }) =>
-      hostSeed({ hostname: name, role, clusterId: cluster.id, infraEnvId }),
+      hostSeed({
+        hostname: name,
+        role: role === 'bootstrap' ? 'master' : role,
+        isBootstrap: role === 'bootstrap',
+        clusterId: cluster.id,
+        infraEnvId,
+      }),
     ),
     auth: auth === 'local' ? issuer.auth : { kind: 'none' },
     faults: faults.inventory,
@@ -95,11 +107,11 @@ function imageOf(kibibytes: number): Uint8Array {
 
 const takeSeats = (lab: Lab, folder: string): Promise<readonly Seat[]> =>
   Promise.all(
-    lab.inventory.store.hosts().map(async ({ id, infraEnvId, hostname }, index) => {
+    lab.inventory.store.hosts().map(async ({ id, infraEnvId, hostname, addresses }, index) => {
       const plan = lab.scenario.hosts[index];
       if (plan === undefined) throw new RangeError(`no plan for ${hostname}`);
       return takeSeat(
-        plan,
+        { ...plan, addresses: addresses.map(withoutPrefix) },
         { hostId: id, infraEnvId },
         {
           folder: join(folder, hostname),
@@ -109,10 +121,16 @@ const takeSeats = (lab: Lab, folder: string): Promise<readonly Seat[]> =>
     }),
   );
 
-function reportOf({ name, lab, seats, startedAt }: Stage): LabReport {
+function reportOf(
+  { name, lab, seats, startedAt }: Stage,
+  complaints: readonly string[],
+): LabReport {
   const hosts = seats.map((seat) => reportHost(lab, seat, startedAt));
   const outcome = outcomeOf(hosts);
-  const differences = [...differencesOf(lab.scenario, { outcome, hosts })];
+  const differences = [
+    ...differencesOf(lab.scenario, { outcome, hosts }),
+    ...complaints.map((what) => `the cluster: ${what}`),
+  ];
   return {
     scenario: name,
     outcome,

@@ -1,3 +1,4 @@
+import { idleOf } from '../cluster/idle.ts';
 import type { Lab } from './lab.ts';
 import type { HostReport } from './report.ts';
 import type { Seat } from './seat.ts';
@@ -19,12 +20,19 @@ export function reportHost(lab: Lab, seat: Seat, startedAt: number): HostReport 
     steps: progress.steps
       .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
       .toSorted((one, other) => other.seconds - one.seconds),
+    ...idleSeconds(lab, seat),
     writes: machine.ran.filter(isWrite).length,
     commands: machine.ran.length,
     unknownCommands: [...machine.unknown],
     ...(seat.failure === undefined ? {} : { failure: seat.failure }),
     ...(seat.secondAgent === undefined ? {} : { secondAgent: seat.secondAgent }),
   };
+}
+
+/** What the cluster knows of the waits of a host; nothing where no cluster is played. */
+function idleSeconds({ life }: Lab, { events }: Seat): Pick<HostReport, 'idleSeconds'> {
+  if (life === undefined) return {};
+  return { idleSeconds: rounded(idleOf(life.marks, events).millis / 1000) };
 }
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;

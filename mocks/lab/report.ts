@@ -29,6 +29,10 @@ export const HostReport = z.strictObject({
   seconds: z.number(),
   waited: z.array(WaitReport),
   steps: z.array(StepReport).describe('where the time of the agent went, longest first'),
+  idleSeconds: z
+    .number()
+    .optional()
+    .describe('time in which nothing was missing for a wait, and the agent did nothing else'),
   writes: z.int().describe('how often the image was written to a disk'),
   commands: z.int().describe('commands that the agent ran on the host'),
   unknownCommands: z.array(z.string()).describe('commands that no stand-in knows'),

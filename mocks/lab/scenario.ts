@@ -9,7 +9,7 @@ import { HostOutcome } from './report.ts';
 
 /** A host of a scenario: the machine, and how its agent is started. */
 export const LabHost = HostPlan.extend({
-  role: z.enum(['master', 'arbiter', 'worker']),
+  role: z.enum(['bootstrap', 'master', 'arbiter', 'worker']),
   /** When its agent starts, counted from the beginning. */
   startsAfterSeconds: z.number().min(0).default(0),
   /** The disk as the service names it; by-id of the first disk unless given. */
@@ -23,18 +23,22 @@ export const LabHost = HostPlan.extend({
 });
 export type LabHost = z.infer<typeof LabHost>;
 
-const at = { host: z.string(), after: z.string().describe('id of a step that has finished') };
+const at = {
+  host: z.string(),
+  after: z.string().optional().describe('id of a step that has finished'),
+  during: z.string().optional().describe('id of a step that waits'),
+};
 
 /**
  * What befalls a host: `power-loss` ends everything, loses what was in memory and starts the live
  * system again; `agent-killed` ends the agent alone; both start it again with the same command.
  * `second-agent` starts another one beside the first.
  */
-export const HostFault = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('power-loss'), ...at }),
-  z.strictObject({ kind: z.literal('agent-killed'), ...at }),
-  z.strictObject({ kind: z.literal('second-agent'), ...at }),
-]);
+export const HostFault = z
+  .strictObject({ kind: z.enum(['power-loss', 'agent-killed', 'second-agent']), ...at })
+  .refine(({ after, during }) => (after === undefined) !== (during === undefined), {
+    message: 'a fault strikes `after` a step or `during` a wait',
+  });
 export type HostFault = z.infer<typeof HostFault>;
 
 const StoredObject = z.strictObject({
@@ -67,6 +71,8 @@ export const Scenario = z.strictObject({
       controlPlaneCount: z.int().default(3),
       kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
       auth: z.enum(['local', 'none']).default('local'),
+      /** The API moves to a server of the cluster when bootkube is done. */
+      apiMoves: z.boolean().default(false),
     })
     .prefault({}),
   pace: Pace.prefault({}),
@@ -88,10 +94,14 @@ export const Scenario = z.strictObject({
 });
 export type Scenario = z.infer<typeof Scenario>;
 
+/** Whether a cluster with an API server is born; a single node brings its own up, unseen. */
+export const hasCluster = ({ hosts, cluster }: Scenario): boolean =>
+  cluster.controlPlaneCount !== 1 && hosts.some(({ role }) => role === 'bootstrap');
+
 const folder = join(import.meta.dirname, '..', 'scenarios');
 
 /** The scenario that is played unless another is named. */
-export const DEFAULT_SCENARIO = 'three-masters-two-workers';
+export const DEFAULT_SCENARIO = 'cluster';
 
 /** Names of all scenarios, the default first. */
 export async function scenarioNames(): Promise<readonly string[]> {

@@ -47,11 +47,15 @@ function drawTable(stage: ShownStage, { write, columns }: Output): () => void {
   };
 }
 
+/** Where a line stands for each change, a percentage is none. */
+const withoutPercent = (doing: string): string =>
+  doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
+
 function tellChanges(stage: ShownStage, { write }: Output): () => void {
   const told = new Map<string, string>();
   const tell = (): void => {
     for (const { host, role, stage: at, doing, tone } of tableOf(stage, Date.now()).rows) {
-      const more = tone === 'busy' || tone === 'bad' ? `, ${doing.replaceAll(/\s+/g, ' ')}` : '';
+      const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
       const line = `${host} ${role}: ${at}${more}`;
       if (at === '' || told.get(host) === line) continue;
       told.set(host, line);

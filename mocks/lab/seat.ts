@@ -4,6 +4,7 @@ import { buildMachine } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';
 import { type HostServer, serveHost } from '../host/socket-server.ts';
 import { placeStandIn } from '../host/stand-in.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
 import type { AgentFailure } from './failure-log.ts';
 import { type HostProgress, noProgress } from './host-progress.ts';
 import type { HostOutcome } from './report.ts';
@@ -20,6 +21,8 @@ export interface Seat {
   readonly server: HostServer;
   /** Faults that have not struck yet. */
   readonly faults: HostFault[];
+  /** Everything that its agents told. */
+  readonly events: RunEvent[];
   progress: HostProgress;
   /** What the host itself is at, while no agent runs on it. */
   phase: string;
@@ -51,6 +54,7 @@ export async function takeSeat(
     machine,
     server,
     faults: [...faults],
+    events: [],
     progress: noProgress,
     phase: 'starts from the live medium',
     outcome: undefined,

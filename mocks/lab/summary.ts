@@ -29,6 +29,7 @@ function hostLine(host: HostReport): string {
       ? [plural(host.boots, 'boot')]
       : [`last stage: ${host.stage || 'none'}`]),
     ...(host.agentStarts > 1 ? [`the agent was started ${host.agentStarts} times`] : []),
+    ...(host.idleSeconds === undefined ? [] : [`idle ${host.idleSeconds.toFixed(1)} s`]),
     ...host.waited.map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
     ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
   ];

@@ -1,3 +1,5 @@
+import type { HostPhase } from '../cluster/cluster-state.ts';
+import type { ClusterLife } from '../cluster/run-cluster.ts';
 import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { LabHost } from './scenario.ts';
@@ -50,7 +52,10 @@ export interface ShownSeat extends Pick<
 /** What is looked at of a play while it goes on. */
 export interface ShownStage {
   readonly name: string;
-  readonly lab: { readonly inventory: { readonly store: InventoryStore } };
+  readonly lab: {
+    readonly inventory: { readonly store: InventoryStore };
+    readonly life?: Pick<ClusterLife, 'state'> | undefined;
+  };
   readonly seats: readonly ShownSeat[];
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
@@ -76,7 +81,8 @@ function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
   const record = lab.inventory.store.host(seat.hostId);
   const stage = record?.stage ?? '';
   const isSingleNode = lab.inventory.store.cluster().controlPlaneCount === 1;
-  const ladder = ladderOf({ role: plan.role, isBootstrap: false, isSingleNode, api: 'v2' });
+  const isBootstrap = plan.role === 'bootstrap';
+  const ladder = ladderOf({ role: plan.role, isBootstrap, isSingleNode, api: 'v2' });
   const below = stage === '' ? 0 : percentOf(ladder, stage);
   const part = ((progress.percent ?? 0) / 100) * (100 / ladder.length);
   return {
@@ -84,23 +90,38 @@ function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
     role: plan.role,
     stage: record?.status === 'error' ? 'Failed' : stage,
     percent: Math.min(100, Math.floor(below + (boots === 0 ? part : 0))),
-    doing: doingOf(seat),
+    doing: doingOf(seat, lab.life?.state().phases[plan.name]),
     seconds: ((seat.endedAt ?? now) - startedAt) / 1000,
     tone: toneOf(outcome, progress.waitingFor),
   };
 }
 
-function doingOf({ outcome, failure, progress, boots, phase }: ShownSeat): string {
+function doingOf(
+  { outcome, failure, progress, boots, phase }: ShownSeat,
+  inCluster: HostPhase | undefined,
+): string {
   if (outcome === 'done') return 'is a node';
   if (outcome !== undefined)
     return failure === undefined ? outcome : `${failure.code}: ${failure.message}`;
-  if (boots > 0) return phase;
-  if (progress.waitingFor !== undefined) return progress.waitingFor;
-  if (progress.doing === '') return phase;
-  return progress.percent === undefined
-    ? progress.doing
-    : `${progress.doing}: ${Math.floor(progress.percent)} %`;
+  if (boots > 0) return inCluster === undefined ? phase : phaseWords[inCluster];
+  const { doing, percent, waitingFor } = progress;
+  if (doing === '') return phase;
+  if (percent === undefined) return waitingFor ?? doing;
+  // One lane writes the disk while the other one waits.
+  const written = `${doing}: ${Math.floor(percent)} %`;
+  return waitingFor === undefined ? written : `${written}; ${waitingFor}`;
 }
+
+/** What a host is at after its reboot, for people. */
+const phaseWords: Readonly<Record<HostPhase, string>> = {
+  live: 'starts from its disk',
+  booting: 'starts from its disk',
+  waiting: 'waits for a machine-config-server',
+  configuring: 'applies its Ignition',
+  unapproved: 'its kubelet waits for a certificate',
+  joining: 'its node is not Ready yet',
+  ready: 'its node is Ready',
+};
 
 function toneOf(outcome: Seat['outcome'], waitingFor: string | undefined): Tone {
   if (outcome === 'done') return 'good';

@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
+import { partitionFiles } from '../../mocks/host/partition-files.ts';
 import { restartLiveSystem } from '../../mocks/host/power.ts';
 import { nsenterOptions } from '../../mocks/host/run-command.ts';
 import { type HostServer, serveHost } from '../../mocks/host/socket-server.ts';
@@ -216,6 +217,140 @@ describe('a simulated host', () => {
     expect(again.stdout).toMatch(/^Boot0002\* Red Hat\tHD\(2,GPT,[0-9a-f-]{36},/m);
     await run('efibootmgr', '-v', '--delete-bootnum', '--bootnum', '0000');
     expect(machine.firmware.order).toEqual(['0002', '0001']);
+  });
+
+  it('applies the Ignition of a bootstrap host, in a container', async () => {
+    await begin(language);
+    const ignition = {
+      ignition: { version: '3.2.0' },
+      storage: {
+        files: [{ path: '/opt/openshift/a/b', mode: 384, contents: { source: 'data:,hello%0A' } }],
+      },
+      systemd: { units: [{ name: 'bootkube.service', contents: '[Unit]\n' }] },
+      passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 A'] }] },
+    };
+    await writeFile(join(folder, 'root/opt/x.ign'), JSON.stringify(ignition));
+    const podman = ['podman', 'run', '--net', 'host', '--volume', '/:/rootfs:rw', '--privileged'];
+    const image = ['--entrypoint', '/usr/bin/machine-config-daemon', 'registry.example/mco:1'];
+    const words = [
+      'start',
+      '--root-mount',
+      '/rootfs',
+      '--once-from',
+      '/opt/x.ign',
+      '--skip-reboot',
+    ];
+    expect(await run(...podman, ...image, ...words)).toMatchObject({ exitCode: 0 });
+    expect(await readFile(join(folder, 'root/opt/openshift/a/b'), 'utf8')).toBe('hello\n');
+    expect(machine.units.isKnown('bootkube.service')).toBe(true);
+    expect((await run('podman', 'run', ...image, ...words)).exitCode).toBe(125);
+    await writeFile(join(folder, 'root/opt/x.ign'), 'torn');
+    expect((await run(...podman, ...image, ...words)).exitCode).toBe(255);
+  });
+
+  it('makes an SSH key once, and tells its public half', async () => {
+    await begin(language);
+    const make = ['ssh-keygen', '-q', '-f', '/root/.ssh/id', '-N', ''];
+    expect((await run(...make)).exitCode).toBe(1);
+    await run('mkdir', '-p', '/root/.ssh');
+    expect((await run(...make)).exitCode).toBe(0);
+    const key = await readFile(join(folder, 'root/root/.ssh/id.pub'), 'utf8');
+    expect(await run(...make)).toMatchObject({ exitCode: 1 });
+    const shown = await run('ssh-keygen', '-y', '-f', '/root/.ssh/id');
+    expect(key.startsWith(shown.stdout.trim())).toBe(true);
+    await writeFile(join(folder, 'root/root/.ssh/id'), 'torn');
+    expect((await run('ssh-keygen', '-y', '-f', '/root/.ssh/id')).exitCode).toBe(255);
+  });
+
+  it('takes another name', async () => {
+    await begin(language, { hostname: 'localhost' });
+    expect((await run('cat', '/proc/sys/kernel/hostname')).stdout).toBe('localhost\n');
+    await run('hostnamectl', 'set-hostname', 'b1.example');
+    expect((await run('hostname')).stdout).toBe('b1.example\n');
+    expect((await run('cat', '/etc/hostname')).stdout).toBe('b1.example\n');
+  });
+
+  it('starts units, and tells of each change on the bus', async () => {
+    await begin(language, { hasOc: false, nodeImageSeconds: 0.1 });
+    const units = ['node-image-pull.service', 'node-image-overlay.service'];
+    const watched =
+      "--match=path='/org/freedesktop/systemd1/unit/node_2dimage_2doverlay_2eservice'";
+    const monitor = start('busctl', '--system', watched, 'monitor');
+    const said: string[] = [];
+    monitor.stdout?.on('data', (bytes) => said.push(String(bytes)));
+    await once(monitor.stderr!, 'data');
+    await run('systemctl', 'start', '--no-block', ...units);
+    await expect.poll(() => machine.units.stateOf(units[1]!)).toBe('active');
+    await expect.poll(() => said.join('')).toContain('"ActiveState" "active"');
+    expect(said.join('')).not.toContain('pull');
+    expect(existsSync(join(folder, 'root/usr/bin/oc'))).toBe(true);
+    monitor.kill('SIGTERM');
+    expect(await end(monitor)).toMatchObject({ signal: 'SIGTERM' });
+    const shown = await run('systemctl', 'show', '-P', 'ActiveState', ...units);
+    expect(shown.stdout.trim().split(/\s+/)).toEqual(['active', 'active']);
+  });
+
+  it('waits for a unit that takes time, and says when it fails or is not there', async () => {
+    await begin(language);
+    machine.units.add('slow.service', 'bad.service');
+    machine.units.lives.set('slow.service', (become) => {
+      become('activating');
+      setTimeout(() => become('active'), 100);
+    });
+    machine.units.lives.set('bad.service', (become) => become('failed'));
+    expect((await run('systemctl', 'start', 'slow.service')).exitCode).toBe(0);
+    expect((await run('systemctl', 'is-active', 'slow.service')).stdout).toBe('active\n');
+    expect((await run('systemctl', 'start', 'bad.service')).exitCode).toBe(1);
+    expect((await run('systemctl', 'status', 'bad.service')).exitCode).toBe(3);
+    const life = ['systemctl', 'show', '--property=ActiveState,Result', 'bad.service'];
+    expect((await run(...life)).stdout).toBe('ActiveState=failed\nResult=exit-code\n');
+    expect((await run('systemctl', 'start', 'none.service')).exitCode).toBe(5);
+  });
+
+  it('shows on a mounted partition what was written to it', async () => {
+    await begin(language);
+    await writeFile(join(folder, 'root/opt/x.ign'), '{"ignition":{}}');
+    await run('coreos-installer', 'install', '-i', '/opt/x.ign', '/dev/sda');
+    expect((await run('mount', '/dev/sda3', '/none')).exitCode).toBe(32);
+    await run('mount', '-o', 'ro', '/dev/sda3', '/mnt');
+    expect((await run('test', '-f', '/mnt/ignition.firstboot')).exitCode).toBe(0);
+    expect((await run('cat', '/mnt/ignition/config.ign')).stdout).toBe('{"ignition":{}}');
+    await run('umount', '/mnt');
+    expect((await run('ls', '/mnt')).stdout).toBe('');
+    await run('mount', '/dev/sda2', '/mnt');
+    expect((await run('ls', '/mnt/EFI')).stdout).toBe('BOOT\nredhat\n');
+  });
+
+  it('keeps mounts below one another in order', async () => {
+    await begin(language);
+    await run('coreos-installer', 'install', '/dev/sda');
+    await run('mount', '/dev/sda4', '/mnt');
+    await run('mount', '/dev/sda3', '/mnt/boot');
+    expect(await run('umount', '/mnt')).toMatchObject({ exitCode: 32 });
+    expect((await run('ls', '/mnt/boot/loader')).stdout).toBe('entries\n');
+    await run('umount', '/mnt/boot');
+    expect((await run('umount', '/mnt')).exitCode).toBe(0);
+  });
+
+  it('copies a registry with the words of an appliance', async () => {
+    await begin(language, { registryKibibytes: 4 });
+    expect((await run('stat', '/run/media/iso/registry')).exitCode).toBe(0);
+    expect(
+      Number((await run('du', '-sb', '/mnt/agentdata')).stdout.split('\t')[0]),
+    ).toBeGreaterThan(4096);
+    await run('coreos-installer', 'install', '/dev/sda');
+    await run('mkdir', '-p', '/mnt/root');
+    await run('mount', '/dev/sda4', '/mnt/root');
+    const target = '/mnt/root/ostree/deploy/rhcos/var/lib/iri-registry';
+    await run('mkdir', '-p', target);
+    const rsync = `rsync -ah --info=progress2 /mnt/agentdata/ ${target}/`;
+    expect((await run('sh', '-c', rsync)).stdout).toContain('100%');
+    await run('umount', '/mnt/root');
+    expect(await partitionFiles(machine, 'sda4')).toContain(
+      'ostree/deploy/rhcos/var/lib/iri-registry/docker/registry/v2/blobs/one',
+    );
+    expect((await run('sh', '-c', 'fsfreeze --unfreeze /mnt/root || true')).exitCode).toBe(0);
+    expect((await run('sh', '-c', 'curl x | sh')).exitCode).toBe(127);
   });
 
   it('loses with its power what was in memory, and keeps its disks', async () => {

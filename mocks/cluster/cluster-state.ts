@@ -1,0 +1,114 @@
+import type { Pace } from './pace.ts';
+
+/** A host that shall be a node of the cluster. */
+export interface Member {
+  /** Name of the host and of its node. */
+  readonly name: string;
+  readonly role: 'master' | 'arbiter' | 'worker';
+  readonly isBootstrap: boolean;
+}
+
+/** What kind of cluster is born. */
+export interface ClusterPlan {
+  readonly members: readonly Member[];
+  /** etcd of this release does not start with less than three members unless it is let. */
+  readonly needsEtcdOverride: boolean;
+  /** The API moves from the temporary server to another one when bootkube is done. */
+  readonly apiMoves: boolean;
+  readonly pace: Pace;
+}
+
+/**
+ * Where a host is: `live` it runs from its medium; `booting` it starts from its disk; `waiting` for
+ * a machine-config-server that answers; `configuring` with its Ignition; `unapproved` its kubelet
+ * waits for a certificate; `joining` its node is there, NotReady; `ready`.
+ */
+export type HostPhase =
+  'live' | 'booting' | 'waiting' | 'configuring' | 'unapproved' | 'joining' | 'ready';
+
+/** Everything that is so in the cluster now. */
+export interface ClusterState {
+  readonly isApiUp: boolean;
+  /** The machine-config-server answers, here or there. */
+  readonly isConfigServed: boolean;
+  readonly isOverridden: boolean;
+  /** Enough nodes are Ready, so that bootkube is about to end. */
+  readonly isControlPlaneReady: boolean;
+  readonly isBootkubeDone: boolean;
+  readonly isBootstrapComplete: boolean;
+  /** etcd has no member on the bootstrap host any more. */
+  readonly isHandedOver: boolean;
+  readonly isControllerUp: boolean;
+  /** The controller is about to look. */
+  readonly isLookDue: boolean;
+  readonly phases: Readonly<Record<string, HostPhase>>;
+  /** What an installer must not do, and did. */
+  readonly complaints: readonly string[];
+}
+
+/** Purposes of a kubelet's certificates. */
+export type Purpose = 'client' | 'serving';
+
+/** Something happened to the hosts, in the cluster, or because its time had come. */
+export type Happening =
+  | { readonly kind: 'bootkube-started' }
+  | { readonly kind: 'rebooted'; readonly host: string }
+  | { readonly kind: 'override-seen'; readonly isSet: boolean }
+  | { readonly kind: 'request-approved'; readonly host: string; readonly purpose: Purpose }
+  | { readonly kind: 'api-due' }
+  | { readonly kind: 'config-server-due' }
+  | { readonly kind: 'boot-due'; readonly host: string }
+  | { readonly kind: 'configured-due'; readonly host: string }
+  | { readonly kind: 'ready-due'; readonly host: string }
+  | { readonly kind: 'bootkube-due' }
+  | { readonly kind: 'complete-due' }
+  | { readonly kind: 'handover-due' }
+  | { readonly kind: 'controller-due' }
+  | { readonly kind: 'look-due' };
+
+/** Something that the cluster does to its API server, to a host or to time. */
+export type Deed =
+  | { readonly kind: 'later'; readonly seconds: number; readonly happening: Happening }
+  /** The temporary API server answers, and has what bootkube puts into it. */
+  | { readonly kind: 'open-api' }
+  /** A line in the log of the machine-config-server of the bootstrap host. */
+  | { readonly kind: 'log-request'; readonly host: string }
+  /** The same on a master, where only the controller sees it. */
+  | { readonly kind: 'note-request'; readonly host: string }
+  | { readonly kind: 'ask-certificate'; readonly host: string; readonly purpose: Purpose }
+  | { readonly kind: 'add-node'; readonly host: string }
+  | { readonly kind: 'make-ready'; readonly host: string }
+  | { readonly kind: 'end-bootkube' }
+  | { readonly kind: 'move-api' }
+  | { readonly kind: 'complete-bootstrap' }
+  | { readonly kind: 'remove-member' }
+  | { readonly kind: 'start-controller' }
+  /** The controller approves what waits, and reports how far hosts are. */
+  | { readonly kind: 'look' }
+  /** What a step waits for is true from now on. */
+  | { readonly kind: 'mark'; readonly step: string };
+
+/** The state after a happening, and what the cluster does. */
+export interface Turn {
+  readonly state: ClusterState;
+  readonly deeds: readonly Deed[];
+}
+
+/** A cluster of which nothing exists. */
+export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterState => ({
+  isApiUp: false,
+  isConfigServed: false,
+  isOverridden: !needsEtcdOverride,
+  isControlPlaneReady: false,
+  isBootkubeDone: false,
+  isBootstrapComplete: false,
+  isHandedOver: false,
+  isControllerUp: false,
+  isLookDue: false,
+  phases: Object.fromEntries(members.map(({ name }) => [name, 'live' as const])),
+  complaints: [],
+});
+
+/** Whether a host runs from its disk. */
+export const hasLeft = ({ phases }: ClusterState, name: string): boolean =>
+  phases[name] !== undefined && phases[name] !== 'live';

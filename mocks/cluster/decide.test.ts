@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type ClusterPlan,
+  type ClusterState,
+  type Deed,
+  type Happening,
+  type Member,
+  unborn,
+} from './cluster-state.ts';
+import { decide, neededNodes } from './decide.ts';
+import { Pace } from './pace.ts';
+
+const bootstrap: Member = { name: 'b1', role: 'master', isBootstrap: true };
+const member = (name: string, role: Member['role'] = 'master'): Member => ({
+  name,
+  role,
+  isBootstrap: false,
+});
+const planOf = (fields: Partial<ClusterPlan> = {}): ClusterPlan => ({
+  members: [bootstrap, member('m1'), member('m2'), member('w1', 'worker')],
+  needsEtcdOverride: false,
+  apiMoves: false,
+  pace: Pace.parse({}),
+  ...fields,
+});
+
+interface Played {
+  readonly state: ClusterState;
+  /** Deeds apart from `later`, in the words of a test: `add-node m1`. */
+  readonly deeds: readonly string[];
+}
+
+const words = (deed: Deed): string =>
+  [
+    deed.kind,
+    'host' in deed ? deed.host : '',
+    'purpose' in deed ? deed.purpose : '',
+    'step' in deed ? deed.step : '',
+  ]
+    .filter((word) => word !== '')
+    .join(' ');
+
+/** Plays happenings, each to the end of everything that it lets come later. */
+function play(plan: ClusterPlan, ...happenings: readonly Happening[]): Played {
+  return happenings.reduce<Played>((played, first) => playOut(plan, played, first), {
+    state: unborn(plan),
+    deeds: [],
+  });
+}
+
+function playOut(plan: ClusterPlan, { state: begin, deeds }: Played, first: Happening): Played {
+  let state = begin;
+  const done = [...deeds];
+  const queue: Happening[] = [first];
+  for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
+    const turn = decide(state, next, plan);
+    ({ state } = turn);
+    queue.push(...turn.deeds.flatMap((deed) => (deed.kind === 'later' ? [deed.happening] : [])));
+    done.push(...turn.deeds.filter(({ kind }) => kind !== 'later').map(words));
+  }
+  return { state, deeds: done };
+}
+
+const started: Happening = { kind: 'bootkube-started' };
+const rebooted = (host: string): Happening => ({ kind: 'rebooted', host });
+const approved = (host: string): Happening => ({
+  kind: 'request-approved',
+  host,
+  purpose: 'client',
+});
+
+describe('how many nodes bootkube waits for', () => {
+  it.each([
+    { masters: 3, arbiters: 0, needed: [2, 0] },
+    { masters: 5, arbiters: 0, needed: [2, 0] },
+    { masters: 2, arbiters: 1, needed: [1, 1] },
+    { masters: 1, arbiters: 0, needed: [0, 0] },
+  ])('$masters masters, $arbiters arbiters: $needed', ({ masters, arbiters, needed }) => {
+    const members = [
+      ...Array.from({ length: masters }, (_, index) => member(`m${index}`)),
+      ...Array.from({ length: arbiters }, (_, index) => member(`a${index}`, 'arbiter')),
+    ];
+    expect([neededNodes(members, 'master'), neededNodes(members, 'arbiter')]).toEqual(needed);
+  });
+});
+
+describe('a cluster that is born', () => {
+  it('gives no Ignition before its server is up', () => {
+    const { state, deeds } = play(planOf(), rebooted('m1'));
+    expect(state.phases['m1']).toBe('waiting');
+    expect(deeds).toEqual([]);
+  });
+
+  it('gives it to who waits as soon as the server is up', () => {
+    const { deeds } = play(planOf(), rebooted('m1'), started);
+    expect(deeds).toEqual([
+      'open-api',
+      'log-request m1',
+      'add-node m1',
+      'mark cluster/wait-for-machine-configs',
+      'make-ready m1',
+      'mark cluster/wait-for-arbiter',
+    ]);
+  });
+
+  it('ends bootkube, the bootstrap and the handover once two masters are ready', () => {
+    const { state, deeds } = play(planOf(), started, rebooted('m1'), rebooted('m2'));
+    expect(deeds.slice(deeds.indexOf('make-ready m2'))).toEqual([
+      'make-ready m2',
+      'mark cluster/wait-for-masters',
+      'mark cluster/wait-for-arbiter',
+      'end-bootkube',
+      'mark cluster/wait-for-bootkube',
+      'complete-bootstrap',
+      'mark cluster/wait-for-etcd',
+      'start-controller',
+      'mark cluster/wait-for-controller',
+      'remove-member',
+      'mark cluster/wait-for-etcd-handover',
+      'look',
+    ]);
+    expect(state).toMatchObject({ isHandedOver: true, isControllerUp: true, complaints: [] });
+  });
+
+  it('waits for the override where etcd needs it', () => {
+    const plan = planOf({ needsEtcdOverride: true });
+    const before = play(plan, started, rebooted('m1'), rebooted('m2'));
+    expect(before.deeds).not.toContain('end-bootkube');
+    const seen: Happening = { kind: 'override-seen', isSet: true };
+    expect(play(plan, started, rebooted('m1'), rebooted('m2'), seen).deeds).toContain(
+      'end-bootkube',
+    );
+  });
+
+  it('moves its API before bootkube ends, where it moves', () => {
+    const { deeds } = play(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
+    expect(deeds.indexOf('move-api')).toBeLessThan(deeds.indexOf('end-bootkube'));
+    expect(deeds).toContain('move-api');
+  });
+
+  it('lets the bootstrap host join by certificates that somebody approves', () => {
+    const masters = [started, rebooted('m1'), rebooted('m2')];
+    const waiting = play(planOf(), ...masters, rebooted('b1'));
+    expect(waiting.state.phases['b1']).toBe('unapproved');
+    expect(waiting.deeds).toContain('note-request b1');
+    const { state, deeds } = play(planOf(), ...masters, rebooted('b1'), approved('b1'));
+    expect(state.phases['b1']).toBe('ready');
+    expect(deeds.slice(deeds.indexOf('add-node b1'))).toEqual(
+      expect.arrayContaining(['add-node b1', 'ask-certificate b1 serving', 'make-ready b1']),
+    );
+    expect(state.complaints).toEqual([]);
+  });
+
+  it('does nothing at an approval that comes twice', () => {
+    const before = [started, rebooted('m1'), rebooted('m2'), rebooted('b1'), approved('b1')];
+    const once = play(planOf(), ...before);
+    expect(play(planOf(), ...before, approved('b1')).deeds).toEqual(once.deeds);
+  });
+
+  it('complains of a bootstrap host that goes too early', () => {
+    const { state } = play(planOf(), started, rebooted('m1'), rebooted('b1'));
+    expect(state.complaints).toHaveLength(3);
+    expect(state.isConfigServed).toBe(false);
+  });
+
+  it('waits for an arbiter too', () => {
+    const plan = planOf({ members: [bootstrap, member('m1'), member('a1', 'arbiter')] });
+    expect(play(plan, started, rebooted('m1')).deeds).not.toContain('end-bootkube');
+    expect(play(plan, started, rebooted('m1'), rebooted('a1')).deeds).toContain('end-bootkube');
+  });
+
+  it('starts bootkube again without harm', () => {
+    expect(play(planOf(), started, started).deeds).toEqual(['open-api']);
+  });
+});

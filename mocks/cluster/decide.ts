@@ -1,0 +1,213 @@
+// How a cluster is born, as a pure function: what happens, and what it does then.
+import {
+  type ClusterPlan,
+  type ClusterState,
+  type Deed,
+  type Happening,
+  hasLeft,
+  type HostPhase,
+  type Member,
+  type Purpose,
+  type Turn,
+} from './cluster-state.ts';
+
+/** How many nodes of a role must be Ready before bootkube ends (openshift/installer: one less than asked for, two at most). */
+export function neededNodes(members: readonly Member[], role: 'master' | 'arbiter'): number {
+  const asked = members.filter((member) => member.role === role).length;
+  return role === 'master' ? Math.max(0, Math.min(asked - 1, 2)) : Math.min(asked, 1);
+}
+
+type Decide<Kind extends Happening['kind']> = (
+  state: ClusterState,
+  happening: Extract<Happening, { kind: Kind }>,
+  plan: ClusterPlan,
+) => Turn;
+
+const later = (seconds: number, happening: Happening): Deed => ({
+  kind: 'later',
+  seconds,
+  happening,
+});
+const mark = (step: string): Deed => ({ kind: 'mark', step });
+const stay = (state: ClusterState): Turn => ({ state, deeds: [] });
+const bootstrapOf = ({ members }: ClusterPlan): string =>
+  members.find(({ isBootstrap }) => isBootstrap)?.name ?? '';
+
+function withPhase(state: ClusterState, host: string, phase: HostPhase): ClusterState {
+  return { ...state, phases: { ...state.phases, [host]: phase } };
+}
+
+const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
+  'bootkube-started': (state, _, { pace }) =>
+    state.isApiUp ? stay(state) : { state, deeds: [later(pace.apiSeconds, { kind: 'api-due' })] },
+
+  'api-due': (state, _, { pace }) => ({
+    state: { ...state, isApiUp: true },
+    deeds: [
+      { kind: 'open-api' },
+      later(pace.machineConfigServerSeconds, { kind: 'config-server-due' }),
+    ],
+  }),
+
+  'config-server-due': (state, _, plan) => serveConfig(state, plan),
+
+  rebooted: (state, { host }, plan) => {
+    const next = withPhase(state, host, 'booting');
+    const deeds = [later(plan.pace.bootSeconds, { kind: 'boot-due', host })];
+    if (host !== bootstrapOf(plan)) return { state: next, deeds };
+    const isServed = state.isBootkubeDone;
+    return { state: { ...complaining(next), isConfigServed: isServed }, deeds };
+  },
+
+  'boot-due': (state, { host }, plan) =>
+    state.isConfigServed ? giveConfig(state, host, plan) : stay(withPhase(state, host, 'waiting')),
+
+  'configured-due': (state, { host }, plan) => {
+    // On the bootstrap host a unit approves whatever asks, as long as it runs.
+    if (!hasLeft(state, bootstrapOf(plan))) return join(state, host, plan);
+    const ask: Deed = { kind: 'ask-certificate', host, purpose: 'client' };
+    return look(withPhase(state, host, 'unapproved'), [ask], plan);
+  },
+
+  'request-approved': (state, { host, purpose }, plan) =>
+    approvalCounts(state, host, purpose) ? joinApproved(state, host, plan) : stay(state),
+
+  'ready-due': (state, { host }, plan) => {
+    const turn = whenEnough(withPhase(state, host, 'ready'), plan);
+    return look(turn.state, [{ kind: 'make-ready', host }, ...turn.deeds], plan);
+  },
+
+  'override-seen': (state, { isSet }, plan) =>
+    isSet ? whenEnough({ ...state, isOverridden: true }, plan) : stay(state),
+
+  'bootkube-due': (state, _, plan) => {
+    const { pace, apiMoves } = plan;
+    const moved = serveConfig({ ...state, isBootkubeDone: true }, plan);
+    return {
+      state: moved.state,
+      deeds: [
+        ...(apiMoves ? [{ kind: 'move-api' } as const] : []),
+        { kind: 'end-bootkube' },
+        mark('cluster/wait-for-bootkube'),
+        later(pace.etcdSeconds, { kind: 'complete-due' }),
+        later(pace.controllerSeconds, { kind: 'controller-due' }),
+        ...moved.deeds,
+      ],
+    };
+  },
+
+  'complete-due': (state, _, { pace }) => ({
+    state: { ...state, isBootstrapComplete: true },
+    deeds: [
+      { kind: 'complete-bootstrap' },
+      mark('cluster/wait-for-etcd'),
+      later(pace.handoverSeconds, { kind: 'handover-due' }),
+    ],
+  }),
+
+  'handover-due': (state) => ({
+    state: { ...state, isHandedOver: true },
+    deeds: [{ kind: 'remove-member' }, mark('cluster/wait-for-etcd-handover')],
+  }),
+
+  'controller-due': (state, _, plan) =>
+    look(
+      { ...state, isControllerUp: true },
+      [{ kind: 'start-controller' }, mark('cluster/wait-for-controller')],
+      plan,
+    ),
+
+  'look-due': (state) => ({ state: { ...state, isLookDue: false }, deeds: [{ kind: 'look' }] }),
+};
+
+/** What a happening makes of a cluster. */
+export function decide(state: ClusterState, happening: Happening, plan: ClusterPlan): Turn {
+  const run = decisions[happening.kind] as Decide<Happening['kind']>;
+  return run(state, happening, plan);
+}
+
+/** A machine-config-server that answers gives their Ignition to all that wait for it. */
+function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
+  const waiting = Object.keys(state.phases).filter((name) => state.phases[name] === 'waiting');
+  const begin: Turn = stay({ ...state, isConfigServed: true });
+  return waiting.reduce((turn, host) => {
+    const next = giveConfig(turn.state, host, plan);
+    return { state: next.state, deeds: [...turn.deeds, ...next.deeds] };
+  }, begin);
+}
+
+function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn {
+  const isHere = !hasLeft(state, bootstrapOf(plan));
+  return look(
+    withPhase(state, host, 'configuring'),
+    [
+      { kind: isHere ? 'log-request' : 'note-request', host },
+      later(plan.pace.configureSeconds, { kind: 'configured-due', host }),
+    ],
+    plan,
+  );
+}
+
+function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {
+  return look(
+    withPhase(state, host, 'joining'),
+    [
+      { kind: 'add-node', host },
+      ...(roleOf(plan, host) === 'master' ? [mark('cluster/wait-for-machine-configs')] : []),
+      later(plan.pace.joinSeconds, { kind: 'ready-due', host }),
+    ],
+    plan,
+  );
+}
+
+const approvalCounts = (state: ClusterState, host: string, purpose: Purpose): boolean =>
+  purpose === 'client' && state.phases[host] === 'unapproved';
+
+/** With its first certificate the kubelet makes its node, and asks for the other one. */
+function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Turn {
+  const { state: next, deeds } = join(state, host, plan);
+  return { state: next, deeds: [...deeds, { kind: 'ask-certificate', host, purpose: 'serving' }] };
+}
+
+const roleOf = ({ members }: ClusterPlan, host: string): Member['role'] | undefined =>
+  members.find(({ name }) => name === host)?.role;
+
+function readyOf(state: ClusterState, { members }: ClusterPlan, role: Member['role']): number {
+  return members.filter((member) => member.role === role && state.phases[member.name] === 'ready')
+    .length;
+}
+
+/** bootkube ends once enough nodes are Ready, and etcd starts on them. */
+function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
+  const isReady = (role: 'master' | 'arbiter'): boolean =>
+    readyOf(state, plan, role) >= neededNodes(plan.members, role);
+  const marks = [
+    ...(isReady('master') ? [mark('cluster/wait-for-masters')] : []),
+    ...(isReady('arbiter') ? [mark('cluster/wait-for-arbiter')] : []),
+  ];
+  if (state.isControlPlaneReady) return stay(state);
+  const isEnough = isReady('master') && isReady('arbiter') && state.isOverridden;
+  if (!isEnough) return { state, deeds: marks };
+  return {
+    state: { ...state, isControlPlaneReady: true },
+    deeds: [...marks, later(plan.pace.bootkubeSeconds, { kind: 'bootkube-due' })],
+  };
+}
+
+/** Adds the next look of the controller, unless one is due. */
+function look(state: ClusterState, deeds: readonly Deed[], { pace }: ClusterPlan): Turn {
+  if (!state.isControllerUp || state.isLookDue) return { state, deeds };
+  const next = later(pace.controllerLookSeconds, { kind: 'look-due' });
+  return { state: { ...state, isLookDue: true }, deeds: [...deeds, next] };
+}
+
+/** A bootstrap host that goes too early takes something with it that the cluster still needs. */
+function complaining(state: ClusterState): ClusterState {
+  const missing = [
+    ...(state.isBootkubeDone ? [] : ['bootkube was done']),
+    ...(state.isHandedOver ? [] : ['etcd had left it']),
+    ...(state.isControllerUp ? [] : ['the controller ran']),
+  ];
+  const complaints = missing.map((what) => `the bootstrap host rebooted before ${what}`);
+  return { ...state, complaints: [...state.complaints, ...complaints] };
+}

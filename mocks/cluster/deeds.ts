@@ -1,0 +1,202 @@
+// What a cluster does, on its API server and on the bootstrap host.
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { KubeRef } from '../../src/ports/kube.ts';
+import { openClient } from '../kube/client.ts';
+import { askerOf, requestObject } from './certificate-request.ts';
+import type { Deed, Purpose } from './cluster-state.ts';
+import { configRequestLine, configServerLog } from './config-server-log.ts';
+import { controllerLook } from './controller-look.ts';
+import { kinds } from './kinds.ts';
+import { applyManifests } from './manifests.ts';
+import { etcdConditions, firstObjects, type Named, nodeObject, nodeStatus } from './objects.ts';
+import {
+  controllerJob,
+  controllerNamespace,
+  controllerPod,
+  etcdPod,
+  readyEvent,
+  runningStatus,
+} from './pods.ts';
+import { type ClusterWork, memberNamed } from './site.ts';
+
+type Work<Kind extends Deed['kind']> = (
+  work: ClusterWork,
+  deed: Extract<Deed, { kind: Kind }>,
+) => void | Promise<void>;
+
+const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } = {
+  'open-api': async (work) => {
+    const objects = firstObjects(work.plan, work.invoker);
+    const isNamespace = ({ kind }: Named): boolean => kind === 'Namespace';
+    await applyAll(work, objects.filter(isNamespace));
+    await applyManifests(work);
+    await applyAll(
+      work,
+      objects.filter((one) => !isNamespace(one)),
+    );
+    work.kube.forwarder.moveTo(work.kube.api, 'reset');
+    // It takes seconds to start, which nobody needs to wait for.
+    if (work.plan.apiMoves) work.finalServer().catch(() => undefined);
+  },
+  'log-request': (work, { host }) => logRequest(work, host),
+  'note-request': ({ asked }, { host }) => void asked.add(host),
+  'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
+  'add-node': async (work, { host }) => {
+    await work.kube.client.apply(kinds.Node, nodeObject(memberNamed(work, host)));
+    await tellNode(work, host, false);
+  },
+  'make-ready': async (work, { host }) => {
+    await tellNode(work, host, true);
+    await work.kube.client.merge(nodeRef(host), { spec: { taints: null } });
+    if (work.state().isBootkubeDone) await tellEtcd(work);
+  },
+  'end-bootkube': async (work) => {
+    await tellEtcd(work);
+    await writeOnBootstrap(work, '/opt/openshift/.bootkube.done', '');
+    work.bootstrap.units.become('bootkube.service', 'inactive');
+  },
+  'move-api': async ({ kube, finalServer }) => {
+    kube.forwarder.moveTo(await finalServer(), 'lost');
+    // Whoever was connected hears nothing of it, as with a host that gives an address up.
+    await kube.api.kill();
+  },
+  'complete-bootstrap': async ({ kube, bootstrap }) => {
+    await kube.client.apply(kinds.ConfigMap, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'bootstrap', namespace: 'kube-system' },
+      data: { status: 'complete' },
+    });
+    bootstrap.units.become('progress.service', 'inactive');
+  },
+  'remove-member': tellEtcd,
+  'start-controller': startController,
+  look: controllerLook,
+  mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
+};
+
+async function applyAll({ kube }: ClusterWork, objects: readonly Named[]): Promise<void> {
+  for (const { kind, object } of objects) await kube.api.client.apply(kinds[kind], object);
+}
+
+/** Does one deed. */
+export async function doDeed(
+  work: ClusterWork,
+  deed: Exclude<Deed, { kind: 'later' }>,
+): Promise<void> {
+  const run = deeds[deed.kind] as Work<Deed['kind']>;
+  await run(work, deed);
+}
+
+const nodeRef = (name: string): KubeRef => ({ kind: kinds.Node, name });
+
+async function writeOnBootstrap(
+  { bootstrap }: ClusterWork,
+  path: string,
+  text: string,
+): Promise<void> {
+  const place = await bootstrap.files.real(path);
+  await mkdir(dirname(place), { recursive: true });
+  await writeFile(place, text);
+}
+
+async function logRequest(work: ClusterWork, host: string): Promise<void> {
+  const member = memberNamed(work, host);
+  const form = work.members.indexOf(member);
+  // Hosts ask from either of their addresses.
+  const address = member.addresses[form % member.addresses.length] ?? '192.0.2.1';
+  const line = configRequestLine({ pool: member.role, address, at: new Date(), form });
+  const place = await work.bootstrap.files.real(`/var/log/containers/${configServerLog}`);
+  await mkdir(dirname(place), { recursive: true });
+  await appendFile(place, line);
+}
+
+async function tellNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
+  const status = nodeStatus(memberNamed(work, host), {
+    isReady,
+    kubeletPort: work.kubelet.port,
+    at: new Date(),
+  });
+  await work.kube.client.mergeStatus(nodeRef(host), status);
+}
+
+const readyMasters = ({ members, state }: ClusterWork): readonly string[] =>
+  members
+    .filter(({ name, role }) => role !== 'worker' && state().phases[name] === 'ready')
+    .map(({ name }) => name);
+
+async function tellEtcd(work: ClusterWork): Promise<void> {
+  const { client } = work.kube;
+  const masters = readyMasters(work);
+  for (const master of masters) {
+    const pod = etcdPod(master);
+    const { name, namespace = '' } = pod.metadata;
+    await client.apply(kinds.Pod, pod);
+    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));
+  }
+  const { isHandedOver } = work.state();
+  const conditions = etcdConditions(
+    { isRemoved: isHandedOver, members: masters.length },
+    new Date(),
+  );
+  await client.mergeStatus({ kind: kinds.Etcd, name: 'cluster' }, { conditions });
+}
+
+async function askCertificate(work: ClusterWork, node: string, purpose: Purpose): Promise<void> {
+  const { addresses } = memberNamed(work, node);
+  const request = { node, addresses, purpose };
+  const client = clientFrom(await work.kube.kubeconfigFor({ user: askerOf(request) }));
+  try {
+    await client.create(kinds.CertificateSigningRequest, await requestObject(request));
+  } finally {
+    await client.close();
+  }
+}
+
+const Kubeconfig = z.object({
+  clusters: z.array(
+    z.object({
+      cluster: z.object({ server: z.string(), 'certificate-authority-data': z.base64() }),
+    }),
+  ),
+  users: z.array(
+    z.object({
+      user: z.object({ 'client-certificate-data': z.base64(), 'client-key-data': z.base64() }),
+    }),
+  ),
+});
+
+function clientFrom(kubeconfig: string): ReturnType<typeof openClient> {
+  const { clusters, users } = Kubeconfig.parse(parse(kubeconfig));
+  const [cluster] = clusters;
+  const [user] = users;
+  if (cluster === undefined || user === undefined) throw new TypeError('an empty kubeconfig');
+  const text = (base64: string): string => Buffer.from(base64, 'base64').toString('utf8');
+  return openClient({
+    url: () => cluster.cluster.server,
+    ca: text(cluster.cluster['certificate-authority-data']),
+    user: {
+      certificate: text(user.user['client-certificate-data']),
+      key: text(user.user['client-key-data']),
+    },
+  });
+}
+
+/** The controller runs as the job that the bootstrap host has brought into the cluster. */
+async function startController(work: ClusterWork): Promise<void> {
+  const { client } = work.kube;
+  const job = { kind: kinds.Job, name: controllerJob, namespace: controllerNamespace };
+  const [master] = readyMasters(work);
+  if ((await client.get(job)) === undefined || master === undefined) {
+    work.complain(`there is no job ${controllerJob} in the cluster`);
+    return;
+  }
+  const pod = controllerPod(master);
+  const { name, namespace = '' } = pod.metadata;
+  await client.apply(kinds.Pod, pod);
+  await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));
+  await client.apply(kinds.Event, readyEvent(new Date()));
+}

@@ -1,0 +1,179 @@
+// What the temporary control plane and the operators put into a cluster, as whole objects.
+import { stringify } from 'yaml';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import type { ClusterPlan, Member } from './cluster-state.ts';
+import type { KindName } from './kinds.ts';
+
+/** An object with the name of its kind. */
+export interface Named {
+  readonly kind: KindName;
+  readonly object: KubeObject;
+}
+
+/** A member with what the service knows of its host. */
+export interface NodeFacts extends Member {
+  readonly hostId: string;
+  /** Without prefix lengths. */
+  readonly addresses: readonly string[];
+}
+
+const named = (
+  kind: KindName,
+  apiVersion: string,
+  { metadata, ...content }: Pick<KubeObject, 'metadata'> & Readonly<Record<string, unknown>>,
+): Named => ({ kind, object: { apiVersion, kind, metadata, ...content } });
+
+const namespace = (name: string): Named => named('Namespace', 'v1', { metadata: { name } });
+
+/** Who started the installation, as the cluster says it. */
+export type Invoker = 'assisted-service' | 'agent-installer';
+
+/** Namespaces that the release itself brings along. */
+const namespaces = [
+  'openshift-config',
+  'openshift-etcd',
+  'openshift-machine-api',
+  'openshift-machine-config-operator',
+];
+
+/** Everything that is in the cluster shortly after the API server answers for the first time. */
+export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Named[] {
+  return [
+    ...namespaces.map(namespace),
+    named('ConfigMap', 'v1', {
+      metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
+      data: { 'install-config': installConfig(plan) },
+    }),
+    named('ConfigMap', 'v1', {
+      metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
+      data: { invoker, version: '4.20.1' },
+    }),
+    named('Etcd', 'operator.openshift.io/v1', {
+      metadata: { name: 'cluster' },
+      spec: { managementState: 'Managed' },
+    }),
+    named('ClusterVersion', 'config.openshift.io/v1', {
+      metadata: { name: 'version' },
+      spec: { clusterID: '00000000-0000-4000-8000-000000000000', channel: 'stable-4.20' },
+    }),
+    ...['etcd', 'machine-config'].map((name) =>
+      named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
+    ),
+    ...(['master', 'arbiter', 'worker'] as const).map((role) =>
+      named('MachineConfig', 'machineconfiguration.openshift.io/v1', {
+        metadata: { name: renderedName(role) },
+        spec: { config: { ignition: { version: '3.4.0' } } },
+      }),
+    ),
+    // The machine-config-operator lets new nodes ask for their first certificate.
+    named('ClusterRoleBinding', 'rbac.authorization.k8s.io/v1', {
+      metadata: { name: 'system-bootstrap-node-bootstrapper' },
+      roleRef: {
+        apiGroup: 'rbac.authorization.k8s.io',
+        kind: 'ClusterRole',
+        name: 'system:node-bootstrapper',
+      },
+      subjects: [
+        {
+          kind: 'ServiceAccount',
+          name: 'node-bootstrapper',
+          namespace: 'openshift-machine-config-operator',
+        },
+      ],
+    }),
+  ];
+}
+
+function installConfig({ members }: ClusterPlan): string {
+  const count = (role: Member['role']): number =>
+    members.filter((member) => member.role === role).length;
+  const arbiters = count('arbiter');
+  return stringify({
+    apiVersion: 'v1',
+    baseDomain: 'example.test',
+    metadata: { name: 'lab' },
+    controlPlane: { name: 'master', replicas: count('master') },
+    ...(arbiters === 0 ? {} : { arbiter: { name: 'arbiter', replicas: arbiters } }),
+    compute: [{ name: 'worker', replicas: count('worker') }],
+    platform: { baremetal: {} },
+  });
+}
+
+/** Name of the MachineConfig of a role, as the machine-config-operator renders it. */
+export const renderedName = (role: Member['role']): string =>
+  `rendered-${role}-0123456789abcdef0123456789abcdef`;
+
+const PREFIX = 'machineconfiguration.openshift.io';
+
+/** A node as its kubelet makes it. */
+export function nodeObject({ name, role }: Member): KubeObject {
+  const rendered = renderedName(role);
+  const roles = role === 'master' ? ['master', 'control-plane'] : [role];
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        ...Object.fromEntries(roles.map((one) => [`node-role.kubernetes.io/${one}`, ''])),
+      },
+      annotations: {
+        [`${PREFIX}/currentConfig`]: rendered,
+        [`${PREFIX}/desiredConfig`]: rendered,
+        [`${PREFIX}/state`]: 'Done',
+      },
+    },
+  };
+}
+
+/** What a kubelet says of its node. */
+export function nodeStatus(
+  { addresses }: Pick<NodeFacts, 'addresses'>,
+  {
+    isReady,
+    kubeletPort,
+    at,
+  }: { readonly isReady: boolean; readonly kubeletPort: number; readonly at: Date },
+): object {
+  return {
+    addresses: [
+      // The API server asks the kubelet for logs by the first of these.
+      { type: 'Hostname', address: '127.0.0.1' },
+      ...addresses.map((address) => ({ type: 'InternalIP', address })),
+    ],
+    daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
+    conditions: [
+      {
+        type: 'Ready',
+        status: isReady ? 'True' : 'False',
+        reason: isReady ? 'KubeletReady' : 'KubeletNotReady',
+        message: isReady
+          ? 'kubelet is posting ready status'
+          : 'container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: No CNI configuration file in /etc/kubernetes/cni/net.d/. Has your network provider started?',
+        lastHeartbeatTime: at.toISOString(),
+        lastTransitionTime: at.toISOString(),
+      },
+    ],
+  };
+}
+
+/** How etcd is, in the words of its operator. */
+export function etcdConditions(
+  { isRemoved, members }: { readonly isRemoved: boolean; readonly members: number },
+  at: Date,
+): readonly object[] {
+  const condition = (type: string, isTrue: boolean, reason: string): object => ({
+    type,
+    status: isTrue ? 'True' : 'False',
+    reason,
+    message: `${members} members are available`,
+    lastTransitionTime: at.toISOString(),
+  });
+  return [
+    condition('EtcdRunningInCluster', true, 'EnoughEtcdMembers'),
+    condition('EtcdBootstrapMemberRemoved', isRemoved, 'BootstrapMember'),
+    condition('EtcdMembersAvailable', true, 'EtcdQuorate'),
+    condition('EtcdMembersDegraded', false, 'AsExpected'),
+  ];
+}

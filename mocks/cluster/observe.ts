@@ -1,0 +1,113 @@
+// What others do to the cluster's objects: who approved a certificate, who let etcd run, which job is to be run.
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Happening, Purpose } from './cluster-state.ts';
+import { conditionsOf } from './controller-look.ts';
+import { kinds } from './kinds.ts';
+import { controllerNamespace } from './pods.ts';
+import type { ClusterWork } from './site.ts';
+
+const LOOK_EVERY_MILLIS = 150;
+const RESTART_AFTER_MILLIS = 1000;
+
+/** Whether etcd was let run with less than three members. */
+export function isOverridden(etcd: KubeObject | undefined): boolean {
+  const spec = (etcd?.['spec'] ?? {}) as { readonly unsupportedConfigOverrides?: unknown };
+  return JSON.stringify(spec.unsupportedConfigOverrides ?? {}).includes('UnstableEtcd":true');
+}
+
+const Job = z.object({
+  metadata: z.object({ name: z.string(), uid: z.string() }),
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        serviceAccountName: z.string().optional(),
+        containers: z.array(z.object({ args: z.array(z.string()).default([]) })),
+      }),
+    }),
+  }),
+});
+
+/** Watches a cluster until it is closed; jobs that run our program are run. */
+export async function observe(
+  work: ClusterWork,
+  happen: (happening: Happening) => void,
+): Promise<void> {
+  const told = new Set<string>();
+  const jobs = new Map<string, Promise<void>>();
+  while (!work.signal.aborted) {
+    try {
+      if (work.state().isApiUp) await look(work, { happen, told, jobs });
+    } catch {
+      // The API may be moving; the next look tells.
+    }
+    await sleep(LOOK_EVERY_MILLIS, undefined, { signal: work.signal }).catch(() => undefined);
+  }
+  await Promise.all(jobs.values());
+}
+
+interface Seen {
+  readonly happen: (happening: Happening) => void;
+  /** What was told already. */
+  readonly told: Set<string>;
+  /** By uid. */
+  readonly jobs: Map<string, Promise<void>>;
+}
+
+async function look(work: ClusterWork, { happen, told, jobs }: Seen): Promise<void> {
+  const { client } = work.kube;
+  const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
+  const requests = await client.list({ kind: kinds.CertificateSigningRequest });
+  for (const { name, happening } of [...overrideIn(etcd), ...requests.flatMap(approvalIn)]) {
+    if (!told.has(name)) happen(happening);
+    told.add(name);
+  }
+  if (!work.state().isBootkubeDone) return;
+  const found = await client.list({ kind: kinds.Job, namespace: controllerNamespace });
+  for (const { data: job } of found.map((object) => Job.safeParse(object))) {
+    const isOurs = job?.spec.template.spec.containers[0]?.args[0] === 'after-pivot';
+    if (job === undefined || !isOurs || jobs.has(job.metadata.uid)) continue;
+    work.jobs.add(job.metadata.uid);
+    jobs.set(
+      job.metadata.uid,
+      runJob(work, job).finally(() => work.jobs.delete(job.metadata.uid)),
+    );
+  }
+}
+
+interface Told {
+  /** The same thing has the same name. */
+  readonly name: string;
+  readonly happening: Happening;
+}
+
+const overrideIn = (etcd: KubeObject | undefined): readonly Told[] =>
+  isOverridden(etcd)
+    ? [{ name: 'override', happening: { kind: 'override-seen', isSet: true } }]
+    : [];
+
+function approvalIn(request: KubeObject): readonly Told[] {
+  const { name } = request.metadata;
+  const isApproved = conditionsOf(request).some(({ type }) => type === 'Approved');
+  const [, purpose, host] = /^csr-(client|serving)-(.*)$/.exec(name) ?? [];
+  if (!isApproved || host === undefined) return [];
+  return [{ name, happening: { kind: 'request-approved', host, purpose: purpose as Purpose } }];
+}
+
+/** A pod of a job is started again until it succeeds. */
+async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise<void> {
+  const { serviceAccountName = 'default', containers } = spec.template.spec;
+  const kubeconfig = await work.kube.kubeconfigFor({
+    user: {
+      name: `system:serviceaccount:${controllerNamespace}:${serviceAccountName}`,
+      groups: ['system:serviceaccounts', `system:serviceaccounts:${controllerNamespace}`],
+    },
+  });
+  const { signal } = work;
+  while (!signal.aborted) {
+    const exitCode = await work.runJob({ args: containers[0]?.args ?? [], kubeconfig, signal });
+    if (exitCode === 0) return;
+    await sleep(RESTART_AFTER_MILLIS, undefined, { signal }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,106 @@
+// A cluster that lives: what happens is decided by `decide`, what it does is done in order.
+import { type ClusterState, type Deed, type Happening, unborn } from './cluster-state.ts';
+import { decide } from './decide.ts';
+import { doDeed } from './deeds.ts';
+import type { ReadyMark } from './idle.ts';
+import { kinds } from './kinds.ts';
+import type { ApiServer } from '../kube/control-plane.ts';
+import { startKubelet } from './kubelet.ts';
+import { isOverridden, observe } from './observe.ts';
+import type { ClusterSite, ClusterWork } from './site.ts';
+
+/** A cluster in a play. */
+export interface ClusterLife extends AsyncDisposable {
+  readonly happen: (happening: Happening) => void;
+  readonly state: () => ClusterState;
+  /** Since when nothing was missing for the waits of agents. */
+  readonly marks: readonly ReadyMark[];
+  /** How many jobs of ours run in it. */
+  readonly runningJobs: () => number;
+  /** What was done to it that must not be done; asks the API server for the last of it. */
+  readonly complaints: () => Promise<readonly string[]>;
+}
+
+/** Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube. */
+export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
+  const { plan } = site;
+  const closing = new AbortController();
+  const timers = new Set<NodeJS.Timeout>();
+  const marks: ReadyMark[] = [];
+  const complaints: string[] = [];
+  const kubelet = await startKubelet((pod) => `${pod}: the controller of the lab is at work\n`);
+  let state = unborn(plan);
+  let final: Promise<ApiServer> | undefined;
+  const work: ClusterWork = {
+    ...site,
+    kubelet,
+    finalServer: () => (final ??= site.kube.startFinal()),
+    state: () => state,
+    asked: new Set(),
+    jobs: new Set(),
+    marks,
+    complain: (what) => complaints.push(what),
+    signal: closing.signal,
+  };
+  let doing: Promise<void> = Promise.resolve();
+  const later = ({ seconds, happening }: Extract<Deed, { kind: 'later' }>): void => {
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      happen(happening);
+    }, seconds * 1000);
+    timers.add(timer);
+  };
+  const happen = (happening: Happening): void => {
+    if (closing.signal.aborted) return;
+    const turn = decide(state, happening, plan);
+    ({ state } = turn);
+    for (const deed of turn.deeds) {
+      doing = doing.then(() => (deed.kind === 'later' ? later(deed) : tryDeed(work, deed)));
+    }
+  };
+  giveUnitsLives(work, happen);
+  const observing = observe(work, happen);
+  return {
+    happen,
+    state: () => state,
+    marks,
+    runningJobs: () => work.jobs.size,
+    complaints: async () => [...complaints, ...state.complaints, ...(await leftovers(work))],
+    [Symbol.asyncDispose]: async () => {
+      closing.abort(new Error('the play is over'));
+      for (const timer of timers) clearTimeout(timer);
+      await doing;
+      await observing;
+      await kubelet[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function tryDeed(work: ClusterWork, deed: Exclude<Deed, { kind: 'later' }>): Promise<void> {
+  if (work.signal.aborted) return;
+  try {
+    await doDeed(work, deed);
+  } catch (error) {
+    work.complain(`${deed.kind}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** bootkube does not start again when it is through; progress ends when the bootstrap is complete. */
+function giveUnitsLives(work: ClusterWork, happen: (happening: Happening) => void): void {
+  const { lives } = work.bootstrap.units;
+  lives.set('bootkube.service', (become) => {
+    if (work.state().isBootkubeDone) return;
+    become('active');
+    happen({ kind: 'bootkube-started' });
+  });
+  lives.set('progress.service', (become) => {
+    become('active');
+    if (work.state().isBootstrapComplete) become('inactive');
+  });
+}
+
+async function leftovers({ plan, kube, state }: ClusterWork): Promise<readonly string[]> {
+  if (!plan.needsEtcdOverride || !state().isApiUp) return [];
+  const etcd = await kube.client.get({ kind: kinds.Etcd, name: 'cluster' });
+  return isOverridden(etcd) ? ['etcd may still run with less than three members'] : [];
+}

@@ -1,0 +1,53 @@
+import type { Machine } from '../host/machine.ts';
+import type { InventoryStore } from '../inventory/store.ts';
+import type { ApiServer } from '../kube/control-plane.ts';
+import type { Kube } from '../kube/start.ts';
+import type { ClusterPlan, ClusterState } from './cluster-state.ts';
+import type { ReadyMark } from './idle.ts';
+import type { Kubelet } from './kubelet.ts';
+import type { Invoker, NodeFacts } from './objects.ts';
+
+/** A job of the cluster that runs our own program. */
+export interface JobRun {
+  /** Words for the program. */
+  readonly args: readonly string[];
+  /** Text of a kubeconfig with the rights of the job's service account. */
+  readonly kubeconfig: string;
+  readonly signal: AbortSignal;
+}
+
+/** Where and of what a cluster is born. */
+export interface ClusterSite {
+  readonly plan: ClusterPlan;
+  readonly members: readonly NodeFacts[];
+  /** Its API server runs; hosts reach it as soon as the cluster opens it. */
+  readonly kube: Kube;
+  readonly invoker: Invoker;
+  /** The host that bootstraps the cluster. */
+  readonly bootstrap: Machine;
+  readonly store: InventoryStore;
+  /** Runs a job's program to its end, and gives its exit code. */
+  readonly runJob: (job: JobRun) => Promise<number>;
+}
+
+/** What a cluster needs to do its deeds. */
+export interface ClusterWork extends ClusterSite {
+  readonly kubelet: Kubelet;
+  /** The API server to which the API moves; started at the first call. */
+  readonly finalServer: () => Promise<ApiServer>;
+  readonly state: () => ClusterState;
+  /** Names of hosts that asked a master for their Ignition. */
+  readonly asked: Set<string>;
+  readonly marks: ReadyMark[];
+  /** Jobs that run, by uid. */
+  readonly jobs: Set<string>;
+  readonly complain: (what: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The facts of a member by its name. */
+export function memberNamed({ members }: Pick<ClusterSite, 'members'>, name: string): NodeFacts {
+  const found = members.find((member) => member.name === name);
+  if (found === undefined) throw new RangeError(`the cluster has no member ${name}`);
+  return found;
+}

@@ -1,0 +1,124 @@
+// The cluster that the hosts of a play make: its API server, its life, and the jobs that it runs.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClusterPlan } from '../cluster/cluster-state.ts';
+import type { NodeFacts } from '../cluster/objects.ts';
+import { type ClusterLife, runCluster } from '../cluster/run-cluster.ts';
+import { bootstrapInPlace } from '../cluster/single-node.ts';
+import type { JobRun } from '../cluster/site.ts';
+import { freePort } from '../kube/free-port.ts';
+import { type Kube, startKube } from '../kube/start.ts';
+import { startAgent } from './agent-process.ts';
+import { settingVariable } from './install-command.ts';
+import type { Lab } from './lab.ts';
+import { hasCluster } from './scenario.ts';
+import type { Seat } from './seat.ts';
+
+/** The cluster of a play, if one is born in it. */
+export interface BornCluster extends AsyncDisposable {
+  readonly life: ClusterLife | undefined;
+  /** Lets its jobs end, and gives what it has to complain of. */
+  readonly end: () => Promise<readonly string[]>;
+}
+
+const JOB_LIMIT_MILLIS = 20_000;
+
+/** An address as an interface has it, `10.0.0.1/8`, without its prefix length. */
+export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
+
+/** Starts what the hosts of a play need to bear a cluster; nothing where none of them bootstraps one. */
+export async function openCluster(
+  lab: Lab,
+  seats: readonly Seat[],
+  folder: string,
+): Promise<BornCluster> {
+  const bootstrap = seats.find(({ plan }) => plan.role === 'bootstrap');
+  if (bootstrap === undefined || !hasCluster(lab.scenario)) {
+    if (bootstrap !== undefined) bootstrapInPlace(bootstrap.machine, lab.scenario.pace);
+    return {
+      life: undefined,
+      end: () => Promise.resolve([]),
+      [Symbol.asyncDispose]: () => Promise.resolve(),
+    };
+  }
+  const kube = await startUnreachable(lab);
+  const members = seats.map((seat) => memberOf(lab, seat));
+  const life = await runCluster({
+    plan: planOf(lab, members),
+    members,
+    kube,
+    invoker: 'assisted-service',
+    bootstrap: bootstrap.machine,
+    store: lab.inventory.store,
+    runJob: jobRunner(lab, folder),
+  });
+  return {
+    life,
+    end: async () => {
+      const limit = Date.now() + JOB_LIMIT_MILLIS;
+      while (life.runningJobs() > 0 && Date.now() < limit) await sleep(50);
+      const late = life.runningJobs() > 0 ? ['a job of ours did not come to its end'] : [];
+      const marks = life.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
+      await writeFile(join(folder, 'cluster.marks.jsonl'), marks);
+      return [...(await life.complaints()), ...late];
+    },
+    [Symbol.asyncDispose]: async () => {
+      await life[Symbol.asyncDispose]();
+      await kube.close();
+    },
+  };
+}
+
+/** Until bootkube has brought it up nobody answers at the address of the API. */
+async function startUnreachable({ inventory }: Lab): Promise<Kube> {
+  const kube = await startKube();
+  kube.forwarder.moveTo({ port: await freePort() }, 'reset');
+  inventory.store.setKubeconfig(kube.kubeconfig);
+  return kube;
+}
+
+function memberOf({ inventory }: Lab, { plan, hostId }: Seat): NodeFacts {
+  const host = inventory.store.host(hostId);
+  return {
+    name: plan.name,
+    role: plan.role === 'bootstrap' ? 'master' : plan.role,
+    isBootstrap: plan.role === 'bootstrap',
+    hostId,
+    addresses: (host?.addresses ?? []).map(withoutPrefix),
+  };
+}
+
+/** Up to this release etcd has to be let start with less than three members (agent that is replaced, 2020). */
+const LAST_WITH_OVERRIDE = 6;
+
+function planOf({ scenario }: Lab, members: readonly NodeFacts[]): ClusterPlan {
+  const { openshiftVersion, apiMoves } = scenario.cluster;
+  const minor = Number(openshiftVersion.split('.')[1]);
+  const needsEtcdOverride = minor <= LAST_WITH_OVERRIDE;
+  return { members, needsEtcdOverride, apiMoves, pace: scenario.pace };
+}
+
+/** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the play. */
+function jobRunner({ bundle }: Lab, folder: string): (job: JobRun) => Promise<number> {
+  const home = join(folder, 'after-pivot');
+  return async ({ args, kubeconfig, signal }) => {
+    await mkdir(join(home, 'root', 'var', 'log'), { recursive: true });
+    const file = join(home, 'kubeconfig');
+    await writeFile(file, kubeconfig, { mode: 0o600 });
+    const agent = startAgent({
+      bundle,
+      args: [...args, '--kubeconfig', file],
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        HOME: home,
+        [settingVariable('host.root')]: join(home, 'root'),
+      },
+      logFile: join(home, 'log'),
+    });
+    signal.addEventListener('abort', agent.stop);
+    const { exitCode } = await agent.ended;
+    signal.removeEventListener('abort', agent.stop);
+    return exitCode ?? 1;
+  };
+}
