@@ -171,7 +171,7 @@ async function live(
         web: fakeWeb().with(imageUrl, image),
         objects: ['master', 'arbiter', 'worker'].reduce(
           (store, role) => store.with(`ignition/C/${role}.ign`, ignition),
-          fakeObjects(),
+          fakeObjects().with('ignition/C/bootstrap.ign', bootstrapFile),
         ),
         random: fakeRandom(),
         imageRelay: relay,
