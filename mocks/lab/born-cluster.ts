@@ -6,13 +6,14 @@ import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
 import { type ClusterLife, runCluster } from '../cluster/run-cluster.ts';
 import { bootstrapInPlace } from '../cluster/single-node.ts';
-import type { JobRun } from '../cluster/site.ts';
+import type { ClusterSite, JobRun } from '../cluster/site.ts';
+import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/free-port.ts';
 import { type Kube, startKube } from '../kube/start.ts';
 import { startAgent } from './agent-process.ts';
 import { settingVariable } from './install-command.ts';
 import type { Lab } from './lab.ts';
-import { hasCluster } from './scenario.ts';
+import { hasCluster, type LabHost, type Scenario } from './scenario.ts';
 import type { Seat } from './seat.ts';
 
 /** The cluster of a play, if one is born in it. */
@@ -42,16 +43,32 @@ export async function openCluster(
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }
-  const kube = await startUnreachable(lab);
-  const members = seats.map((seat) => memberOf(lab, seat));
+  const kube = await startUnreachable();
+  const { store } = lab.inventory;
+  store.setKubeconfig(kube.kubeconfig);
+  const members = seats.map((seat) => memberOf(store, seat));
+  return bearCluster(
+    {
+      plan: planOf(lab.scenario, members),
+      invoker: lab.scenario.cluster.invoker,
+      members,
+      kube,
+      bootstrap: bootstrap.machine,
+      store,
+    },
+    { bundle: lab.bundle, folder },
+  );
+}
+
+/** Lets a cluster live whose jobs run our bundle and leave what they leave in a folder. */
+export async function bearCluster(
+  site: Omit<ClusterSite, 'runJob'>,
+  { bundle, folder }: JobPlace,
+): Promise<BornCluster> {
+  const { kube } = site;
   const life = await runCluster({
-    plan: planOf(lab, members),
-    members,
-    kube,
-    invoker: 'assisted-service',
-    bootstrap: bootstrap.machine,
-    store: lab.inventory.store,
-    runJob: jobRunner(lab, folder),
+    ...site,
+    runJob: jobRunner({ bundle, folder }),
   });
   return {
     life,
@@ -71,15 +88,18 @@ export async function openCluster(
 }
 
 /** Until bootkube has brought it up nobody answers at the address of the API. */
-async function startUnreachable({ inventory }: Lab): Promise<Kube> {
+export async function startUnreachable(): Promise<Kube> {
   const kube = await startKube();
   kube.forwarder.moveTo({ port: await freePort() }, 'reset');
-  inventory.store.setKubeconfig(kube.kubeconfig);
   return kube;
 }
 
-function memberOf({ inventory }: Lab, { plan, hostId }: Seat): NodeFacts {
-  const host = inventory.store.host(hostId);
+/** What the cluster has to know of a host. */
+export function memberOf(
+  store: InventoryStore,
+  { plan, hostId }: { readonly plan: Pick<LabHost, 'name' | 'role'>; readonly hostId: string },
+): NodeFacts {
+  const host = store.host(hostId);
   return {
     name: plan.name,
     role: plan.role === 'bootstrap' ? 'master' : plan.role,
@@ -92,15 +112,25 @@ function memberOf({ inventory }: Lab, { plan, hostId }: Seat): NodeFacts {
 /** Up to this release etcd has to be let start with less than three members (agent that is replaced, 2020). */
 const LAST_WITH_OVERRIDE = 6;
 
-function planOf({ scenario }: Lab, members: readonly NodeFacts[]): ClusterPlan {
-  const { openshiftVersion, apiMoves } = scenario.cluster;
+/** What kind of cluster a scenario asks for, of these members. */
+export function planOf(
+  { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
+  members: readonly NodeFacts[],
+): ClusterPlan {
+  const { openshiftVersion, apiMoves } = cluster;
   const minor = Number(openshiftVersion.split('.')[1]);
   const needsEtcdOverride = minor <= LAST_WITH_OVERRIDE;
-  return { members, needsEtcdOverride, apiMoves, pace: scenario.pace };
+  return { members, needsEtcdOverride, apiMoves, pace };
+}
+
+/** With what jobs run, and where. */
+interface JobPlace {
+  readonly bundle: string;
+  readonly folder: string;
 }
 
 /** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the play. */
-function jobRunner({ bundle }: Lab, folder: string): (job: JobRun) => Promise<number> {
+function jobRunner({ bundle, folder }: JobPlace): (job: JobRun) => Promise<number> {
   const home = join(folder, 'after-pivot');
   return async ({ args, kubeconfig, signal }) => {
     await mkdir(join(home, 'root', 'var', 'log'), { recursive: true });

@@ -71,6 +71,8 @@ export const Scenario = z.strictObject({
       controlPlaneCount: z.int().default(3),
       kind: z.enum(['Cluster', 'AddHostsCluster']).default('Cluster'),
       auth: z.enum(['local', 'none']).default('local'),
+      /** Who installs; with `agent-installer` the service runs on the bootstrap host itself. */
+      invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
       /** The API moves to a server of the cluster when bootkube is done. */
       apiMoves: z.boolean().default(false),
     })
