@@ -18,7 +18,7 @@ export const singleIds = {
 
 /** What the one host is, and what the cluster around it is at. */
 export interface SingleHostPlan {
-  readonly role: 'master' | 'worker';
+  readonly role: 'bootstrap' | 'master' | 'worker';
   /** Two masters are done, so that a worker need not wait. */
   readonly isControlPlaneDone: boolean;
   readonly write: z.input<typeof HostPlan>['write'];
@@ -79,10 +79,12 @@ function worldOf({ role, isControlPlaneDone }: SingleHostPlan) {
   const done = { role: 'master', status: 'installed', stage: 'Done' } as const;
   const rebooting = { role: 'master', stage: 'Rebooting' } as const;
   const other = isControlPlaneDone ? done : rebooting;
+  const isBootstrap = role === 'bootstrap';
+  const own = { role: isBootstrap ? 'master' : role, isBootstrap } as const;
   return {
     cluster: clusterSeed({ id: singleIds.cluster }),
     hosts: [
-      hostSeed({ ...member, id: singleIds.host, hostname: 'h', role }),
+      hostSeed({ ...member, id: singleIds.host, hostname: 'h', ...own }),
       hostSeed({ ...member, ...other, hostname: 'm1' }),
       hostSeed({ ...member, ...other, hostname: 'm2' }),
     ],

@@ -11,6 +11,13 @@ export interface Figure {
   readonly command: string;
 }
 
+/** What one group of measurements found. */
+export interface Findings {
+  readonly figures: readonly Figure[];
+  /** A section of `docs/performance.md` behind the table, in Markdown. */
+  readonly section?: string;
+}
+
 /** What is held against the bound: the ratio to the baseline, or the figure itself. */
 export const valueOf = ({ measured, baseline }: Figure): number =>
   baseline === undefined ? measured : measured / baseline.measured;
@@ -24,6 +31,12 @@ export function median(values: readonly number[]): number {
   const middle = Math.floor(sorted.length / 2);
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+/** The smallest value that so many percent of the measurements do not exceed. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = [...values].sort((one, other) => one - other);
+  return sorted[Math.ceil((sorted.length * percent) / 100) - 1] ?? Number.NaN;
 }
 
 /** The table of `docs/performance.md`. */

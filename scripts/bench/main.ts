@@ -1,24 +1,39 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../../mocks/lab/bundle.ts';
-import { type Figure, isWithin, renderTable, valueOf } from './figure.ts';
+import { measureBootstrapMemory } from './bootstrap-memory.ts';
+import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
+import { measureIdle } from './idle.ts';
+import { measureKubeReaction } from './kube-reaction.ts';
+import { measureLocalReaction } from './local-reaction.ts';
 import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
 import { measureWrites } from './write.ts';
 
-const groups: Readonly<Record<string, () => Promise<readonly Figure[]>>> = {
-  'start-up': measureStartUp,
-  write: measureWrites,
-  waiting: measureWaiting,
+type Measure = () => Promise<Findings>;
+
+const alone =
+  (measure: () => Promise<readonly Figure[]>): Measure =>
+  async () => ({ figures: await measure() });
+
+const groups: Readonly<Record<string, Measure>> = {
+  'start-up': alone(measureStartUp),
+  write: alone(measureWrites),
+  'bootstrap-memory': alone(measureBootstrapMemory),
+  'kube-reaction': alone(measureKubeReaction),
+  'local-reaction': alone(measureLocalReaction),
+  waiting: alone(measureWaiting),
+  idle: measureIdle,
 };
 
-const page = (figures: readonly Figure[]): string => `# Performance
+const page = (figures: readonly Figure[], sections: readonly string[]): string => `# Performance
 
 Written by \`npm run bench\`. Each figure with a baseline is a ratio to what was measured in the same run on the
 same machine; the others are absolute. The writer is the lab's stand-in for coreos-installer, which prints a line
-per second as the real one does and writes nothing, so that what is measured is the agent's own share.
+per second as the real one does and writes nothing, so that what is measured is the agent's own share. A command
+on the host goes through the lab's stand-in for nsenter, a program of its own that has to be started each time.
 
-${renderTable(figures)}`;
+${[renderTable(figures), ...sections].join('\n')}`;
 
 /** Measures the groups that are named, or all, and writes JSON to standard output. */
 async function main(names: readonly string[]): Promise<number> {
@@ -29,8 +44,12 @@ async function main(names: readonly string[]): Promise<number> {
   }
   await ensureBundle((text) => process.stderr.write(text));
   const figures: Figure[] = [];
+  const sections: string[] = [];
   for (const [name, measure] of Object.entries(groups)) {
-    if (names.length === 0 || names.includes(name)) figures.push(...(await measure()));
+    if (names.length > 0 && !names.includes(name)) continue;
+    const findings = await measure();
+    figures.push(...findings.figures);
+    if (findings.section !== undefined) sections.push(findings.section);
   }
   const withValues = figures.map((figure) => ({
     ...figure,
@@ -38,9 +57,10 @@ async function main(names: readonly string[]): Promise<number> {
     isWithin: isWithin(figure),
   }));
   process.stdout.write(`${JSON.stringify(withValues, null, 2)}\n`);
-  process.stderr.write(renderTable(figures));
+  process.stderr.write([renderTable(figures), ...sections].join('\n'));
   if (names.length === 0) {
-    writeFileSync(resolve(import.meta.dirname, '../../docs/performance.md'), page(figures));
+    const path = resolve(import.meta.dirname, '../../docs/performance.md');
+    writeFileSync(path, page(figures, sections));
   }
   return figures.every(isWithin) ? 0 : 1;
 }

@@ -14,6 +14,8 @@ export interface Watched {
   /** Processor time of the process and of its children that ended, in seconds. */
   readonly cpuSeconds: () => number;
   readonly residentMiB: () => number;
+  /** The most that was ever resident. */
+  readonly peakMiB: () => number;
   readonly ended: Promise<Finished>;
   readonly stop: () => void;
 }
@@ -44,7 +46,8 @@ export function start(
     pid,
     ended,
     cpuSeconds: () => cpuSecondsOf(pid),
-    residentMiB: () => residentMiBOf(pid),
+    residentMiB: () => memoryMiBOf(pid, 'VmRSS'),
+    peakMiB: () => memoryMiBOf(pid, 'VmHWM'),
     stop: () => child.kill('SIGTERM'),
   };
 }
@@ -65,7 +68,7 @@ function cpuSecondsOf(pid: number): number {
   return (user + system) / ticksPerSecond;
 }
 
-function residentMiBOf(pid: number): number {
+function memoryMiBOf(pid: number, name: 'VmRSS' | 'VmHWM'): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1024;
+  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? Number.NaN) / 1024;
 }
