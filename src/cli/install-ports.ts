@@ -1,5 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { dryHost } from '../adapters/host/dry-host.ts';
+import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import type { ConnectionOptions } from '../adapters/http/connection.ts';
 import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
@@ -43,13 +44,13 @@ export function portsOf(
   const proxies = proxiesFor(config, environment);
   const common = { clock: systemClock, random: systemRandom };
   const onRetry = tellRetries(tell);
-  const pages = web({ ...common, connection: { proxies }, onRetry });
+  const host = hostFor(config, environment, tell);
+  const pages = web({ ...common, connection: { proxies, ...lookupFor(config, host) }, onRetry });
   const inventory = inventoryFor(config, {
     ...common,
     onRetry,
     connection: { proxies, ...trustFor(config) },
   });
-  const host = hostFor(config, environment, tell);
   const kube = kubeFor(config, { host, inventory, tell });
   return {
     ports: {
@@ -76,6 +77,13 @@ function hostFor(
   const world = { device: disk.device, rebootMarker: dry.rebootMarker };
   return host.reach === 'dry' ? dryHost(real, world) : real;
 }
+
+/**
+ * A bootstrap host gets its own name service in the middle of the run, and a pointer config may name
+ * what only that knows; elsewhere the container's resolver is the host's.
+ */
+const lookupFor = ({ role }: Config, host: Host): Pick<ConnectionOptions, 'lookup'> =>
+  role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
 
 function inventoryFor(
   { service, cluster }: Config,
@@ -113,9 +121,8 @@ function kubeFor(
 ): KubeCluster {
   const common = { clock: systemClock, random: systemRandom };
   return onFirstUse(async () => {
-    const [{ kubeCluster }, { hostLookup }, { clusterCredentials }] = await Promise.all([
+    const [{ kubeCluster }, { clusterCredentials }] = await Promise.all([
       import('../adapters/kube/kube.ts'),
-      import('../adapters/kube/host-lookup.ts'),
       import('../adapters/kube/credentials.ts'),
     ]);
     return kubeCluster({

@@ -92,7 +92,7 @@ async function execute<Config, Ports>(
   { needs, signal, probesFirst }: Execution,
 ): Promise<void> {
   const { step } = placed;
-  const since = context.clock.now();
+  const since = context.clock.elapsed();
   const late = (): Error =>
     engineFailure('step.timed-out', `${step.id}: not within ${renderDuration(step.limit)}`, {
       context: { step: step.id },
@@ -107,7 +107,7 @@ async function execute<Config, Ports>(
     await recordEnd(context, placed, { thrown, signal });
     throw signal.aborted ? signal.reason : asAgentError(thrown);
   }
-  const duration = context.clock.now() - since;
+  const duration = context.clock.elapsed() - since;
   context.emit({ type: 'step.finished', ...about(placed), duration });
 }
 

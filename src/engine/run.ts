@@ -58,7 +58,7 @@ export async function runRole<Config, Ports>(
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),
   };
-  const since = clock.now();
+  const since = clock.elapsed();
   emit({
     type: 'run.started',
     role: role.name,
@@ -74,10 +74,10 @@ export async function runRole<Config, Ports>(
   );
   try {
     const outcome = await runMainLine(context, role, signal);
-    emit({ type: 'run.finished', outcome, duration: clock.now() - since });
+    emit({ type: 'run.finished', outcome, duration: clock.elapsed() - since });
     return outcome;
   } catch (thrown) {
-    throw tellEnd(emit, { thrown, signal, duration: clock.now() - since });
+    throw tellEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
   } finally {
     background.abort(new Error('the run has ended'));
     await following;

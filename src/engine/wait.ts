@@ -51,7 +51,7 @@ export function untilOf(
   tell: (update: WaitUpdate) => void,
 ): Until {
   return async (sentence, look, { every, within, watch }) => {
-    const since = clock.now();
+    const since = clock.elapsed();
     const bell = doorbell(watch, signal);
     let told: string | undefined;
     try {
@@ -60,7 +60,7 @@ export function untilOf(
         bell.reset();
         const seen = await look(signal);
         if ('done' in seen) return seen.done;
-        const waited = clock.now() - since;
+        const waited = clock.elapsed() - since;
         if (waited >= within) throw late(sentence, { status: seen.status, waited, within });
         if (seen.status !== told) tell({ sentence, status: seen.status, waited, limit: within });
         told = seen.status;

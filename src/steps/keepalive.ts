@@ -12,10 +12,10 @@ const refreshEvery: Millis = minutes(30);
  * whether it did.
  */
 export function keepaliveOf({ clock, progress }: StepScope<'clock'>): (status: string) => boolean {
-  const since = clock.now();
+  const since = clock.elapsed();
   let toldAt = since;
   return (status) => {
-    const now = clock.now();
+    const now = clock.elapsed();
     if (now - toldAt < refreshEvery) return false;
     progress({ info: `${status} (${renderDuration(now - since)})` });
     toldAt = now;

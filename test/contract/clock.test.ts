@@ -31,9 +31,9 @@ describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {
 
   it('is at least as late after a sleep as was asked for', async () => {
     const clock = make();
-    const before = clock.now();
+    const before = clock.elapsed();
     await clock.sleep(20, forever);
-    expect(clock.now() - before).toBeGreaterThanOrEqual(19);
+    expect(clock.elapsed() - before).toBeGreaterThanOrEqual(19);
   });
 
   it('sleeps longer than a timer of the machine can', async () => {

@@ -10,6 +10,7 @@ const longestPause = seconds(20);
  */
 export const briskClock = (): Clock => ({
   now: () => 0,
+  elapsed: () => 0,
   sleep: (duration, signal) =>
     new Promise((resolve, reject) => {
       if (signal.aborted) {

@@ -65,6 +65,7 @@ export function fakeClock({ start = 0, auto = true } = {}): FakeClock {
     slept,
     sleeping: () => sleepers.size,
     now: () => now,
+    elapsed: () => now - start,
     sleep: (duration, signal) =>
       new Promise((resolve, reject) => {
         if (signal.aborted) {

@@ -9,6 +9,7 @@ export function quickClock(factor = 200): Clock {
   const since = performance.now();
   return {
     now: () => since + (performance.now() - since) * factor,
+    elapsed: () => (performance.now() - since) * factor,
     sleep: (duration, signal) => systemClock.sleep(duration / factor, signal),
   };
 }

@@ -18,8 +18,11 @@ let asked: string[];
 let clock: FakeClock;
 let host: ReturnType<typeof fakeHost>;
 let fellBack: string[];
+/** Type of the questions that the server leaves without an answer. */
+let silentFor: number | undefined;
 
 beforeEach(async () => {
+  silentFor = undefined;
   asked = [];
   fellBack = [];
   clock = fakeClock({ auto: false });
@@ -27,6 +30,7 @@ beforeEach(async () => {
   server = createSocket('udp4', (query, from) => {
     const { name, type } = questionIn(query);
     asked.push(`${name} ${type === 1 ? 'A' : 'AAAA'}`);
+    if (type === silentFor) return;
     server.send(answerTo(query, name, type), from.port, from.address);
   });
   server.bind(0, '127.0.0.1');
@@ -72,7 +76,7 @@ function answerTo(query: Buffer, name: string, type: number): Buffer {
   return Buffer.concat([header, question, ...records]);
 }
 
-function lookup(): (name: string, options: LookupOptions) => Promise<unknown> {
+function lookup(patience = 200): (name: string, options: LookupOptions) => Promise<unknown> {
   const fallback = (
     name: string,
     _: LookupAllOptions,
@@ -82,7 +86,7 @@ function lookup(): (name: string, options: LookupOptions) => Promise<unknown> {
     answer(null, [{ address: '192.0.2.1', family: 4 }]);
   };
   const { port } = server.address();
-  const find = hostLookup({ host, clock, port, patience: 200, fallback: fallback as never });
+  const find = hostLookup({ host, clock, port, patience, fallback: fallback as never });
   return (name, options) =>
     new Promise((resolve, reject) => {
       find(name, options, (error, address, family) => {
@@ -112,6 +116,17 @@ describe('a name', () => {
 
   it('of IPv6 alone is found too', async () => {
     expect(await lookup()('six.example', {})).toEqual(['fd00::6', 6]);
+  });
+
+  it.each([
+    { family: 'IPv6', type: 28, name: 'api-int.c.example', first: '10.0.0.5' },
+    { family: 'IPv4', type: 1, name: 'six.example', first: 'fd00::6' },
+  ])('is found in time where the server is silent about $family', async ({ type, name, first }) => {
+    silentFor = type;
+    const since = performance.now();
+    expect(await lookup(seconds(2))(name, {})).toContain(first);
+    // A connection waits five seconds in all.
+    expect(performance.now() - since).toBeLessThan(seconds(1.5));
   });
 
   it('without a dot gets the domains of the host', async () => {

@@ -1,6 +1,7 @@
 import { type LookupAddress, lookup as systemLookup, type LookupOptions } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 import { isIP, type LookupFunction } from 'node:net';
+import { setTimeout as pauseFor } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
@@ -20,6 +21,9 @@ export interface HostLookupOptions {
 
 /** A resolv.conf that was read is believed for so long. */
 const freshness = seconds(5);
+
+/** With addresses of one family in hand, those of the other are waited for so long. */
+const otherFamily: Millis = 300;
 
 /**
  * A lookup that asks as the host asks now: its hosts file, then the nameservers of its resolv.conf,
@@ -79,10 +83,10 @@ function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles>
     (await host.readText(path, signal).catch(() => undefined)) ?? '';
   let known: { readonly at: number; readonly files: Promise<HostFiles> } | undefined;
   return () => {
-    if (known === undefined || clock.now() - known.at >= freshness) {
+    if (known === undefined || clock.elapsed() - known.at >= freshness) {
       const both = Promise.all([read('/etc/hosts'), read('/etc/resolv.conf')]);
       const files = both.then(([hosts, resolvConf]) => ({ hosts, resolvConf }));
-      known = { at: clock.now(), files };
+      known = { at: clock.elapsed(), files };
     }
     return known.files;
   };
@@ -105,17 +109,34 @@ function resolverFor(
   return servers.length === 0 ? undefined : resolver;
 }
 
+/**
+ * The addresses of a name, IPv4 first. Some name servers never answer for a family that they do not
+ * have; to wait for that would take longer than a connection may (RFC 8305, section 3).
+ */
 async function ask(
   resolver: Resolver,
   name: string,
   family: 0 | 4 | 6,
 ): Promise<readonly string[]> {
-  const nothing = (): readonly string[] => [];
-  const [four, six] = await Promise.all([
-    family === 6 ? [] : resolver.resolve4(name).catch(nothing),
-    family === 4 ? [] : resolver.resolve6(name).catch(nothing),
-  ]);
-  return [...four, ...six];
+  const questions = [
+    ...(family === 6 ? [] : [() => resolver.resolve4(name)]),
+    ...(family === 4 ? [] : [() => resolver.resolve6(name)]),
+  ];
+  const found = questions.map((): readonly string[] => []);
+  const answers = questions.map(async (question, index) => {
+    found[index] = await question().catch(() => []);
+  });
+  const whole = Promise.all(answers);
+  const enough = answers.map(async (answer, index) => {
+    await answer;
+    if (found[index]?.length === 0) await whole;
+    else await pauseFor(otherFamily, undefined, { ref: false });
+  });
+  await Promise.race([whole, ...enough]);
+  const addresses = found.flat();
+  // A question that is still open would keep the process from its end.
+  resolver.cancel();
+  return addresses;
 }
 
 const pick = (addresses: readonly string[], family: 0 | 4 | 6): readonly LookupAddress[] =>

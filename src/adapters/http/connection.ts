@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { Agent, type Dispatcher, ProxyAgent } from './undici.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { type Proxies, proxyFor } from './proxies.ts';
@@ -23,6 +24,8 @@ export const usualPatience: Patience = {
 export interface ConnectionOptions extends Trust {
   readonly proxies?: Proxies;
   readonly patience?: Patience;
+  /** Finds the addresses of names; the process's own way unless given. */
+  readonly lookup?: LookupFunction;
 }
 
 /** Open connections to whatever is asked for, of one trust and one set of proxies. */
@@ -36,7 +39,7 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 
 /** Connections are made when they are needed and kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
-  const { proxies = noProxies, patience = usualPatience } = options;
+  const { proxies = noProxies, patience = usualPatience, lookup } = options;
   const made = new Map<string, Dispatcher>();
   const common = {
     connectTimeout: patience.connect,
@@ -55,7 +58,10 @@ export function connection(options: ConnectionOptions = {}): Connection {
       const tls = usesTls ? tlsFor(options) : {};
       const dispatcher =
         proxy === undefined
-          ? new Agent({ ...common, connect: { ...tls, timeout: patience.connect } })
+          ? new Agent({
+              ...common,
+              connect: { ...tls, ...(lookup && { lookup }), timeout: patience.connect },
+            })
           : new ProxyAgent({ ...common, uri: proxy, requestTls: tls, proxyTls: tls });
       made.set(key, dispatcher);
       return dispatcher;

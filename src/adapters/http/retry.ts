@@ -82,10 +82,10 @@ export async function withRetry<T>(
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const { clock, limit = usualLimit } = policy;
-  const since = clock.now();
+  const since = clock.elapsed();
   let attempts = 0;
   let last: Verdict | undefined;
-  const tries = (): Tries => ({ attempts, elapsed: clock.now() - since });
+  const tries = (): Tries => ({ attempts, elapsed: clock.elapsed() - since });
   const late = (): Error => (last?.failure ?? policy.silence)(tries());
   return limited(clock, { limit, signal, late }, (inner) =>
     pRetry(

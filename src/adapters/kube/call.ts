@@ -86,8 +86,8 @@ export function denialWatch(clock: Clock): DenialWatch {
         since = undefined;
         return false;
       }
-      since ??= clock.now();
-      return clock.now() - since >= denialLimit;
+      since ??= clock.elapsed();
+      return clock.elapsed() - since >= denialLimit;
     },
     reset: () => {
       since = undefined;

@@ -51,7 +51,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
   };
   return async (signal) => {
     const own = await ownFile(signal);
-    if (own !== undefined || inventory === undefined || clock.now() < askAfter) return own;
+    if (own !== undefined || inventory === undefined || clock.elapsed() < askAfter) return own;
     const done = new AbortController();
     const both = AbortSignal.any([signal, done.signal]);
     // The loser is told to stop; how it ends is of no interest then.
@@ -60,7 +60,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
     try {
       return await Promise.race(racers);
     } finally {
-      askAfter = clock.now() + servicePause;
+      askAfter = clock.elapsed() + servicePause;
       done.abort(new Error('the kubeconfig was found elsewhere'));
     }
   };

@@ -72,7 +72,7 @@ async function round(course: Course): Promise<Millis> {
     known.listed(listing);
     answered(course);
   }
-  const since = clock.now();
+  const since = clock.elapsed();
   const heard = { isAlive: false };
   const listener = {
     opened: () => {
@@ -88,7 +88,7 @@ async function round(course: Course): Promise<Millis> {
     const end = await watchOnce(server, { request, listener }, signal);
     if (end === 'expired') return lost(course);
   } finally {
-    if (clock.now() - since >= shortest) heard.isAlive = true;
+    if (clock.elapsed() - since >= shortest) heard.isAlive = true;
     if (heard.isAlive) pace.reset();
   }
   course.losses = 0;

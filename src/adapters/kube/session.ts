@@ -56,6 +56,8 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
       loading ??= load().finally(() => {
         loading = undefined;
       });
+      // Whoever began it may be stopped by now, and nobody else wait for it.
+      loading.catch(() => undefined);
       return unlessAborted(loading, signal);
     },
     doubt: () => {

@@ -1,7 +1,6 @@
 export { followControllerLogs } from './follow-controller-logs.ts';
 export { followHosts } from './follow-hosts.ts';
 export { patchEtcd } from './patch-etcd.ts';
-export { restoreEtcd } from './restore-etcd.ts';
 export { waitForArbiter } from './wait-for-arbiter.ts';
 export { waitForBootkube } from './wait-for-bootkube.ts';
 export { waitForController } from './wait-for-controller.ts';

@@ -22,7 +22,7 @@ const lookEvery = seconds(5);
 
 /** Waits until as many nodes of a role are Ready as the bootstrap host must see before it goes. */
 export async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<void> {
-  const since = scope.clock.now();
+  const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
   const target = nodeTarget(role, installConfig);
   if (target === 0) {
@@ -32,7 +32,7 @@ export async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole)
   const wait = nodeWait(scope, { role, target, installConfig });
   try {
     await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.look, {
-      within: longestWait - (scope.clock.now() - since),
+      within: longestWait - (scope.clock.elapsed() - since),
       every: lookEvery,
       watch: wait.watch,
     });

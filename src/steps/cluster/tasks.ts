@@ -47,7 +47,7 @@ export function tasksOf(
   return {
     run: (name, pause, work) => {
       const last = attempts.get(name);
-      const begun = clock.now();
+      const begun = clock.elapsed();
       const isUnderWay = last?.work !== undefined;
       if (isUnderWay || (last !== undefined && begun - last.begun < pause)) return;
       const attempt = { begun, isFirst: last === undefined };
@@ -56,7 +56,7 @@ export function tasksOf(
     isNewUnderWay: () =>
       [...attempts.values()].some(
         ({ isFirst, work, begun }) =>
-          isFirst && work !== undefined && clock.now() - begun < shortTime,
+          isFirst && work !== undefined && clock.elapsed() - begun < shortTime,
       ),
     close: async () => {
       closing.abort(new Error('the wait is over'));

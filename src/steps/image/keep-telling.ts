@@ -15,11 +15,11 @@ export async function keepTelling<T>(
   work: () => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
-  const since = clock.now();
+  const since = clock.elapsed();
   const telling = (async () => {
     for (;;) {
       await clock.sleep(every, over.signal);
-      tell({ info: `${what} for ${renderDuration(clock.now() - since)}` });
+      tell({ info: `${what} for ${renderDuration(clock.elapsed() - since)}` });
     }
   })().catch(() => undefined);
   try {

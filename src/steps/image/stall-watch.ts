@@ -74,16 +74,16 @@ async function watch(
   signal: AbortSignal,
 ): Promise<Error> {
   let sectors: number | undefined;
-  let diskMovedAt = clock.now();
+  let diskMovedAt = clock.elapsed();
   for (;;) {
     await clock.sleep(lookEvery, signal);
-    if (clock.now() - writer.movedAt() < lookEvery) continue;
+    if (clock.elapsed() - writer.movedAt() < lookEvery) continue;
     const written = await readSectors(host, diskName, signal);
-    if (written !== sectors) diskMovedAt = clock.now();
+    if (written !== sectors) diskMovedAt = clock.elapsed();
     sectors = written;
     const refreshed = writer.refresh();
     if (refreshed !== undefined) tell(refreshed);
-    const still = clock.now() - Math.max(writer.movedAt(), diskMovedAt);
+    const still = clock.elapsed() - Math.max(writer.movedAt(), diskMovedAt);
     if (still >= longestStandstill) {
       return imageFailure('image.stalled', `nothing has moved for ${renderDuration(still)}`, {
         context: { disk: diskName, phase: writer.isFlushing() ? 'flush' : 'read' },

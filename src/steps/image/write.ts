@@ -48,7 +48,7 @@ export const write = step({
   run: async (scope, { disk, ignition, image }) => {
     const { host, clock, config, signal, onExit, progress } = scope;
     const args = config.image.writerArgs;
-    const writer = writerProgress(clock.now);
+    const writer = writerProgress(clock.elapsed);
     const talk = writerTalk();
     onExit(async () => {
       if (talk.hasTouchedDisk()) {
