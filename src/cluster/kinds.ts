@@ -6,7 +6,6 @@ export const nodes = core('nodes');
 export const pods = core('pods');
 export const events = core('events');
 export const configMaps = core('configmaps');
-export const secrets = core('secrets');
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
 

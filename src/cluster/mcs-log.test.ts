@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { inventoryHost } from '../../test/support/fake-inventory.ts';
 import { hostIndexOf } from './host-match.ts';
@@ -90,6 +92,25 @@ describe('reading on in a log', () => {
   it('begins anew after the file was emptied', () => {
     expect([...readAll(v4, '', zoned).asked]).toHaveLength(2);
   });
+});
+
+it('who asked is kept, and not the log with it', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const heap = (): number => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  let written = 'http: TLS handshake error from 192.168.111.5:41234: EOF\n'.repeat(10_000);
+  let log = unreadLog;
+  const before = heap();
+  for (let host = 100; host < 130; host += 1) {
+    written += line(`address:"192.168.126.${host}:32780"`);
+    log = readOn(log, Buffer.from(written).toString('utf8'));
+  }
+  // Thirty times the log is more than fifteen megabytes.
+  expect(heap() - before).toBeLessThan(8_000_000);
+  expect(log.asked.size).toBe(30);
 });
 
 it.each([

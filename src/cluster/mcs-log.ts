@@ -22,8 +22,12 @@ export function addressesAsking(text: string): readonly string[] {
         .replace(/\]$/, ''),
     )
     .map(canonicalAddress)
-    .filter((address) => address !== undefined);
+    .filter((address) => address !== undefined)
+    .map(ownText);
 }
+
+/** A copy. A piece of a text, as V8 makes it, would keep all of the log in the memory with it. */
+const ownText = (piece: string): string => Buffer.from(piece, 'utf8').toString('utf8');
 
 /** How far the log of one container has been read. */
 export interface McsLog {
@@ -56,6 +60,6 @@ export function readOn(log: McsLog, text: string): McsLog {
   return {
     asked: isNews ? new Set([...log.asked, ...found]) : log.asked,
     read: end,
-    tail: text.slice(Math.max(0, end - tailLength), end),
+    tail: ownText(text.slice(Math.max(0, end - tailLength), end)),
   };
 }

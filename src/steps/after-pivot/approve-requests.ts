@@ -84,7 +84,7 @@ function looking(
     if (gap !== undefined) return { status: gap };
     const [there] = node.view().objects;
     const readiness = there && readinessOf(there);
-    const now = clock.now();
+    const now = clock.elapsed();
     memory.readySince = readiness?.isReady === true ? (memory.readySince ?? now) : undefined;
     const own = await ownAmong(requests.view().objects, record, memory);
     const outcomes: OwnRequest[] = [];

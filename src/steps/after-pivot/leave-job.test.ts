@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
@@ -16,6 +17,7 @@ import {
   serviceAccounts,
 } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { leaveFollowUp } from './leave-job.ts';
 import { clientKeyPatch, recordRef } from './record.ts';
@@ -134,6 +136,20 @@ describe('after-pivot/leave-job', () => {
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
   });
 
+  it('does not keep the reboot waiting for a service that is away', async () => {
+    const clock = fakeClock();
+    const inventory = fakeInventory();
+    const enabledHosts: typeof inventory.enabledHosts = async (signal) => {
+      await clock.sleep(minutes(10), signal);
+      return [];
+    };
+    const run = { ...world(), clock, inventory: { ...inventory, enabledHosts } };
+    run.host.withFile('/proc/sys/kernel/hostname', 'live-1\n');
+    await runStep(leaveFollowUp, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'live-1' });
+    expect(clock.now()).toBe(seconds(30));
+  });
+
   it.each<[string, ConfigInput]>([
     ['is not wanted', { ...config, bootstrap: { followUp: 'never' } }],
     ['has no image to run', { ...config, images: {} }],
@@ -150,6 +166,27 @@ describe('after-pivot/leave-job', () => {
     run.kube.trouble(kubeFailure('kube.unreachable', 'down'));
     const { notes } = await runStep(leaveFollowUp, run);
     expect(notes).toEqual([expect.stringMatching(/^warn: nothing follows this host/)]);
+  });
+
+  it('is left where the API server does not know of a time to live', async () => {
+    const run = world();
+    const create: FakeKube['create'] = (into, object, signal) => {
+      // The strategy of jobs does so before Kubernetes 1.21, that is OpenShift 4.8.
+      const { ttlSecondsAfterFinished: dropped, ...spec } = Object(object['spec']) as {
+        ttlSecondsAfterFinished?: unknown;
+      };
+      const kept = into.kind === jobs && dropped !== undefined ? { ...object, spec } : object;
+      return run.kube.create(into, kept, signal);
+    };
+    const asked = {
+      ...config,
+      cluster: { ...config.cluster, openshiftVersion: '4.6.60' },
+      bootstrap: { followUp: 'always' },
+    } satisfies ConfigInput;
+    const kube = { ...run.kube, create };
+    expect(await tryStep(leaveFollowUp, { ...run, kube, config: asked })).not.toHaveProperty(
+      'failure',
+    );
   });
 
   it.each<[string, string, (run: ReturnType<typeof world>) => void]>([

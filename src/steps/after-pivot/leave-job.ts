@@ -16,7 +16,7 @@ import { findOwnNode, listAddressesArgv } from './own-host.ts';
 import { putManifest, type WhenThere } from './put-manifest.ts';
 import type { PivotRecord } from './record.ts';
 
-type LeaveScope = StepScope<'kube' | 'host' | 'inventory'>;
+type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
 /**
  * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
@@ -26,7 +26,7 @@ type LeaveScope = StepScope<'kube' | 'host' | 'inventory'>;
 export const leaveFollowUp = step({
   id: 'after-pivot/leave-job',
   title: 'Leave a job in the cluster that follows this host',
-  uses: ['kube', 'host', 'inventory'],
+  uses: ['kube', 'host', 'inventory', 'clock'],
   when: leavesFollowUp,
   limit: minutes(20),
   explain: ({ images }: Config) => `runs ${images.self}`,

@@ -105,4 +105,15 @@ describe('the job', () => {
     const { object } = jobManifest({ image: 'i', openshiftVersion });
     expect(JSON.stringify(object).includes('seccompProfile')).toBe(isNamed);
   });
+
+  it.each([
+    ['4.18.3', true],
+    ['4.8.0', true],
+    ['4.7.60', false],
+    ['4.6', false],
+    ['unknown', false],
+  ])('of OpenShift %s asks to be removed by the cluster: %s', (openshiftVersion, isAsked) => {
+    const { object } = jobManifest({ image: 'i', openshiftVersion });
+    expect(JSON.stringify(object).includes('ttlSecondsAfterFinished')).toBe(isAsked);
+  });
 });

@@ -140,7 +140,7 @@ export interface JobParts {
 const aDay = 24 * 60 * 60;
 
 /** The job that runs `bootwright after-pivot` in the cluster. */
-export const jobManifest = (parts: JobParts): Manifest => ({
+export const jobManifest = ({ image, openshiftVersion }: JobParts): Manifest => ({
   ref: { kind: jobs, name: leftName, namespace: leftNamespace },
   object: {
     apiVersion: 'batch/v1',
@@ -150,14 +150,25 @@ export const jobManifest = (parts: JobParts): Manifest => ({
       // Whatever ends a run before its time is gone on with by the next one, for a day in all.
       backoffLimit: 1000,
       activeDeadlineSeconds: aDay,
-      ttlSecondsAfterFinished: aDay,
+      ...timeToLive(openshiftVersion),
       template: {
         metadata: { labels, annotations: { 'openshift.io/required-scc': 'hostnetwork-v2' } },
-        spec: podSpec(parts),
+        spec: podSpec({ image, openshiftVersion }),
       },
     },
   },
 });
+
+/**
+ * Before 4.8 the API server drops the field (Kubernetes 1.20, feature gate TTLAfterFinished), so that
+ * the job would not be as it was sent; it then stays until somebody deletes it.
+ */
+function timeToLive(openshiftVersion: string): Readonly<Record<string, unknown>> {
+  const version = releaseVersion(openshiftVersion);
+  return version !== undefined && isAtLeast(version, [4, 8, 0])
+    ? { ttlSecondsAfterFinished: aDay }
+    : {};
+}
 
 const podSpec = ({ image, openshiftVersion }: JobParts): Readonly<Record<string, unknown>> => ({
   serviceAccountName: leftName,

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../cluster/address.ts';
-import { asAgentError } from '../../engine/failures.ts';
-import { seconds } from '../../model/duration.ts';
+import { asAgentError, engineFailure } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { StepScope } from '../step.ts';
 
@@ -16,6 +17,9 @@ export interface OwnNode {
 /** Name of the host, of its own kernel and not of our container's. */
 const hostnameFile = '/proc/sys/kernel/hostname';
 
+/** How long the service may take: the reboot waits meanwhile, and the host itself tells enough. */
+const serviceLimit: Millis = seconds(30);
+
 /** Lists the addresses that others can reach this host at. */
 export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'global'] as const;
 
@@ -24,7 +28,7 @@ export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'gl
  * called by too; what it does not have, the host itself says.
  */
 export async function findOwnNode(
-  scope: StepScope<'host' | 'inventory'>,
+  scope: StepScope<'host' | 'inventory' | 'clock'>,
 ): Promise<OwnNode | undefined> {
   const known = await inventoryHost(scope);
   const name = (known?.name ?? '') === '' ? await hostname(scope) : (known?.name ?? '');
@@ -37,13 +41,17 @@ export async function findOwnNode(
 
 async function inventoryHost({
   inventory,
+  clock,
   config: { service, cluster },
   signal,
   note,
-}: StepScope<'inventory'>): Promise<InventoryHost | undefined> {
+}: StepScope<'inventory' | 'clock'>): Promise<InventoryHost | undefined> {
   if (service.url === '' || cluster.hostId === '') return undefined;
+  const late = (): Error => engineFailure('step.timed-out', 'the service does not tell in time');
   try {
-    const hosts = await inventory.enabledHosts(signal);
+    const hosts = await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
+      inventory.enabledHosts(inner),
+    );
     return hosts.find(({ id }) => id === cluster.hostId);
   } catch (error) {
     signal.throwIfAborted();

@@ -1,4 +1,5 @@
 import { minutes } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
 import { step } from '../step.ts';
 import { clusterRoleManifest } from './manifests.ts';
 import { recordRef } from './record.ts';
@@ -12,8 +13,14 @@ export const removeRecord = step({
   title: 'Remove the record and the permissions that were left with it',
   uses: ['kube'],
   limit: minutes(5),
-  run: async ({ kube, signal }) => {
+  run: async ({ kube, signal, note }) => {
     await kube.remove(recordRef, signal);
-    await kube.remove(clusterRoleManifest.ref, signal);
+    try {
+      await kube.remove(clusterRoleManifest.ref, signal);
+    } catch (error) {
+      if (!(error instanceof AgentError) || error.code !== 'kube.denied') throw error;
+      // The role itself allows it: it is gone, and only the word of that was lost.
+      note('info', 'the permissions are gone already', { reason: error.message });
+    }
   },
 });

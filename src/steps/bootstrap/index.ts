@@ -1,7 +1,6 @@
 export { addControllerManifests, addSshManifest } from './add-manifests.ts';
 export { applyIgnition } from './apply-ignition.ts';
 export { check } from './check.ts';
-export { isMultiNode, isSingleNode } from './conditions.ts';
 export { fetchIgnition } from './fetch-ignition.ts';
 export { overlayNodeImage } from './overlay-node-image.ts';
 export { placePullSecret } from './place-pull-secret.ts';

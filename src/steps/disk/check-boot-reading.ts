@@ -18,6 +18,15 @@ export const mountBootArgv = (partition: string): readonly string[] => [
   ...['mount', '-o', 'ro,nosuid,nodev,noexec', partition, bootMountPoint],
 ];
 
+/**
+ * The same for a file system that `image/overwrite-os` has left frozen: the kernel goes on holding it
+ * as writable, and refuses to mount it read-only beside that (`EBUSY`). While it is frozen nothing on
+ * it changes either.
+ */
+export const mountFrozenBootArgv = (partition: string): readonly string[] => [
+  ...['mount', '-o', 'nosuid,nodev,noexec,noatime', partition, bootMountPoint],
+];
+
 /** Takes the boot partition out again. */
 export const unmountBootArgv = ['umount', bootMountPoint] as const;
 

@@ -20,6 +20,7 @@ const facts = {
 
 const efi = ['test', '-d', '/sys/firmware/efi'];
 const mount = ['mount', '-o', 'ro,nosuid,nodev,noexec', '/dev/sda3', '/mnt'];
+const mountFrozen = ['mount', '-o', 'nosuid,nodev,noexec,noatime', '/dev/sda3', '/mnt'];
 const stamp = ['test', '-f', '/mnt/ignition.firstboot'];
 const digests = ['sha256sum', onDisk, hostPath];
 const sums = (first: string, second = digest) => `${first}  ${onDisk}\n${second}  ${hostPath}\n`;
@@ -101,7 +102,7 @@ describe('disk/check-boot', () => {
     ],
     [
       'the boot partition cannot be mounted',
-      (host) => host.on(mount).fails(32, 'wrong fs type'),
+      (host) => host.on(mount).fails(32, 'wrong fs type').on(mountFrozen).fails(32),
       '/dev/sda: its boot partition cannot be mounted',
     ],
   ])('fails when %s', async (_, break_, message) => {
@@ -122,9 +123,21 @@ describe('disk/check-boot', () => {
 
   it('tries the mount three times', async () => {
     const clock = fakeClock();
-    const host = goodHost(clock).on(mount).inTurn({ exitCode: 32 }, { exitCode: 32 }, '');
+    const host = goodHost(clock)
+      .on(mount)
+      .inTurn({ exitCode: 32 }, { exitCode: 32 }, '')
+      .on(mountFrozen)
+      .fails(32);
     await runStep(checkBoot, { host, clock, facts });
     expect(clock.now()).toBe(seconds(10));
+  });
+
+  it('reads a boot partition that is still frozen, which is not mounted read-only', async () => {
+    const busy = 'mount: /mnt: /dev/sda3 already mounted or mount point busy.';
+    const host = goodHost().on(mount).fails(32, busy).on(mountFrozen).succeeds();
+    const { notes } = await runStep(checkBoot, { host, facts });
+    expect(host.ran.slice(-5)).toEqual([mount, mountFrozen, stamp, digests, ['umount', '/mnt']]);
+    expect(notes).toEqual(['info: the install disk holds what the first start needs']);
   });
 
   it.each<[string, (host: FakeHost) => unknown, string]>([

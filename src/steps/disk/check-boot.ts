@@ -14,6 +14,7 @@ import {
   menuDoubt,
   missingPartitions,
   mountBootArgv,
+  mountFrozenBootArgv,
   parseDigests,
   partitionFor,
   unmountBootArgv,
@@ -139,25 +140,36 @@ async function lookInside(
 
 /** Mounts the boot partition with a few tries; why it cannot be mounted, if so. */
 async function mountBoot(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
-  const { host, signal, until } = scope;
   const tries = 3;
   let left = tries;
   const look = async (): Promise<Look<string | undefined>> => {
     left -= 1;
-    try {
-      await host.exec(mountBootArgv(path), { signal, limit: seconds(30) });
+    const refused = await refusalOf(scope, mountBootArgv(path));
+    if (refused === undefined) return { done: undefined };
+    if ((await refusalOf(scope, mountFrozenBootArgv(path))) === undefined) {
       return { done: undefined };
-    } catch (error) {
-      signal.throwIfAborted();
-      const isRefused = error instanceof AgentError && error.code === 'command.failed';
-      if (!isRefused) throw error;
-      return left === 0 ? { done: error.message } : { status: error.message };
     }
+    return left === 0 ? { done: refused } : { status: refused };
   };
-  return until('the boot partition can be mounted', look, {
+  return scope.until('the boot partition can be mounted', look, {
     every: seconds(5),
     within: minutes(2),
   });
+}
+
+/** Why a mount is refused; undefined when it is there. */
+async function refusalOf(
+  { host, signal }: StepScope<'host'>,
+  argv: readonly string[],
+): Promise<string | undefined> {
+  try {
+    await host.exec(argv, { signal, limit: seconds(30) });
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AgentError && error.code === 'command.failed') return error.message;
+    throw error;
+  }
 }
 
 async function isTrue(

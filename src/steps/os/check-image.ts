@@ -1,0 +1,113 @@
+import { minutes } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { decideApply, type ApplyDecision } from '../../os/decide.ts';
+import { osFailure } from '../../os/failures.ts';
+import { type ImageName, parseImageName } from '../../os/image-name.ts';
+import { argumentsIn, asksForChange, isChanged } from '../../os/kernel-arguments.ts';
+import {
+  digestInList,
+  goArchitecture,
+  inspectArgv,
+  lacksArchitecture,
+  rawManifestArgv,
+  readInspected,
+  type RegistryImage,
+} from '../../os/registry-image.ts';
+import { layersArgv, missingBytes, readLayers } from '../../os/space.ts';
+import { Plan, Sight } from './facts.ts';
+import { findAuthFile } from './find-auth-file.ts';
+import { ask } from './read-host.ts';
+import { type NodeOrder, type NodeScope, step } from './step.ts';
+
+const machineArgv = ['uname', '-m'] as const;
+
+/**
+ * Checks that the image is there and made for this host, and decides what has to be done. Where the
+ * host has no skopeo, the pull itself is the first to tell.
+ */
+export const checkImage = step({
+  id: 'os/check-image',
+  title: 'Check the image and decide what is to be done',
+  uses: ['host'],
+  needs: { sight: Sight },
+  gives: Plan,
+  preflight: true,
+  limit: minutes(15),
+  preview: ({ image }) => [inspectArgv(image), machineArgv, layersArgv],
+  run: async (scope, { sight }) => {
+    const { config, note } = scope;
+    const name = parseImageName(config.image);
+    // Asked before the registry, which a host that has nothing to do may not even reach.
+    const early = name.digest === undefined ? undefined : decideApply(sight.status, pinned(name));
+    if (early === 'booted' || early === 'staged') return planFor(early, sight, config);
+    const found = await inspect(scope, name);
+    const decision = decideApply(sight.status, { image: name.text, digest: found?.digest });
+    const plan = planFor(decision, sight, config);
+    if (found === undefined) return plan;
+    note('info', `the image is ${found.digest}`, { architecture: found.architecture });
+    const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
+    // A name with a digest cannot come to mean something else.
+    const moving = name.digest === undefined ? { digest: found.digest } : {};
+    return { ...plan, ...moving, missingBytes: missing };
+  },
+});
+
+const pinned = ({ text, digest }: ImageName) => ({ image: text, digest });
+
+/** What has to be done; kernel arguments of what is only staged cannot be seen, so they are set again. */
+function planFor(decision: ApplyDecision, sight: Sight, { kernelArguments }: NodeOrder): Plan {
+  switch (decision) {
+    case 'switch':
+    case 'upgrade':
+      return { kind: decision };
+    case 'staged':
+      return { kind: asksForChange(kernelArguments) ? 'keep' : 'nothing' };
+    case 'booted':
+      return {
+        kind: isChanged(argumentsIn(sight.commandLine), kernelArguments) ? 'nothing' : 'keep',
+      };
+  }
+}
+
+async function inspect(scope: NodeScope, name: ImageName): Promise<RegistryImage | undefined> {
+  const { host, signal, note } = scope;
+  const auth = await findAuthFile(scope);
+  const asked = await inspectOrFail(scope, inspectArgv(name.text, auth?.path));
+  if (asked === undefined) {
+    note('warn', 'there is no skopeo: architecture and size of the image are not known');
+    return undefined;
+  }
+  const found = readInspected(asked, name.text);
+  const { stdout } = await host.exec(machineArgv, { signal, limit: minutes(1) });
+  const machine = goArchitecture(stdout);
+  if (found.architecture !== machine) throw wrongArchitecture(name, found.architecture, machine);
+  if (name.digest !== undefined) return found;
+  const raw = await ask(scope, rawManifestArgv(name.text, auth?.path));
+  return { ...found, digest: digestInList(raw ?? '', machine) ?? found.digest };
+}
+
+async function inspectOrFail(
+  { host, signal, config }: NodeScope,
+  argv: readonly string[],
+): Promise<string | undefined> {
+  try {
+    return (await host.exec(argv, { signal, limit: minutes(5) })).stdout;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    if (error.code === 'command.not-found') return undefined;
+    if (error.code === 'command.stopped') throw error;
+    const stderr = String(error.context['stderr'] ?? '');
+    if (lacksArchitecture(stderr)) {
+      throw osFailure('os.wrong-architecture', `${config.image} has no variant for this host`, {
+        cause: error,
+      });
+    }
+    throw osFailure('os.image-unreachable', `${config.image} cannot be read`, { cause: error });
+  }
+}
+
+const wrongArchitecture = ({ text }: ImageName, image: string, host: string): Error =>
+  osFailure('os.wrong-architecture', `${text} is made for ${image}, this host is ${host}`, {
+    context: { image, host },
+  });

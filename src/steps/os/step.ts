@@ -1,0 +1,21 @@
+import { stepsOf, type Scope } from '../../engine/step.ts';
+import type { KernelArgumentChange } from '../../os/driver.ts';
+import type { Ports } from '../../ports/ports.ts';
+
+/** What a node is asked to do; there is no installation behind it, and so none of its settings. */
+export interface NodeOrder {
+  /** Name of the image to move to; empty for a rollback. */
+  readonly image: string;
+  readonly kernelArguments: KernelArgumentChange;
+  /** Restart the host at the end. */
+  readonly reboots: boolean;
+}
+
+/** All that the commands of a node can reach. */
+export type NodePorts = Pick<Ports, 'host' | 'clock'>;
+
+/** Defines a step of a command of a node. */
+export const step = stepsOf<NodeOrder, NodePorts>();
+
+/** What a step of a command of a node has at hand. */
+export type NodeScope = Scope<NodeOrder, NodePorts, 'host'>;

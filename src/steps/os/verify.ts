@@ -1,0 +1,73 @@
+import { minutes } from '../../model/duration.ts';
+import { describe } from '../../os/decide.ts';
+import { osFailure } from '../../os/failures.ts';
+import { nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
+import { GoingBack, NextBoot, Plan, Sight } from './facts.ts';
+import { readStatus } from './read-host.ts';
+import { type NodeScope, step } from './step.ts';
+
+/** Reads back what the host boots next after an apply. */
+export const verify = step({
+  id: 'os/verify',
+  title: 'Check that the host boots the image next',
+  uses: ['host'],
+  needs: { sight: Sight, plan: Plan },
+  gives: NextBoot,
+  limit: minutes(10),
+  run: async (scope, { sight, plan }) => {
+    const status = await readStatus(scope, sight.driver);
+    const another = nextOf(status);
+    if (another === undefined && plan.kind === 'upgrade') {
+      scope.note('info', 'there is no newer image behind this name');
+      return nextBoot(status);
+    }
+    const { image } = scope.config;
+    const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
+    if (next?.image !== image) throw notStaged(image, next ?? status.booted);
+    tellMovedName(scope, plan, next);
+    scope.note('info', `${image} is booted next`, { checksum: next.checksum });
+    return nextBoot(status);
+  },
+});
+
+/** A tag may have been moved between the look at the registry and the pull. */
+function tellMovedName({ note }: NodeScope, { digest }: Plan, next: OsDeployment): void {
+  if (digest === undefined || next.digest === undefined || digest === next.digest) return;
+  note('info', `booted next is ${next.digest}; the name stood for ${digest}`);
+}
+
+const notStaged = (image: string, next: OsDeployment | undefined): Error => {
+  const found = next === undefined ? 'nothing known' : describe(next);
+  return osFailure('os.not-staged', `${found} is booted next, not ${image}`, {
+    context: { wanted: image, next: found },
+  });
+};
+
+/** Reads back what the host boots next after a rollback. */
+export const verifyBack = step({
+  id: 'os/verify-rollback',
+  title: 'Check that the host boots what it ran before',
+  uses: ['host'],
+  needs: { sight: Sight, back: GoingBack },
+  gives: NextBoot,
+  limit: minutes(10),
+  run: async (scope, { sight, back }) => {
+    const status = await readStatus(scope, sight.driver);
+    const next = nextOf(status) ?? status.booted;
+    if (next?.checksum === back.checksum) {
+      scope.note('info', `${describe(next)} is booted next`, { checksum: next.checksum });
+      return nextBoot(status);
+    }
+    throw osFailure('os.not-staged', 'the host does not boot what it is to go back to', {
+      context: { wanted: back.checksum, next: next?.checksum ?? 'nothing' },
+    });
+  },
+});
+
+const nextBoot = (status: OsStatus): NextBoot => {
+  const another = nextOf(status);
+  return {
+    checksum: (another ?? status.booted)?.checksum ?? '',
+    isAnother: another !== undefined,
+  };
+};
