@@ -1,0 +1,68 @@
+import type { OsStatus } from './status.ts';
+
+/** The programs by which a node can be moved to another image. */
+export const driverNames = ['bootc', 'rpm-ostree', 'ostree'] as const;
+
+/** One of them. */
+export type DriverName = (typeof driverNames)[number];
+
+/** Kernel arguments that are to come and to go. */
+export interface KernelArgumentChange {
+  readonly append: readonly string[];
+  readonly remove: readonly string[];
+}
+
+/** What has to be done so that the image is booted next. */
+export type StageKind =
+  /** Move to another image. */
+  | 'switch'
+  /** Follow the same name to what it means now. */
+  | 'upgrade'
+  /** The image is there; only kernel arguments change. */
+  | 'keep';
+
+/** One image that is to be booted next. */
+export interface StageOrder {
+  readonly kind: StageKind;
+  /** Name in a registry. */
+  readonly image: string;
+  readonly verification: 'none' | 'policy';
+  readonly kernelArguments?: KernelArgumentChange;
+  /** The stateroot that runs, where it is known. */
+  readonly stateroot?: string;
+  /** The kernel arguments that the next boot has without a change, where the driver wants them. */
+  readonly present?: readonly string[];
+}
+
+/** An argv. */
+export type Argv = readonly string[];
+
+/**
+ * How one program is asked and told: argv builders and parsers, nothing else. Whoever calls runs the
+ * commands in their order and stops at the first that fails; up to the last one the host boots what
+ * it booted before.
+ */
+export interface OsDriver {
+  readonly name: DriverName;
+  readonly statusArgv: Argv;
+  /** What must be read beside the status; each may fail, which reads as an empty text. */
+  readonly detailArgvs: (status: string) => readonly Argv[];
+  /**
+   * Reads the status from what the commands printed.
+   * @throws AgentError `os.status-not-read`
+   */
+  readonly readStatus: (status: string, details: readonly string[]) => OsStatus;
+  /** Whether `present` of an order is wanted when kernel arguments change. */
+  readonly wantsPresentArguments: boolean;
+  /** @throws AgentError `os.kernel-arguments-unsupported` */
+  readonly stageArgvs: (order: StageOrder) => readonly Argv[];
+  /** Puts the rollback deployment first; it must be there. */
+  readonly rollbackArgvs: (status: OsStatus) => readonly Argv[];
+  /** Drops what is staged; undefined where the program cannot. */
+  readonly dropStagedArgvs: (status: OsStatus) => readonly Argv[] | undefined;
+  /** Removes deployments and layers of earlier images that nothing leads back to. */
+  readonly cleanArgvs: (status: OsStatus) => readonly Argv[];
+}
+
+/** Restarts the host; what is staged is written to the boot loader on the way down. */
+export const restartArgv = ['systemctl', 'reboot'] as const;

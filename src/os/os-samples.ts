@@ -1,0 +1,107 @@
+// Outputs for tests. RHCOS: of a node of OpenShift 4.12, as insights-core keeps it; bootc: written after
+// bootc's host-v1.schema.json and an output in its issue 465; ostree: after Debian's ostree 2025.2.
+
+/** A checksum or the hexadecimal part of a digest: one digit, 64 times. */
+export const sum = (digit: string): string => digit.repeat(64);
+
+/** An image of a registry by its digest. */
+export const imageOf = (digit: string): string =>
+  `registry.example.com/os/node@sha256:${sum(digit)}`;
+
+const rhcosDigest = `sha256:90780b08939d913d9cfc5565eecdd12055dd57301b2109985e149830a92ed6b1`;
+
+/** The image that the RHCOS sample runs. */
+export const rhcosImage = `quay.io/openshift-release-dev/ocp-v4.0-art-dev@${rhcosDigest}`;
+
+/** One deployment of `rpm-ostree status --json`. */
+export const rhcosDeployment = {
+  'requested-local-packages': [],
+  'base-commit-meta': {
+    'ostree.manifest-digest': rhcosDigest,
+    'ostree.importer.version': '0.8.7',
+    'ostree.tar-filtered': {},
+  },
+  'base-removals': [],
+  unlocked: 'none',
+  booted: true,
+  id: 'rhcos-40948b845a13349cb0d57400eebdcfdf72bb8521636a1f067fb22d92b0b73b41.0',
+  osname: 'rhcos',
+  pinned: false,
+  'regenerate-initramfs': false,
+  'container-image-reference': `ostree-unverified-registry:${rhcosImage}`,
+  checksum: '40948b845a13349cb0d57400eebdcfdf72bb8521636a1f067fb22d92b0b73b41',
+  'requested-packages': [],
+  serial: 0,
+  timestamp: 1674005544,
+  packages: [],
+  staged: false,
+  'container-image-reference-digest': rhcosDigest,
+};
+
+/** One deployment of another image in the same form. */
+export const rpmOstreeDeployment = (digit: string, more: object = {}): object => ({
+  ...rhcosDeployment,
+  booted: false,
+  checksum: sum(digit),
+  'container-image-reference': `ostree-unverified-registry:${imageOf(digit)}`,
+  'container-image-reference-digest': `sha256:${sum(digit)}`,
+  ...more,
+});
+
+/** `rpm-ostree status --json`. */
+export const rpmOstreeOutput = (deployments: readonly object[], transaction: unknown = null) =>
+  JSON.stringify({ deployments, transaction, 'cached-update': null, 'update-driver': null });
+
+/** One entry of `bootc status`. */
+export const bootcEntry = (digit: string, more: object = {}): object => ({
+  image: {
+    image: { image: imageOf(digit), transport: 'registry' },
+    version: `41.${digit}`,
+    timestamp: null,
+    imageDigest: `sha256:${sum(digit)}`,
+    architecture: 'amd64',
+  },
+  cachedUpdate: null,
+  incompatible: false,
+  pinned: false,
+  softRebootCapable: false,
+  store: 'ostreeContainer',
+  ostree: { stateroot: 'default', checksum: sum(digit), deploySerial: 0 },
+  ...more,
+});
+
+/** `bootc status --format=json`. */
+export const bootcOutput = (status: object): string =>
+  JSON.stringify({
+    apiVersion: 'org.containers.bootc/v1',
+    kind: 'BootcHost',
+    metadata: { name: 'host' },
+    spec: { image: null, bootOrder: 'default' },
+    status: {
+      staged: null,
+      booted: null,
+      rollback: null,
+      rollbackQueued: false,
+      type: 'bootcHost',
+      ...status,
+    },
+  });
+
+/** `bootc status --format=json` on a host that bootc did not boot (bootc, `spec-v1-null.json`). */
+export const bootcNullOutput = bootcOutput({ type: null });
+
+/** `ostree admin status` of a host that was moved to another image and has not rebooted yet. */
+export const ostreeStagedOutput = [
+  // A commit that was made of an image has no version in its metadata.
+  `  rhcos ${sum('2')}.0 (staged)`,
+  '    origin: <unknown origin type>',
+  `* rhcos ${sum('1')}.0`,
+  '    Version: 1.0.0',
+  '    origin: <unknown origin type>',
+  `  rhcos ${sum('0')}.1 (rollback)`,
+  '    origin: <unknown origin type>',
+].join('\n');
+
+/** An origin file that `ostree container image deploy` writes. */
+export const originFile = (digit: string): string =>
+  `[origin]\ncontainer-image-reference=ostree-unverified-registry:${imageOf(digit)}\n`;

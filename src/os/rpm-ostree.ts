@@ -1,0 +1,103 @@
+import * as z from 'zod';
+import { osFailure } from './failures.ts';
+import { jsonIn } from './json.ts';
+import type { OsDriver, StageOrder } from './driver.ts';
+import { readOrigin, renderOrigin } from './origin.ts';
+import { type OsDeployment, type OsStatus, statusOf } from './status.ts';
+
+/** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
+const RpmOstreeStatus = z.object({
+  deployments: z.array(
+    z.object({
+      osname: z.string().optional(),
+      checksum: z.string(),
+      'base-checksum': z.string().optional(),
+      version: z.string().nullish(),
+      booted: z.boolean().default(false),
+      staged: z.boolean().default(false),
+      pinned: z.boolean().default(false),
+      'container-image-reference': z.string().nullish(),
+      'container-image-reference-digest': z.string().nullish(),
+    }),
+  ),
+  transaction: z.unknown(),
+});
+type Deployment = z.infer<typeof RpmOstreeStatus>['deployments'][number];
+
+/** rpm-ostree, at home on CoreOS; what the Machine Config Operator uses too. */
+export const rpmOstree: OsDriver = {
+  name: 'rpm-ostree',
+  statusArgv: ['rpm-ostree', 'status', '--json'],
+  detailArgvs: () => [],
+  readStatus: (stdout) => readRpmOstreeStatus(stdout),
+  wantsPresentArguments: false,
+  stageArgvs: stageWithRpmOstree,
+  rollbackArgvs: () => [['rpm-ostree', 'rollback']],
+  dropStagedArgvs: () => [['rpm-ostree', 'cleanup', '--pending']],
+  // Deployments and images that nothing leads to go with each change; this removes what a stopped
+  // one left. `--rollback` is never given: the way back stays until there is another.
+  cleanArgvs: () => [['rpm-ostree', 'cleanup', '--base']],
+};
+
+/** Kernel arguments of what boots next, one change for all, nothing done twice. */
+function kargsArgv({
+  append,
+  remove,
+}: NonNullable<StageOrder['kernelArguments']>): readonly string[] {
+  return [
+    'rpm-ostree',
+    'kargs',
+    ...remove.map((argument) => `--delete-if-present=${argument}`),
+    ...append.map((argument) => `--append-if-missing=${argument}`),
+  ];
+}
+
+function stageWithRpmOstree(order: StageOrder): readonly (readonly string[])[] {
+  const { kind, image, verification, kernelArguments } = order;
+  const change = kernelArguments === undefined ? [] : [kargsArgv(kernelArguments)];
+  switch (kind) {
+    case 'keep':
+      return change;
+    case 'upgrade':
+      // A rebase to the name that is followed already is refused: "Old and new refs are equal".
+      return [['rpm-ostree', 'upgrade'], ...change];
+    case 'switch':
+      // As the Machine Config Daemon does; older releases refuse an image without `--experimental`.
+      return [
+        ['rpm-ostree', 'rebase', '--experimental', renderOrigin(image, verification)],
+        ...change,
+      ];
+  }
+}
+
+function readRpmOstreeStatus(stdout: string): OsStatus {
+  const parsed = RpmOstreeStatus.safeParse(jsonIn(stdout));
+  if (!parsed.success) {
+    throw osFailure('os.status-not-read', 'rpm-ostree status is not what was expected', {
+      cause: parsed.error,
+    });
+  }
+  const { deployments, transaction } = parsed.data;
+  const ordered = deployments.map((one, index) => ({
+    deployment: { ...deploymentOf(one), index },
+    isBooted: one.booted,
+    isStaged: one.staged,
+  }));
+  return statusOf(ordered, transaction != null);
+}
+
+function deploymentOf(one: Deployment): OsDeployment {
+  const reference = one['container-image-reference'];
+  const digest = one['container-image-reference-digest'];
+  const origin = reference == null ? undefined : readOrigin(reference);
+  return {
+    ...(origin === undefined ? {} : { image: origin.spec }),
+    ...(digest == null ? {} : { digest }),
+    // With packages on top the commit is the host's own; the base is what was pulled.
+    checksum: one['base-checksum'] ?? one.checksum,
+    ...(one.version == null ? {} : { version: one.version }),
+    ...(one.osname === undefined ? {} : { stateroot: one.osname }),
+    isPinned: one.pinned,
+    verification: origin?.verification ?? 'none',
+  };
+}

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+
+/** One system that the host keeps. */
+export const OsDeployment = z.object({
+  /** Name of the image, byte for byte as the host records it; none for a bare ostree commit. */
+  image: z.string().optional(),
+  /** `sha256:…` of the manifest that was pulled. */
+  digest: z.string().optional(),
+  /** Checksum of the ostree commit; an image imported twice has two. */
+  checksum: z.string(),
+  version: z.string().optional(),
+  stateroot: z.string().optional(),
+  isPinned: z.boolean(),
+  verification: z.enum(['none', 'policy', 'remote']),
+  /** Place in the list of ostree, by which its commands name a deployment. */
+  index: z.number().optional(),
+});
+export type OsDeployment = z.infer<typeof OsDeployment>;
+
+/** What a host runs, and what it can boot. */
+export const OsStatus = z.object({
+  booted: OsDeployment.optional(),
+  /** Boots next; written to the boot loader at shutdown. */
+  staged: OsDeployment.optional(),
+  /** Boots next, since it was put first: by a rollback, or by a deploy without staging. */
+  pending: OsDeployment.optional(),
+  /** What a rollback leads to. */
+  rollback: OsDeployment.optional(),
+  others: z.array(OsDeployment),
+  /** Another is changing the system now. */
+  isBusy: z.boolean(),
+});
+export type OsStatus = z.infer<typeof OsStatus>;
+
+/** What the host boots next when that is not what runs now. */
+export const nextOf = ({ staged, pending }: OsStatus): OsDeployment | undefined =>
+  staged ?? pending;
+
+/** A deployment with its place in the order of the boot loader. */
+export interface OrderedDeployment {
+  readonly deployment: OsDeployment;
+  readonly isBooted: boolean;
+  readonly isStaged: boolean;
+}
+
+/**
+ * Reads the order of the boot loader, first to boot first (ostree, `ostree_sysroot_get_deployments`):
+ * staged, then what was put before the booted one, the booted one, and what a rollback leads to: the
+ * first after it in the same stateroot.
+ */
+export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false): OsStatus {
+  const at = ordered.findIndex(({ isBooted }) => isBooted);
+  const booted = ordered[at]?.deployment;
+  const staged = ordered.find(({ isStaged }) => isStaged)?.deployment;
+  const own = (deployment: OsDeployment): boolean => deployment.stateroot === booted?.stateroot;
+  const rest = (part: readonly OrderedDeployment[]): readonly OsDeployment[] =>
+    part.filter(({ isStaged }) => !isStaged).map(({ deployment }) => deployment);
+  // Whatever stands first boots next, also when it is of another stateroot.
+  const pending = at > 0 ? rest(ordered.slice(0, at))[0] : undefined;
+  const rollback = at < 0 ? undefined : rest(ordered.slice(at + 1)).find(own);
+  const named = new Set([booted, staged, pending, rollback]);
+  return {
+    ...(booted === undefined ? {} : { booted }),
+    ...(staged === undefined ? {} : { staged }),
+    ...(pending === undefined ? {} : { pending }),
+    ...(rollback === undefined ? {} : { rollback }),
+    others: rest(ordered).filter((deployment) => !named.has(deployment)),
+    isBusy,
+  };
+}

@@ -1,0 +1,271 @@
+import { describe, expect, it } from 'vitest';
+import { type FakeHost, any, rest } from '../../test/support/fake-host.ts';
+import {
+  bootcEntry,
+  bootcOutput,
+  imageOf,
+  originFile,
+  ostreeStagedOutput,
+  rpmOstreeDeployment,
+  rpmOstreeOutput,
+  sum,
+} from '../os/os-samples.ts';
+import { writableArgv } from '../os/plain-ostree.ts';
+import { coreOsNode, inspected, runOnNode } from '../../test/support/core-os-node.ts';
+import { nodeApply } from './node-apply.ts';
+
+const rebase = [
+  'rpm-ostree',
+  'rebase',
+  '--experimental',
+  `ostree-unverified-registry:${imageOf('2')}`,
+];
+const changing = (host: FakeHost) =>
+  host.ran.filter(
+    ([program = '', verb = '']) =>
+      ['rebase', 'cleanup', 'kargs', 'upgrade', 'reboot', 'switch'].includes(verb) ||
+      ['unshare', 'mkdir', 'ln'].includes(program),
+  );
+
+describe('the role node-apply', () => {
+  it('cleans up, stages, and leaves the host running', async () => {
+    const { host, world } = coreOsNode();
+    const { isRestarted, notes } = await runOnNode(nodeApply, host);
+    expect(isRestarted).toBe(false);
+    expect(changing(host)).toEqual([['rpm-ostree', 'cleanup', '--base'], rebase]);
+    expect(world).toMatchObject({ booted: '1', staged: '2' });
+    expect(notes).toContain(`info: ${imageOf('2')} is booted next`);
+  });
+
+  it('restarts the host when asked to', async () => {
+    const { host } = coreOsNode();
+    expect(await runOnNode(nodeApply, host, { reboots: true })).toMatchObject({
+      isRestarted: true,
+    });
+    expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
+  });
+
+  it('does nothing when the image runs, not even ask the registry or restart', async () => {
+    const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
+    const { isRestarted } = await runOnNode(nodeApply, host, { reboots: true });
+    expect(isRestarted).toBe(false);
+    expect(changing(host)).toEqual([]);
+    expect(host.ran.some(([program]) => program === 'skopeo')).toBe(false);
+  });
+
+  it('only restarts when the image is staged already', async () => {
+    const { host } = coreOsNode({ order: ['2', '1'], booted: '1', staged: '2' });
+    await runOnNode(nodeApply, host, { reboots: true });
+    expect(changing(host)).toEqual([['systemctl', 'reboot']]);
+  });
+
+  it('is the same when it was stopped before any of its commands and is run again', async () => {
+    const { host: whole } = coreOsNode();
+    await runOnNode(nodeApply, whole);
+    for (let command = 0; command < whole.ran.length; command += 1) {
+      const { host, world } = coreOsNode();
+      host.diesAt(command);
+      await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({ code: 'command.stopped' });
+      host.diesAt(undefined);
+      // The lock goes with the process that held it.
+      const again = coreOsNode(world);
+      await runOnNode(nodeApply, again.host);
+      expect(again.world).toEqual({ order: ['2', '1', '0'], booted: '1', staged: '2' });
+    }
+  });
+
+  it.each<[string, (host: FakeHost) => unknown]>([
+    ['os.busy', (host) => host.lockedByAnother('bootwright-node')],
+    ['os.not-managed', (host) => host.on(['test', '-e', '/run/ostree-booted']).fails(1)],
+    [
+      'os.no-driver',
+      (host) =>
+        host.on(['rpm-ostree', '--version']).isMissing().on(['ostree', 'container', rest]).fails(1),
+    ],
+    ['os.status-not-read', (host) => host.on(['rpm-ostree', 'status', rest]).prints('{')],
+    [
+      'os.busy',
+      (host) =>
+        host
+          .on(['rpm-ostree', 'status', rest])
+          .prints(rpmOstreeOutput([rpmOstreeDeployment('1', { booted: true })], ['x', 'y', 'z'])),
+    ],
+    [
+      'os.image-unreachable',
+      (host) => host.on(['skopeo', rest]).fails(1, 'reading manifest 1: manifest unknown'),
+    ],
+    [
+      'os.wrong-architecture',
+      (host) => host.on(['skopeo', rest]).prints(inspected('2', { Architecture: 'arm64' })),
+    ],
+    [
+      'os.wrong-architecture',
+      (host) =>
+        host
+          .on(['skopeo', rest])
+          .fails(1, 'no image found in image index for architecture "amd64"'),
+    ],
+    ['os.no-space', (host) => host.on(['df', rest]).prints('Avail\n1000')],
+    ['os.not-staged', (host) => host.on(rebase).succeeds()],
+  ])('fails with %s and stages nothing', async (code, break_) => {
+    const { host, world } = coreOsNode();
+    break_(host);
+    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({ code });
+    expect(world.staged).toBeUndefined();
+  });
+
+  it('never takes the place of what another staged', async () => {
+    const { host } = coreOsNode({ order: ['3', '1'], booted: '1', staged: '3' });
+    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({
+      code: 'os.staged-by-another',
+    });
+    expect(changing(host)).toEqual([]);
+  });
+
+  it('refuses to follow an image that is checked by an ostree remote', async () => {
+    const { host } = coreOsNode();
+    const reference = `ostree-remote-registry:fedora:${imageOf('1')}`;
+    const booted = rpmOstreeDeployment('1', {
+      booted: true,
+      'container-image-reference': reference,
+    });
+    host.on(['rpm-ostree', 'status', rest]).prints(rpmOstreeOutput([booted]));
+    await expect(runOnNode(nodeApply, host)).rejects.toMatchObject({
+      code: 'os.signature-unsupported',
+    });
+  });
+
+  it('goes on without skopeo, and when what is old cannot be removed', async () => {
+    const { host, world } = coreOsNode();
+    host.on(['skopeo', rest]).isMissing().on(['rpm-ostree', 'cleanup', rest]).fails(1);
+    const { skipped, notes } = await runOnNode(nodeApply, host);
+    expect(world.staged).toBe('2');
+    expect(skipped).toContain('os/check-space');
+    expect(notes.filter((note) => note.startsWith('warn'))).toHaveLength(2);
+  });
+
+  it('tells that the Machine Config Operator looks after the node', async () => {
+    const { host } = coreOsNode();
+    host.on(['test', '-e', '/etc/machine-config-daemon/currentconfig']).succeeds();
+    const { notes } = await runOnNode(nodeApply, host);
+    expect(notes.some((note) => note.startsWith('warn: the Machine Config Operator'))).toBe(true);
+  });
+
+  it('lets ostree find the pull secrets of the kubelet', async () => {
+    const { host } = coreOsNode();
+    host
+      .on(['test', '-e', '/etc/ostree/auth.json'])
+      .fails(1)
+      .on(['test', '-e', '/var/lib/kubelet/config.json'])
+      .succeeds()
+      .on(['mkdir', rest])
+      .succeeds()
+      .on(['ln', rest])
+      .succeeds();
+    await runOnNode(nodeApply, host);
+    expect(host.ran).toContainEqual([
+      ...['ln', '-sfn', '/var/lib/kubelet/config.json', '/run/ostree/auth.json'],
+    ]);
+    expect(host.ran.find(([program]) => program === 'skopeo')).toContain(
+      '/var/lib/kubelet/config.json',
+    );
+  });
+
+  it('changes kernel arguments of an image that runs already', async () => {
+    const { host, world } = coreOsNode({ order: ['2', '1'], booted: '2' });
+    const change = ['rpm-ostree', 'kargs', '--append-if-missing=a=1'];
+    host.on(change).answers(() => {
+      world.order = ['2', ...world.order];
+      const [first, ...others] = ['2', '2', '1'].map((digit, index) =>
+        rpmOstreeDeployment(digit, { staged: index === 0, booted: index === 1 }),
+      );
+      host
+        .on(['rpm-ostree', 'status', '--json'])
+        .prints(rpmOstreeOutput(first === undefined ? others : [first, ...others]));
+    });
+    await runOnNode(nodeApply, host, { kernelArguments: { append: ['a=1'], remove: [] } });
+    expect(changing(host)).toEqual([['rpm-ostree', 'cleanup', '--base'], change]);
+  });
+
+  it('leaves kernel arguments alone that are as asked for', async () => {
+    const { host } = coreOsNode({ order: ['2', '1'], booted: '2' });
+    const kernelArguments = { append: ['rw'], remove: ['quiet'] };
+    await runOnNode(nodeApply, host, { kernelArguments });
+    expect(changing(host)).toEqual([]);
+  });
+
+  it('follows a tag to what it means now', async () => {
+    const tag = 'registry.example.com/os/node:latest';
+    const named = { 'container-image-reference': `ostree-unverified-registry:${tag}` };
+    const booted = rpmOstreeDeployment('1', { booted: true, ...named });
+    const { host } = coreOsNode();
+    host
+      .on(['rpm-ostree', 'status', '--json'])
+      .prints(rpmOstreeOutput([booted]))
+      .on(['rpm-ostree', 'upgrade'])
+      .answers(() => {
+        const staged = rpmOstreeDeployment('2', { staged: true, ...named });
+        host.on(['rpm-ostree', 'status', '--json']).prints(rpmOstreeOutput([staged, booted]));
+      });
+    await runOnNode(nodeApply, host, { image: tag });
+    expect(changing(host).at(-1)).toEqual(['rpm-ostree', 'upgrade']);
+    const { host: same } = coreOsNode();
+    same
+      .on(['rpm-ostree', 'status', '--json'])
+      .prints(rpmOstreeOutput([booted]))
+      .on(['skopeo', rest])
+      .prints(inspected('1'));
+    await runOnNode(nodeApply, same, { image: tag });
+    expect(changing(same)).toEqual([]);
+  });
+});
+
+it('works with bootc', async () => {
+  const { host } = coreOsNode();
+  const status = (more: object) => bootcOutput({ booted: bootcEntry('1'), ...more });
+  host
+    .on(['bootc', 'status', rest])
+    .prints(status({}))
+    .on(['bootc', 'switch', rest])
+    .answers(() => {
+      host.on(['bootc', 'status', rest]).prints(status({ staged: bootcEntry('2') }));
+    });
+  await runOnNode(nodeApply, host);
+  expect(changing(host)).toEqual([
+    ['bootc', 'switch', '--quiet', '--transport', 'registry', imageOf('2')],
+  ]);
+});
+
+it('works with ostree alone, in a mount namespace of its own', async () => {
+  const { host } = coreOsNode();
+  const booted = [`* rhcos ${sum('1')}.0`, `  rhcos ${sum('0')}.1 (rollback)`].join('\n');
+  host
+    .on(['rpm-ostree', rest])
+    .isMissing()
+    .on(['ostree', 'admin', 'status'])
+    .prints(booted)
+    .on(['cat', any])
+    .answers(([, path = '']) => originFile(/([0-9a-f])\.\d+\.origin$/.exec(path)?.[1] ?? ''))
+    .on(['ostree', 'show', rest])
+    .answers((argv) => `'sha256:${argv.at(-1) ?? ''}'`)
+    .on(['unshare', rest])
+    .answers((argv) => {
+      if (argv.includes('deploy'))
+        host.on(['ostree', 'admin', 'status']).prints(ostreeStagedOutput);
+    })
+    .withFile(
+      '/boot/loader/entries/ostree-2.conf',
+      'options root=LABEL=root rw ostree=/ostree/boot.1/rhcos/a/0\n',
+    );
+  await runOnNode(nodeApply, host, { kernelArguments: { append: ['a=1'], remove: [] } });
+  expect(changing(host)).toEqual([
+    writableArgv([
+      ...['ostree', 'container', 'image', 'prune-images', '--sysroot=/sysroot', '--full'],
+    ]),
+    writableArgv([
+      ...['ostree', 'container', 'image', 'deploy', '--sysroot', '/', '--stateroot', 'rhcos'],
+      ...['--imgref', `ostree-unverified-registry:${imageOf('2')}`],
+      ...['--karg', 'root=LABEL=root', '--karg', 'rw', '--karg', 'a=1'],
+    ]),
+  ]);
+});

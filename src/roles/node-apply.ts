@@ -1,0 +1,18 @@
+import { role } from '../engine/check.ts';
+import * as os from '../steps/os/index.ts';
+
+/** Moves a running node to another image; no stage is reported. */
+export const nodeApply = role<os.NodeOrder, os.NodePorts>('node-apply', {
+  title: 'Moves a running node to another operating system image',
+  ladder: 'worker',
+  steps: [
+    os.lockNode,
+    os.look,
+    os.checkImage,
+    os.cleanUp,
+    os.checkSpace,
+    os.stage,
+    os.verify,
+    os.restart,
+  ],
+});

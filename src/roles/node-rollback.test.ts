@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { rest } from '../../test/support/fake-host.ts';
+import { bootcEntry, bootcOutput } from '../os/os-samples.ts';
+import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
+import { nodeRollback } from './node-rollback.ts';
+
+describe('the role node-rollback', () => {
+  it('drops what was staged and not booted', async () => {
+    const { host, world } = coreOsNode({ order: ['2', '1', '0'], booted: '1', staged: '2' });
+    const { isRestarted } = await runOnNode(nodeRollback, host, { reboots: true });
+    expect(world).toEqual({ order: ['1', '0'], booted: '1', staged: undefined });
+    // What runs is what is booted next: a reboot would change nothing.
+    expect(isRestarted).toBe(false);
+  });
+
+  it('puts first what ran before, and restarts when asked to', async () => {
+    const { host, world } = coreOsNode();
+    const { isRestarted } = await runOnNode(nodeRollback, host, { reboots: true });
+    expect(world.order).toEqual(['0', '1']);
+    expect(isRestarted).toBe(true);
+    expect(host.ran.at(-1)).toEqual(['systemctl', 'reboot']);
+  });
+
+  it('is the same when run twice', async () => {
+    const { world } = coreOsNode();
+    await runOnNode(nodeRollback, coreOsNode(world).host);
+    await runOnNode(nodeRollback, coreOsNode(world).host);
+    expect(world.order).toEqual(['0', '1']);
+  });
+
+  it('has nothing to go back to on a host that was never moved', async () => {
+    const { host } = coreOsNode({ order: ['1'], booted: '1' });
+    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({
+      code: 'os.nothing-to-roll-back',
+    });
+  });
+
+  it('fails when the host does not boot what it is to go back to', async () => {
+    const { host } = coreOsNode();
+    host.on(['rpm-ostree', 'rollback']).succeeds();
+    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({ code: 'os.not-staged' });
+  });
+
+  it('drops nothing where bootc keeps no ostree deployments', async () => {
+    const { host } = coreOsNode();
+    const staged = bootcEntry('2', { ostree: null, composefs: { verity: 'v' } });
+    host
+      .on(['bootc', 'status', rest])
+      .prints(bootcOutput({ booted: bootcEntry('1'), rollback: bootcEntry('0'), staged }));
+    await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({
+      code: 'os.drop-unsupported',
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../src/os/os-samples.ts';
+import { type Bundle, buildBundle } from './bundle.ts';
+
+let bundle: Bundle;
+let folder: string;
+
+/** Stands for nsenter and the host behind it; the real one is not on the PATH of the program. */
+const standIn = `#!/bin/bash
+while [ "$1" != -- ]; do shift; done
+shift
+echo "$*" >> "\${0%/*}/ran"
+case "$*" in
+  'rpm-ostree status --json') cat "\${0%/*}/status" ;;
+  'rpm-ostree --version' | 'test -e /run/ostree-booted') ;;
+  'cat /proc/cmdline') echo 'rw quiet' ;;
+  *) echo "nsenter: failed to execute $1: No such file or directory" >&2; exit 127 ;;
+esac
+`;
+
+beforeAll(async () => {
+  bundle = await buildBundle();
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-node-'));
+  await writeFile(join(folder, 'nsenter'), standIn, { mode: 0o755 });
+  const booted = rpmOstreeDeployment('1', { booted: true });
+  await writeFile(join(folder, 'status'), rpmOstreeOutput([booted, rpmOstreeDeployment('0')]));
+});
+afterAll(async () => {
+  await rm(bundle.directory, { recursive: true });
+  await rm(folder, { recursive: true });
+});
+
+const node = (...words: readonly string[]) =>
+  bundle.run(['node', ...words], { environment: { PATH: folder } });
+
+describe('bootwright node', () => {
+  it('prints the status as JSON, and nothing beside it', async () => {
+    const { exitCode, stdout } = await node('status', '--format', 'json');
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      driver: 'rpm-ostree',
+      booted: { image: imageOf('1') },
+      rollback: { image: imageOf('0') },
+      kernelArguments: ['rw', 'quiet'],
+    });
+  });
+
+  it('prints the status for people', async () => {
+    const { stdout } = await node('status');
+    expect(stdout).toContain(`\nbooted      ${imageOf('1')}\n`);
+  });
+
+  it('asks nobody about an image whose name cannot be used', async () => {
+    await rm(join(folder, 'ran'), { force: true });
+    const { exitCode, stderr } = await node('apply', 'os:1');
+    expect([exitCode, stderr.split(':', 2)]).toEqual([2, ['failed', ' os.bad-image-name']]);
+    await expect(readFile(join(folder, 'ran'), 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('ends with the code of what the host lacks', async () => {
+    const { exitCode, stdout, stderr } = await node('rollback', '--reboot');
+    // There is no flock on this host, and so no lock.
+    expect([exitCode, stdout]).toEqual([4, '']);
+    expect(stderr).toMatch(/^failed: \S+: .+\nwhy: .+\nnext: .+\n$/m);
+  });
+});
