@@ -8,10 +8,12 @@ const fences = {
   lib: ['model'],
   ignition: ['model', 'lib'],
   cluster: ['model', 'lib', 'ports'],
+  os: ['model', 'lib'],
+  layering: ['model', 'lib', 'ignition'],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
   config: ['model', 'lib', 'engine/failures.ts'],
-  steps: ['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'config/schema.ts'],
+  steps: ['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'config/schema.ts'],
   roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
   reporting: ['engine', 'ports', 'model', 'lib'],
   adapters: ['ports', 'model', 'lib', 'engine', 'config/schema.ts'],
@@ -61,7 +63,19 @@ const effects = [
   .flatMap((name) => [name, `node:${name}`])
   .map((name) => ({ name, message: 'effects live in src/adapters; name a port in `uses`' }));
 
-const pure = ['model', 'lib', 'ignition', 'cluster', 'ports', 'engine', 'steps', 'roles', 'reporting'];
+const pure = [
+  'model',
+  'lib',
+  'ignition',
+  'cluster',
+  'os',
+  'layering',
+  'ports',
+  'engine',
+  'steps',
+  'roles',
+  'reporting',
+];
 
 export default tseslint.config(
   { ignores: ['dist', 'node_modules', 'coverage'] },

@@ -6,6 +6,7 @@ import { imageRegistry } from './image-registry.ts';
 import { kubeApi } from './kube/kube-api.ts';
 import { kubeCrds } from './kube/kube-crds.ts';
 import { kubeData } from './kube/kube-data.ts';
+import { layeringName } from './layering-name.ts';
 import { liveRoot } from './live-root.ts';
 import { osCommit } from './os-commit.ts';
 import { osDisk } from './os-disk.ts';
@@ -34,6 +35,7 @@ export const allParts: readonly Part[] = [
   liveRoot,
   s3Server,
   ignitionMerge,
+  layeringName,
   kubeApi,
   kubeCrds,
   kubeData,

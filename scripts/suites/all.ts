@@ -52,8 +52,8 @@ export const allSuites: readonly Suite[] = [
   }),
   vitestSuite({
     name: 'oracle',
-    about: 'Ignition against ignition-validate and the Go implementation',
-    parts: ['apt-packages', 'ignition-merge'],
+    about: 'Ignition and the names of builds against the Go implementations',
+    parts: ['apt-packages', 'ignition-merge', 'layering-name'],
   }),
   vitestSuite({
     name: 'objects',

@@ -5,6 +5,8 @@ export const commands = {
   config: 'show, validate or describe the configuration',
   journal: 'show what an earlier run on this host did',
   'after-pivot': 'in the cluster: follow a bootstrap host',
+  layer: 'the OS image of a pool, from files',
+  node: 'change the OS image of this node, and back',
   completion: 'print the completion script of a shell',
   help: 'print this text',
 } as const;
@@ -24,9 +26,39 @@ export const listFormats = ['text', 'json'] as const;
 /** The shells that a completion script exists for. */
 export const shells = ['bash', 'zsh', 'fish'] as const;
 
+/** What `node` can do. */
+export const nodeActions = {
+  status: 'print what the host runs, and what it boots next',
+  apply: 'stage an image for the next boot',
+  rollback: 'drop what is staged, or go back to what ran before',
+} as const;
+
 /** What `config` can do. */
 export const configActions = {
   show: 'print every setting with its origin, secrets masked',
   validate: 'check the configuration of an install and say what is missing',
   schema: 'print the JSON Schema of a configuration file',
 } as const;
+
+/** What `layer` can do; each from files alone, on any machine. */
+export const layerActions = {
+  lint: 'say what is wrong with a MachineOSConfig or a Containerfile',
+  render: 'write the build context of a pool to a folder',
+  name: 'print the name of the MachineOSBuild that the cluster would choose',
+} as const;
+
+/** The flags of `layer`, all with a file or folder behind them. */
+export const layerFlags = [
+  '--os-config',
+  '--rendered-config',
+  '--out',
+  '--pool',
+  '--images',
+] as const;
+
+/** The commands that say what they shall do by a second word. */
+export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, string>>>> = {
+  config: configActions,
+  layer: layerActions,
+  node: nodeActions,
+};

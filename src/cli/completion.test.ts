@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commands, configActions, shells } from './commands.ts';
+import { commands, configActions, nodeActions, shells } from './commands.ts';
 import { completionScript } from './completion.ts';
 import { allFlagNames } from './compat/read-flags.ts';
 
@@ -8,7 +8,8 @@ describe('completionScript', () => {
     const words = new Set(completionScript(shell).split(/[\s"'()]+/));
     const dashes = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);
     const flags = shell === 'fish' ? allFlagNames() : allFlagNames().map(dashes);
-    const wanted = [...flags, ...Object.keys(commands), ...Object.keys(configActions)];
+    const named = [commands, configActions, nodeActions].flatMap((table) => Object.keys(table));
+    const wanted = [...flags, ...named];
     expect(wanted.filter((word) => !words.has(word))).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-import { commands, configActions, listFormats, planFormats, shells } from './commands.ts';
+import { actionsOf, commands, layerFlags, listFormats, planFormats, shells } from './commands.ts';
 import { settingKinds } from '../config/keys.ts';
 import { flagRows } from './compat/flags.ts';
 import { flagName } from './compat/go-flags.ts';
@@ -17,7 +17,9 @@ function choicesAfter(): ReadonlyMap<string, readonly string[]> {
     ...words,
     ['-r', roles],
     ['--high-availability-mode', ['Full', 'None']],
-    ['config', Object.keys(configActions)],
+    ...Object.entries(actionsOf).map(
+      ([command, actions]) => [command, Object.keys(actions)] as const,
+    ),
     ['completion', shells],
   ]);
 }
@@ -59,11 +61,13 @@ function bashScript(): string {
     `      local formats="${listFormats.join(' ')}"`,
     `      [[ "\${COMP_WORDS[1]}" == plan ]] && formats="${planFormats.join(' ')}"`,
     '      COMPREPLY=($(compgen -W "$formats" -- "$cur")); return ;;',
-    `    ${flagsBeforePaths().join('|')})`,
+    `    ${[...flagsBeforePaths(), ...layerFlags].join('|')})`,
     '      COMPREPLY=($(compgen -f -- "$cur")); return ;;',
     '  esac',
-    '  if [[ "$cur" == -* ]]; then',
+    '  if [[ "$cur" == -* && "${COMP_WORDS[1]}" != layer ]]; then',
     `    COMPREPLY=($(compgen -W "${everyFlag().join(' ')}" -- "$cur"))`,
+    '  elif [[ "$cur" == -* ]]; then',
+    `    COMPREPLY=($(compgen -W "${layerFlags.join(' ')}" -- "$cur"))`,
     '  elif [[ "$COMP_CWORD" -eq 1 ]]; then',
     `    COMPREPLY=($(compgen -W "${Object.keys(commands).join(' ')}" -- "$cur"))`,
     '  fi',
@@ -87,7 +91,7 @@ function fishScript(): string {
   const names = Object.entries(commands).map(
     ([name, summary]) => `${command} -n __fish_use_subcommand -f -a ${name} -d '${summary}'`,
   );
-  const nested = ['config', 'completion'].map(
+  const nested = [...Object.keys(actionsOf), 'completion'].map(
     (name) =>
       `${command} -n '__fish_seen_subcommand_from ${name}' -f -a '${(choices.get(name) ?? []).join(' ')}'`,
   );
@@ -95,7 +99,8 @@ function fishScript(): string {
   const formats = [
     `${command} -n '${seen} plan journal' -f`,
     `${command} -n '${seen} plan' -l format -x -a '${planFormats.join(' ')}'`,
-    `${command} -n '${seen} config journal' -l format -x -a '${listFormats.join(' ')}'`,
+    `${command} -n '${seen} config journal node' -l format -x -a '${listFormats.join(' ')}'`,
   ];
-  return [...names, ...nested, ...formats, ...flags, ''].join('\n');
+  const layer = layerFlags.map((flag) => `${command} -n '${seen} layer' -l ${flag.slice(2)} -r -F`);
+  return [...names, ...nested, ...formats, ...layer, ...flags, ''].join('\n');
 }

@@ -16,6 +16,9 @@ describe('parseCommand', () => {
     ['journal', ['--host.root', '/mnt']],
     ['after-pivot', []],
     ['after-pivot', ['--kubeconfig', '/k', '--verbose']],
+    ['node', ['status', '--format', 'json']],
+    ['node', ['apply', 'q.io/a/b:1', '--reboot', '--append-karg', 'a=1', '--delete-karg', 'b']],
+    ['node', ['rollback', '--reboot']],
     ['completion', ['fish']],
   ])('understands %s %j', async (command, words) => {
     await expect(parse(command, ...words)).resolves.toBeTypeOf('function');
@@ -29,6 +32,10 @@ describe('parseCommand', () => {
     ['config', ['schema', 'more'], 'cli.bad-flag', 'bootwright config --help'],
     ['after-pivot', ['--kubeconfig'], 'cli.bad-flag', 'bootwright after-pivot --help'],
     ['after-pivot', ['--url', 'http://h'], 'cli.bad-flag', 'bootwright after-pivot --help'],
+    ['node', [], 'cli.unknown-command', 'status, apply, rollback'],
+    ['node', ['stauts'], 'cli.unknown-command', 'bootwright node status'],
+    ['node', ['apply'], 'cli.bad-flag', 'bootwright node --help'],
+    ['node', ['status', '--reboot'], 'cli.bad-flag', 'bootwright node --help'],
     ['completion', [], 'cli.bad-flag', 'bootwright completion --help'],
     ['completion', ['tcsh'], 'cli.bad-flag', 'bootwright completion --help'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {

@@ -1,7 +1,16 @@
 import type { Command } from 'commander';
 import { nearestName } from '../lib/nearest.ts';
-import { commands, configActions, listFormats, planFormats, shells } from './commands.ts';
+import {
+  actionsOf,
+  commands,
+  configActions,
+  listFormats,
+  planFormats,
+  shells,
+} from './commands.ts';
 import { cliFailure } from './failures.ts';
+import { defineLayer } from './layer/define.ts';
+import { defineNode } from './node/define-node.ts';
 import type { CommandCall } from './program.ts';
 
 /** A command that was understood and waits to be run; resolves with the exit code. */
@@ -20,7 +29,15 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     ready = run;
   };
   const root = new Command('bootwright');
-  const definitions = [definePlan, defineConfig, defineJournal, defineAfterPivot, defineCompletion];
+  const definitions = [
+    definePlan,
+    defineConfig,
+    defineJournal,
+    defineAfterPivot,
+    defineLayer,
+    defineNode,
+    defineCompletion,
+  ];
   for (const define of definitions) {
     define(root, { call, take });
   }
@@ -131,19 +148,21 @@ const withInstallFlags = (command: Command): Command =>
   command.usage('[options] [flags of an install]').allowUnknownOption().allowExcessArguments();
 
 function requireAction({ command, words: [action] }: CommandCall): void {
-  const actions = Object.keys(configActions);
-  if (command !== 'config' || ['-h', '--help', ...actions].includes(action ?? '')) return;
+  const known = actionsOf[command];
+  if (known === undefined) return;
+  const actions = Object.keys(known);
+  if (['-h', '--help', ...actions].includes(action ?? '')) return;
   const near = action === undefined ? undefined : nearestName(action, actions);
   throw cliFailure(
     'cli.unknown-command',
     action === undefined
-      ? 'command config: says not what to do'
-      : `command config ${JSON.stringify(action)} does not exist`,
+      ? `command ${command}: says not what to do`
+      : `command ${command} ${JSON.stringify(action)} does not exist`,
     {
       hint:
         near === undefined
-          ? `write bootwright config and one of ${actions.join(', ')}`
-          : `did you mean bootwright config ${near}`,
+          ? `write bootwright ${command} and one of ${actions.join(', ')}`
+          : `did you mean bootwright ${command} ${near}`,
     },
   );
 }

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import { goYaml } from './emit.ts';
+import { throughJson } from './through-json.ts';
+
+const long = `RUN ${'word '.repeat(20)}end`;
+
+// What gopkg.in/yaml.v2 2.4.0 writes; the suite `oracle` compares with the library itself.
+describe('goYaml', () => {
+  it.each([
+    ['plain text', 'a b', 'k: a b\n'],
+    ['nothing', '', 'k: ""\n'],
+    ['a word that YAML 1.1 takes for true', 'on', 'k: "on"\n'],
+    ['a number', '0x1F', 'k: "0x1F"\n'],
+    ['a time', '2001-01-01', 'k: "2001-01-01"\n'],
+    ['no time', '2001-02-29', 'k: 2001-02-29\n'],
+    ['an indicator', '# a', "k: '# a'\n"],
+    ['lines', 'a\nb\n', 'k: |\n  a\n  b\n'],
+    ['lines without an end', 'a\nb', 'k: |-\n  a\n  b\n'],
+    ['lines with empty ones at the end', 'a\n\n', 'k: |+\n  a\n\n'],
+    ['a blank at the start', ' a\n', 'k: |2\n   a\n'],
+    ['a tab', 'a\n\tb', 'k: "a\\n\\tb"\n'],
+    ['a blank before a line break', 'a \nb', 'k: "a \\nb"\n'],
+    ['a character beyond the basic plane', '\u{1f600}', 'k: "\\U0001F600"\n'],
+    ['a mark of byte order, after which all is escaped', '\ufeffab', 'k: "\\uFEFF\\x61\\x62"\n'],
+    ['a long line', long, `k: ${long.slice(0, 78)}\n  ${long.slice(79)}\n`],
+  ])('writes %s', (_, value, expected) => {
+    expect(goYaml({ k: value })).toBe(expected);
+  });
+
+  it('writes lists at the indent of their key, and leaves members out that are not there', () => {
+    expect(goYaml({ b: [{ y: '1', x: 'a\nb\n' }], a: null, c: [], d: undefined, e: {} })).toBe(
+      'a: null\nb:\n- x: |\n    a\n    b\n  "y": "1"\nc: []\ne: {}\n',
+    );
+  });
+});
+
+describe('throughJson', () => {
+  it.each([
+    ['a\u0085b', 'a b'],
+    ['a \u0085 \u0085 b', 'a\nb'],
+    ['a\t\u2028\nb', 'a\t\u2028\nb'],
+    ['\ud800', '\ufffd'],
+  ])('gives %j back as %j', (text, expected) => {
+    expect(throughJson(text)).toBe(expected);
+  });
+
+  it.each(['\u007f', '\u0080', '\ufffe', 'a\u0085--- b'])('refuses %j', (text) => {
+    expect(() => throughJson(text)).toThrow(/cannot be hashed/);
+  });
+});

@@ -1,0 +1,130 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openContainerStore } from '../../scripts/image/container-store.ts';
+import { withImageRoot } from '../../scripts/image/agent-image.ts';
+import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { ensurePart } from '../../scripts/parts/ensure.ts';
+import { runLayerRender } from '../../src/cli/layer/render.ts';
+
+const store = openContainerStore();
+const base = 'localhost/bootwright-test:layering-base';
+const image = 'localhost/bootwright-test:layered';
+const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
+const renderedName = `rendered-worker-${'1'.repeat(32)}`;
+
+const machineConfig = {
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: { name: renderedName },
+  spec: {
+    osImageURL: base,
+    config: {
+      ignition: { version: '3.2.0' },
+      storage: {
+        files: [{ path: '/etc/from-the-pool', mode: 420, contents: { source: 'data:,pool%0A' } }],
+      },
+      systemd: {
+        units: [
+          {
+            name: 'pool.service',
+            enabled: true,
+            contents: '[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n',
+          },
+        ],
+      },
+    },
+  },
+};
+
+const osConfig = (content: string): object => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineOSConfig',
+  metadata: { name: 'worker' },
+  spec: {
+    machineConfigPool: { name: 'worker' },
+    imageBuilder: { imageBuilderType: 'Job' },
+    renderedImagePushSecret: { name: 'push' },
+    renderedImagePushSpec: 'registry.example.com/ocl/worker:latest',
+    containerFile: [{ content }],
+  },
+});
+
+/**
+ * Debian with the real Ignition. What only a system of ostree has is stood in for: each program notes that it was
+ * called, and jq knows the one question that is asked.
+ */
+const baseContainerfile = [
+  'FROM scratch',
+  'ADD root.tar /',
+  `COPY ignition ${ignition}`,
+  ...['ostree', 'update-ca-trust'].map(
+    (name) =>
+      `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
+  ),
+  `RUN printf '#!/bin/sh\\nsed "s/.*\\"config\\":\\\\(.*\\\\)}}\\$/\\\\1/" "$2"\\n' > /usr/bin/jq && chmod 755 /usr/bin/jq`,
+  'RUN mkdir -p /etc/pki/ca-trust/source/anchors',
+  '',
+].join('\n');
+
+let folder: string;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'bootwright-layer-'));
+  copyFileSync(join(await ensurePart(agentImageBase), 'root.tar'), join(folder, 'root.tar'));
+  copyFileSync(ignition, join(folder, 'ignition'));
+  writeFileSync(join(folder, 'Containerfile'), baseContainerfile);
+  await store.run('buildah', 'build', '--layers', '--tag', base, folder);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('a rendered build context', () => {
+  it('is built by plain podman, and the image holds what the pool and the user asked for', async () => {
+    const files = { osConfig: join(folder, 'os.yaml'), renderedConfig: join(folder, 'mc.json') };
+    const out = join(folder, 'out');
+    const content =
+      'FROM configs AS final\nRUN cp /etc/from-the-pool /usr/share/by-the-user && \\\n\tostree container commit\n';
+    writeFileSync(files.osConfig, JSON.stringify(osConfig(content)));
+    writeFileSync(files.renderedConfig, JSON.stringify(machineConfig));
+    expect(await runLayerRender({ ...files, out })).toBe(0);
+
+    await store.run('podman', 'build', '--isolation', 'chroot', '--tag', image, out);
+
+    const [made] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
+    expect(made).toMatchObject({
+      Labels: {
+        machineconfig: renderedName,
+        machineconfigpool: 'worker',
+        baseOSContainerImage: base,
+      },
+    });
+    await withImageRoot(store, image, (root) => {
+      const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+      expect(JSON.parse(read('/etc/machine-config-daemon/currentconfig'))).toEqual(machineConfig);
+      expect(read('/etc/from-the-pool')).toBe('pool\n');
+      expect(read('/usr/share/by-the-user')).toBe('pool\n');
+      expect(read('/etc/systemd/system/pool.service')).toContain('ExecStart=/bin/true');
+      expect(read('/etc/systemd/system-preset/20-ignition.preset')).toContain(
+        'enable pool.service',
+      );
+      expect(read('/usr/lib/tmpfiles.d/layered-packages.conf')).toContain('d /var/lib/ipsec/nss ');
+      const commit = 'ostree container commit';
+      expect(read('/usr/share/calls').trim().split('\n')).toEqual([
+        commit,
+        'update-ca-trust ',
+        commit,
+        commit,
+      ]);
+      const left = ['/tmp/config.ign', '/tmp/machineconfig.json.gz'];
+      expect(left.filter((path) => existsSync(join(root, path)))).toEqual([]);
+      return Promise.resolve();
+    });
+  });
+});

@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import type { Members } from '../../src/layering/schema/schema.ts';
+
+/** Names, right more often than not. */
+export const resourceName = fc.oneof(
+  { arbitrary: fc.constantFrom('worker', 'master', 'infra', 'a.b-c.d1'), weight: 6 },
+  {
+    arbitrary: fc.constantFrom(
+      'Bad_Name',
+      'a..b',
+      '-a',
+      'a-',
+      '',
+      'x'.repeat(254),
+      'x'.repeat(253),
+    ),
+    weight: 1,
+  },
+  { arbitrary: fc.stringMatching(/^[a-z.-]{1,12}$/), weight: 1 },
+);
+
+const host = fc.constantFrom(
+  'registry.example.com',
+  '192.168.1.10:5000',
+  'reg.example.com:22625',
+  'localhost',
+  'bootstrap:5000',
+  '[fd00::1]:5000',
+  'image-registry.openshift-image-registry.svc:5000',
+  'a.b.svc:1',
+  'reg.example.com:1',
+  'reg.example.com:123456',
+  'r-.e',
+  'REG.Example.com',
+);
+const path = fc.oneof(
+  fc.constantFrom('ocl/master', 'master', 'a/b/c/master', 'A_b/c.d', 'a.b/c', 'a//b', '/', ''),
+  fc.stringMatching(/^[a-z0-9_./-]{0,20}$/),
+  fc.constantFrom(`${'n'.repeat(61)}/x`, `${'n'.repeat(62)}/x`, 'x'.repeat(440)),
+);
+const tag = fc.constantFrom(':latest', ':latest', ':v1.2_x-Y', '', ':', ':a:b', ':\u00e4', ':a/b');
+const digest = fc.constantFrom(
+  `@sha256:${'a'.repeat(64)}`,
+  `@sha256:${'a'.repeat(64)}`,
+  `@sha256:${'A'.repeat(64)}`,
+  `@sha256:${'a'.repeat(63)}`,
+  `@@sha256:${'a'.repeat(64)}`,
+  '',
+);
+
+/** Places to push to, good and bad. */
+export const pushSpec = fc.oneof(
+  { arbitrary: fc.constant('registry.example.com/ocl/master:latest'), weight: 2 },
+  { arbitrary: fc.tuple(host, path, tag).map(([h, p, t]) => `${h}/${p}${t}`), weight: 4 },
+  {
+    arbitrary: fc.tuple(host, path, tag, digest).map(([h, ...r]) => `${h}/${r.join('')}`),
+    weight: 1,
+  },
+  { arbitrary: fc.string(), weight: 1 },
+);
+
+/** Places to pull from, good and bad. */
+export const pullSpec = fc.oneof(
+  { arbitrary: fc.tuple(host, path, digest).map(([h, p, d]) => `${h}/${p}${d}`), weight: 4 },
+  {
+    arbitrary: fc.tuple(host, path, tag, digest).map(([h, ...r]) => `${h}/${r.join('')}`),
+    weight: 1,
+  },
+  { arbitrary: fc.string(), weight: 1 },
+);
+
+/** Times, right more often than not. */
+export const times = fc.constantFrom(
+  '2026-01-01T00:00:00Z',
+  '2026-01-01T00:00:01Z',
+  '2026-01-01T00:00:02.5Z',
+  '2026-01-01T02:00:02+01:00',
+  '2026-02-29T00:00:00Z',
+  '2024-02-29T23:59:59Z',
+  '2026-01-01',
+  'never',
+);
+
+const oddValues = fc.constantFrom<unknown>(5, 1.5, true, 'x', ['x'], {}, null);
+
+/**
+ * Objects of which, in one of three, a member anywhere below a path was taken away or has become something else.
+ * An entry of a list is never taken away.
+ */
+export function brokenMembers(
+  objects: fc.Arbitrary<object>,
+  below: readonly string[],
+): fc.Arbitrary<Members> {
+  const damage = fc.record({ at: fc.nat(), value: fc.option(oddValues, { nil: undefined }) });
+  return fc.tuple(objects, fc.option(damage, { freq: 1, nil: undefined })).map(([object, harm]) => {
+    const copy = JSON.parse(JSON.stringify(object)) as Members;
+    if (harm === undefined) return copy;
+    const places = placesOf(copy).filter((path) =>
+      below.every((segment, index) => path[index] === segment),
+    );
+    const place = places[harm.at % Math.max(places.length, 1)];
+    if (place !== undefined) damageAt(copy, place, harm.value);
+    return copy;
+  });
+}
+
+type Path = readonly string[];
+
+function placesOf(value: unknown, path: Path = []): readonly Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, member]) => [
+    [...path, key],
+    ...placesOf(member, [...path, key]),
+  ]);
+}
+
+function damageAt(object: unknown, path: Path, value: unknown): void {
+  const parent = path
+    .slice(0, -1)
+    .reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], object) as Record<
+    string,
+    unknown
+  >;
+  const last = path.at(-1) ?? '';
+  if (value === undefined && !Array.isArray(parent)) Reflect.deleteProperty(parent, last);
+  else parent[last] = value ?? null;
+}

@@ -1,0 +1,40 @@
+import { KubeRefusal } from '../../mocks/kube/transport.ts';
+import { type Fault, faultText } from '../../src/layering/schema/fault.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
+
+export const machineOSConfigs: KubeKind = {
+  group: 'machineconfiguration.openshift.io',
+  version: 'v1',
+  plural: 'machineosconfigs',
+};
+
+export const machineOSBuilds: KubeKind = { ...machineOSConfigs, plural: 'machineosbuilds' };
+
+/** What the server says of the object, without the request; undefined when it took it. */
+export async function refusalOf(asked: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await asked;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof KubeRefusal) || error.status !== 422) throw error;
+    return error.message.replace(/^[\s\S]*? is invalid: /, '');
+  }
+}
+
+/**
+ * Our faults as the server would word them: it puts several into brackets in an order of its own, so ours are
+ * brought into that order; a fault of ours that it does not have stands at the end.
+ */
+export function verdictOf(
+  faults: readonly Fault[],
+  theirs: string | undefined,
+): string | undefined {
+  const texts = [...new Set(faults.map(faultText))];
+  const place = (text: string): number => {
+    const index = theirs?.indexOf(text) ?? -1;
+    return index < 0 ? Number.MAX_SAFE_INTEGER : index;
+  };
+  const ordered = texts.sort((a, b) => place(a) - place(b));
+  if (ordered.length === 0) return undefined;
+  return ordered.length === 1 ? ordered[0] : `[${ordered.join(', ')}]`;
+}

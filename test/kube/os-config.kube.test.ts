@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import { machineOSConfigKind } from '../../src/layering/os-config/schema.ts';
+import {
+  checkObject,
+  checkStatus,
+  preparedObject,
+} from '../../src/layering/schema/check-object.ts';
+import type { Members } from '../../src/layering/schema/schema.ts';
+import { verdictOf, machineOSConfigs, refusalOf } from './os-config-verdict.ts';
+import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
+
+let rig: Kube;
+beforeAll(async () => {
+  rig = await startKube();
+});
+afterAll(() => rig.close());
+
+const arch = fc.constantFrom('ARM64', 'AMD64', 'PPC64LE', 'S390X', 'NoArch', 'noarch', undefined);
+const content = fc.oneof(
+  fc.string(),
+  fc.constantFrom('x'.repeat(4096), 'x'.repeat(4097), '\u{1f600}'.repeat(4096)),
+);
+
+/** Objects that are nearly right: each member right more often than not. */
+const configs = fc
+  .record({
+    name: resourceName,
+    pool: resourceName,
+    isSame: fc.boolean(),
+    secret: resourceName,
+    pull: fc.option(resourceName),
+    push: pushSpec,
+    builder: fc.constantFrom('Job', 'Job', 'Job', 'PodImageBuilder'),
+    files: fc.array(fc.record({ containerfileArch: arch, content }), { maxLength: 5 }),
+    hasFiles: fc.boolean(),
+  })
+  .map(({ name, pool, isSame, secret, pull, push, builder, files, hasFiles }) => ({
+    apiVersion: machineOSConfigKind.apiVersion,
+    kind: machineOSConfigKind.kind,
+    metadata: { name },
+    spec: {
+      machineConfigPool: { name: isSame ? name : pool },
+      imageBuilder: { imageBuilderType: builder },
+      ...(pull === null ? {} : { baseImagePullSecret: { name: pull } }),
+      renderedImagePushSecret: { name: secret },
+      renderedImagePushSpec: push,
+      ...(hasFiles ? { containerFile: files } : {}),
+    },
+  }));
+
+const statuses = fc.record(
+  {
+    observedGeneration: fc.constantFrom<unknown>(0, 1, 2, -1, 1.5, '1'),
+    currentImagePullSpec: pullSpec,
+    machineOSBuild: fc.record(
+      {
+        group: resourceName,
+        resource: fc.constantFrom('machineosbuilds', '1x', '', 'a.b'),
+        namespace: fc.constantFrom('ns', '', 'a.b'),
+        name: resourceName,
+      },
+      { requiredKeys: ['resource', 'name'] },
+    ),
+    conditions: fc.array(
+      fc.record({
+        type: fc.constantFrom('Seeded', 'Other', 'a b', 'x.y/Z', ''),
+        status: fc.constantFrom('True', 'False', 'maybe'),
+        reason: fc.constantFrom('Because', 'A,b:c', '1', ''),
+        message: fc.string(),
+        lastTransitionTime: times,
+      }),
+      { maxLength: 3 },
+    ),
+  },
+  { requiredKeys: [] },
+);
+
+describe('a MachineOSConfig', () => {
+  it('is refused by us when and why the API server refuses it', async () => {
+    const property = fc.asyncProperty(brokenMembers(configs, ['spec']), async (object) => {
+      const ref = { kind: machineOSConfigs, name: String(nameOf(object)) };
+      const ours = checkObject(object, machineOSConfigKind);
+      const theirs = await refusalOf(rig.client.create(machineOSConfigs, object as never));
+      expect(verdictOf(ours, theirs)).toEqual(theirs);
+      if (theirs === undefined) {
+        const stored = await rig.client.get(ref);
+        const { spec } = preparedObject(object, machineOSConfigKind);
+        expect(stored?.['spec']).toEqual(spec);
+        await rig.client.remove(ref);
+      }
+    });
+    await fc.assert(property, { numRuns: 300 });
+  });
+
+  it('has a status that is refused by us when and why the API server refuses it', async () => {
+    const ref = { kind: machineOSConfigs, name: 'worker' };
+    await rig.client.create(machineOSConfigs, {
+      apiVersion: machineOSConfigKind.apiVersion,
+      kind: machineOSConfigKind.kind,
+      metadata: { name: 'worker' },
+      spec: {
+        machineConfigPool: { name: 'worker' },
+        imageBuilder: { imageBuilderType: 'Job' },
+        renderedImagePushSecret: { name: 'push' },
+        renderedImagePushSpec: 'registry.example.com/ocl/worker:latest',
+      },
+    });
+    const property = fc.asyncProperty(brokenMembers(statuses, []), async (status) => {
+      const stored = await rig.client.get(ref);
+      const old = (stored?.['status'] ?? undefined) as Members | undefined;
+      const ours = checkStatus(status, machineOSConfigKind, old);
+      const theirs = await refusalOf(rig.client.replaceStatus(ref, status));
+      expect(verdictOf(ours, theirs)).toEqual(theirs);
+    });
+    await fc.assert(property, { numRuns: 300 });
+  });
+
+  it('keeps its pool when it is changed', async () => {
+    const stored = await rig.client.get({ kind: machineOSConfigs, name: 'worker' });
+    const moved = {
+      ...stored,
+      spec: { ...(stored?.['spec'] as object), machineConfigPool: { name: 'other' } },
+    } as never;
+    const ours = checkObject(moved, machineOSConfigKind, stored as never);
+    const theirs = await refusalOf(
+      rig.client.replace({ kind: machineOSConfigs, name: 'worker' }, moved),
+    );
+    expect(theirs).toBeDefined();
+    expect(verdictOf(ours, theirs)).toEqual(theirs);
+  });
+});
+
+const nameOf = (object: Members): unknown => (object['metadata'] as Members)['name'];

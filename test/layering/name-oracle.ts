@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { Buffer } from 'node:buffer';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { layeringName } from '../../scripts/parts/layering-name.ts';
+import { hashSalt } from '../../src/layering/build-name.ts';
+
+/** What the operator's libraries say to three objects. */
+export interface NameAnswer {
+  readonly name?: string;
+  readonly yaml?: readonly string[];
+  readonly error?: string;
+}
+
+/** Names builds with Go's own code. */
+export interface NameOracle {
+  readonly ask: (objects: {
+    readonly config: unknown;
+    readonly pool: unknown;
+    readonly images: unknown;
+  }) => Promise<NameAnswer>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Starts the program that answers for the Machine Config Operator. */
+export function startNameOracle(): NameOracle {
+  const binary = join(partFolder(layeringName), 'bin', 'layering-name');
+  const child = spawn(binary, { stdio: ['pipe', 'pipe', 'inherit'] });
+  const answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const salt = Buffer.from(hashSalt).toString('hex');
+  return {
+    ask: async (objects) => {
+      child.stdin.write(`${JSON.stringify({ salt, ...objects })}\n`);
+      const answer = await answers.next();
+      if (answer.done === true) throw new Error(`${binary} ended`);
+      return JSON.parse(answer.value) as NameAnswer;
+    },
+    stop: () => {
+      child.stdin.end();
+      return ended;
+    },
+  };
+}

@@ -1,0 +1,94 @@
+import type { MachineConfigPool, PoolReference } from '../../src/layering/machine-config-pool.ts';
+import { type MachineConfig, readMachineConfig } from '../../src/layering/machine-config.ts';
+import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
+import type { MachineOSConfig } from '../../src/layering/os-config/types.ts';
+import type { OSImages } from '../../src/layering/os-images.ts';
+import type { Members } from '../../src/layering/schema/schema.ts';
+import { lineless } from '../../src/layering/source-object.ts';
+
+/** The Containerfile of the objects that were named by the cluster's own builder. */
+export const httpd =
+  'FROM configs AS final\nRUN rpm-ostree install httpd && ostree container commit\n';
+
+/** A MachineOSConfig as a file holds it, changed by what is given. */
+export const osConfigObject = (spec: Members = {}, name = 'master'): Members => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineOSConfig',
+  metadata: { name },
+  spec: {
+    machineConfigPool: { name },
+    imageBuilder: { imageBuilderType: 'Job' },
+    renderedImagePushSecret: { name: 'ocl-push' },
+    renderedImagePushSpec: `registry.rig.test/ocl/master:latest`,
+    containerFile: [{ containerfileArch: 'NoArch', content: httpd }],
+    ...spec,
+  },
+});
+
+/** The same, read. */
+export const osConfig = (spec: Members = {}, name = 'master'): MachineOSConfig =>
+  readMachineOSConfig(lineless(osConfigObject(spec, name), 'os.yaml'));
+
+const reference = (name: string): PoolReference => ({
+  apiVersion: '',
+  fieldPath: '',
+  kind: '',
+  name,
+  namespace: '',
+  resourceVersion: '',
+  uid: '',
+});
+
+const sources = [
+  '00-master',
+  '01-master-container-runtime',
+  '01-master-kubelet',
+  '97-master-generated-kubelet',
+  '98-master-generated-kubelet',
+  '99-master-generated-registries',
+  '99-master-ssh',
+];
+
+/** The pool of those objects. */
+export const pool = (
+  hash = 'e84e0d56c1c0f9911f5f105975bad979',
+  more: readonly string[] = [],
+): MachineConfigPool => ({
+  name: 'master',
+  configuration: {
+    ...reference(`rendered-master-${hash}`),
+    source: [...sources, ...more].map((name) => ({
+      ...reference(name),
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfig',
+    })),
+  },
+});
+
+/** The images of those objects. */
+export const images: OSImages = {
+  baseOSContainerImage: `registry.rig.test/release/rhel-coreos@sha256:${'a'.repeat(64)}`,
+  baseOSExtensionsContainerImage: `registry.rig.test/release/rhel-coreos-extensions@sha256:${'b'.repeat(64)}`,
+  osImageURL: '',
+  releaseVersion: '4.23.0',
+};
+
+/** A rendered MachineConfig as a file holds it, changed by what is given. */
+export const machineConfigObject = (spec: Members = {}): Members => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: {
+    name: `rendered-master-${'0'.repeat(32)}`,
+    annotations: { 'machineconfiguration.openshift.io/release-image-version': '4.23.0' },
+  },
+  spec: {
+    osImageURL: images.baseOSContainerImage,
+    baseOSExtensionsContainerImage: images.baseOSExtensionsContainerImage,
+    config: { ignition: { version: '3.5.0' } },
+    ...spec,
+  },
+});
+
+/** The same, read. */
+export const machineConfig = (spec: Members = {}): MachineConfig =>
+  readMachineConfig(lineless(machineConfigObject(spec), 'mc.json'));
