@@ -126,6 +126,27 @@ describe('image/overwrite-os', () => {
     expect(ran(host)).toEqual(expect.arrayContaining([mount, grow]));
   });
 
+  it('waits until udev knows the partitions that were just written', async () => {
+    const host = hostWith(sda);
+    const unread = sda.children.map((child) => ({ ...child, label: '', partLabel: '' }));
+    let looks = 0;
+    host.on(['lsblk', rest]).answers(() => {
+      looks += 1;
+      return { stdout: lsblkOutput(looks < 3 ? { ...sda, children: unread } : sda) };
+    });
+    const { notes } = await overwrite({ host });
+    expect(notes).toEqual([]);
+    expect(looks).toBeGreaterThanOrEqual(3);
+    expect(ran(host)).toContain('mount /dev/sda4 /mnt');
+  });
+
+  it('gives up on a disk without them after a minute', async () => {
+    const host = hostWith({ ...sda, children: [] });
+    const { notes } = await overwrite({ host, disk: sda });
+    expect(notes).toHaveLength(1);
+    expect(ran(host)).not.toContain('mount /dev/sda4 /mnt');
+  });
+
   it('says bare metal where the command line of the live system says nothing', async () => {
     const host = hostWith(sda).on(['cat', '/proc/cmdline']).prints('');
     await overwrite({ host });

@@ -1,5 +1,6 @@
 import { all, condition } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import type { Look } from '../../engine/wait.ts';
 import type { Config } from '../../config/schema.ts';
 import { type Millis, hours, minutes, seconds } from '../../model/duration.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
@@ -7,8 +8,8 @@ import { writesDisk } from '../conditions.ts';
 import { readTarget } from '../disk/block-devices.ts';
 import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { lsblkArgv } from '../disk/lsblk.ts';
-import { findPartition, freePercent } from '../disk/partitions.ts';
+import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
+import { findPartition, type FoundPartition, freePercent } from '../disk/partitions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { WrittenImage } from './facts.ts';
@@ -91,20 +92,43 @@ async function planOverwrite(
   target: TargetDisk,
   os: EncapsulatedMachineConfig,
 ): Promise<Overwrite> {
-  const { host, signal, config } = scope;
-  const disk = await readTarget(host, target, signal);
+  const { config, until } = scope;
+  const { disk, root, boot } = await until(
+    'the partitions of the written disk are known',
+    (at) => lookForPartitions(scope, target, at),
+    { every: seconds(1), within: minutes(1) },
+  );
   await leaveEarlierMounts(scope, disk, [bootMount, rootMount]);
-  const root = findPartition(disk, 'root');
   return {
     disk: target.path,
     root,
-    boot: findPartition(disk, 'boot'),
+    boot,
     freePercent: freePercent(disk, root.sizeBytes),
     platform: platformArgument(await ask(scope, commandLineArgv)),
     os,
     writerArgs: config.image.writerArgs,
     isEnforcing: await isEnforcing(scope),
   };
+}
+
+interface WrittenDisk {
+  readonly disk: BlockDevice;
+  readonly root: FoundPartition;
+  readonly boot: FoundPartition;
+}
+
+/** The table was written a moment ago, and udev may still be reading what the partitions are. */
+async function lookForPartitions(
+  { host }: OverwriteScope,
+  target: TargetDisk,
+  signal: AbortSignal,
+): Promise<Look<WrittenDisk>> {
+  const disk = await readTarget(host, target, signal);
+  try {
+    return { done: { disk, root: findPartition(disk, 'root'), boot: findPartition(disk, 'boot') } };
+  } catch (error) {
+    return { status: asAgentError(error).message };
+  }
 }
 
 async function ask({ host, signal }: OverwriteScope, argv: readonly string[]): Promise<string> {
