@@ -1,11 +1,11 @@
 #!/bin/bash
-# usage: commit.sh OUT ARCHIVE
+# usage: commit.sh OUT ARCHIVE OSTREE_CONTAINER
 # Makes OUT/repo with the commit of Lab CoreOS, and its kernel and initramfs beside it.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 out=$1
 tree=$out/tree shaped=$out/shaped
-"$here/os-tree.sh" "$2" "$tree"
+"$here/os-tree.sh" "$2" "$tree" "$3"
 kernel=$(ls "$tree/usr/lib/modules")
 "$here/in-root.sh" "$tree" --bind "$here=/run/os" --bind "$out=/run/out" -- \
   /run/os/initramfs.sh /run/out/initramfs.img "$kernel"

@@ -5,7 +5,8 @@ import { type BuildLog, type MachinePart, PartError } from './part.ts';
 const packages: Readonly<Record<string, readonly string[]>> = {
   guests: ['qemu-system-x86', 'ovmf', 'e2fsprogs'],
   'system trees': ['mmdebstrap', 'debian-archive-keyring', 'gpgv', 'zstd'],
-  disks: ['dosfstools', 'mtools', 'gdisk', 'grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],
+  disks: ['dosfstools', 'mtools', 'gdisk', 'xfsprogs'],
+  'boot loaders': ['grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],
   'storage tests': ['fdisk', 'squashfs-tools'],
   ignition: ['ignition'],
   'certificates and the journal': ['openssl', 'systemd'],
@@ -16,6 +17,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
     'libssl-dev',
     'libzstd-dev',
     'liblzma-dev',
+    'libostree-dev',
     'pkg-config',
   ],
 };

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 
 import { osFile } from './os-files.ts';
 import { osRootfs } from './os-rootfs.ts';
-import type { CachedPart } from './part.ts';
+import { ostreeContainer } from './ostree-container.ts';
+import type { BuildSite, CachedPart } from './part.ts';
 
 const sources = [
   'commit.sh',
@@ -13,6 +14,12 @@ const sources = [
   'in-root.sh',
 ];
 
+async function build(site: BuildSite): Promise<void> {
+  const archive = join(site.input(osRootfs), 'os.tar.zst');
+  const container = join(site.input(ostreeContainer), 'bin', 'ostree-container');
+  await site.log.run({ argv: [osFile('commit.sh'), site.folder, archive, container] });
+}
+
 /** The operating system as a commit in `repo`, with `vmlinuz` and `initramfs.img` beside it. */
 export const osCommit: CachedPart = {
   kind: 'cached',
@@ -21,10 +28,7 @@ export const osCommit: CachedPart = {
   pin: '1.0.0',
   cost: '60 seconds, 450 MB',
   tools: [],
-  inputs: [osRootfs],
+  inputs: [osRootfs, ostreeContainer],
   files: [import.meta.filename, ...[...sources, 'tree', 'initramfs'].map(osFile)],
-  build: (site) =>
-    site.log.run({
-      argv: [osFile('commit.sh'), site.folder, join(site.input(osRootfs), 'os.tar.zst')],
-    }),
+  build,
 };

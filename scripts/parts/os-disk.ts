@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { coreosShape } from './disk/coreos-shape.ts';
@@ -9,8 +9,13 @@ import { osFile } from './os-files.ts';
 import { osRootfs } from './os-rootfs.ts';
 import type { BuildSite, CachedPart } from './part.ts';
 
-/** Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
-const shape = coreosShape({ diskMiB: 1536, espMiB: 32, bootMiB: 256, sectorBytes: 512 });
+/** The places of the partitions. Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
+export const osDiskShape = coreosShape({
+  diskMiB: 1536,
+  espMiB: 32,
+  bootMiB: 256,
+  sectorBytes: 512,
+});
 const biosStage = '/usr/lib/grub/i386-pc/boot.img';
 
 /** Folders and files of one build of the disk; all but the last are thrown away. */
@@ -25,12 +30,14 @@ async function build(site: BuildSite): Promise<void> {
   renameSync(join(sysroot, 'boot'), boot);
   mkdirSync(join(sysroot, 'boot'));
   await site.log.run({ argv: [osFile('boot-files.sh'), boot, site.folder] });
-  createImage(image, shape);
-  await addExt4(image, { partition: shape.boot, content: boot }, site.log);
-  await addExt4(image, { partition: shape.root, content: sysroot }, site.log);
-  await protectDeployment(site);
+  createImage(image, osDiskShape);
+  await addExt4(image, { partition: osDiskShape.boot, content: boot }, site.log);
+  await addRoot(site);
   await addEsp(site);
-  addBiosGrub(image, shape.biosBoot, { first: biosStage, second: join(site.folder, 'core.img') });
+  addBiosGrub(image, osDiskShape.biosBoot, {
+    first: biosStage,
+    second: join(site.folder, 'core.img'),
+  });
   await site.log.run({ argv: ['zstd', '-q', '-3', '-T0', image, '-o', `${image}.zst`] });
   const stages = [join(site.folder, 'core.img'), join(site.folder, 'BOOTX64.EFI')];
   for (const path of [tree, sysroot, boot, image, ...stages]) rmSync(path, { recursive: true });
@@ -56,22 +63,18 @@ async function deploy(site: BuildSite): Promise<void> {
   });
 }
 
-/** ostree makes a deployment's top folder immutable; mke2fs copies no such mark, so it is set in the image. */
-async function protectDeployment(site: BuildSite): Promise<void> {
+async function addRoot(site: BuildSite): Promise<void> {
   const { sysroot, image } = workFiles(site.folder);
-  const folder = 'ostree/deploy/default/deploy';
-  const name = readdirSync(join(sysroot, folder)).find((entry) => entry.endsWith('.0')) ?? '';
-  const request = `set_inode_field /${folder}/${name} flags 0x80010`;
-  await site.log.run({
-    argv: ['debugfs', '-w', '-R', request, `${image}?offset=${shape.root.startMiB * mebibyte}`],
-  });
+  const { startMiB, sizeMiB } = osDiskShape.root;
+  const place = [String(startMiB), String(sizeMiB)];
+  await site.log.run({ argv: [osFile('xfs-root.sh'), sysroot, image, ...place] });
 }
 
 async function addEsp(site: BuildSite): Promise<void> {
   const { image } = workFiles(site.folder);
-  const start = shape.esp.startMiB * mebibyte;
+  const start = osDiskShape.esp.startMiB * mebibyte;
   const { run } = site.log;
-  const size = String(shape.esp.sizeMiB * 1024);
+  const size = String(osDiskShape.esp.sizeMiB * 1024);
   await run({
     argv: [
       'mkfs.vfat',
@@ -103,7 +106,7 @@ export const osDisk: CachedPart = {
   inputs: [osRootfs, osCommit],
   files: [
     import.meta.filename,
-    ...['deploy.sh', 'boot-files.sh', 'unpack.sh', 'in-root.sh', 'boot'].map(osFile),
+    ...['deploy.sh', 'boot-files.sh', 'unpack.sh', 'in-root.sh', 'xfs-root.sh', 'boot'].map(osFile),
     join(import.meta.dirname, 'disk', 'gpt.ts'),
     join(import.meta.dirname, 'disk', 'coreos-shape.ts'),
     join(import.meta.dirname, 'disk', 'image-file.ts'),

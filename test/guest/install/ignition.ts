@@ -1,3 +1,5 @@
+import { ENCAPSULATED_PATH } from '../../../src/ignition/encapsulated.ts';
+
 /** Where the installed system finds the file of the Machine Config Server. */
 const proofPath = '/etc/lab-proof';
 const proofText = 'from-the-machine-config-server';
@@ -18,14 +20,31 @@ WantedBy=multi-user.target
 
 const dataUrl = (text: string): string => `data:,${encodeURIComponent(text)}`;
 
-/** What the Machine Config Server has for a role: a file and a unit. */
-export const machineConfig = {
+/** The operating system that a cluster wants its nodes to have. */
+export interface FinalOs {
+  readonly osImageURL: string;
+  readonly kernelArguments: readonly string[];
+}
+
+const textFile = (path: string, text: string): object => ({
+  path,
+  mode: 0o644,
+  contents: { source: dataUrl(text) },
+});
+
+/** What the Machine Config Server has for a role: a file, a unit, and the MachineConfig they are from. */
+export const machineConfig = (finalOs?: FinalOs): object => ({
   ignition: { version: '3.2.0' },
   storage: {
-    files: [{ path: proofPath, mode: 0o644, contents: { source: dataUrl(`${proofText}\n`) } }],
+    files: [
+      textFile(proofPath, `${proofText}\n`),
+      ...(finalOs === undefined
+        ? []
+        : [textFile(ENCAPSULATED_PATH, JSON.stringify({ spec: finalOs }))]),
+    ],
   },
   systemd: { units: [{ name: 'lab-proof.service', enabled: true, contents: unit }] },
-};
+});
 
 /** What the inventory service has for one host: its name, and where the rest is. */
 export const pointerConfig = ({

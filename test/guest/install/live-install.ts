@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { installArguments, settingVariable } from '../../../mocks/lab/install-command.ts';
 import { LabHost } from '../../../mocks/lab/scenario.ts';
 import type { Guest } from '../rig/guest.ts';
-import { startLiveGuest } from '../rig/live-guest.ts';
+import { type Job, startLiveGuest } from '../rig/live-guest.ts';
 import type { Firmware, GuestDisk } from '../rig/qemu-argv.ts';
 import { type Outside, seenByGuests } from './outside.ts';
 
@@ -12,6 +12,10 @@ export interface AgentRun {
   readonly outside: Outside;
   /** Settings of the agent by dotted name, which the service knows nothing of. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Words of the command besides those that every host gets. */
+  readonly words?: readonly string[];
+  /** Arguments for coreos-installer; a kernel argument where none are given. */
+  readonly installerArgs?: readonly string[];
 }
 
 /** A live guest in which agents run, one after the other; two at most. */
@@ -38,17 +42,10 @@ export function startLiveInstall(
   name: string,
 ): Promise<Guest> {
   const { firmware, variables, target, agentDisk, moreDisks = [], before, runs } = install;
-  const texts = Object.fromEntries(
-    runs.flatMap((run, index) => [
-      [`${index + 1}.words`, wordsOf(run.outside).join('\0')],
-      [`${index + 1}.settings`, settingsOf(run)],
-    ]),
-  );
   const live = {
     firmware,
     ...(variables === undefined ? {} : { variables }),
-    script,
-    texts: { ...texts, ...(before === undefined ? {} : { 'before.sh': before }) },
+    ...jobOf(runs, before),
     disks: [
       { path: target, serial: 'target', writes: 'kept' },
       { path: agentDisk, serial: 'agent', writes: 'read-only' },
@@ -58,12 +55,24 @@ export function startLiveInstall(
   return startLiveGuest(live, folder, name);
 }
 
-const wordsOf = ({ cluster, host, inventory }: Outside): readonly string[] =>
-  installArguments({
+/** The job of a guest in which agents run; `before` is Bash that comes before them. */
+export function jobOf(runs: readonly AgentRun[], before?: string): Job {
+  const texts = Object.fromEntries(
+    runs.flatMap((run, index) => [
+      [`${index + 1}.words`, wordsOf(run).join('\0')],
+      [`${index + 1}.settings`, settingsOf(run)],
+    ]),
+  );
+  return { script, texts: { ...texts, ...(before === undefined ? {} : { 'before.sh': before }) } };
+}
+
+function wordsOf({ outside, words = [], installerArgs }: AgentRun): readonly string[] {
+  const { cluster, host, inventory } = outside;
+  const service = installArguments({
     host: LabHost.parse({
       name: host.hostname,
-      role: host.role,
-      installerArgs: ['--append-karg', 'lab.installed=yes'],
+      role: host.isBootstrap ? 'bootstrap' : host.role,
+      installerArgs: installerArgs ?? ['--append-karg', 'lab.installed=yes'],
     }),
     hostId: host.id,
     infraEnvId: host.infraEnvId,
@@ -71,6 +80,8 @@ const wordsOf = ({ cluster, host, inventory }: Outside): readonly string[] =>
     serviceUrl: seenByGuests(inventory.url),
     bootDevice: '/dev/disk/by-id/virtio-target',
   });
+  return [...service, ...words];
+}
 
 function settingsOf({ outside, settings }: AgentRun): string {
   const variables = Object.entries(settings).map(

@@ -7,7 +7,7 @@ import { tokenIssuer } from '../../../mocks/inventory/auth.ts';
 import type { ClusterRecord, HostRecord } from '../../../mocks/inventory/records.ts';
 import { clusterSeed, hostSeed } from '../../../mocks/inventory/seed.ts';
 import { type InventoryStore, inventoryStore } from '../../../mocks/inventory/store.ts';
-import { machineConfig, pointerConfig } from './ignition.ts';
+import { type FinalOs, machineConfig, pointerConfig } from './ignition.ts';
 
 /** This machine, as guests see it. */
 export const gateway = '10.0.2.2';
@@ -22,8 +22,8 @@ export interface Outside extends AsyncDisposable {
   readonly machineConfigServer: MockServer;
 }
 
-/** Starts the servers for a cluster with one master that is about to be installed. */
-export async function startOutside(hostname: string): Promise<Outside> {
+/** Starts the servers for a cluster with one master that is about to be installed; it may want another system on it. */
+export async function startOutside(hostname: string, finalOs?: FinalOs): Promise<Outside> {
   const issuer = tokenIssuer();
   const cluster = clusterSeed();
   const host = hostSeed({
@@ -36,7 +36,7 @@ export async function startOutside(hostname: string): Promise<Outside> {
   const machineConfigServer = await startMockServer({
     answer: ({ url }) =>
       new URL(url).pathname === `/config/${host.role}`
-        ? Response.json(machineConfig)
+        ? Response.json(machineConfig(finalOs))
         : new Response(null, { status: 404 }),
   });
   const source = `${seenByGuests(machineConfigServer.url)}/config/${host.role}`;

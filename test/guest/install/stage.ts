@@ -20,7 +20,7 @@ export interface PlayStage {
 export const targetMiB = 4096;
 
 /** Minutes and not seconds: guests may have to share two cores with other work. */
-export const deadlineSeconds = 600;
+export const deadlineSeconds = 1200;
 
 /** Builds the agent's disk and looks at the image; the parts must be there. */
 export async function prepareStage(folder: string): Promise<PlayStage> {

@@ -8,21 +8,29 @@ import { createFolderDisk } from './disks.ts';
 import { type Guest, startGuest } from './guest.ts';
 import type { GuestDisk, GuestShape } from './qemu-argv.ts';
 
-/** A live system with a job, which runs once the network is up. */
-export interface LiveShape extends Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
-  readonly firmware?: GuestShape['firmware'];
+/** What a guest does once its network is up. */
+export interface Job {
   /** Bash. The guest stays on when it is done, unless it runs `systemctl poweroff` or `reboot` itself. */
   readonly script: string;
   /** Files beside the script in /job, by name; the values are paths on this machine. */
   readonly files?: Readonly<Record<string, string>>;
   /** Texts beside the script in /job, by name. */
   readonly texts?: Readonly<Record<string, string>>;
+}
+
+/** A live system with a job. */
+export interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
+  readonly firmware?: GuestShape['firmware'];
   /** Disks besides those of the live system and of the job; the serial `agent` is what run-agent starts from. */
   readonly disks: readonly GuestDisk[];
 }
 
-/** As in the disk's grub.cfg: what an emulated processor would spend time on for nothing. */
-const emulated = 'audit=0 lsm=capability mitigations=off';
+/**
+ * As in the disk's grub.cfg: without what an emulated processor would spend time on for nothing. A kernel that panics
+ * ends the guest at once, and with it whatever waits for the guest. Devices may take their time on a busy machine.
+ */
+const emulated =
+  'audit=0 lsm=capability mitigations=off init_on_alloc=0 panic=-1 systemd.default_device_timeout_sec=900';
 
 /** Starts a live guest in a folder of the test; needs the part live-root. */
 export async function startLiveGuest(
@@ -31,11 +39,9 @@ export async function startLiveGuest(
   name: string,
 ): Promise<Guest> {
   const parts = partFolder(liveRoot);
-  const jobDisk = join(folder, `${name}-job.raw`);
-  await createFolderDisk(jobDisk, writeJob(live, join(folder, `${name}-job`)));
   const own: GuestDisk[] = [
     { path: join(parts, 'live.raw'), serial: 'live', writes: 'throwaway' },
-    { path: jobDisk, serial: 'job', writes: 'read-only' },
+    await createJobDisk(live, folder, name),
   ];
   const boot = {
     kernel: join(parts, 'vmlinuz'),
@@ -44,6 +50,13 @@ export async function startLiveGuest(
   };
   const { firmware = 'bios', disks, ...rest } = live;
   return startGuest({ ...rest, firmware, boot, disks: [...own, ...disks] }, folder, name);
+}
+
+/** Makes the disk that `live-job` of a guest takes its job from. */
+export async function createJobDisk(job: Job, folder: string, name: string): Promise<GuestDisk> {
+  const path = join(folder, `${name}-job.raw`);
+  await createFolderDisk(path, writeJob(job, join(folder, `${name}-job`)));
+  return { path, serial: 'job', writes: 'read-only' };
 }
 
 /**
@@ -56,12 +69,12 @@ export async function jobResult(guest: Guest, deadlineSeconds: number): Promise<
   return Number(line.split('=')[1]);
 }
 
-function writeJob(live: LiveShape, folder: string): string {
+function writeJob(job: Job, folder: string): string {
   mkdirSync(folder);
-  writeFileSync(join(folder, 'run.sh'), live.script);
-  for (const [name, text] of Object.entries(live.texts ?? {}))
+  writeFileSync(join(folder, 'run.sh'), job.script);
+  for (const [name, text] of Object.entries(job.texts ?? {}))
     writeFileSync(join(folder, name), text);
-  for (const [name, path] of Object.entries(live.files ?? {})) linkOrCopy(path, join(folder, name));
+  for (const [name, path] of Object.entries(job.files ?? {})) linkOrCopy(path, join(folder, name));
   return folder;
 }
 

@@ -10,6 +10,7 @@ install() {
     inst_multiple mount umount cp mkdir rm cat sed systemctl ip findmnt realpath touch
     inst_script "$moddir/setfiles" /usr/sbin/setfiles
     inst_simple "$moddir/writable-usr.conf" /etc/systemd/system.conf.d/10-labcoreos.conf
+    inst_simple "$moddir/root.conf" /etc/cmdline.d/10-labcoreos-root.conf
     mkdir -p "$wants"
     for part in user-config network mount-var populate-var; do
         inst_script "$moddir/$part" "/usr/sbin/labcoreos-$part"
