@@ -23,8 +23,8 @@ export interface ClusterSite {
   /** Its API server runs; hosts reach it as soon as the cluster opens it. */
   readonly kube: Kube;
   readonly invoker: Invoker;
-  /** The host that bootstraps the cluster. */
-  readonly bootstrap: Machine;
+  /** The host that bootstraps the cluster: its files, and the units that it has started. */
+  readonly bootstrap: Pick<Machine, 'files' | 'units'>;
   readonly store: InventoryStore;
   /** Runs a job's program to its end, and gives its exit code. */
   readonly runJob: (job: JobRun) => Promise<number>;

@@ -11,6 +11,8 @@ import { watchOn } from './screen.ts';
 import { summaryOf } from './summary.ts';
 import type { ShownStage } from './table.ts';
 import { playInGuest } from './vm.ts';
+import { playClusterInGuests } from './vm/cluster.ts';
+import { guestPlan } from './vm/plan.ts';
 
 const PLAIN_COLUMNS = 120;
 
@@ -25,7 +27,7 @@ async function main(): Promise<number> {
     process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
     return 0;
   }
-  return options.vm === undefined ? playScenario(options) : playGuest(options, options.vm);
+  return options.vm === undefined ? playScenario(options) : playGuests(options, options.vm);
 }
 
 async function list(): Promise<number> {
@@ -46,11 +48,22 @@ async function playScenario(options: LabOptions): Promise<number> {
   );
 }
 
-async function playGuest(options: LabOptions, firmware: 'bios' | 'uefi'): Promise<number> {
+async function playGuests(options: LabOptions, firmware: 'bios' | 'uefi'): Promise<number> {
+  const { scenario: name } = options;
+  const { kind, scenario } = guestPlan(name, await readScenario(name));
+  const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');
   process.stdout.write(
-    `A virtual machine. It starts from a live system by ${firmware}, is installed by the real agent with\nthe real coreos-installer, and starts from its own disk.\n\n`,
+    [
+      `${scenario.title} in virtual machines: ${hosts}.`,
+      `Each starts from a live system by ${firmware}, is installed by the real agent with the real`,
+      'coreos-installer, and starts from its own disk.\n\n',
+    ].join('\n'),
   );
-  return tellOf(options, (watched) => playInGuest({ firmware, ...watched }));
+  return tellOf(options, (watched) =>
+    kind === 'cluster'
+      ? playClusterInGuests({ name, scenario, firmware, ...watched })
+      : playInGuest({ firmware, ...watched }),
+  );
 }
 
 interface Watched {

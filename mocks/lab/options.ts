@@ -10,7 +10,7 @@ export interface LabOptions {
   readonly isHelp: boolean;
   /** Prints the schema of a report. */
   readonly isSchema: boolean;
-  /** What a virtual machine starts from, which is installed instead of simulated hosts. */
+  /** What virtual machines start from, which are installed instead of simulated hosts. */
   readonly vm: 'bios' | 'uefi' | undefined;
   /** Bundle of the agent; built from the sources unless given. */
   readonly agent: string | undefined;
@@ -20,7 +20,7 @@ export interface LabOptions {
 
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
-       scripts/lab --vm [--firmware bios|uefi] [--report FILE.json] [--keep]
+       scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
        scripts/lab --list | --schema
 
 Plays an installation on this machine: the inventory service, an object store and the hosts are
@@ -32,8 +32,9 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --keep           keeps the files and logs of the hosts and says where they are
   --list           lists the scenarios
   --schema         prints the JSON Schema of a report
-  --vm             installs a real virtual machine instead of simulated hosts; needs root on Debian
-  --firmware NAME  what the virtual machine starts from, uefi unless given
+  --vm             installs real virtual machines instead of simulated hosts, in ten minutes and more: a
+                   cluster without its workers, or one master (--scenario one-master); needs root on Debian
+  --firmware NAME  what virtual machines start from, uefi unless given
 
 Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
 `;

@@ -2,6 +2,7 @@
 import { bootInstalled } from '../../test/guest/install/first-boot.ts';
 import { eventsIn } from '../../test/guest/install/job-log.ts';
 import { type LiveInstall, startLiveInstall } from '../../test/guest/install/live-install.ts';
+import type { Guest } from '../../test/guest/rig/guest.ts';
 import type { Outside } from '../../test/guest/install/outside.ts';
 import { deadlineSeconds } from '../../test/guest/install/stage.ts';
 import type { HostRecord } from '../inventory/records.ts';
@@ -24,14 +25,18 @@ export interface Playing {
   readonly seat: GuestSeat;
   /** For the logs of the machine. */
   readonly folder: string;
+  /** What the names of its logs begin with; none where it is the only machine. */
+  readonly prefix?: string;
+  /** How long the machine may run from its medium. */
+  readonly liveSeconds?: number;
   readonly signal: AbortSignal;
 }
 
 const LOOK_EVERY_MILLIS = 250;
 
 /** A machine that has not been started. */
-export const guestSeat = ({ hostname, role, id }: HostRecord): GuestSeat => ({
-  plan: { name: hostname, role },
+export const guestSeat = ({ hostname, role, isBootstrap, id }: HostRecord): GuestSeat => ({
+  plan: { name: hostname, role: isBootstrap ? 'bootstrap' : role },
   hostId: id,
   progress: noProgress,
   phase: 'starts from the live medium',
@@ -53,13 +58,35 @@ export async function playGuest(playing: Playing): Promise<HostOutcome> {
   return 'done';
 }
 
-/** Whether the agent came to its end, and the machine rebooted. */
-async function installLive({ install, seat, folder, signal }: Playing): Promise<boolean> {
-  await using guest = await startLiveInstall(install, folder, 'live');
-  signal.addEventListener('abort', () => void guest.powerCut());
+/**
+ * Whether the agent left the host, which rebooted then.
+ * @throws GuestError when the machine ends early or takes too long
+ */
+export async function installLive(playing: Playing): Promise<boolean> {
+  const { install, seat, folder, prefix = '', signal } = playing;
+  await using guest = await startLiveInstall(install, folder, `${prefix}live`);
+  const stop = (): void => void guest.powerCut();
+  signal.addEventListener('abort', stop);
+  const look = lookAt(guest, seat);
+  const looking = setInterval(look, LOOK_EVERY_MILLIS);
+  try {
+    const failed = await untilGone(guest, playing.liveSeconds ?? deadlineSeconds);
+    look();
+    if (failed === undefined && hasLeft(seat)) return true;
+    const code = failed?.toLowerCase() ?? 'rebooted too early';
+    seat.failure = seat.progress.failure ?? { code, message: guest.job.path };
+    return false;
+  } finally {
+    clearInterval(looking);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Takes in what the agent has told since the last look. */
+function lookAt({ job }: Guest, seat: GuestSeat): () => void {
   let told = 0;
-  const look = (): void => {
-    const events = eventsIn(guest.job.text());
+  return () => {
+    const events = eventsIn(job.text());
     for (const event of events.slice(told)) {
       seat.progress = afterEvent(seat.progress, event);
       if (event.type === 'run.started') seat.agentStarts += 1;
@@ -67,24 +94,26 @@ async function installLive({ install, seat, folder, signal }: Playing): Promise<
     }
     told = events.length;
   };
-  const looking = setInterval(look, LOOK_EVERY_MILLIS);
-  try {
-    const end = await guest.job.waitForLine(/^EXIT \d+$/, deadlineSeconds);
-    look();
-    if (end !== 'EXIT 0') {
-      seat.failure = seat.progress.failure ?? { code: end.toLowerCase(), message: guest.job.path };
-      return false;
-    }
-    await guest.ended(deadlineSeconds);
-    return true;
-  } finally {
-    clearInterval(looking);
-  }
+}
+
+/** A reboot at once takes the last words of the agent and of the job with it. */
+const hasLeft = ({ progress }: GuestSeat): boolean =>
+  progress.failure === undefined && progress.titles['finish/leave-host'] !== undefined;
+
+/** Waits until the machine has rebooted; the last line of an agent that failed, if one did. */
+async function untilGone(guest: Guest, seconds: number): Promise<string | undefined> {
+  const gone = guest.ended(seconds).then(() => undefined);
+  // Without such a line the wait for it fails at the end of the machine.
+  const failed = guest.job.waitForLine(/^EXIT [1-9]\d*$/, seconds).catch(() => gone);
+  const end = Promise.race([failed, gone]);
+  // Of the two the later one may be an error, of a machine that is ended here.
+  Promise.all([failed, gone]).catch(() => undefined);
+  return end;
 }
 
 /** Whoever asks the Machine Config Server is a system that was installed and applies its Ignition. */
 async function startInstalled(playing: Playing): Promise<void> {
-  const { install, outside, seat, folder, signal } = playing;
+  const { install, outside, seat, folder, prefix = '', signal } = playing;
   const { firmware, variables, target } = install;
   const { store } = outside.inventory;
   const report = (stage: string): void => {
@@ -100,7 +129,8 @@ async function startInstalled(playing: Playing): Promise<void> {
   }, LOOK_EVERY_MILLIS);
   const machine = { firmware, target, ...(variables === undefined ? {} : { variables }) };
   try {
-    await bootInstalled(machine, outside, { folder, name: 'disk', deadlineSeconds, signal });
+    const name = `${prefix}disk`;
+    await bootInstalled(machine, outside, { folder, name, deadlineSeconds, signal });
   } finally {
     clearInterval(looking);
   }
