@@ -11,6 +11,14 @@ describe('the options of the lab', () => {
     expect(readOptions(args).vm).toBe(vm);
   });
 
+  it.each([
+    [[], 'cluster'],
+    [['--vm'], 'one-master'],
+    [['--vm', '--scenario', 'cluster'], 'cluster'],
+  ])('%j play the scenario %s', (args, scenario) => {
+    expect(readOptions(args).scenario).toBe(scenario);
+  });
+
   it.each([[['--vm', '--firmware', 'coreboot']], [['--guest']]])('%j are refused', (args) => {
     expect(() => readOptions(args)).toThrow(TypeError);
   });

@@ -18,6 +18,9 @@ export interface LabOptions {
   readonly keeps: boolean;
 }
 
+/** What is played in a virtual machine unless another scenario is named. */
+const SCENARIO_OF_GUESTS = 'one-master';
+
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
@@ -32,8 +35,8 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --keep           keeps the files and logs of the hosts and says where they are
   --list           lists the scenarios
   --schema         prints the JSON Schema of a report
-  --vm             installs real virtual machines instead of simulated hosts, in ten minutes and more: a
-                   cluster without its workers, or one master (--scenario one-master); needs root on Debian
+  --vm             installs a real virtual machine instead of simulated hosts: one master, in minutes; needs
+                   root on Debian. With --scenario cluster a bootstrap host and two masters, on trial
   --firmware NAME  what virtual machines start from, uefi unless given
 
 Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
@@ -47,7 +50,7 @@ export function readOptions(args: readonly string[]): LabOptions {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      scenario: { type: 'string', default: DEFAULT_SCENARIO },
+      scenario: { type: 'string' },
       report: { type: 'string' },
       agent: { type: 'string' },
       list: { type: 'boolean', default: false },
@@ -59,7 +62,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     },
   });
   return {
-    scenario: values.scenario,
+    scenario: values.scenario ?? (values.vm ? SCENARIO_OF_GUESTS : DEFAULT_SCENARIO),
     report: values.report,
     agent: values.agent,
     isList: values.list,
