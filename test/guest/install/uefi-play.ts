@@ -32,7 +32,11 @@ export async function playUefi({ folder, agentDisk, image }: PlayStage): Promise
   await createFolderDisk(imageDisk, dirname(image.path));
   await using wrong = await startOutside('uefi-wrong');
   await using right = await startOutside('uefi-0');
-  const settings = { 'image.file': `${images}/labcoreos.raw.zst` };
+  const settings = {
+    'image.file': `${images}/labcoreos.raw.zst`,
+    // So that the agent's end and the order that it gave can be seen before the guest goes.
+    'finish.rebootDelayMinutes': '1',
+  };
   const variables = join(folder, 'uefi-variables.fd');
   const install = {
     firmware: 'uefi',
