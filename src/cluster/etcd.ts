@@ -1,5 +1,6 @@
 import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 import { etcds } from './kinds.ts';
+import { isAtLeast, releaseVersion } from './release-version.ts';
 
 /** The one object of the etcd operator. */
 export const etcdCluster: KubeRef = { kind: etcds, name: 'cluster' };
@@ -20,8 +21,8 @@ export type OverrideMode = 'auto' | 'always' | 'never';
  */
 export function needsOverride(version: string, mode: OverrideMode): boolean {
   if (mode !== 'auto') return mode === 'always';
-  const [, major, minor] = /^v?(\d+)\.(\d+)(?:[.+-]|$)/.exec(version.trim()) ?? [];
-  return major === '4' && Number(minor) <= 6;
+  const release = releaseVersion(version);
+  return release?.[0] === 4 && !isAtLeast(release, [4, 7, 0]);
 }
 
 /** The overrides of an Etcd object; null when there are none. */

@@ -1,6 +1,6 @@
 import type { InventoryHost } from '../ports/inventory.ts';
 import type { KubeObject } from '../ports/kube.ts';
-import { canonicalAddress } from './address.ts';
+import { canonicalAddress } from '../lib/address.ts';
 import { internalAddresses } from './node.ts';
 
 /** Finds hosts of the inventory service by what a cluster knows of them. */

@@ -1,4 +1,4 @@
-import { canonicalAddress } from './address.ts';
+import { canonicalAddress } from '../lib/address.ts';
 
 /** Where the kubelet puts a link to the log of each container of the host. */
 export const containerLogs = '/var/log/containers';

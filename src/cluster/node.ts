@@ -1,5 +1,5 @@
 import type { KubeObject } from '../ports/kube.ts';
-import { canonicalAddress } from './address.ts';
+import { canonicalAddress } from '../lib/address.ts';
 
 /** Roles of nodes that the bootstrap host waits for. */
 export type ControlPlaneRole = 'master' | 'arbiter';

@@ -130,10 +130,11 @@ describe('a follower goes on', () => {
 
   it('after the server forgot its history', async () => {
     expect(lists).toHaveLength(1);
+    rig.forwarder.partition();
+    // A watch that was open would have these changes waiting in its connection once the network heals.
     await rig.api.kill();
     await rig.api.start();
     // Others write past us while we are cut off, and etcd forgets it all.
-    rig.forwarder.partition();
     await add('meanwhile');
     await remove('first');
     await rig.compact();

@@ -2,7 +2,7 @@
 // whatever else they hold is left alone.
 import * as z from 'zod';
 import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
-import { canonicalAddress } from './canonical-address.ts';
+import { inventoryAddress } from './inventory-address.ts';
 
 /** A text that the service may leave out, or send as null. */
 const text = z.string().nullish();
@@ -82,6 +82,6 @@ function addressesIn(inventory: string): readonly string[] {
   const found = Addresses.safeParse(value).data?.interfaces ?? [];
   return found
     .flatMap(({ ipv4_addresses: v4, ipv6_addresses: v6 }) => [...(v4 ?? []), ...(v6 ?? [])])
-    .map((address) => canonicalAddress(address))
+    .map((address) => inventoryAddress(address))
     .filter((address) => address !== undefined);
 }

@@ -1,4 +1,4 @@
-import { canonicalAddress } from '../address.ts';
+import { canonicalAddress } from '../../lib/address.ts';
 import type { CertificateRequest } from './pkcs10.ts';
 import type { SigningRequest } from './signing-request.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { canonicalAddress } from '../../cluster/address.ts';
+import { canonicalAddress } from '../../lib/address.ts';
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';

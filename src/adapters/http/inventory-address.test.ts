@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { canonicalAddress } from './canonical-address.ts';
+import { inventoryAddress } from './inventory-address.ts';
 
-describe('an address in its canonical form', () => {
+describe('an address of the inventory service', () => {
   it.each<[string, string | undefined]>([
     ['192.168.126.10/24', '192.168.126.10'],
     ['192.168.126.10', '192.168.126.10'],
@@ -16,6 +16,6 @@ describe('an address in its canonical form', () => {
     ['', undefined],
     ['dhcp', undefined],
   ])('%s is %s', (given, expected) => {
-    expect(canonicalAddress(given)).toBe(expected);
+    expect(inventoryAddress(given)).toBe(expected);
   });
 });
