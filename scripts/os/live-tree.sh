@@ -18,6 +18,7 @@ chroot "$tree" systemctl enable --quiet live-job.service systemd-networkd.servic
 chroot "$tree" systemctl mask --quiet apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
   e2scrub_reap.service fstrim.timer getty@tty1.service mdcheck_start.timer mdcheck_continue.timer mdmonitor-oneshot.timer \
   ssh.service systemd-firstboot.service systemd-timesyncd.service
+"$here/emulated.sh" "$tree"
 kernel=$(ls "$tree/usr/lib/modules")
 cp "$tree/boot/vmlinuz-$kernel" "$out/vmlinuz"
 "$here/live/initrd.sh" "$tree" "$kernel" "$out/initrd.img"

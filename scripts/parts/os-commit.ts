@@ -10,6 +10,8 @@ const sources = [
   'os-tree.sh',
   'unpack.sh',
   'initramfs.sh',
+  'emulated.sh',
+  'emulated',
   'ostree-shape.sh',
   'in-root.sh',
 ];

@@ -13,12 +13,12 @@ async function build(site: BuildSite): Promise<void> {
   await site.log.run({ argv: [osFile('image.sh'), site.folder, archive, container, repo] });
 }
 
-/** The container image of an operating system that differs in one file from that of the disk: `oci`, tag `final`. */
+/** The operating system as a container image, which the disk is made from: an OCI layout `oci` with the tag `base`. */
 export const osImage: CachedPart = {
   kind: 'cached',
   name: 'os-image',
-  purpose: 'Lab CoreOS 1.0.1 as a container image, which a node is moved to',
-  pin: '1.0.1',
+  purpose: 'Lab CoreOS 1.0.0 as a container image, which others are built upon',
+  pin: '1.0.0',
   cost: '45 seconds, 190 MB',
   tools: [],
   inputs: [osRootfs, osCommit, ostreeContainer],

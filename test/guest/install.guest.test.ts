@@ -1,13 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { imageRegistry } from '../../scripts/parts/image-registry.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { osImage } from '../../scripts/parts/os-image.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
+import { serveFinalOs } from './install/final-os.ts';
 import type { FirstBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
 import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
+import { linesOf, troubleIn } from './install/report-lines.ts';
 import { prepareStage } from './install/stage.ts';
 import { playUefi, type UefiPlay } from './install/uefi-play.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
@@ -15,14 +20,27 @@ import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 const exitOfWrongInput = 6;
 
 let folder: TestFolder;
+let finalImage: string;
 let powerCut: PowerCutPlay;
 let uefi: UefiPlay;
+let existingRoot: ExistingRootPlay;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, liveRoot, agentImageBase]);
+  await ensureParts([osDisk, liveRoot, agentImageBase, osImage, imageRegistry]);
   folder = createTestFolder('install');
   const stage = await prepareStage(folder.path);
-  [powerCut, uefi] = await Promise.all([playPowerCut(stage), playUefi(stage)]);
+  await using finalOs = await serveFinalOs(folder.path);
+  finalImage = finalOs.image;
+  // A guest has one processor, and two guests at once keep two processors busy.
+  await Promise.all([
+    (async () => {
+      powerCut = await playPowerCut(stage);
+    })(),
+    (async () => {
+      uefi = await playUefi(stage, finalOs);
+      existingRoot = await playExistingRoot(stage, finalOs);
+    })(),
+  ]);
 }, 3_600_000);
 
 afterAll(() => {
@@ -38,15 +56,39 @@ const stagesOf = (reports: readonly string[]): readonly string[] =>
 const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
   events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
 
-function expectInstalledSystem({ report, asked }: FirstBoot, hostname: string): void {
-  expect(report).toMatch(new RegExp(`^${proofLine}$`, 'm'));
-  expect(report).toMatch(new RegExp(`^LABCOREOS hostname: ${hostname}$`, 'm'));
-  expect(report).toMatch(/^LABCOREOS boots: 1$/m);
-  expect(report).toMatch(/^LABCOREOS cmdline: .*ignition\.firstboot.* lab\.installed=yes/m);
-  expect(asked).toEqual(['/config/master']);
+function expectFirstBoot({ report }: FirstBoot, hostname: string): void {
+  expect(report.split('\n')).toContain(proofLine);
+  expect(linesOf(report, 'hostname')).toEqual([hostname]);
+  expect(linesOf(report, 'boots')).toEqual(['1']);
+  expect(argumentsOf(report)).toEqual(
+    expect.arrayContaining(['ignition.firstboot', 'ignition.platform.id=metal']),
+  );
+  expect(linesOf(report, 'boot')[0]).not.toContain('ignition');
 }
 
-describe('by UEFI, with the image on a disk', () => {
+const argumentsOf = (report: string): readonly string[] =>
+  linesOf(report, 'cmdline').flatMap((line) => line.split(' '));
+
+function expectFinalOs({ report }: FirstBoot): void {
+  expect(linesOf(report, 'origin')).toEqual([`ostree-unverified-registry:${finalImage}`]);
+  expect(linesOf(report, 'layers')).toEqual(['final']);
+}
+
+describe('an agent in a live guest', () => {
+  it('has a root of its own, with the folders and variables of the host that it is given', () => {
+    expect(uefi.job.before).toContain('IN-AGENT secret=kept own=root\nfrom-agent\n');
+  });
+
+  it('reaches PID 1 of the host by nsenter', () => {
+    expect(uefi.job.before).toContain('PID1 /usr/lib/systemd/systemd active\n');
+  });
+
+  it('hands its exit code on', () => {
+    expect(uefi.job.before).toContain('AGENT-RC=7\n');
+  });
+});
+
+describe('by UEFI, with the image on a disk and another operating system in the cluster', () => {
   const installed = () => uefi.job.runs[1];
 
   it('an agent that was told another digest of the Ignition writes nothing', () => {
@@ -95,8 +137,23 @@ describe('by UEFI, with the image on a disk', () => {
     expect(uefi.boot.console).toMatch(
       /BdsDxe: starting Boot\d{4} "Red Hat Enterprise Linux" from HD\(2,GPT,.*\\EFI\\redhat\\shimx64\.efi/,
     );
-    expect(uefi.boot.report).toMatch(/^LABCOREOS firmware: uefi$/m);
-    expectInstalledSystem(uefi.boot, 'uefi-0');
+    expect(linesOf(uefi.boot.report, 'firmware')).toEqual(['uefi']);
+    expectFirstBoot(uefi.boot, 'uefi-0');
+  });
+
+  it('the disk boots once, into the system that the cluster wants and not that of the image', () => {
+    expect(troubleIn(installed()?.events ?? [])).toEqual([]);
+    expectFinalOs(uefi.boot);
+  });
+
+  it('it has the kernel arguments of the MachineConfig and of the host', () => {
+    expect(argumentsOf(uefi.boot.report)).toEqual(
+      expect.arrayContaining(['lab.final=yes', 'lab.installed=yes']),
+    );
+  });
+
+  it('the Machine Config Server was asked by the agent and by Ignition', () => {
+    expect(uefi.boot.asked).toEqual(['/config/master', '/config/master']);
   });
 });
 
@@ -132,7 +189,32 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 
   it('the disk boots, and Ignition applies what was served', () => {
-    expect(powerCut.boot.report).toMatch(/^LABCOREOS firmware: bios$/m);
-    expectInstalledSystem(powerCut.boot, 'bios-0');
+    expect(linesOf(powerCut.boot.report, 'firmware')).toEqual(['bios']);
+    expectFirstBoot(powerCut.boot, 'bios-0');
+    expect(argumentsOf(powerCut.boot.report)).toContain('lab.installed=yes');
+    expect(powerCut.boot.asked).toEqual(['/config/master']);
+  });
+});
+
+describe('into the running root', () => {
+  it('the agent leaves the host without a warning', () => {
+    const events = existingRoot.job.runs[0]?.events ?? [];
+    expect(troubleIn(events)).toEqual([]);
+    const end = events.find(({ type }) => type === 'run.finished');
+    expect(end).toMatchObject({ outcome: 'left the host' });
+    expect(existingRoot.reports).toContain('Writing image to disk: ');
+  });
+
+  it('the new system has its first boot, in a stateroot of its own', () => {
+    expectFinalOs(existingRoot.boot);
+    expectFirstBoot(existingRoot.boot, 'existing-0');
+    const [commandLine] = linesOf(existingRoot.boot.report, 'cmdline');
+    expect(commandLine).toMatch(/ ostree=\/ostree\/boot\.[01]\/install\//);
+    expect(existingRoot.boot.asked).toEqual(['/config/master']);
+  });
+
+  it('the system that ran before is still there to be booted', () => {
+    const before = linesOf(existingRoot.boot.report, 'entry ostree-1.conf');
+    expect(before[0]).toMatch(/ ostree=\/ostree\/boot\.[01]\/rhcos\//);
   });
 });

@@ -2,17 +2,26 @@ import { join } from 'node:path';
 
 import { prepareHostDisk, startDiskHost } from './disk-host.ts';
 import type { ServedOs } from './final-os.ts';
-import { bootInstalled } from './first-boot.ts';
-import { readJob } from './job-log.ts';
+import { bootInstalled, type FirstBoot } from './first-boot.ts';
+import { type JobAccount, readJob } from './job-log.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import type { OstreePlay } from './skip-reboot-play.ts';
 import { deadlineSeconds, type PlayStage } from './stage.ts';
+
+/** How the play of the existing root went. */
+export interface ExistingRootPlay {
+  readonly job: JobAccount;
+  readonly reports: readonly string[];
+  readonly boot: FirstBoot;
+}
 
 /**
  * BIOS. The host runs from a disk with Lab CoreOS, and the agent installs into that: a container
  * image becomes a second system beside the running one, with a stateroot and a first boot of its own.
  */
-export async function playExistingRoot(stage: PlayStage, finalOs: ServedOs): Promise<OstreePlay> {
+export async function playExistingRoot(
+  stage: PlayStage,
+  finalOs: ServedOs,
+): Promise<ExistingRootPlay> {
   const { folder, agentDisk, image } = stage;
   const target = join(folder, 'existing-target.raw');
   await prepareHostDisk(target, image.path);

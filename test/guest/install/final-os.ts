@@ -2,6 +2,7 @@ import { join } from 'node:path';
 
 import { partFolder } from '../../../scripts/parts/cache.ts';
 import { osImage } from '../../../scripts/parts/os-image.ts';
+import { addLayer } from '../../installer/layered-image.ts';
 import { type ImageRegistry, startRegistry } from '../rig/registry.ts';
 import { gateway } from './outside.ts';
 
@@ -13,13 +14,12 @@ export interface ServedOs extends AsyncDisposable {
   readonly before: string;
 }
 
-/** Serves the image from a registry; the part must be there. */
+/** Serves an image with one layer more than the disk has, from a registry; the part must be there. */
 export async function serveFinalOs(folder: string): Promise<ServedOs> {
   const registry: ImageRegistry = await startRegistry(join(folder, 'registry'));
-  const digest = await registry.push(
-    `${join(partFolder(osImage), 'oci')}:final`,
-    'labcoreos:final',
-  );
+  const files = { 'usr/share/labcoreos/layers/final': 0 };
+  const layout = addLayer(join(partFolder(osImage), 'oci'), folder, { tag: 'final', files });
+  const digest = await registry.push(layout, 'labcoreos:final');
   const place = `${gateway}:${registry.port}`;
   return {
     image: `${place}/labcoreos@${digest}`,

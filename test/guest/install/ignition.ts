@@ -1,11 +1,12 @@
 import { ENCAPSULATED_PATH } from '../../../src/ignition/encapsulated.ts';
 
-/** Where the installed system finds the file of the Machine Config Server. */
+/** Where the installed system finds the files of the Machine Config Server. */
 const proofPath = '/etc/lab-proof';
+const proofPathInVar = '/var/lib/lab-proof';
 const proofText = 'from-the-machine-config-server';
 
-/** On the second serial port, once Ignition is through: what it brought. */
-export const proofLine = `IGNITION-APPLIED ${proofText}`;
+/** On the second serial port, once Ignition is through: the files and the user that it brought. */
+export const proofLine = `IGNITION-APPLIED ${proofText} in-var core sudo`;
 
 const unit = `[Unit]
 Description=Say on the second serial port what Ignition brought
@@ -13,7 +14,7 @@ Before=labcoreos-report.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=/bin/sh -c 'echo IGNITION-APPLIED $$(cat ${proofPath}) > /dev/ttyS1'
+ExecStart=/bin/sh -c 'echo IGNITION-APPLIED $$(cat ${proofPath} ${proofPathInVar}) $$(id -nG core) > /dev/ttyS1'
 [Install]
 WantedBy=multi-user.target
 `;
@@ -32,12 +33,14 @@ const textFile = (path: string, text: string): object => ({
   contents: { source: dataUrl(text) },
 });
 
-/** What the Machine Config Server has for a role: a file, a unit, and the MachineConfig they are from. */
+/** What the Machine Config Server has for a role: files, a user, a unit, and the MachineConfig they are from. */
 export const machineConfig = (finalOs?: FinalOs): object => ({
   ignition: { version: '3.2.0' },
+  passwd: { users: [{ name: 'core', groups: ['sudo'] }] },
   storage: {
     files: [
       textFile(proofPath, `${proofText}\n`),
+      textFile(proofPathInVar, 'in-var\n'),
       ...(finalOs === undefined
         ? []
         : [textFile(ENCAPSULATED_PATH, JSON.stringify({ spec: finalOs }))]),

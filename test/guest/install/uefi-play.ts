@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
+import type { ServedOs } from './final-os.ts';
 import { bootInstalled, type FirstBoot } from './first-boot.ts';
 import { type JobAccount, readJob } from './job-log.ts';
 import { startLiveInstall } from './live-install.ts';
@@ -23,15 +25,21 @@ const images = '/run/images';
 
 /**
  * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
- * than it gets, then one as it should be; the firmware keeps what that one told it.
+ * than it gets, then one as it should be; the firmware keeps what that one told it. The cluster
+ * wants another operating system than that of the image, and a kernel argument: both are there
+ * before the disk is booted for the first time.
  */
-export async function playUefi({ folder, agentDisk, image }: PlayStage): Promise<UefiPlay> {
+export async function playUefi(stage: PlayStage, finalOs: ServedOs): Promise<UefiPlay> {
+  const { folder, agentDisk, image } = stage;
   const target = join(folder, 'uefi-target.raw');
   const imageDisk = join(folder, 'images.raw');
   createBlankDisk(target, targetMiB);
   await createFolderDisk(imageDisk, dirname(image.path));
   await using wrong = await startOutside('uefi-wrong');
-  await using right = await startOutside('uefi-0');
+  await using right = await startOutside('uefi-0', {
+    osImageURL: finalOs.image,
+    kernelArguments: ['lab.final=yes'],
+  });
   const settings = {
     'image.file': `${images}/labcoreos.raw.zst`,
     // So that the agent's end and the order that it gave can be seen before the guest goes.
@@ -44,10 +52,14 @@ export async function playUefi({ folder, agentDisk, image }: PlayStage): Promise
     target,
     agentDisk,
     moreDisks: [{ path: imageDisk, serial: 'images', writes: 'read-only' }],
-    before: `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
+    before: [
+      readFileSync(new URL('live-checks.sh', import.meta.url), 'utf8'),
+      `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
+      finalOs.before,
+    ].join('\n'),
     runs: [
       { outside: wrong, settings: { ...settings, 'ignition.sha256': '0'.repeat(64) } },
-      { outside: right, settings },
+      { outside: right, settings, words: ['--enable-skip-mco-reboot'] },
     ],
   } as const;
   const { job, said } = await (async () => {

@@ -62,7 +62,7 @@ export interface GuestFiles {
 export function qemuArguments(shape: GuestShape, files: GuestFiles, accelerator = 'tcg'): string[] {
   return [
     ...['-nodefaults', '-no-user-config', '-display', 'none', '-monitor', 'none', '-no-reboot'],
-    ...['-machine', 'q35', '-smp', '1', '-m', String(shape.memoryMiB ?? 2048)],
+    ...['-machine', 'q35,sata=off', '-smp', '1', '-m', String(shape.memoryMiB ?? 2048)],
     ...processorArguments(accelerator),
     ...['-device', 'virtio-rng-pci'],
     ...files.serialLogs.flatMap((path) => ['-serial', `file:${path}`]),

@@ -11,6 +11,9 @@ install() {
     inst_script "$moddir/setfiles" /usr/sbin/setfiles
     inst_simple "$moddir/writable-usr.conf" /etc/systemd/system.conf.d/10-labcoreos.conf
     inst_simple "$moddir/root.conf" /etc/cmdline.d/10-labcoreos-root.conf
+    inst_multiple "$systemdsystemunitdir/service.d/10-emulated.conf" \
+        "$systemdsystemunitdir/systemd-udev-trigger.service.d/10-emulated.conf" \
+        /usr/lib/modules-load.d/emulated.conf
     mkdir -p "$wants"
     for part in user-config network mount-var populate-var; do
         inst_script "$moddir/$part" "/usr/sbin/labcoreos-$part"

@@ -1,0 +1,23 @@
+import type { RunEvent } from '../../../src/engine/events.ts';
+
+/** What Lab CoreOS says of itself under one name, a value for each line. */
+export const linesOf = (report: string, fact: string): readonly string[] =>
+  report
+    .split('\n')
+    .filter((line) => line.startsWith(`LABCOREOS ${fact}: `))
+    .map((line) => line.slice(`LABCOREOS ${fact}: `.length));
+
+/**
+ * What the agent had to try again or warned of while it dealt with operating systems. A command that
+ * the real ostree refused is among it.
+ */
+export const troubleIn = (events: readonly RunEvent[]): readonly RunEvent[] =>
+  events
+    // The live system has no podman to collect logs with, which the agent warns of.
+    .filter((event) => 'step' in event && event.step.startsWith('image/'))
+    .filter(
+      (event) =>
+        ['step.retrying', 'step.failed'].includes(event.type) ||
+        (event.type === 'wait.updated' && event.sentence.endsWith(' succeeds')) ||
+        (event.type === 'note' && event.level === 'warn'),
+    );
