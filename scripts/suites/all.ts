@@ -1,5 +1,5 @@
 import { runStaticChecks } from './static.ts';
-import type { Suite } from './suite.ts';
+import type { Lane, Suite } from './suite.ts';
 import { runVitest } from './vitest.ts';
 
 interface VitestSuite {
@@ -7,23 +7,26 @@ interface VitestSuite {
   readonly about: string;
   readonly parts?: readonly string[];
   readonly needsBundle?: boolean;
+  readonly lane?: Lane;
 }
 
-const vitestSuite = ({ name, about, parts, needsBundle }: VitestSuite): Suite => ({
+const vitestSuite = ({ name, about, parts, needsBundle, lane }: VitestSuite): Suite => ({
   name,
   about,
   parts: parts ?? [],
   needsBundle: needsBundle ?? false,
-  run: () => runVitest(name),
+  lane: lane ?? 'programs',
+  run: (output) => runVitest(name, output),
 });
 
-/** Every suite, quick ones first. */
+/** Every suite, quick ones of a lane first. */
 export const allSuites: readonly Suite[] = [
   {
     name: 'static',
     about: 'types, lint with fences, layout, dead code, the tree',
     parts: [],
     needsBundle: false,
+    lane: 'programs',
     run: runStaticChecks,
   },
   vitestSuite({ name: 'unit', about: 'pure code and steps against fakes, in seconds' }),
@@ -67,17 +70,20 @@ export const allSuites: readonly Suite[] = [
   }),
   vitestSuite({
     name: 'installer',
+    lane: 'systems',
     about: 'the real coreos-installer on loop devices',
     parts: ['apt-packages', 'coreos-installer', 'tiny-disk'],
   }),
   vitestSuite({
     name: 'image',
+    lane: 'systems',
     about: 'the shipped container image, built and run',
     parts: ['apt-packages', 'agent-image-base'],
     needsBundle: true,
   }),
   vitestSuite({
     name: 'guest',
+    lane: 'systems',
     about: 'whole installs in virtual machines with the real coreos-installer',
     parts: [
       'apt-packages',

@@ -1,19 +1,26 @@
 import { spawn } from 'node:child_process';
+import { writeSync } from 'node:fs';
 
-/** Runs a command with this terminal; resolves with its exit code, 128 and up for a signal. */
+/** Where a command writes to: this terminal, or an open file. */
+export type Output = 'inherit' | number;
+
+/** Runs a command; resolves with its exit code, 128 and up for a signal. */
 export function runCommand(
   argv: readonly [string, ...string[]],
-  environment: Readonly<Record<string, string>> = {},
+  output: Output = 'inherit',
 ): Promise<number> {
   const [program, ...args] = argv;
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, ...environment },
-    });
+    const child = spawn(program, args, { stdio: ['ignore', output, output] });
     child.on('error', reject);
     child.on('close', (code, signal) => {
       resolve(code ?? (signal === null ? 1 : 128));
     });
   });
 }
+
+/** Writes where a command of that output would write. */
+export const write = (output: Output, text: string): void => {
+  if (output === 'inherit') process.stdout.write(text);
+  else writeSync(output, text);
+};

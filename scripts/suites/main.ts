@@ -1,20 +1,23 @@
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites } from './all.ts';
-import { runCommand } from './command.ts';
+import { type Output, runCommand, write } from './command.ts';
 import { type Counts, isGreen, renderCounts, type Suite, sumOf } from './suite.ts';
 
 /**
- * Runs suites one after the other and adds them up. The parts that later suites need are built
- * beside the quick ones.
+ * Runs suites in two lanes and adds them up. The parts that suites need are built beside the quick
+ * ones.
  */
 async function main(names: readonly string[]): Promise<number> {
   if (names.includes('--list')) {
-    for (const { name, about } of allSuites) write(`${name.padEnd(10)} ${about}`);
+    for (const { name, about } of allSuites) say(`${name.padEnd(10)} ${about}`);
     return 0;
   }
   const unknown = names.filter((name) => !allSuites.some((suite) => suite.name === name));
   if (unknown.length > 0) {
-    write(
+    say(
       `no suite ${unknown.join(', ')}; there are: ${allSuites.map(({ name }) => name).join(', ')}`,
     );
     return 2;
@@ -26,26 +29,59 @@ async function main(names: readonly string[]): Promise<number> {
 
 async function runAll(chosen: readonly Suite[]): Promise<number> {
   if (chosen.some(({ needsBundle }) => needsBundle) && (await runCommand(buildBundle)) !== 0) {
-    write(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
+    say(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
     return 1;
   }
-  const parts = [...new Set(chosen.flatMap((suite) => suite.parts))];
-  const building = buildParts(parts);
-  const results: { readonly suite: Suite; readonly counts: Counts }[] = [];
-  for (const suite of chosen) {
-    const since = Date.now();
-    write(`\n== ${suite.name}: ${suite.about}`);
-    const counts = await runOne(suite, building);
-    results.push({ suite, counts });
-    write(`${renderCounts(suite.name, counts)} in ${renderDuration(Date.now() - since)}`);
+  const building = buildParts([...new Set(chosen.flatMap((suite) => suite.parts))]);
+  const lanes = [...Map.groupBy(chosen, ({ lane }) => lane).values()];
+  const runLane = lanes.length === 1 ? runInSight : runOutOfSight;
+  const results = await Promise.all(
+    lanes.map(async (suites) => {
+      const told: Result[] = [];
+      for (const suite of suites) told.push(await runLane(suite, building));
+      return told;
+    }),
+  );
+  return conclude(results.flat());
+}
+
+interface Result {
+  readonly suite: Suite;
+  readonly counts: Counts;
+}
+
+type Building = ReadonlyMap<string, Promise<boolean>>;
+
+async function runInSight(suite: Suite, building: Building): Promise<Result> {
+  const since = Date.now();
+  say(`\n== ${suite.name}: ${suite.about}`);
+  const counts = await runOne(suite, building, 'inherit');
+  say(`${renderCounts(suite.name, counts)} in ${renderDuration(Date.now() - since)}`);
+  return { suite, counts };
+}
+
+/** Two lanes would talk at once: what a suite says is shown when it has ended. */
+async function runOutOfSight(suite: Suite, building: Building): Promise<Result> {
+  const since = Date.now();
+  say(`-- ${suite.name} begins`);
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-said-'));
+  const file = join(folder, 'said.txt');
+  const output = openSync(file, 'w');
+  try {
+    const counts = await runOne(suite, building, output);
+    say(`\n== ${suite.name}: ${suite.about}\n${readFileSync(file, 'utf8')}`);
+    say(`${renderCounts(suite.name, counts)} in ${renderDuration(Date.now() - since)}`);
+    return { suite, counts };
+  } finally {
+    closeSync(output);
+    rmSync(folder, { recursive: true });
   }
-  return conclude(results);
 }
 
 const buildBundle = ['node', 'scripts/build.ts'] as const;
 
 /** Starts getting every part in order; the promise of a part resolves when it and those before are there. */
-function buildParts(parts: readonly string[]): ReadonlyMap<string, Promise<boolean>> {
+function buildParts(parts: readonly string[]): Building {
   const building = new Map<string, Promise<boolean>>();
   let before = Promise.resolve(true);
   for (const part of parts) {
@@ -55,30 +91,27 @@ function buildParts(parts: readonly string[]): ReadonlyMap<string, Promise<boole
   return building;
 }
 
-async function runOne(
-  suite: Suite,
-  building: ReadonlyMap<string, Promise<boolean>>,
-): Promise<Counts> {
+async function runOne(suite: Suite, building: Building, output: Output): Promise<Counts> {
   for (const part of suite.parts) {
     if ((await building.get(part)) === true) continue;
-    write(`FAIL part ${part} could not be had; the message is above`);
+    write(output, `FAIL part ${part} could not be had; the message is above\n`);
     return { passed: 0, failed: 1, skipped: 0 };
   }
-  return suite.run();
+  return suite.run(output);
 }
 
-function conclude(results: readonly { readonly suite: Suite; readonly counts: Counts }[]): number {
+function conclude(results: readonly Result[]): number {
   const isAllGreen = results.every(({ counts }) => isGreen(counts));
-  write('');
-  for (const { suite, counts } of results) write(renderCounts(suite.name, counts));
+  say('');
+  for (const { suite, counts } of results) say(renderCounts(suite.name, counts));
   for (const { suite, counts } of results) {
-    if (counts.passed + counts.failed === 0) write(`FAIL ${suite.name} ran no test`);
+    if (counts.passed + counts.failed === 0) say(`FAIL ${suite.name} ran no test`);
   }
-  write(renderCounts('tests', sumOf(results.map(({ counts }) => counts))));
+  say(renderCounts('tests', sumOf(results.map(({ counts }) => counts))));
   return isAllGreen ? 0 : 1;
 }
 
-const write = (line: string): void => {
+const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 

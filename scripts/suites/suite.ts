@@ -1,3 +1,5 @@
+import type { Output } from './command.ts';
+
 /** How many tests of a suite ended how. */
 export interface Counts {
   readonly passed: number;
@@ -14,8 +16,13 @@ export interface Suite {
   readonly parts: readonly string[];
   /** Whether it runs the built bundle. */
   readonly needsBundle: boolean;
-  readonly run: () => Promise<Counts>;
+  /** Suites of one lane run one after the other, the two lanes beside each other. */
+  readonly lane: Lane;
+  readonly run: (output: Output) => Promise<Counts>;
 }
+
+/** Whole systems take long and wait for nobody; the other lane is whatever starts at once. */
+export type Lane = 'programs' | 'systems';
 
 /** Adds up what several suites counted. */
 export const sumOf = (counts: readonly Counts[]): Counts =>

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from './command.ts';
+import { type Output, runCommand } from './command.ts';
 import type { Counts } from './suite.ts';
 
 /** The numbers of vitest's JSON report that are read here. */
@@ -14,10 +14,7 @@ interface Report {
 }
 
 /** Runs one vitest project and counts its tests; a run that broke counts as a failure. */
-export async function runVitest(
-  project: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Counts> {
+export async function runVitest(project: string, output: Output): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
   const file = join(folder, 'report.json');
   try {
@@ -31,7 +28,7 @@ export async function runVitest(
         '--reporter=json',
         `--outputFile.json=${file}`,
       ],
-      environment,
+      output,
     );
     return countsOf(readReport(file), code);
   } finally {
