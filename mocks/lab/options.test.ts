@@ -13,8 +13,8 @@ describe('the options of the lab', () => {
 
   it.each([
     [[], 'cluster'],
-    [['--vm'], 'one-master'],
-    [['--vm', '--scenario', 'cluster'], 'cluster'],
+    [['--vm'], 'cluster'],
+    [['--vm', '--scenario', 'one-master'], 'one-master'],
   ])('%j play the scenario %s', (args, scenario) => {
     expect(readOptions(args).scenario).toBe(scenario);
   });

@@ -18,9 +18,6 @@ export interface LabOptions {
   readonly keeps: boolean;
 }
 
-/** What is played in a virtual machine unless another scenario is named. */
-const SCENARIO_OF_GUESTS = 'one-master';
-
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
@@ -35,8 +32,8 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --keep           keeps the files and logs of the hosts and says where they are
   --list           lists the scenarios
   --schema         prints the JSON Schema of a report
-  --vm             installs a real virtual machine instead of simulated hosts: one master, in minutes; needs
-                   root on Debian. With --scenario cluster a bootstrap host and two masters, on trial
+  --vm             installs virtual machines instead of simulated hosts: a bootstrap host and two masters in about
+                   eleven minutes, or one master with --scenario one-master; needs root on Debian
   --firmware NAME  what virtual machines start from, uefi unless given
 
 Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
@@ -62,7 +59,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     },
   });
   return {
-    scenario: values.scenario ?? (values.vm ? SCENARIO_OF_GUESTS : DEFAULT_SCENARIO),
+    scenario: values.scenario ?? DEFAULT_SCENARIO,
     report: values.report,
     agent: values.agent,
     isList: values.list,
