@@ -4,6 +4,7 @@ import { coreosPartitions, partitionsFor } from './block/layout.ts';
 import type { Device } from './block/device.ts';
 import { devicesOf } from './block/devices.ts';
 import { firmwareOf } from './firmware.ts';
+import { noImages } from './images.ts';
 import type { Machine } from './machine.ts';
 import { unitsOf } from './units.ts';
 import { WriterSettings } from './writer-settings.ts';
@@ -41,6 +42,7 @@ function machine(fields: Partial<Machine>): Machine {
       registryKibibytes: 0,
       units: [],
     },
+    images: noImages(),
     deployments: new Map(),
     selinux: { isEnforcing: true },
     grown: new Set(),

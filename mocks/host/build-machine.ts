@@ -4,6 +4,7 @@ import { devicesOf } from './block/devices.ts';
 import { Leftovers, remainsOn } from './block/leftovers.ts';
 import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
+import { noImages } from './images.ts';
 import { giveUnitsLives, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
 import type { LiveSystem, Machine } from './machine.ts';
 import { WriterSettings } from './writer-settings.ts';
@@ -69,6 +70,7 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
     ran: [],
     unknown: [],
     locks: new Set(),
+    images: noImages(),
     deployments: new Map(),
     selinux: { isEnforcing: true },
     grown: new Set(),

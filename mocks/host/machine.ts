@@ -2,6 +2,7 @@ import type { Device } from './block/device.ts';
 import type { Devices } from './block/devices.ts';
 import type { Firmware } from './firmware.ts';
 import type { HostFiles } from './files.ts';
+import type { HostImages } from './images.ts';
 import type { Units } from './units.ts';
 import type { WriterSettings } from './writer-settings.ts';
 
@@ -67,6 +68,7 @@ export interface Machine {
   readonly units: Units;
   /** UUIDs of the file systems whose files lie in the folders of partitions, by kernel name. */
   readonly stores: Map<string, string>;
+  readonly images: HostImages;
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };

@@ -1,4 +1,7 @@
 import type { Program, Programs } from './call.ts';
+import { imagePrograms } from './commands/skopeo.ts';
+import { ownRegistryPrograms } from './commands/own-registry.ts';
+import { transientPrograms } from './commands/systemd-run.ts';
 import { containerPrograms } from './commands/podman.ts';
 import { copyingPrograms } from './commands/copying.ts';
 import { deployingPrograms } from './commands/deploying.ts';
@@ -21,12 +24,14 @@ const bare: Programs = {
   ...copyingPrograms,
   ...deployingPrograms,
   ...filePrograms,
+  ...imagePrograms,
   ...firmwarePrograms,
   ...keyPrograms,
   ...listingPrograms,
   ...mappingPrograms,
   ...mountingPrograms,
   ...namingPrograms,
+  ...ownRegistryPrograms,
   ...systemPrograms,
   ...unitPrograms,
   ...volumePrograms,
@@ -37,7 +42,9 @@ const bare: Programs = {
 const among = (programs: Programs, name: string): Program | undefined =>
   Object.hasOwn(programs, name) ? programs[name] : undefined;
 
-const programs: Programs = { ...bare, ...shellPrograms((name) => among(bare, name)) };
+const inBare = (name: string): Program | undefined => among(bare, name);
+
+const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientPrograms(inBare) };
 
 /** The stand-in of a program, or undefined when there is none. */
 export const programNamed = (name: string): Program | undefined => among(programs, name);

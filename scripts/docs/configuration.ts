@@ -85,6 +85,7 @@ const kindWords = {
   url: 'http(s) URL',
   sha256: 'SHA-256',
   count: 'whole number',
+  port: 'port',
   flag: 'true or false',
   list: 'list; with commas in a variable, repeated as a flag',
   argv: 'list; a JSON array in a variable or flag',

@@ -5,7 +5,7 @@ export const commands = {
   config: 'show, validate or describe the configuration',
   journal: 'show what an earlier run on this host did',
   'after-pivot': 'in the cluster: follow a bootstrap host',
-  layer: 'the OS image of a pool, from files',
+  layer: 'the OS image of a pool, file to cluster',
   node: 'change the OS image of this node, and back',
   completion: 'print the completion script of a shell',
   help: 'print this text',
@@ -40,11 +40,15 @@ export const configActions = {
   schema: 'print the JSON Schema of a configuration file',
 } as const;
 
-/** What `layer` can do; each from files alone, on any machine. */
+/** What `layer` can do: from files alone, on any machine; the last two in a cluster. */
 export const layerActions = {
   lint: 'say what is wrong with a MachineOSConfig or a Containerfile',
   render: 'write the build context of a pool to a folder',
   name: 'print the name of the MachineOSBuild that the cluster would choose',
+  build: 'build and check the OS image of a pool on this machine',
+  push: 'push an image that was built here, and print its pull spec',
+  status: 'print how the pools of a cluster stand to their images',
+  rollback: 'take a pool back to the OS of its release',
 } as const;
 
 /** The flags of `layer`, all with a file or folder behind them. */
@@ -54,6 +58,9 @@ export const layerFlags = [
   '--out',
   '--pool',
   '--images',
+  '--kubeconfig',
+  '--authfile',
+  '--storage',
 ] as const;
 
 /** The commands that say what they shall do by a second word. */

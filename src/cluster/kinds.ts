@@ -6,6 +6,7 @@ export const nodes = core('nodes');
 export const pods = core('pods');
 export const events = core('events');
 export const configMaps = core('configmaps');
+export const secrets = core('secrets');
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
 
@@ -27,11 +28,15 @@ export const certificateSigningRequests: KubeKind = {
   plural: 'certificatesigningrequests',
 };
 
-export const machineConfigs: KubeKind = {
+const machineConfiguration = (plural: string): KubeKind => ({
   group: 'machineconfiguration.openshift.io',
   version: 'v1',
-  plural: 'machineconfigs',
-};
+  plural,
+});
+export const machineConfigs = machineConfiguration('machineconfigs');
+export const machineConfigPools = machineConfiguration('machineconfigpools');
+export const machineOSConfigs = machineConfiguration('machineosconfigs');
+export const machineOSBuilds = machineConfiguration('machineosbuilds');
 
 export const etcds: KubeKind = { group: 'operator.openshift.io', version: 'v1', plural: 'etcds' };
 

@@ -5,6 +5,7 @@ import { secretFiles, settingKeys, type SettingKind, settingKinds } from './keys
 interface Property {
   readonly type?: string;
   readonly enum?: readonly string[];
+  readonly maximum?: number;
   readonly properties?: Readonly<Record<string, Property>>;
   readonly anyOf?: readonly { readonly format?: string; readonly pattern?: string }[];
 }
@@ -14,6 +15,7 @@ function kindIn(property: Property): SettingKind['kind'] | 'list or argv' {
   if (property.anyOf !== undefined) {
     return property.anyOf.some(({ format }) => format === 'uri') ? 'url' : 'sha256';
   }
+  if (property.maximum === 65_535) return 'port';
   const kinds = {
     boolean: 'flag',
     integer: 'count',

@@ -12,7 +12,8 @@ export type SettingKey =
 /** What may be written for a setting. */
 export type SettingKind =
   | {
-      readonly kind: 'text' | 'url' | 'sha256' | 'count' | 'flag' | 'list' | 'argv' | 'secret';
+      readonly kind:
+        'text' | 'url' | 'sha256' | 'count' | 'port' | 'flag' | 'list' | 'argv' | 'secret';
     }
   | { readonly kind: 'word'; readonly words: readonly string[] };
 
@@ -20,6 +21,7 @@ const text = { kind: 'text' } as const;
 const url = { kind: 'url' } as const;
 const sha256 = { kind: 'sha256' } as const;
 const count = { kind: 'count' } as const;
+const port = { kind: 'port' } as const;
 const flag = { kind: 'flag' } as const;
 const list = { kind: 'list' } as const;
 const argv = { kind: 'argv' } as const;
@@ -38,6 +40,12 @@ export const settingKinds: Readonly<Record<SettingKey, SettingKind>> = {
   'bootstrap.lanes': word('beside', 'in-turn'),
   'bootstrap.etcdOverride': word('auto', 'always', 'never'),
   'bootstrap.followUp': word('auto', 'always', 'never'),
+  'layering.mode': word('auto', 'on', 'off'),
+  'layering.failurePolicy': word('fail', 'fallback-stock'),
+  'layering.registryImage': text,
+  'layering.registryPort': port,
+  'layering.buildMinutes': count,
+  'layering.repository': text,
   'service.url': url,
   'service.api': word('v2', 'v1', 'bm-inventory-v1'),
   'service.token': secret,

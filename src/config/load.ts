@@ -82,6 +82,7 @@ const wanted: Readonly<Record<SettingKind['kind'], string>> = {
   url: 'a text, http://HOST:PORT or https://HOST:PORT',
   sha256: 'a text of 64 lower-case hexadecimal digits',
   count: 'a whole number from 0',
+  port: 'a number from 1 to 65535',
   flag: 'true or false, without quotes',
   list: 'a list of texts',
   argv: 'a list of texts, [--append-karg, "ip=eth0:dhcp"] for example',

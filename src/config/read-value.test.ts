@@ -13,6 +13,7 @@ describe('readValue', () => {
     ['service.url', '', ''],
     ['image.sha256', checksum, checksum],
     ['cluster.controlPlaneCount', '3', 3],
+    ['layering.registryPort', '5000', 5000],
     ['service.insecure', 'T', true],
     ['service.insecure', '0', false],
     ['disk.format', '/dev/a, /dev/b', ['/dev/a', '/dev/b']],
@@ -40,6 +41,8 @@ describe('readValue', () => {
     ['cluster.controlPlaneCount', '3.5'],
     ['cluster.controlPlaneCount', ''],
     ['cluster.controlPlaneCount', '99999999999999999999'],
+    ['layering.registryPort', '0'],
+    ['layering.registryPort', '65536'],
     ['service.insecure', 'yes'],
     ['image.writerArgs', '--append-karg'],
   ])('refuses %s from %j', (key, text) => {

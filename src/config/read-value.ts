@@ -28,6 +28,7 @@ const readers: Readonly<Record<Exclude<SettingKind['kind'], 'word'>, Reader>> = 
   url: readUrl,
   sha256: readSha256,
   count: readCount,
+  port: readPort,
   flag: readFlag,
   list: (key, text, origin) =>
     text.startsWith('[') ? readArray(key, text, origin) : commaList(text),
@@ -105,6 +106,15 @@ function readCount(key: SettingKey, text: string, origin: string): number {
   throw invalid(key, origin, {
     what: `${quoted(text)} is not a whole number from 0`,
     write: 'digits only, 3 for example',
+  });
+}
+
+function readPort(key: SettingKey, text: string, origin: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= 65_535) return value;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not a port`,
+    write: 'a number from 1 to 65535',
   });
 }
 

@@ -63,6 +63,34 @@ const Bootstrap = z.strictObject({
     ),
 });
 
+const Layering = z.strictObject({
+  mode: z
+    .enum(['auto', 'on', 'off'])
+    .default('auto')
+    .describe(
+      'build the operating system of the nodes during the installation; auto: where the manifests hold a MachineOSConfig',
+    ),
+  failurePolicy: z
+    .enum(['fail', 'fallback-stock'])
+    .default('fail')
+    .describe(
+      'what an image that cannot be built means: the installation fails, or goes on with the operating system of the release',
+    ),
+  registryImage: text(
+    'image of the registry on the bootstrap host; docker-registry of the release unless given',
+  ),
+  registryPort: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .default(22_626)
+    .describe('port of the registry on the bootstrap host'),
+  buildMinutes: z.int().min(0).default(30).describe('minutes that the build of one image may take'),
+  repository: text(
+    'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; without it the operating system of the release is used',
+  ),
+});
+
 const Service = z.strictObject({
   url: url('base URL of the inventory service, without /api'),
   api: z
@@ -186,6 +214,7 @@ export const Config = z.strictObject({
   role: z.enum(roleNames).default('master').describe('role of this host'),
   cluster: Cluster.prefault({}),
   bootstrap: Bootstrap.prefault({}),
+  layering: Layering.prefault({}),
   service: Service.prefault({}),
   disk: Disk.prefault({}),
   image: Image.prefault({}),

@@ -17,6 +17,16 @@ export const layeringFailures = {
     title: 'A MachineOSConfig breaks a rule of the cluster',
     hint: 'run "bootwright layer lint" on the file and correct what it names',
   },
+  'layering.os-config-twice': {
+    kind: 'input',
+    title: 'Two MachineOSConfigs are for one pool',
+    hint: 'keep one MachineOSConfig for each MachineConfigPool among the manifests',
+  },
+  'layering.integrated-registry': {
+    kind: 'input',
+    title: 'An image is to be pushed to the registry of the cluster that does not exist yet',
+    hint: 'name a registry in spec.renderedImagePushSpec that nodes reach at their first boot',
+  },
   'layering.machine-config-invalid': {
     kind: 'input',
     title: 'A rendered MachineConfig cannot be built into an image',
@@ -46,6 +56,16 @@ export const layeringFailures = {
     kind: 'unsupported',
     title: 'The Machine Config Operator could not name the build',
     hint: 'take the character out of the Containerfile, or write it as an escape of the shell',
+  },
+  'layering.pool-missing': {
+    kind: 'input',
+    title: 'The cluster has no such MachineConfigPool',
+    hint: 'see the pools of the cluster: oc get machineconfigpools',
+  },
+  'layering.served-config-invalid': {
+    kind: 'cluster',
+    title: 'The machine-config-server serves a config that no node can start with',
+    hint: 'look at what it serves: /config/POOL on port 22623 of api-int, with the Accept header of Ignition 3',
   },
   'layering.not-written': {
     kind: 'host',

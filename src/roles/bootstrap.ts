@@ -8,12 +8,14 @@ import * as cluster from '../steps/cluster/index.ts';
 import * as disk from '../steps/disk/index.ts';
 import * as finish from '../steps/finish/index.ts';
 import * as ignition from '../steps/ignition/index.ts';
+import * as layering from '../steps/layering/index.ts';
 import {
+  buildOwnImage,
   goLive,
   handOver,
   lookFirst,
   makeRoom,
-  prepareFirstBoot,
+  prepareOwnFirstBoot,
   startControlPlane,
   writeSystem,
 } from './parts.ts';
@@ -32,10 +34,13 @@ export const bootstrapHost = role('bootstrap', {
     bootstrap.check,
     ...makeRoom,
     ...goLive,
+    layering.readOsConfigs,
+    layering.stashOsConfigs,
+    layering.holdConfigServer,
     lanes(
       {
         'control plane': startControlPlane,
-        disk: [ignition.fetchHost, ...writeSystem, ...prepareFirstBoot],
+        disk: [ignition.fetchHost, ...writeSystem, ...prepareOwnFirstBoot, ...buildOwnImage],
         cluster: [
           cluster.waitForMasters,
           cluster.waitForArbiter,
@@ -50,6 +55,10 @@ export const bootstrapHost = role('bootstrap', {
     cluster.waitForWorkers,
     cluster.waitForMachineConfigs,
     cluster.waitForEtcdHandover,
+    layering.handOverToRollOut,
+    layering.waitForLayeredMasters,
+    layering.checkServedConfig,
+    layering.stopRegistry,
     finish.decideDelayAfterHandover,
     afterPivot.leaveFollowUp,
     disk.checkBoot,

@@ -3,6 +3,7 @@ import * as disk from '../steps/disk/index.ts';
 import * as finish from '../steps/finish/index.ts';
 import * as host from '../steps/host/index.ts';
 import * as image from '../steps/image/index.ts';
+import * as layering from '../steps/layering/index.ts';
 import * as logs from '../steps/logs/index.ts';
 import * as registry from '../steps/registry/index.ts';
 
@@ -44,12 +45,33 @@ export const startControlPlane = [
 /** Puts the operating system with this host's Ignition where it boots from. */
 export const writeSystem = [image.write, image.deployToExistingRoot] as const;
 
+/** Lets the written system boot, with the registry of its medium. */
+const makeBootable = [disk.setBootEntry, registry.findMedia, registry.copy] as const;
+
 /** Completes what was written before it boots for the first time. */
-export const prepareFirstBoot = [
-  image.overwriteOs,
-  disk.setBootEntry,
-  registry.findMedia,
-  registry.copy,
+export const prepareFirstBoot = [image.overwriteOs, ...makeBootable] as const;
+
+/** The same on a host that may build the final operating system itself. */
+export const prepareOwnFirstBoot = [
+  layering.overwriteWithoutOrders,
+  layering.overwriteUnlessBuilt,
+  ...makeBootable,
+] as const;
+
+/**
+ * Builds the operating systems of the pools from what the control plane has rendered, with the written disk for
+ * room, lets the masters have theirs, and takes that of masters for this host.
+ */
+export const buildOwnImage = [
+  layering.waitForRendered,
+  layering.startRegistry,
+  layering.copyBase,
+  layering.buildImages,
+  layering.publishImages,
+  layering.serveImages,
+  layering.releaseConfigServer,
+  layering.handOverServed,
+  layering.deployOwn,
 ] as const;
 
 /** Hands the logs over, and finds out who reboots the host. */

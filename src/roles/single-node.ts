@@ -3,6 +3,7 @@ import * as bootstrap from '../steps/bootstrap/index.ts';
 import * as cluster from '../steps/cluster/index.ts';
 import * as disk from '../steps/disk/index.ts';
 import * as ignition from '../steps/ignition/index.ts';
+import * as layering from '../steps/layering/index.ts';
 import {
   goLive,
   leave,
@@ -26,6 +27,7 @@ export const singleNode = role('single-node', {
     // The service lists Installing before Waiting for bootkube here, and wants the role beside it.
     { ...firstOfBootstrap, stage: 'Installing', stageInfo: ({ role: given }) => given },
     ...restOfBootstrap,
+    layering.checkSingleNode,
     ...startControlPlane,
     cluster.waitForBootkube,
     ignition.mergeSingleNode,

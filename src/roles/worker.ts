@@ -3,6 +3,7 @@ import * as controlPlane from '../steps/control-plane/index.ts';
 import * as disk from '../steps/disk/index.ts';
 import * as ignition from '../steps/ignition/index.ts';
 import * as image from '../steps/image/index.ts';
+import * as layering from '../steps/layering/worker.ts';
 import * as registry from '../steps/registry/index.ts';
 import { leave, lookFirst, makeRoom, writeSystem } from './parts.ts';
 
@@ -16,6 +17,9 @@ export const worker = role('worker', {
     ignition.fetchHost,
     ...writeSystem,
     controlPlane.waitForMasters,
+    layering.findWorkerImage,
+    layering.deployWorkerImage,
+    layering.overlayWorkerConfig,
     image.overwriteOs,
     disk.setBootEntry,
     registry.findMedia,

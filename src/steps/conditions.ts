@@ -15,3 +15,9 @@ export const hasService = condition<Config>(
   'there is an inventory service',
   ({ service }) => service.url !== '',
 );
+
+/** A worker is told where the image of its pool lies, and goes to find it. */
+export const takesBuiltImage = condition<Config>(
+  'the built image of the pool is looked for',
+  ({ role, layering }) => role === 'worker' && layering.repository !== '',
+);

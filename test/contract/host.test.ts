@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { localHost } from '../../src/adapters/host/local-host.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
@@ -47,6 +48,26 @@ const subjects: Record<string, () => Promise<Subject>> = {
         await writeFile(at(path), content);
       },
       modeOf: async (path) => (await stat(at(path))).mode & 0o777,
+    };
+  },
+  'this machine itself': async () => {
+    const top = await realpath(await mkdtemp(join(directory, 'local-')));
+    const environment = { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted' };
+    const [shared, remote] = [join(top, 'shared'), join(top, 'remote')];
+    for (const folder of [shared, remote]) await mkdir(folder);
+    return {
+      host: localHost({ environment }),
+      shared,
+      remote,
+      link: async (from, target) => {
+        await rm(from, { force: true });
+        await symlink(target, from);
+      },
+      put: async (path, content) => {
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(path, content);
+      },
+      modeOf: async (path) => (await stat(path)).mode & 0o777,
     };
   },
   'the fake host': () => {
@@ -97,7 +118,7 @@ afterAll(async () => {
 });
 
 describe.each(Object.entries(subjects))('%s keeps the contract of the host port', (name, make) => {
-  const isReal = name === 'the nsenter host';
+  const isReal = name !== 'the fake host';
   const script = (key: keyof typeof scripts): string => (isReal ? scripts[key] : key);
   let subject: Subject;
   const signal = new AbortController().signal;

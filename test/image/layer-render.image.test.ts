@@ -1,24 +1,15 @@
-import {
-  copyFileSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openContainerStore } from '../../scripts/image/container-store.ts';
 import { withImageRoot } from '../../scripts/image/agent-image.ts';
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
-import { ensurePart } from '../../scripts/parts/ensure.ts';
 import { runLayerRender } from '../../src/cli/layer/render.ts';
+import { buildLayeringBase } from './lane/layering-base.ts';
 
 const store = openContainerStore();
 const base = 'localhost/bootwright-test:layering-base';
 const image = 'localhost/bootwright-test:layered';
-const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
 const renderedName = `rendered-worker-${'1'.repeat(32)}`;
 
 const machineConfig = {
@@ -58,30 +49,10 @@ const osConfig = (content: string): object => ({
   },
 });
 
-/**
- * Debian with the real Ignition. What only a system of ostree has is stood in for: each program notes that it was
- * called, and jq knows the one question that is asked.
- */
-const baseContainerfile = [
-  'FROM scratch',
-  'ADD root.tar /',
-  `COPY ignition ${ignition}`,
-  ...['ostree', 'update-ca-trust'].map(
-    (name) =>
-      `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
-  ),
-  `RUN printf '#!/bin/sh\\nsed "s/.*\\"config\\":\\\\(.*\\\\)}}\\$/\\\\1/" "$2"\\n' > /usr/bin/jq && chmod 755 /usr/bin/jq`,
-  'RUN mkdir -p /etc/pki/ca-trust/source/anchors',
-  '',
-].join('\n');
-
 let folder: string;
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'bootwright-layer-'));
-  copyFileSync(join(await ensurePart(agentImageBase), 'root.tar'), join(folder, 'root.tar'));
-  copyFileSync(ignition, join(folder, 'ignition'));
-  writeFileSync(join(folder, 'Containerfile'), baseContainerfile);
-  await store.run('buildah', 'build', '--layers', '--tag', base, folder);
+  await buildLayeringBase(store, join(folder, 'base'), base);
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 

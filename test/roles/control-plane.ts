@@ -19,9 +19,13 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
+import { layeredFiles, layeredKinds, writeRendered } from './layered.ts';
 
 /** The Ignition of a bootstrap host. */
 export const bootstrapFile = bootstrapIgnition(clusterSeed({}));
+
+/** That of a cluster with MachineOSConfigs among its manifests. */
+export const layeredBootstrapFile = bootstrapIgnition(clusterSeed({}), { files: layeredFiles });
 
 /** What a control plane has rendered for the only node of a cluster. */
 const renderedMaster = JSON.stringify({
@@ -41,6 +45,7 @@ export function giveControlPlane(machine: Machine): void {
   units.lives.set('bootkube.service', async (become) => {
     become('active');
     await write('/opt/openshift/master.ign', renderedMaster);
+    await writeRendered(write);
     await write('/opt/openshift/.bootkube.done', '');
   });
   units.lives.set('progress.service', (become) => {
@@ -106,6 +111,7 @@ const written = [
   clusterRoleBindings,
   roles,
   roleBindings,
+  ...layeredKinds,
 ];
 
 /** What a cluster holds of what the agent writes, without what the API server adds by itself. */

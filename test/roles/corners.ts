@@ -8,6 +8,13 @@ export interface Corner {
   readonly config: Config;
   /** What the host is, beside what every host of a test is. */
   readonly plan?: Partial<z.input<typeof HostPlan>>;
+  readonly layering?: Layering;
+}
+
+/** MachineOSConfigs are among the manifests of the cluster. */
+export interface Layering {
+  /** What the program that builds says when it fails; it builds without. */
+  readonly buildTrouble?: string;
 }
 
 const base: ConfigInput = {
@@ -61,6 +68,23 @@ const bootstrapTurns: typeof turns = [
   ],
 ];
 
+/** What a host asks about on which operating systems may be built. */
+const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
+  ['with operating systems that are built', layered('4.21.0', {}), {}],
+  ['with operating systems that its cluster rolls out', layered('4.20.1', {}), {}],
+  [
+    'with an operating system that cannot be built',
+    layered('4.21.0', { failurePolicy: 'fallback-stock' }),
+    { buildTrouble: 'Error: building at STEP "RUN dnf install": exit status 1' },
+  ],
+  ['without any, on a release that could', layered('4.21.0', {})],
+  ['without layering', layered('4.21.0', { mode: 'off' })],
+];
+
+function layered(openshiftVersion: string, layering: ConfigInput['layering']): ConfigInput {
+  return { cluster: { openshiftVersion }, layering };
+}
+
 /** The live medium of an appliance carries a registry. */
 const appliance: Corner['plan'] = { registryKibibytes: 4 };
 
@@ -87,6 +111,11 @@ export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap
     name: `${kind} ${name}`,
     config: cornerOf(kind, turn),
     plan: appliance,
+  })),
+  ...(kind === 'bootstrap' ? layeringTurns : []).map(([name, turn, layering]) => ({
+    name: `${kind} ${name}`,
+    config: cornerOf(kind, turn),
+    ...(layering === undefined ? {} : { layering }),
   })),
 ]);
 

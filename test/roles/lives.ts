@@ -18,6 +18,7 @@ import type { Config } from '../../src/config/schema.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { runRole, type RunOutcome } from '../../src/engine/run.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import { deliveryOf } from '../../src/layering/delivery/matrix.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
@@ -28,36 +29,50 @@ import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock } from './brisk-clock.ts';
-import { bootstrapFile, clusterWorld, giveControlPlane, readyCluster } from './control-plane.ts';
+import {
+  bootstrapFile,
+  clusterWorld,
+  giveControlPlane,
+  layeredBootstrapFile,
+  readyCluster,
+} from './control-plane.ts';
+import { renderedName } from '../layering/rendered.ts';
+import type { Layering } from './corners.ts';
+import { giveRelease, makeLayered, mastersFinal, servedAnnotations } from './layered.ts';
 import { machineHost, type Power } from './machine-host.ts';
 
 const inBase64 = (content: object): string =>
   `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
-/** A pointer that carries its rendered config, with the final operating system in it. */
-const ignition = JSON.stringify({
-  ignition: {
-    version: '3.2.0',
-    config: {
-      merge: [
-        {
-          source: inBase64({
-            ignition: { version: '3.4.0' },
-            storage: {
-              files: [
-                {
-                  path: '/etc/ignition-machine-config-encapsulated.json',
-                  contents: {
-                    source: inBase64({ spec: { osImageURL: 'registry.example/final@sha256:1' } }),
-                  },
-                },
-              ],
-            },
-          }),
-        },
-      ],
+/** A pointer that carries its rendered config, with files in it. */
+const pointerTo = (files: readonly { readonly path: string; readonly content: object }[]): string =>
+  JSON.stringify({
+    ignition: {
+      version: '3.2.0',
+      config: {
+        merge: [
+          {
+            source: inBase64({
+              ignition: { version: '3.4.0' },
+              storage: {
+                files: files.map(({ path, content }) => ({
+                  path,
+                  contents: { source: inBase64(content) },
+                })),
+              },
+            }),
+          },
+        ],
+      },
     },
-  },
+  });
+const encapsulated = (osImageURL: string) => ({
+  path: '/etc/ignition-machine-config-encapsulated.json',
+  content: { metadata: { name: renderedName('master') }, spec: { osImageURL } },
 });
+/** A pointer with the final operating system in it. */
+const ignition = pointerTo([encapsulated('registry.example/final@sha256:1')]);
+/** The same where the operating system of the masters was built. */
+const layeredIgnition = pointerTo([encapsulated(mastersFinal), servedAnnotations]);
 /** An image that looks like one. */
 export const image = Buffer.alloc(4096);
 image.write('EFI PART', 512, 'latin1');
@@ -132,19 +147,29 @@ interface World {
   readonly inventory: FakeInventory;
 }
 
-const newWorld = (plan: Host['plan']): World => ({
-  machine: newMachine(plan),
-  kube: readyCluster(),
-  inventory: fakeInventory({
-    ignition,
-    files: { 'bootstrap.ign': bootstrapFile },
+function newWorld({ plan, config, layering }: Host): World {
+  const machine = newMachine(plan);
+  const kube = readyCluster();
+  if (layering !== undefined) {
+    const isServed = layering.buildTrouble === undefined && isServedByUs(config);
+    giveRelease(machine, layering.buildTrouble);
+    makeLayered(kube, isServed ? mastersFinal : undefined);
+  }
+  const inventory = fakeInventory({
+    ignition: layering === undefined ? ignition : layeredIgnition,
+    files: { 'bootstrap.ign': layering === undefined ? bootstrapFile : layeredBootstrapFile },
     hosts: [
       inventoryHost({ id: 'H', name: 'master-0', addresses: ['192.168.126.10'] }),
       inventoryHost({ id: '1', stage: 'Done', addresses: ['192.168.126.11'] }),
       inventoryHost({ id: '2', name: 'master-2', stage: 'Done', addresses: ['192.168.126.12'] }),
     ],
-  }),
-});
+  });
+  return { machine, kube, inventory };
+}
+
+/** Older releases roll the image out when this host has gone. */
+const isServedByUs = ({ cluster }: Config): boolean =>
+  deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
 
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 async function live(
@@ -209,7 +234,10 @@ function stateOf({ machine, kube }: World): unknown {
     boots: machine.firmware.order.map(
       (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,
     ),
-    files: ['opt', 'boot', 'ostree', 'root', '.partitions'].flatMap((folder) =>
+    images: [...machine.images.inRegistries.keys()].toSorted(),
+    isServing: machine.images.isServing,
+    units: machine.units.all().filter(({ name }) => name.startsWith('bootwright')),
+    files: ['opt', 'boot', 'ostree', 'root', 'etc/mcs', '.partitions'].flatMap((folder) =>
       filesBelow(join(root, folder), root),
     ),
     mounts: machine.devices.mounts.map(({ target }) => target),
@@ -263,23 +291,22 @@ const count = (machine: Machine, program: string): number =>
 export interface Host {
   readonly config: Config;
   readonly plan: Partial<z.input<typeof HostPlan>>;
+  readonly layering?: Layering | undefined;
 }
 
 /** Installs a machine in one life. */
-export async function install({ config, plan }: Host): Promise<Straight> {
-  const world = newWorld(plan);
+export async function install(host: Host): Promise<Straight> {
+  const { config } = host;
+  const world = newWorld(host);
   const journal = memoryJournal();
   const life = await live(world, { config, journal, commands: 1e6 });
   return { ...world, life, appends: journal.lines.length };
 }
 
 /** Lives until one is not killed, and holds what it leaves against the straight run. */
-export async function expectAlike(
-  { config, plan }: Host,
-  straight: Straight,
-  lives: Lives,
-): Promise<void> {
-  const world = newWorld(plan);
+export async function expectAlike(host: Host, straight: Straight, lives: Lives): Promise<void> {
+  const { config } = host;
+  const world = newWorld(host);
   const { machine } = world;
   const journal = memoryJournal([], lives);
   for (const commands of lives.commands) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config, ConfigInput } from '../../src/config/schema.ts';
 import { describeRole, type Plan, type PlannedStep } from '../../src/engine/describe.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import { cornerOf, corners } from './corners.ts';
@@ -137,6 +137,47 @@ describe('a bootstrap host', () => {
       'finish/find-ironic',
       'finish/leave-host',
     ]);
+  });
+});
+
+describe('operating systems that are built', () => {
+  const planOf = (kind: 'bootstrap' | 'single node', turn: ConfigInput): Plan => {
+    const config = cornerOf(kind, turn);
+    return describeRole(chooseRole(config), config);
+  };
+  const layeringIn = (plan: Plan): readonly string[] =>
+    activeIds(plan).filter((id) => id.startsWith('layering/'));
+
+  it.each([
+    ['where that is not wanted', { layering: { mode: 'off' as const } }],
+    ['of a release that cannot take them over', { cluster: { openshiftVersion: '4.18.20' } }],
+  ])('are no part of a plan %s', (...[, turn]) => {
+    expect(layeringIn(planOf('bootstrap', turn))).toEqual([]);
+    expect(layeringIn(planOf('single node', turn))).toEqual([]);
+  });
+
+  it('come with a reason for the way in which nodes come to them', () => {
+    const plan = planOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
+    const first = stepsOf(plan).find(({ id }) => id === 'layering/read-os-configs');
+    expect(first?.explanation).toMatch(/^OpenShift 4\.21\.0: .*they boot into it$/);
+  });
+
+  it('are served before any master is let go, and handed over before this host has its own', () => {
+    const order = [
+      'layering/hold-config-server',
+      'bootstrap/start-services',
+      'layering/build-images',
+      'layering/publish-images',
+      'layering/serve-images',
+      'layering/release-config-server',
+      'layering/hand-over',
+      'layering/deploy-own',
+      'layering/wait-for-masters',
+      'layering/stop-registry',
+      'finish/leave-host',
+    ];
+    const ids = activeIds(planOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } }));
+    expect(ids.filter((id) => order.includes(id))).toEqual(order);
   });
 });
 

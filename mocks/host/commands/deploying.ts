@@ -1,11 +1,11 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
 
 const withValue = [
   ...['--stateroot', '--sysroot', '--authfile', '--karg', '--image', '--imgref', '--repo'],
-  ...['--os', '--append', '--delete-if-present'],
+  ...['--os', '--append', '--delete-if-present', '--target-imgref', '--cert-dir'],
 ];
 
 type Verb = (machine: Machine, call: Call) => number | Promise<number>;
@@ -19,7 +19,7 @@ const verbs: Readonly<Record<string, Verb>> = {
       () => fail(call, `error: mkdir(ostree/deploy/${name}): File exists`),
     );
   },
-  'container image': ({ deployments, devices }, call) => {
+  'container image': async ({ deployments, devices, files }, call) => {
     const words = sortWords(call.argv.slice(4), withValue);
     const [sysroot = ''] = words.all('--sysroot');
     if (sysroot !== '/' && !devices.mounts.some(({ target }) => target === sysroot)) {
@@ -28,6 +28,15 @@ const verbs: Readonly<Record<string, Verb>> = {
     const [stateroot = ''] = words.all('--stateroot');
     const [image = ''] = words.all('--image', '--imgref');
     deployments.set(stateroot, { image, kernelArguments: words.all('--karg'), isFinal: false });
+    const [origin = image] = words.all('--target-imgref');
+    if (sysroot !== '/') {
+      const folder = await files.real(`${sysroot}/ostree/deploy/${stateroot}/deploy`);
+      await mkdir(folder, { recursive: true });
+      await writeFile(
+        `${folder}/${'c'.repeat(64)}.0.origin`,
+        `[origin]\ncontainer-image-reference=${origin}\n`,
+      );
+    }
     return 0;
   },
   'admin finalize-staged': ({ deployments }) => {

@@ -11,7 +11,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { readdir } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
@@ -129,20 +129,41 @@ const tee: Program = async ({ files }, call) => {
   return 0;
 };
 
-const place: Program = async ({ files }, call) => {
-  const { rest } = sortWords(call.argv.slice(1), ['-m', '--mode', '-o', '-g']);
-  const [from = '', to = ''] = rest;
-  const target = await files.real(to);
-  await mkdir(dirname(target), { recursive: true });
+/** `cp`, `mv` and `install`: into a folder that is there, else under the last name. */
+const place: Program = async (machine, call) => {
+  const { files } = machine;
+  const words = sortWords(call.argv.slice(1), ['-m', '--mode', '-o', '-g']);
+  if (words.has('--directory')) {
+    for (const path of words.rest) await mkdir(await files.real(path), { recursive: true });
+    return 0;
+  }
+  const sources = words.rest.slice(0, -1);
+  const to = await files.real(words.rest.at(-1) ?? '');
+  const isFolder = (await stat(to).catch(() => undefined))?.isDirectory() === true;
+  for (const from of sources) {
+    const target = isFolder ? join(to, basename(from)) : to;
+    await mkdir(dirname(target), { recursive: true });
+    if (await placeOne(machine, call, { from, target })) continue;
+    return fail(call, `${call.argv[0] ?? ''}: cannot stat '${from}': No such file or directory`);
+  }
+  return 0;
+};
+
+async function placeOne(
+  machine: Machine,
+  call: Call,
+  { from, target }: { readonly from: string; readonly target: string },
+): Promise<boolean> {
   if (from === '/dev/null') await writeFile(target, '');
   else if (from === '/dev/stdin' || from === '-') {
     const chunks: Uint8Array[] = [];
     for await (const bytes of call.stdin) chunks.push(bytes);
     await writeFile(target, Buffer.concat(chunks));
-  } else if (call.argv[0] === 'mv') await rename(await files.real(from), target);
-  else await copyFile(await files.real(from), target);
-  return 0;
-};
+  } else if (!(await exists(machine, from))) return false;
+  else if (call.argv[0] === 'mv') await rename(await machine.files.real(from), target);
+  else await copyFile(await machine.files.real(from), target);
+  return true;
+}
 
 const sha256sum = forEachPath('sha256sum:', async ({ files }, call, path) => {
   const content = await readFile(await files.real(path));
@@ -166,14 +187,26 @@ const statProgram = forEachPath('stat: cannot statx', async ({ files }, call, pa
   );
 });
 
-/** `find /proc … -lname DEVICE`: no process of a simulated host has a device open. */
+/**
+ * `find /proc … -lname DEVICE`: no process of a simulated host has a device open. `-exec cat {} +` prints the files
+ * that `-name '*.EXTENSION'` names, and `-name` alone finds nothing.
+ */
 const find: Program = async (machine, call) => {
   const [path = '.'] = call.argv.slice(1);
   if (path === '/proc') return 0;
   if (!(await exists(machine, path)))
     return fail(call, `find: '${path}': No such file or directory`);
   const root = await machine.files.real(path);
-  for (const name of await readdir(root, { recursive: true })) call.out(`${join(path, name)}\n`);
+  const isFolder = (await stat(root)).isDirectory();
+  const names = isFolder ? await readdir(root, { recursive: true }) : [];
+  const pattern = call.argv[call.argv.indexOf('-name') + 1] ?? '';
+  if (call.argv.includes('-exec')) {
+    for (const name of names.filter((one) => one.endsWith(pattern.slice(1)))) {
+      call.out(await readFile(join(root, name), 'utf8'));
+    }
+  } else if (!call.argv.includes('-name')) {
+    for (const name of names) call.out(`${join(path, name)}\n`);
+  }
   return 0;
 };
 

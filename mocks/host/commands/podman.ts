@@ -1,4 +1,6 @@
 import { fail, type Call, type Program, type Programs } from '../call.ts';
+import { building } from './building.ts';
+import { imageOfRelease, registryContainer } from './own-registry.ts';
 import { runOnceFrom } from './machine-config-daemon.ts';
 
 const DAEMON = '/usr/bin/machine-config-daemon';
@@ -6,11 +8,21 @@ const DAEMON = '/usr/bin/machine-config-daemon';
 /** `podman run …` of one of the programs that the agent runs in containers. */
 const podman: Program = (machine, call) => {
   if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
+  const known = versionOf(call) ?? registryContainer(machine, call) ?? imageOfRelease(call);
+  if (known !== undefined) return known;
+  const builds = building(call);
+  if (builds !== undefined) return builds(machine);
   const at = call.argv.indexOf('logs_sender');
   return at === -1
     ? fail(call, 'Error: only logs_sender and machine-config-daemon can be run in the lab', 125)
     : sendLogs(call, at);
 };
+
+function versionOf(call: Call): number | undefined {
+  if (call.argv[1] !== '--version') return undefined;
+  call.out('podman version 5.4.0\n');
+  return 0;
+}
 
 /** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
 async function sendLogs(call: Call, at: number): Promise<number> {
@@ -68,5 +80,8 @@ async function send(
   }
 }
 
+/** As the shell ends for a program that is not there: a live system of CoreOS has no buildah. */
+const buildah: Program = (_machine, call) => fail(call, 'buildah: command not found', 127);
+
 /** The container engine of the host. */
-export const containerPrograms: Programs = { podman };
+export const containerPrograms: Programs = { podman, buildah };

@@ -1,9 +1,13 @@
 import type { Command } from 'commander';
 import { commands, layerActions } from '../commands.ts';
 import type { ReadyCommand } from '../parse-command.ts';
+import type { CommandCall } from '../program.ts';
+import { defineLayerBuild } from './define-build.ts';
+import { defineInCluster } from './define-in-cluster.ts';
 
 /** Says what to run once the line is understood. */
 interface Definition {
+  readonly call: CommandCall;
   readonly take: (run: ReadyCommand) => void;
 }
 
@@ -24,7 +28,7 @@ interface NameOptions {
 const osConfigHelp = 'file with the MachineOSConfig';
 
 /** Declares `layer` and what it can do. */
-export function defineLayer(root: Command, { take }: Definition): void {
+export function defineLayer(root: Command, { call, take }: Definition): void {
   const layer = root.command('layer').description(commands.layer);
   layer
     .command('lint')
@@ -60,4 +64,6 @@ export function defineLayer(root: Command, { take }: Definition): void {
         return runLayerName(options);
       });
     });
+  defineLayerBuild(layer, { environment: call.environment, take });
+  defineInCluster(layer, take);
 }

@@ -151,7 +151,9 @@ describe('the command line of layer', () => {
     [['lint'], 'cli.bad-flag'],
     [['render', '--os-config', 'a'], 'cli.bad-flag'],
     [['name', '--url', 'x'], 'cli.bad-flag'],
-    [['build'], 'cli.unknown-command'],
+    [['build', '--os-config', 'a'], 'cli.bad-flag'],
+    [['push'], 'cli.bad-flag'],
+    [['burn'], 'cli.unknown-command'],
     [[], 'cli.unknown-command'],
   ])('refuses %j', async (words, code) => {
     await expect(layer(...words)).rejects.toMatchObject({ code });

@@ -8,6 +8,8 @@ const prefix = 'machineconfiguration.openshift.io';
 export const buildKeys = {
   /** On a MachineOSConfig: the name of its build. */
   currentBuild: `${prefix}/current-machine-os-build`,
+  /** On a MachineOSConfig: throw the build away and build anew. */
+  rebuild: `${prefix}/rebuild`,
   /** On a build: the builder of the cluster starts no Job for it. */
   preBuiltImage: `${prefix}/pre-built-image`,
   pushSecret: `${prefix}/rendered-image-push-secret`,
@@ -63,11 +65,17 @@ export function machineOSBuildObject(
   };
 }
 
+/** Metadata by which a build belongs to its MachineOSConfig. */
+export interface BuildOwnership {
+  readonly ownerReferences: readonly object[];
+  readonly finalizers: readonly string[];
+}
+
 /** What ties a build to its MachineOSConfig, so that the one goes with the other. */
 export const buildOwnership = (config: {
   readonly name: string;
   readonly uid: string;
-}): object => ({
+}): BuildOwnership => ({
   ownerReferences: [
     {
       apiVersion: machineOSBuildKind.apiVersion,

@@ -112,6 +112,31 @@ export const imageFailures = {
     title: 'The writer failed',
     hint: 'read its last lines in the message and in the log',
   },
+  'image.registry-unreachable': {
+    kind: 'remote',
+    title: 'The registry of the operating system cannot be reached',
+    hint: 'check the registry, and name resolution, routes and proxies of the host',
+  },
+  'image.pull-cut': {
+    kind: 'remote',
+    title: 'The registry broke off while the operating system was pulled',
+    hint: 'look at the log of the registry and at the network between',
+  },
+  'image.no-room': {
+    kind: 'input',
+    title: 'The disk has no room for the operating system of the cluster',
+    hint: 'name a larger disk, or make the image smaller',
+  },
+  'image.deploy-failed': {
+    kind: 'host',
+    title: 'The operating system of the cluster cannot be written',
+    hint: 'read what ostree says in the message',
+  },
+  'image.wrong-origin': {
+    kind: 'bug',
+    title: 'The disk would follow an image under another name than the one that lasts',
+    hint: 'do not start the host from this disk; report it with the log, and install again',
+  },
   'image.stalled': {
     kind: 'limit',
     title: 'The write of the image stands still',

@@ -6,7 +6,7 @@ import { type Pointer, readPointer, type RemotePointer } from '../../ignition/po
 import { decodeContent } from '../../ignition/resource.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { FailureKind } from '../../model/failure.ts';
 import type { Web } from '../../ports/web.ts';
 import { ignitionSourceFailure } from '../ignition/failures.ts';
@@ -22,15 +22,28 @@ const largestBytes = 64 * 1024 ** 2;
 /** Failures that may pass while the machine-config-server comes up. */
 const passing: readonly FailureKind[] = ['remote', 'media', 'limit'];
 
+const isPassing = (error: unknown): boolean => passing.includes(asAgentError(error).kind);
+
 /**
  * Finds out, from the Ignition that was put on the disk, which operating system the first boot would
  * turn this one into. The machine-config-server may not be up yet; it is waited for.
  * @throws AgentError `ignition.*`, `wait.timed-out`
  */
-export async function findFinalOs(
-  { host, web, signal, until }: StepScope<'host' | 'web'>,
+export const findFinalOs = (
+  scope: StepScope<'host' | 'web'>,
   ignitionPath: string,
-): Promise<EncapsulatedMachineConfig> {
+): Promise<EncapsulatedMachineConfig> => readRendered(scope, ignitionPath, readEncapsulated);
+
+/**
+ * Reads the config that the Ignition on the disk leads to, waiting for the machine-config-server.
+ * What `read` throws of a kind that may pass is waited over too.
+ * @throws AgentError `ignition.*`, `wait.timed-out`, and what `read` throws
+ */
+export async function readRendered<T>(
+  { host, web, signal, until, config }: StepScope<'host' | 'web'>,
+  ignitionPath: string,
+  read: (rendered: Uint8Array) => T,
+): Promise<T> {
   const text = await host.readText(ignitionPath, signal);
   if (text === undefined) {
     throw imageFailure('image.file-missing', `${ignitionPath} is not on the host`, {
@@ -38,27 +51,39 @@ export async function findFinalOs(
     });
   }
   const pointer = readPointer(parseConfig(text).config);
-  return until('the rendered config of this pool can be read', (at) => look(web, pointer, at), {
-    every: seconds(5),
-    within: minutes(20),
-  });
+  return until(
+    'the rendered config of this pool can be read',
+    (at) => look({ web, pointer, read }, at),
+    {
+      every: seconds(5),
+      within: patience(config.layering),
+    },
+  );
 }
 
-async function look(
-  web: Web,
-  pointer: Pointer,
-  signal: AbortSignal,
-): Promise<Look<EncapsulatedMachineConfig>> {
+/**
+ * How long the machine-config-server is waited for. A bootstrap host that builds operating systems
+ * holds it back until two of them are there, and no other host is told of that.
+ */
+const patience = ({ mode, buildMinutes }: StepScope<never>['config']['layering']): Millis =>
+  minutes(mode === 'off' ? 20 : 20 + 2 * buildMinutes);
+
+interface Reading<T> {
+  readonly web: Web;
+  readonly pointer: Pointer;
+  readonly read: (rendered: Uint8Array) => T;
+}
+
+async function look<T>({ web, pointer, read }: Reading<T>, signal: AbortSignal): Promise<Look<T>> {
   try {
     const rendered =
       pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, signal);
-    return { done: readEncapsulated(rendered) };
+    return { done: read(rendered) };
   } catch (error) {
     signal.throwIfAborted();
-    const { kind, message } = asAgentError(error);
     // What the embedded config lacks will not come by waiting.
-    if (pointer.kind === 'embedded' || !passing.includes(kind)) throw error;
-    return { status: message };
+    if (pointer.kind === 'embedded' || !isPassing(error)) throw error;
+    return { status: asAgentError(error).message };
   }
 }
 

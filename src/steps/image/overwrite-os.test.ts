@@ -87,7 +87,9 @@ describe('image/overwrite-os', () => {
       'cat /proc/cmdline',
       'getenforce',
       'mount /dev/sda4 /mnt',
+      'fsfreeze --unfreeze /mnt',
       'mount /dev/sda3 /mnt/boot',
+      'fsfreeze --unfreeze /mnt/boot',
       'growpart --free-percent=92 /dev/sda 4',
       'xfs_growfs /mnt',
       'setenforce 0',
@@ -157,6 +159,24 @@ describe('image/overwrite-os', () => {
     const host = hostWith(sda).on(['uname', '-m']).prints('s390x');
     await overwrite({ host });
     expect(ran(host)).toEqual(['uname -m']);
+  });
+
+  it('writes to a disk that an earlier run has left frozen', async () => {
+    const host = hostWith(sda);
+    const { notes } = await overwrite({ host });
+    expect(notes).toEqual([]);
+    const commands = ran(host);
+    for (const place of ['/mnt', '/mnt/boot']) {
+      const thawed = commands.indexOf(`fsfreeze --unfreeze ${place}`);
+      expect(thawed).toBe(commands.findIndex((command) => command.endsWith(` ${place}`)) + 1);
+    }
+  });
+
+  it('takes a file system that is not frozen', async () => {
+    const host = hostWith(sda)
+      .on(['fsfreeze', '--unfreeze', rest])
+      .fails(1, '', 'fsfreeze: /mnt: unfreeze failed: Invalid argument');
+    expect((await overwrite({ host })).notes).toEqual([]);
   });
 
   it('takes a partition that is grown already', async () => {

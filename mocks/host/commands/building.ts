@@ -1,0 +1,66 @@
+// `podman` and `buildah` as they build and push images: what comes out has the labels of its Containerfile, and a
+// digest that follows from its MachineConfig.
+import { readFile, writeFile } from 'node:fs/promises';
+import { type Call, fail } from '../call.ts';
+import { digestOfText, publish } from '../images.ts';
+import type { Machine } from '../machine.ts';
+import { sortWords, type Words } from './words.ts';
+
+const withValue = [
+  ...['--root', '--runroot', '--storage-driver', '--format', '--network', '--security-opt'],
+  ...['--authfile', '--cert-dir', '--signature-policy', '--build-arg', '--volume', '--tag'],
+  ...['--file', '--digestfile'],
+];
+
+type Verb = (machine: Machine, call: Call, words: Words) => number | Promise<number>;
+
+const verbs: Readonly<Record<string, Verb>> = { build, push, rmi: () => 0 };
+
+/** What builds, by its verb; undefined for another verb. */
+export function building(call: Call): ((machine: Machine) => number | Promise<number>) | undefined {
+  const words = sortWords(call.argv.slice(1), withValue);
+  const run = verbs[words.rest[0] ?? ''];
+  return run === undefined ? undefined : (machine) => run(machine, call, words);
+}
+
+async function build(machine: Machine, call: Call, words: Words): Promise<number> {
+  const { images, files } = machine;
+  const [path = ''] = words.all('--file');
+  const [tag = ''] = words.all('--tag');
+  const text = await readFile(await files.real(path), 'utf8');
+  const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
+  if (text.includes('bootwright-saw')) return look(machine, call, base);
+  if (images.buildTrouble !== undefined) return fail(call, images.buildTrouble, 125);
+  const found = images.inRegistries.get(base);
+  if (found === undefined) return fail(call, `Error: creating build container: ${base}: unknown`);
+  images.inStore.set(base, found);
+  const labels = Object.fromEntries(
+    [...text.matchAll(/^LABEL (\S+?)=(\S+)$/gm)].map(
+      ([, key = '', value = '']) => [key, value] as const,
+    ),
+  );
+  images.inStore.set(tag, {
+    digest: digestOfText(labels['machineconfig'] ?? text),
+    labels: { ...found.labels, ...labels },
+  });
+  call.out(`STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
+  return 0;
+}
+
+/** The build that only tells of the inside of an image. */
+function look({ images }: Machine, call: Call, base: string): number {
+  const config = images.inStore.get(base)?.labels['machineconfig'] ?? '';
+  const saw = ['kernel 5.14.0-570.el9.x86_64', `config ${config}`, 'end'];
+  call.out(saw.map((line) => `bootwright-saw ${line}\n`).join(''));
+  return 0;
+}
+
+async function push({ images, files }: Machine, call: Call, words: Words): Promise<number> {
+  const [, tag = '', to = ''] = words.rest;
+  const image = images.inStore.get(tag);
+  if (image === undefined) return fail(call, `Error: ${tag}: image not known`, 125);
+  publish(images, to.replace('docker://', ''), image);
+  const [digestFile] = words.all('--digestfile');
+  if (digestFile !== undefined) await writeFile(await files.real(digestFile), image.digest);
+  return 0;
+}

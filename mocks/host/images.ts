@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+
+/** An image as a registry or the store of a simulated host has it. */
+export interface HeldImage {
+  readonly digest: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The images that a simulated host can reach, and those that it made. */
+export interface HostImages {
+  /** By name, with a tag or with a digest; of every registry. */
+  readonly inRegistries: Map<string, HeldImage>;
+  /** By name. */
+  readonly inStore: Map<string, HeldImage>;
+  /** The container of the host's own registry runs. */
+  isServing: boolean;
+  /** A build ends with this; undefined when it ends well. */
+  buildTrouble?: string;
+}
+
+/** A host without images. */
+export const noImages = (): HostImages => ({
+  inRegistries: new Map(),
+  inStore: new Map(),
+  isServing: false,
+});
+
+/** The digest of what is made from a text. */
+export const digestOfText = (text: string): string =>
+  `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+/** Puts an image into a registry, under its name and under its digest. */
+export function publish({ inRegistries }: HostImages, name: string, image: HeldImage): void {
+  const repository = name.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+  inRegistries.set(name, image);
+  inRegistries.set(`${repository}@${image.digest}`, image);
+}

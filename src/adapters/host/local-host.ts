@@ -1,0 +1,67 @@
+import { seconds } from '../../model/duration.ts';
+import type { Host } from '../../ports/host.ts';
+import {
+  listDirect,
+  readDirect,
+  realPathDirect,
+  removeDirect,
+  writeDirect,
+} from './direct-files.ts';
+import { takeLock } from './host-lock.ts';
+import { type CommandHappening, type HostAccess, runCommand, trimmed } from './run-command.ts';
+import { watchPaths } from './watch-paths.ts';
+
+/** How commands of this machine are run. */
+export interface LocalHostOptions {
+  readonly onCommand?: (happening: CommandHappening) => void;
+  /** Our own environment. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What programs that handle images know their user, their storage and their network by. */
+const passedOn = [
+  ...['HOME', 'USER', 'TMPDIR', 'DBUS_SESSION_BUS_ADDRESS'],
+  ...['XDG_RUNTIME_DIR', 'XDG_DATA_HOME', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'],
+  ...['CONTAINERS_CONF', 'CONTAINERS_STORAGE_CONF', 'CONTAINERS_REGISTRIES_CONF'],
+  ...['BUILDAH_ISOLATION', 'REGISTRY_AUTH_FILE', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'http_proxy', 'https_proxy', 'no_proxy'],
+] as const;
+
+/**
+ * The machine and the user that this process runs as: a laptop on which somebody builds an image. Of our own
+ * environment commands get what is listed above and PATH; tokens are not among it.
+ */
+export function localHost({ onCommand, environment = process.env }: LocalHostOptions = {}): Host {
+  const access: HostAccess = { prefix: [], environment, onCommand };
+  const own = Object.fromEntries(
+    passedOn.flatMap((name) => {
+      const value = environment[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+  const at = (path: string, signal: AbortSignal) => {
+    signal.throwIfAborted();
+    return { at: path, path };
+  };
+  return {
+    exec: async (argv, options) =>
+      trimmed(await runCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
+    readText: async (path, signal) => readDirect(at(path, signal)),
+    writeFile: async (path, content, options) =>
+      writeDirect(at(path, options.signal), content, options),
+    remove: async (path, signal) => removeDirect(at(path, signal)),
+    list: async (path, signal) => listDirect(at(path, signal)),
+    realPath: async (path, signal) => realPathDirect('/', at(path, signal).path),
+    watch: (paths, changed, signal) =>
+      watchPaths(
+        {
+          files: { root: '/', isShared: () => true, isAboveShared: () => true },
+          look: () => Promise.resolve(''),
+          every: seconds(5),
+        },
+        { paths, changed },
+        signal,
+      ),
+    lock: (name, signal) => takeLock(access, name, signal),
+  };
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { systemClock } from '../../adapters/clock.ts';
+import { localHost } from '../../adapters/host/local-host.ts';
+import type { Environment } from '../../config/environment.ts';
+import type { Builder } from '../../layering/image/builder.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/machine-config.ts';
+import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import type { MachineOSConfig } from '../../layering/os-config/types.ts';
+import { findBuilder } from '../../steps/layering/images/find-builder.ts';
+import type { ImageWork } from '../../steps/layering/images/work.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { readOne } from './read-source.ts';
+
+/** What `layer build` and `layer push` are asked for. */
+export interface ImageCall {
+  readonly osConfig: string;
+  readonly renderedConfig: string;
+  /** Credentials of registries, in the form of a pull secret; those of the user without it. */
+  readonly authfile?: string;
+  /** Folder for the images; the store of the user without it. */
+  readonly storage?: string;
+  readonly environment: Environment;
+}
+
+/** What both work on. */
+export interface ImageJob {
+  readonly work: ImageWork;
+  readonly config: MachineOSConfig;
+  readonly machineConfig: MachineConfig;
+  readonly builder: Builder;
+  readonly scratch: string;
+  readonly access: { readonly authFile?: string };
+}
+
+/**
+ * Reads the files, finds the program that builds on this machine, and calls `run`. What happens is told on standard
+ * error; a stop ends it by the code of the signal.
+ * @throws AgentError `config.file-not-read`, `layering.*`
+ */
+export async function onThisMachine(
+  call: ImageCall,
+  run: (job: ImageJob) => Promise<void>,
+): Promise<number> {
+  const config = readMachineOSConfig(await readOne(call.osConfig, 'MachineOSConfig'));
+  const machineConfig = readMachineConfig(await readOne(call.renderedConfig, 'MachineConfig'));
+  using stop = stopSignal();
+  const scratch = await mkdtemp(join(tmpdir(), 'bootwright-layer-'));
+  try {
+    const work = toldWork(call.environment, stop.signal);
+    const { name, reason } = await findBuilder(work);
+    work.note('info', `images are built with ${name}: ${reason}`);
+    const builder = { name, ...storeIn(call.storage) };
+    const access = call.authfile === undefined ? {} : { authFile: resolve(call.authfile) };
+    await run({ work, config, machineConfig, builder, scratch, access });
+    return 0;
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function storeIn(folder: string | undefined): Pick<Builder, 'store'> {
+  if (folder === undefined) return {};
+  const storage = resolve(folder);
+  // podman takes no longer name than 50 characters for it, and wants the same each time.
+  const sum = createHash('sha256').update(storage).digest('hex').slice(0, 12);
+  return { store: { storage, run: join(tmpdir(), `bootwright-${sum}`) } };
+}
+
+function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
+  const tell = (text: string): void => {
+    process.stderr.write(`${text}\n`);
+  };
+  return {
+    host: localHost({ environment }),
+    clock: systemClock,
+    signal,
+    // Commands get the proxies of the user anyway.
+    env: {},
+    progress: ({ info }) => tell(info),
+    note: (level, message, { reason } = {}) => {
+      if (level === 'debug') return;
+      tell(reason === undefined ? `note: ${message}` : `note: ${message}: ${String(reason)}`);
+    },
+  };
+}

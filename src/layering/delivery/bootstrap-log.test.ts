@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest';
+import { isRendererLog, rendererFailure } from './bootstrap-log.ts';
+
+describe('isRendererLog', () => {
+  it.each([
+    [
+      'bootstrap-machine-config-operator-m0_openshift-machine-config-operator_machine-config-controller-0abc.log',
+      true,
+    ],
+    ['bootstrap-machine-config-operator-m0_default_machine-config-controller-0abc.log', true],
+    ['bootstrap-machine-config-operator-m0_default_machine-config-server-0abc.log', false],
+    ['machine-config-controller-77_default_machine-config-controller-0abc.log', false],
+  ])('of %s says %s', (name, isOne) => {
+    expect(isRendererLog(name)).toBe(isOne);
+  });
+});
+
+describe('rendererFailure', () => {
+  it('finds why it failed', () => {
+    const log = [
+      '2026-11-21T10:00:00.1Z stderr F I1121 10:00:00.1 1 bootstrap.go:95] Version: 4.23.0',
+      '2026-11-21T10:00:01.1Z stderr F F1121 10:00:01.1 1 bootstrap.go:101] error running MCC[BOOTSTRAP]: no controllerconfig found ',
+      '2026-11-21T10:00:01.2Z stderr F goroutine 1',
+    ].join('\n');
+    expect(rendererFailure(log)).toBe('no controllerconfig found');
+  });
+
+  it('finds nothing in a log without', () => {
+    expect(rendererFailure('2026-11-21T10:00:00.1Z stderr F I1121 ok\n')).toBeUndefined();
+  });
+});

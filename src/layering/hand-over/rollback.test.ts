@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { layeredCluster, masterBuild } from '../../../test/layering/layered-pool.ts';
+import { planRollback } from './rollback.ts';
+
+describe('planRollback', () => {
+  it('takes back every node that has an image', () => {
+    const plan = planRollback('master', layeredCluster({ nodes: ['m1', 'm2', 'm3'] }));
+    expect(plan).toMatchObject({
+      removesOsConfig: true,
+      orphans: [],
+      nodes: ['m1', 'm2', 'm3'],
+    });
+    expect(plan.notes.join()).not.toContain('etcd');
+  });
+
+  it('removes a build that nobody owns, which would stay behind', () => {
+    const build = { metadata: { name: masterBuild } };
+    expect(planRollback('master', layeredCluster({ build }))).toMatchObject({
+      removesOsConfig: true,
+      orphans: [masterBuild],
+    });
+  });
+
+  it('removes what is left when the MachineOSConfig is gone', () => {
+    const cluster = { ...layeredCluster(), osConfigs: [] };
+    expect(planRollback('master', cluster)).toMatchObject({
+      removesOsConfig: false,
+      orphans: [masterBuild],
+      nodes: ['m1', 'm2'],
+    });
+  });
+
+  it('has nothing to do before a hand-over', () => {
+    expect(planRollback('worker', layeredCluster())).toEqual({
+      pool: 'worker',
+      removesOsConfig: false,
+      orphans: [],
+      nodes: [],
+      notes: [],
+    });
+  });
+
+  it('warns of masters that are too few, and of a pool that is paused', () => {
+    const plan = planRollback('master', layeredCluster({ pool: { paused: true } }));
+    expect(plan.notes).toContain('the pool is paused: no node changes before it goes on');
+    expect(plan.notes).toContain('only 2 masters are Ready: one that restarts may take etcd along');
+  });
+});

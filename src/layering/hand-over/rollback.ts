@@ -1,0 +1,72 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, listAt } from '../cluster-object.ts';
+import { nodeKeys } from '../node-keys.ts';
+import { type ClusterSight, sightOf, standingOfPool } from '../invariants/standing.ts';
+import { isMembers, type Value } from '../schema/schema.ts';
+
+/** What taking a pool back to the system of its release means. */
+export interface RollbackPlan {
+  readonly pool: string;
+  /** The MachineOSConfig is there, and is to be removed. */
+  readonly removesOsConfig: boolean;
+  /** Builds that do not go with the MachineOSConfig, and would stay behind as a fault of the pool. */
+  readonly orphans: readonly string[];
+  /** Nodes that will be taken back. */
+  readonly nodes: readonly string[];
+  /** What a person should know, a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Members of etcd below which no master may be away. */
+const safeMasters = 3;
+
+/**
+ * Decides what to remove. Without a MachineOSConfig the node controller takes the image annotation off one node after
+ * the other, and the daemon of each goes back to the system of the release (as seen on 4.23). A build that nobody
+ * owns is not collected with it.
+ */
+export function planRollback(pool: string, cluster: ClusterSight): RollbackPlan {
+  const { osConfig, builds, nodes } = sightOf(pool, cluster);
+  const uid = osConfig?.metadata.uid;
+  const orphans = builds
+    .filter((build) => uid === undefined || !isOwnedBy(build, uid))
+    .map(({ metadata }) => metadata.name);
+  const layered = nodes.filter((node) => annotationOf(node, nodeKeys.desiredImage) !== '');
+  const isNothing = osConfig === undefined && orphans.length === 0;
+  return {
+    pool,
+    removesOsConfig: osConfig !== undefined,
+    orphans,
+    nodes: isNothing ? [] : layered.map(({ metadata }) => metadata.name),
+    notes: isNothing ? [] : notesOn(pool, cluster, layered),
+  };
+}
+
+function notesOn(
+  pool: string,
+  cluster: ClusterSight,
+  layered: readonly KubeObject[],
+): readonly string[] {
+  const { isPaused, nodes } = standingOfPool(pool, cluster);
+  const masters = cluster.nodes.filter(
+    (node) =>
+      node.metadata.labels?.['node-role.kubernetes.io/master'] !== undefined &&
+      conditionOf(node, 'Ready').status === 'True',
+  );
+  const isRisky =
+    pool === 'master' && nodes.length > 1 && masters.length < safeMasters && layered.length > 0;
+  return [
+    ...(isPaused ? ['the pool is paused: no node changes before it goes on'] : []),
+    ...(isRisky
+      ? [`only ${masters.length} masters are Ready: one that restarts may take etcd along`]
+      : []),
+    'new nodes of the pool boot the system of the release',
+    'the image stays in its registry as long as a node runs it; the operator may delete it afterwards',
+  ];
+}
+
+const isOwnedBy = (build: KubeObject, uid: string): boolean =>
+  listAt(build, 'metadata', 'ownerReferences').some(
+    (owner) =>
+      isMembers(owner as Value) && (owner as Readonly<Record<string, Value>>)['uid'] === uid,
+  );

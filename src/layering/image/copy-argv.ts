@@ -1,0 +1,73 @@
+/** How a registry is reached. */
+export interface RegistryAccess {
+  readonly authFile?: string;
+  /** Folder with certificates to trust beside those of the system. */
+  readonly certificates?: string;
+}
+
+/** An image in a registry. */
+export interface ImageAt extends RegistryAccess {
+  /** HOST/PATH:TAG or HOST/PATH@DIGEST */
+  readonly image: string;
+}
+
+/** Copies an image from one registry to another, byte by byte: its digests stay. */
+export const copyImageArgv = ({
+  from,
+  to,
+  digestFile,
+}: {
+  readonly from: ImageAt;
+  readonly to: ImageAt;
+  readonly digestFile?: string;
+}): readonly string[] => [
+  ...['skopeo', 'copy', '--quiet', '--preserve-digests'],
+  ...accessWords('src-', from),
+  ...accessWords('dest-', to),
+  ...(digestFile === undefined ? [] : ['--digestfile', digestFile]),
+  `docker://${from.image}`,
+  `docker://${to.image}`,
+];
+
+/** Prints the manifest, or the list of manifests, as the registry has it. */
+export const rawArgv = (at: ImageAt): readonly string[] => [
+  ...['skopeo', 'inspect', '--raw'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+/** Prints the digest that the registry has for a name. */
+export const digestArgv = (at: ImageAt): readonly string[] => [
+  ...['skopeo', 'inspect', '--no-tags', '--format', '{{.Digest}}'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+/** Prints the configuration of an image in a registry: its architecture and its labels. */
+export const configArgv = (at: ImageAt): readonly string[] => [
+  ...['skopeo', 'inspect', '--config'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+const accessWords = (
+  prefix: '' | 'src-' | 'dest-',
+  { authFile, certificates }: RegistryAccess,
+): readonly string[] => [
+  ...(authFile === undefined ? [] : [`--${prefix}authfile`, authFile]),
+  ...(certificates === undefined ? [] : [`--${prefix}cert-dir`, certificates]),
+];
+
+/** The digest in a pull spec, `sha256:…`; undefined for a tag. */
+export const digestOf = (image: string): string | undefined =>
+  /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
+
+/** A pull spec without its digest or tag. */
+export const nameOf = (image: string): string => image.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+
+/** The tag under which a base is kept beside what is built on it, so that its blobs stay. */
+export function baseTag(image: string): string {
+  const sum =
+    digestOf(image)?.slice('sha256:'.length) ?? /:([^:/@]+)$/.exec(image)?.[1] ?? 'latest';
+  return `base-${sum.slice(0, 32)}`;
+}

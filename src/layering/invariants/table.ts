@@ -1,0 +1,151 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, countAt, textAt } from '../cluster-object.ts';
+import { nodeKeys } from '../node-keys.ts';
+import { buildJobs, currentBuild, type Expected, type PoolSight } from './sight.ts';
+
+/** One value that must be, and the one that is. */
+export interface Equality {
+  /** Whose value it is: `node m1 currentImage`. */
+  readonly of: string;
+  readonly expected: string;
+  /** Empty where nothing is there. */
+  readonly there: string;
+}
+
+/** What must be true of a layered pool at rest. */
+export interface Invariant {
+  /** `I1` to `I7`. */
+  readonly id: string;
+  readonly title: string;
+  /** The values it speaks of; undefined where the API does not show them. */
+  readonly equalities?: (sight: PoolSight, expected: Expected) => readonly Equality[];
+}
+
+/**
+ * The state in which the Machine Config Operator leaves a layered pool alone (its node controller, its
+ * builder and its daemon as seen on 4.23). The daemon says `Done` only after it has found the booted image to be,
+ * letter for letter, the one that it expects; that is as far as the API shows I1.
+ */
+export const invariants: readonly Invariant[] = [
+  {
+    id: 'I1',
+    title: 'every node of the pool has booted the image',
+    equalities: ({ nodes }, { image }) =>
+      nodes.flatMap((node) => [
+        annotated(node, 'currentImage', image),
+        annotated(node, 'state', 'Done'),
+      ]),
+  },
+  {
+    id: 'I2',
+    title: 'every node of the pool is to run the image',
+    equalities: ({ nodes }, { image }) =>
+      nodes.map((node) => annotated(node, 'desiredImage', image)),
+  },
+  {
+    id: 'I3',
+    title: 'the MachineOSConfig and its MachineOSBuild name the image',
+    equalities: (sight, { image }) => [
+      is(
+        'MachineOSBuild image',
+        image,
+        textAt(currentBuild(sight), 'status', 'digestedImagePushSpec'),
+      ),
+      is('MachineOSBuild Succeeded', 'True', conditionOf(currentBuild(sight), 'Succeeded').status),
+      is('MachineOSConfig image', image, textAt(sight.osConfig, 'status', 'currentImagePullSpec')),
+      is(
+        'MachineOSConfig build',
+        currentBuild(sight)?.metadata.name ?? 'a MachineOSBuild that is there',
+        textAt(sight.osConfig, 'status', 'machineOSBuild', 'name'),
+      ),
+    ],
+  },
+  {
+    id: 'I4',
+    title: 'pool, build and nodes have one rendered MachineConfig',
+    equalities: (sight, { rendered }) => [
+      is(
+        'MachineConfigPool configuration',
+        rendered,
+        textAt(sight.machineConfigPool, 'spec', 'configuration', 'name'),
+      ),
+      is(
+        'MachineOSBuild MachineConfig',
+        rendered,
+        textAt(currentBuild(sight), 'spec', 'machineConfig', 'name'),
+      ),
+      ...sight.nodes.flatMap((node) => [
+        annotated(node, 'currentConfig', rendered),
+        annotated(node, 'desiredConfig', rendered),
+      ]),
+    ],
+  },
+  { id: 'I5', title: 'every kernel argument of the MachineConfig is in force on its nodes' },
+  { id: 'I6', title: 'the image can be pulled by nodes and inspected with the push secret' },
+  {
+    id: 'I7',
+    title: 'the pool is at rest: updated, not degraded, and nothing is built',
+    equalities: (sight) => {
+      const { machineConfigPool: pool } = sight;
+      return [
+        ...restingConditions.map(([type, expected]) =>
+          is(`pool ${type}`, expected, statusOf(pool, type)),
+        ),
+        ...['updatedMachineCount', 'readyMachineCount'].map((count) =>
+          is(
+            `pool ${count}`,
+            String(countAt(pool, 'status', 'machineCount')),
+            String(countAt(pool, 'status', count)),
+          ),
+        ),
+        ...['unavailableMachineCount', 'degradedMachineCount'].map((count) =>
+          is(`pool ${count}`, '0', String(countAt(pool, 'status', count))),
+        ),
+        is('build jobs', 'none', buildJobs(sight).join(' ') || 'none'),
+      ];
+    },
+  },
+];
+
+/**
+ * `Updated` and `Updating` are both true while a build for the same configuration waits, so both are asked. The
+ * message of `ImageBuildDegraded` is written by two controllers in turn; only its status counts.
+ */
+const restingConditions = [
+  ['Updated', 'True'],
+  ['Updating', 'False'],
+  ['Degraded', 'False'],
+  ['ImageBuildDegraded', 'False'],
+] as const;
+
+/** A pool that was never built for does not tell `ImageBuildDegraded`. */
+function statusOf(pool: KubeObject | undefined, type: string): string {
+  const { status } = conditionOf(pool, type);
+  return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
+}
+
+/** An invariant that does not hold, by its first value that is not as it must be. */
+export interface Breach extends Equality {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** The invariants that do not hold, in their order. */
+export function breachesOf(sight: PoolSight, expected: Expected): readonly Breach[] {
+  return invariants.flatMap(({ id, title, equalities }) => {
+    const broken = equalities?.(sight, expected).find((one) => !holds(one));
+    return broken === undefined ? [] : [{ id, title, ...broken }];
+  });
+}
+
+/** For people: `I2: node m1 desiredImage is …, expected …`. */
+export const breachText = ({ id, of, there, expected }: Breach): string =>
+  `${id}: ${of} is ${there === '' ? 'not there' : there}, expected ${expected === '' ? 'a value' : expected}`;
+
+/** Nothing is expected of what is not known yet; then nothing holds. */
+const holds = ({ expected, there }: Equality): boolean => expected !== '' && expected === there;
+
+const is = (of: string, expected: string, there: string): Equality => ({ of, expected, there });
+
+const annotated = (node: KubeObject, key: keyof typeof nodeKeys, expected: string): Equality =>
+  is(`node ${node.metadata.name} ${key}`, expected, annotationOf(node, nodeKeys[key]));

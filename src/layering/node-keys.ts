@@ -1,0 +1,17 @@
+const prefix = 'machineconfiguration.openshift.io';
+
+/** Annotations by which nodes and the Machine Config Operator speak of MachineConfigs and images. */
+export const nodeKeys = {
+  /** Name of the MachineConfig that the node has. */
+  currentConfig: `${prefix}/currentConfig`,
+  /** Name of the MachineConfig that the node shall have. */
+  desiredConfig: `${prefix}/desiredConfig`,
+  /** The built image that the node runs, by digest; only a layered node has it. */
+  currentImage: `${prefix}/currentImage`,
+  /** The built image that the node shall run. */
+  desiredImage: `${prefix}/desiredImage`,
+  /** `Done`, `Working`, `Degraded` or `Unreconcilable`. */
+  state: `${prefix}/state`,
+  /** Why the node is degraded. */
+  reason: `${prefix}/reason`,
+} as const;

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { answerArgv, releaseImageIn, runRegistryArgv } from './container.ts';
+import { registrySettings } from './settings.ts';
+
+describe('releaseImageIn', () => {
+  it.each([
+    [
+      'if ! RELEASE_IMAGE_DIGEST=$( podman inspect quay.io/r/release@sha256:1 --format json ) ; then\n\tRELEASE_IMAGE_DIGEST="quay.io/r/release@sha256:1"\nfi\n\timage_for() {\n podman run "${RELEASE_IMAGE_DIGEST}" image "${1}"\n}\n',
+      'quay.io/r/release@sha256:1',
+    ],
+    ['RELEASE_IMAGE_DIGEST="${OTHER}"', undefined],
+    ['', undefined],
+  ])('finds the release in the script of the installer: %j', (script, image) => {
+    expect(releaseImageIn(script)).toBe(image);
+  });
+});
+
+const run = { image: 'r', data: '/data', served: '/served', authFile: '/auth' };
+
+it('starts the plain registry of a release, and any other image as it starts by itself', () => {
+  const ofRelease = runRegistryArgv({ ...run, isOfRelease: true });
+  expect(ofRelease.slice(0, 4)).toEqual(['podman', 'run', '--detach', '--replace']);
+  expect(ofRelease.slice(-5)).toEqual([
+    '--entrypoint',
+    '/usr/bin/distribution',
+    'r',
+    'serve',
+    '/etc/bootwright-registry/settings.yml',
+  ]);
+  expect(runRegistryArgv({ ...run, isOfRelease: false })).not.toContain('--entrypoint');
+});
+
+it('listens with TLS, and knows its user from a file', () => {
+  expect(JSON.parse(registrySettings({ port: 22_626 }))).toMatchObject({
+    http: { addr: ':22626', tls: { key: '/etc/bootwright-registry/tls.key' } },
+    auth: { htpasswd: { path: '/etc/bootwright-registry/htpasswd' } },
+    storage: { filesystem: { rootdirectory: '/var/lib/registry' } },
+  });
+});
+
+it('asks with credentials from a file alone', () => {
+  const options = { certificates: '/certs', credentials: '/curl' };
+  expect(answerArgv('h:1', options)).toEqual(
+    expect.arrayContaining(['--cacert', '/certs/ca.crt', '--config', '/curl', 'https://h:1/v2/']),
+  );
+  expect(answerArgv('h:1', { certificates: '/certs' })).not.toContain('--config');
+});

@@ -1,0 +1,57 @@
+import { Buffer } from 'node:buffer';
+import { describe, expect, it } from 'vitest';
+import { lineless } from '../source-object.ts';
+import {
+  curlCredentials,
+  mergePullSecrets,
+  passwordLine,
+  pullSecretIn,
+  pullSecretOf,
+} from './credentials.ts';
+
+const user = { name: 'bootwright', password: 'secret' };
+const bad = expect.objectContaining({ code: 'layering.bad-credentials' }) as Error;
+
+it('writes a user in the forms of registry, curl and podman', () => {
+  expect(passwordLine(user, new Uint8Array(16))).toMatch(
+    /^bootwright:\$2b\$05\$[./A-Za-z0-9]{53}\n$/,
+  );
+  expect(curlCredentials(user)).toBe('user = "bootwright:secret"\n');
+  const auth = Buffer.from('bootwright:secret').toString('base64');
+  expect(JSON.parse(pullSecretOf('h:1', user))).toEqual({ auths: { 'h:1': { auth } } });
+});
+
+describe('mergePullSecrets', () => {
+  it('lets the later one win', () => {
+    const texts = ['{"auths":{"a":{"auth":"1"},"b":{"auth":"1"}}}', '{"auths":{"b":{"auth":"2"}}}'];
+    const merged = mergePullSecrets(texts.map((text) => ({ from: 'f', text })));
+    expect(JSON.parse(merged)).toEqual({ auths: { a: { auth: '1' }, b: { auth: '2' } } });
+  });
+
+  it('never quotes what it cannot read', () => {
+    const call = () => mergePullSecrets([{ from: 'f', text: 'hidden' }]);
+    expect(call).toThrow(bad);
+    expect(call).not.toThrow(/hidden/);
+  });
+});
+
+describe('pullSecretIn', () => {
+  const auths = { 'r.example.com': { auth: 'x' } };
+  const base64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64');
+  it.each([
+    ['data', { data: { '.dockerconfigjson': base64({ auths }) } }],
+    ['stringData', { stringData: { '.dockerconfigjson': JSON.stringify({ auths }) } }],
+    ['the older form', { data: { '.dockercfg': base64(auths) } }],
+  ])('reads a Secret with %s', (_, members) => {
+    const secret = lineless({ kind: 'Secret', ...members }, 's.yaml');
+    expect(JSON.parse(pullSecretIn(secret))).toEqual({ auths });
+  });
+
+  it.each([
+    [{ kind: 'ConfigMap', data: { '.dockerconfigjson': base64({ auths }) } }],
+    [{ kind: 'Secret', data: { password: 'x' } }],
+    [{ kind: 'Secret', data: { '.dockerconfigjson': 'no JSON' } }],
+  ])('refuses %j', (object) => {
+    expect(() => pullSecretIn(lineless(object, 's.yaml'))).toThrow(bad);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { Config } from '../config/schema.ts';
+import { describeRole } from '../engine/describe.ts';
+import { worker } from './worker.ts';
+
+const stepsWith = (repository: string) => {
+  const config = Config.parse({
+    role: 'worker',
+    service: { url: 'http://service.example' },
+    layering: { repository },
+    image: { skipMcoReboot: true },
+  });
+  return describeRole(worker, config).items.flatMap((item) =>
+    item.kind === 'step' && item.step.isActive ? [item.step] : [],
+  );
+};
+
+const idsWith = (repository: string): readonly string[] =>
+  stepsWith(repository)
+    .map(({ id }) => id)
+    .filter((id) => /^(layering|image|control-plane)\//.test(id));
+
+describe('a worker', () => {
+  it('takes the image of its pool once the control plane is there, and writes no other', () => {
+    expect(idsWith('registry.example/ocl/worker').slice(-5)).toEqual([
+      'image/write',
+      'control-plane/wait-for-masters',
+      'layering/find-worker-image',
+      'layering/deploy-worker-image',
+      'layering/overlay-worker-config',
+    ]);
+  });
+
+  it('writes the system of the release where it is told of no repository', () => {
+    expect(idsWith('').slice(-3)).toEqual([
+      'image/write',
+      'control-plane/wait-for-masters',
+      'image/overwrite-os',
+    ]);
+  });
+
+  it('shows what it would run', () => {
+    const commands = stepsWith('registry.example/ocl/worker').flatMap((step) =>
+      step.id.startsWith('layering/') ? step.commands.map((argv) => argv.join(' ')) : [],
+    );
+    expect(commands.join('\n')).not.toMatch(/undefined|\[object/);
+    expect(commands).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('docker://registry.example/ocl/worker:<rendered>'),
+        expect.stringContaining('ostree-unverified-registry:registry.example/ocl/worker@<digest>'),
+        expect.stringContaining('/mnt/ignition/config.ign'),
+      ]),
+    );
+  });
+});

@@ -1,0 +1,178 @@
+import { asAgentError } from '../../engine/failures.ts';
+import type { Look } from '../../engine/wait.ts';
+import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
+import { type Millis, hours, minutes, seconds } from '../../model/duration.ts';
+import { readTarget } from '../disk/block-devices.ts';
+import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
+import type { TargetDisk } from '../disk/facts.ts';
+import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
+import { findPartition, type FoundPartition, freePercent } from '../disk/partitions.ts';
+import type { StepScope } from '../step.ts';
+import { deployFailure } from './deploy-failure.ts';
+import { architectureArgv } from './find-in-stream.ts';
+import {
+  bootMount,
+  type Overwrite,
+  overwriteCommands,
+  platformArgument,
+  previewCommands,
+  type PreviewedOverwrite,
+  type PullSource,
+  rootMount,
+  type UndoableCommand,
+} from './overwrite-argv.ts';
+import { proxyEnv } from './proxy-env.ts';
+import { runUndoable } from './undoable.ts';
+
+type HostScope = StepScope<'host'>;
+
+const commandLineArgv = ['cat', '/proc/cmdline'] as const;
+const isEnforcingArgv = ['getenforce'] as const;
+
+/** What is to be on the disk. */
+export interface FinalOs {
+  readonly os: EncapsulatedMachineConfig;
+  readonly source: PullSource;
+  /** The root of the disk is mounted at another place too, by what must go on writing to it. */
+  readonly isRootShared?: boolean;
+}
+
+/** Every command of `deployFinal`, as a plan shows them. */
+export const previewDeploy = (previewed: PreviewedOverwrite): readonly (readonly string[])[] => [
+  architectureArgv,
+  lsblkArgv,
+  commandLineArgv,
+  isEnforcingArgv,
+  ...previewCommands(previewed),
+];
+
+/**
+ * Whether another operating system can be put on a written disk before its first boot. On s390x zipl would
+ * have to run again for another kernel.
+ */
+export async function canDeploy(scope: HostScope): Promise<boolean> {
+  if ((await ask(scope, architectureArgv)) !== 's390x') return true;
+  scope.note('info', 's390x boots from a fixed place: the operating system stays as it is');
+  return false;
+}
+
+/**
+ * Puts the final operating system on the written disk, so that its first boot is into that one. When it
+ * fails, the disk boots what it did before, and nothing is left mounted.
+ * @throws AgentError `image.wrong-architecture`, `image.no-room`, `image.registry-unreachable`,
+ * `image.pull-cut`, `image.deploy-failed`, `image.wrong-origin`; `wait.timed-out` for another command
+ */
+export async function deployFinal(
+  scope: HostScope,
+  target: TargetDisk,
+  final: FinalOs,
+): Promise<void> {
+  await apply(scope, await planOverwrite(scope, target, final));
+}
+
+async function planOverwrite(
+  scope: HostScope,
+  target: TargetDisk,
+  { os, source, isRootShared = false }: FinalOs,
+): Promise<Overwrite> {
+  const { disk, root, boot } = await findWrittenDisk(scope, target);
+  await leaveEarlierMounts(scope, disk, [bootMount, rootMount]);
+  return {
+    disk: target.path,
+    root,
+    boot,
+    freePercent: freePercent(disk, root.sizeBytes),
+    platform: platformArgument(await ask(scope, commandLineArgv)),
+    os,
+    source,
+    writerArgs: scope.config.image.writerArgs,
+    isEnforcing: await isEnforcing(scope),
+    isRootShared,
+  };
+}
+
+/** A disk with a CoreOS system on it. */
+export interface WrittenDisk {
+  readonly disk: BlockDevice;
+  readonly root: FoundPartition;
+  readonly boot: FoundPartition;
+}
+
+/**
+ * Waits until the partitions of a written disk are known: the table was written a moment ago, and udev may
+ * still be reading what they are.
+ * @throws AgentError `wait.timed-out` after a minute
+ */
+export function findWrittenDisk(scope: HostScope, target: TargetDisk): Promise<WrittenDisk> {
+  return scope.until(
+    'the partitions of the written disk are known',
+    (at) => lookForPartitions(scope, target, at),
+    { every: seconds(1), within: minutes(1) },
+  );
+}
+
+async function lookForPartitions(
+  { host }: HostScope,
+  target: TargetDisk,
+  signal: AbortSignal,
+): Promise<Look<WrittenDisk>> {
+  const disk = await readTarget(host, target, signal);
+  try {
+    return { done: { disk, root: findPartition(disk, 'root'), boot: findPartition(disk, 'boot') } };
+  } catch (error) {
+    return { status: asAgentError(error).message };
+  }
+}
+
+async function ask({ host, signal }: HostScope, argv: readonly string[]): Promise<string> {
+  return (await host.exec(argv, { signal, limit: seconds(30) })).stdout;
+}
+
+async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
+  const { host, signal, onExit } = scope;
+  if (overwrite.isEnforcing) {
+    onExit(async () => {
+      const { signal: unheard } = new AbortController();
+      await host.exec(['setenforce', '1'], { signal: unheard, limit: seconds(2) });
+    }, 'always');
+  }
+  let telling: unknown;
+  try {
+    await runUndoable(scope, overwriteCommands(overwrite), async (command) => {
+      telling = undefined;
+      try {
+        await runOne(scope, command, overwrite.source);
+      } catch (error) {
+        if (command.isLong === true || command.check !== undefined) telling = error;
+        throw error;
+      }
+    });
+  } catch (error) {
+    signal.throwIfAborted();
+    // That of the tries would only say that there were several.
+    throw telling === undefined ? error : deployFailure(telling, overwrite.source.image);
+  }
+}
+
+async function runOne(
+  { host, signal, config }: HostScope,
+  command: UndoableCommand,
+  { isOwn = false }: PullSource,
+): Promise<void> {
+  const { argv, accept = [0], isLong = false, check } = command;
+  const limit: Millis = isLong ? hours(1) : minutes(2);
+  const env = isOwn ? {} : proxyEnv(config.proxy);
+  const { stdout } = await host.exec(argv, { signal, accept, limit, env });
+  check?.(stdout);
+}
+
+/** A host without SELinux has nothing to be put back. */
+async function isEnforcing({ host, signal }: HostScope): Promise<boolean> {
+  try {
+    const { stdout } = await host.exec(isEnforcingArgv, { signal, limit: seconds(30) });
+    return stdout === 'Enforcing';
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}

@@ -1,0 +1,44 @@
+import { readOrigin, referenceIn } from '../../os/origin.ts';
+import { imageFailure } from './failures.ts';
+
+/** The stateroot of RHCOS. */
+export const finalStateroot = 'rhcos';
+
+/** Prints what ostree has recorded of each deployment on a disk: where its updates come from. */
+export const originsArgv = (root: string): readonly string[] => [
+  ...['find', `${root}/ostree/deploy/${finalStateroot}/deploy`, '-maxdepth', '1'],
+  ...['-name', '*.origin', '-exec', 'cat', '{}', '+'],
+];
+
+/** The images in the output of `originsArgv`; deployments of the disk image itself have none. */
+export const imagesIn = (stdout: string): readonly string[] =>
+  stdout.split('\n').flatMap((line) => {
+    const reference = referenceIn(line);
+    return reference === undefined ? [] : [readOrigin(reference).spec];
+  });
+
+/** What the deployments of a disk may follow. */
+export interface WantedOrigin {
+  /** Pull spec that one of them must follow. */
+  readonly image: string;
+  /** Pull spec by which it was pulled. None may follow an image of that registry, unless `image` is there too. */
+  readonly source: string;
+}
+
+/**
+ * Refuses a disk that does not follow an image, or that follows something in the registry that it was only
+ * pulled from. Another image of an earlier run may stand beside it.
+ * @throws AgentError `image.wrong-origin`
+ */
+export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): void {
+  const images = imagesIn(stdout);
+  const passing = registryOf(source) === registryOf(image) ? undefined : registryOf(source);
+  const wrong = images.filter((found) => registryOf(found) === passing || found === source);
+  if (images.includes(image) && wrong.length === 0) return;
+  const found = [wrong, images].find((list) => list.length > 0)?.join(', ') ?? 'nothing';
+  throw imageFailure('image.wrong-origin', `the disk follows ${found} instead of ${image}`, {
+    context: { found, image },
+  });
+}
+
+const registryOf = (pullSpec: string): string => pullSpec.split('/')[0] ?? '';

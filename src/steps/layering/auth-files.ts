@@ -1,0 +1,81 @@
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { imageFailure } from '../../layering/image/failures.ts';
+import { mergePullSecrets, pullSecretIn } from '../../layering/registry/credentials.ts';
+import { secretsFolder } from '../../layering/registry/places.ts';
+import { seconds } from '../../model/duration.ts';
+import type { StepScope } from '../step.ts';
+import { readManifest } from './hand-over-manifest.ts';
+
+type AuthScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
+
+/**
+ * Calls `use` with a file that holds the credentials of a Secret of the manifests, and takes the file away again.
+ * @throws AgentError `layering.bad-credentials`, `layering.manifest-unusable`
+ */
+export async function withSecretFile<T>(
+  scope: StepScope<'host'>,
+  { secret, name }: { readonly secret: string; readonly name: string },
+  use: (authFile: string) => Promise<T>,
+): Promise<T> {
+  const text = pullSecretIn(await readManifest(scope, { path: secret, kind: 'Secret' }));
+  return withAuthFile(scope, { name, text }, use);
+}
+
+/**
+ * Calls `use` with a file of credentials that nobody but root may read, and takes it away again.
+ * @throws what `use` throws
+ */
+export async function withAuthFile<T>(
+  { host, signal }: AuthScope,
+  { name, text }: { readonly name: string; readonly text: string },
+  use: (authFile: string) => Promise<T>,
+): Promise<T> {
+  const folder = `${secretsFolder}/auth`;
+  const path = `${folder}/${name}.json`;
+  await host.exec(['install', '--directory', '--mode', '0700', folder], {
+    signal,
+    limit: seconds(20),
+  });
+  await host.writeFile(path, text, { signal, mode: 0o600 });
+  try {
+    return await use(path);
+  } finally {
+    const { signal: unheard } = new AbortController();
+    await host.remove(path, unheard).catch(() => undefined);
+  }
+}
+
+/** Where the base is pulled with. */
+export interface BaseCredentials {
+  /** Manifest of a Secret; the pull secret of the cluster without it. */
+  readonly baseSecret?: string | undefined;
+}
+
+/**
+ * The credentials by which the base is pulled, with further ones beside them.
+ * @throws AgentError `layering.bad-credentials`
+ */
+export async function pullSecretFor(
+  scope: StepScope<'host'>,
+  { baseSecret }: BaseCredentials,
+  more: readonly string[] = [],
+): Promise<string> {
+  const texts = [await clusterSecret(scope)];
+  if (baseSecret !== undefined) {
+    const from = await readManifest(scope, { path: baseSecret, kind: 'Secret' });
+    texts.push({ from: baseSecret, text: pullSecretIn(from) });
+  }
+  for (const path of more) texts.push({ from: path, text: await textOf(scope, path) });
+  return mergePullSecrets(texts);
+}
+
+const clusterSecret = async (scope: AuthScope): Promise<{ from: string; text: string }> => ({
+  from: PULL_SECRET_PATH,
+  text: await textOf(scope, PULL_SECRET_PATH),
+});
+
+async function textOf({ host, signal }: AuthScope, path: string): Promise<string> {
+  const text = await host.readText(path, signal);
+  if (text !== undefined) return text;
+  throw imageFailure('layering.bad-credentials', `${path} is not on the host`);
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import {
+  builtDigest,
+  laneConfig,
+  laneHost,
+  laneOrder,
+  laneRegistry,
+  laneRendered,
+} from '../../../test/layering/lane-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { stagingPlaces } from '../../layering/registry/places.ts';
+import { buildImages } from './build-images.ts';
+
+const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const config = { ...laneConfig, proxy: { https: 'http://user:hidden@proxy.example.com' } };
+const run = (host = freshHost()) => ({ host, facts, config });
+const scratch = `${stagingPlaces().scratch}/master`;
+const builds = (host: ReturnType<typeof laneHost>) =>
+  host.calls.filter(({ argv }) => argv.includes('build') && argv.at(-1)?.endsWith('/context'));
+
+/** Nothing was pushed yet. */
+function freshHost(...given: Parameters<typeof laneHost>) {
+  const host = laneHost(...given);
+  host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
+  return host;
+}
+
+describe('layering/build-images', () => {
+  it('builds on the base of the release, taken from the registry of the host, and pushes', async () => {
+    const { host } = run();
+    const { value, progress } = await runStep(buildImages, run(host));
+    const staged = `192.0.2.2:22626/layering/os@${builtDigest}`;
+    const { pool, name } = laneRendered[0]!;
+    expect(value).toEqual({
+      kind: 'built',
+      images: [{ pool, renderedConfig: name, staged, digest: builtDigest }],
+    });
+    expect(host.textOf(`${scratch}/context/Containerfile`)).toMatch(
+      /^FROM registry\.rig\.test\/release\/rhel-coreos@sha256:a/m,
+    );
+    expect(host.textOf(`${scratch}/registries.conf`)).toContain(
+      `location = "192.0.2.2:22626/layering/os@sha256:${'a'.repeat(64)}"`,
+    );
+    expect(progress.map(({ info }) => info)).toEqual([
+      'Building OS image of master: step 1 of 14',
+      'Checking OS image of master',
+      'Pushing OS image',
+    ]);
+  });
+
+  it('hands over proxies by the environment, and leaves no credentials behind', async () => {
+    const { host } = run();
+    await runStep(buildImages, run(host));
+    const [build] = builds(host);
+    expect(build?.env).toMatchObject({
+      HTTPS_PROXY: config.proxy.https,
+      NO_PROXY: '192.0.2.2,127.0.0.1,localhost',
+      CONTAINERS_REGISTRIES_CONF: `${scratch}/registries.conf`,
+      TMPDIR: scratch,
+    });
+    expect(JSON.stringify(host.ran)).not.toContain('hidden');
+    expect([...host.files.keys()].filter((path) => path.includes('/auth/'))).toEqual([]);
+  });
+
+  it('takes certificates and entitlement of the host', async () => {
+    const bundle = { kind: 'ConfigMap', data: { 'ca-bundle.crt': 'CERTIFICATE' } };
+    const host = freshHost()
+      .withFile('/opt/openshift/manifests/user-ca-bundle-config.yaml', JSON.stringify(bundle))
+      .withFile('/etc/pki/entitlement/1.pem', 'x');
+    await runStep(buildImages, run(host));
+    expect(host.textOf(`${scratch}/context/openshift-config-user-ca-bundle.crt`)).toBe(
+      'CERTIFICATE',
+    );
+    expect(builds(host)[0]?.argv).toContain(
+      `${scratch}/entitlement/etc/pki/entitlement:/etc/pki/entitlement:rw`,
+    );
+  });
+
+  it('does not build again what an earlier run verified and pushed', async () => {
+    const host = laneHost();
+    host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
+    const { value } = await runStep(buildImages, run(host));
+    expect(value).toMatchObject({ images: [{ digest: builtDigest }] });
+    expect(builds(host)).toEqual([]);
+  });
+
+  it.each([
+    ['once more when it lost its network', 'layering.build-cut-off', 'Curl error (28): Timeout', 2],
+    ['never when it is wrong', 'layering.build-failed', 'error: Packages not found: httpdd', 1],
+  ])('tries a build %s', async (...[, code, stderr, times]) => {
+    const host = freshHost().on(['podman', '--root', rest]).fails(1, stderr);
+    const { failure } = await tryStep(buildImages, run(host));
+    expect(failure).toMatchObject({ code, context: { log: `${scratch}/build.log` } });
+    expect(builds(host)).toHaveLength(times);
+    expect(host.textOf(`${scratch}/build.log`)).toContain(stderr);
+  });
+
+  it('ends a build that takes too long', async () => {
+    const clock = fakeClock();
+    const host = freshHost(clock).on(['podman', '--root', rest]).hangs();
+    const { failure } = await tryStep(buildImages, { ...run(host), clock });
+    expect(failure).toMatchObject({
+      code: 'layering.build-too-long',
+      message: expect.stringContaining('30 min') as string,
+    });
+  });
+
+  it('pushes nothing that is not as it should be', async () => {
+    const host = freshHost();
+    host.on(['skopeo', 'inspect', '--config', rest]).prints('{"architecture":"amd64"}');
+    const { failure } = await tryStep(buildImages, run(host));
+    expect(failure).toMatchObject({ code: 'layering.image-label-missing' });
+    expect(host.ran.some((argv) => argv.includes('push'))).toBe(false);
+  });
+
+  it('needs a program that builds', async () => {
+    const host = freshHost().on(['podman', '--version']).isMissing();
+    expect((await tryStep(buildImages, run(host))).failure).toMatchObject({
+      code: 'layering.no-builder',
+    });
+  });
+
+  it('tells why the release is used', async () => {
+    const registry = { kind: 'stock', why: 'no room' } as const;
+    const { value } = await runStep(buildImages, { ...run(), facts: { ...facts, registry } });
+    expect(value).toEqual(registry);
+  });
+});

@@ -1,0 +1,175 @@
+import { isMembers } from '../../layering/schema/schema.ts';
+import { readObjects, type SourceObject } from '../../layering/source-object.ts';
+import { readMachineConfig } from '../../layering/machine-config.ts';
+import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import { type Builder, buildArgv, pushArgv } from '../../layering/image/builder.ts';
+import { rawArgv } from '../../layering/image/copy-argv.ts';
+import { imageFailure } from '../../layering/image/failures.ts';
+import { placesIn } from '../../layering/registry/places.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { dirname } from 'node:path/posix';
+import { step, type StepScope } from '../step.ts';
+import { pullSecretFor, withAuthFile } from './auth-files.ts';
+import { buildsOsImages } from './conditions.ts';
+import {
+  type BuiltImage,
+  BuiltImages,
+  OsImageOrder,
+  type PoolOrder,
+  type RenderedConfig,
+  RenderedConfigs,
+  StagingRegistry,
+} from './facts.ts';
+import { buildImage, localTag } from './images/build-image.ts';
+import { digestAt } from './images/copy-image.ts';
+import { findBuilder } from './images/find-builder.ts';
+import { pushImage } from './images/push-image.ts';
+import { imageWork } from './image-work.ts';
+import { orStock } from './or-stock.ts';
+import { keepRegistry, type RunningRegistry } from './registry-health.ts';
+import { stagedBase, stagingRepository } from './staging-image.ts';
+
+type BuildScope = StepScope<'host' | 'clock'>;
+
+/** Certificates that the cluster trusts, among the manifests of the installer. */
+const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
+
+/** Sockets of the storage lie here; their paths are short. */
+const storageRun = '/run/bootwright/storage';
+
+/**
+ * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this host. What an
+ * earlier run pushed was verified then, and is not built again.
+ */
+export const buildImages = step({
+  id: 'layering/build-images',
+  title: 'Build the operating systems of the pools',
+  uses: ['host', 'clock'],
+  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  gives: BuiltImages,
+  when: buildsOsImages,
+  limit: hours(6),
+  explain: ({ layering }) => `the build of one image may take ${layering.buildMinutes} minutes`,
+  preview: () => previewOf(),
+  run: async (scope, { order, rendered, registry }) => {
+    if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
+    if (registry.kind === 'stock') return registry;
+    return orStock(scope, async () => {
+      await keepRegistry(scope, registry);
+      const { name, reason } = await findBuilder(imageWork(scope));
+      scope.note('info', `images are built with ${name}`, { reason });
+      const store = { storage: placesIn(dirname(registry.data)).storage, run: storageRun };
+      const images: BuiltImage[] = [];
+      for (const pool of order.pools) {
+        const config = rendered.find((one) => one.pool === pool.pool);
+        if (config === undefined) continue;
+        const job = { order: pool, rendered: config, registry, builder: { name, store } };
+        images.push((await builtBefore(scope, job)) ?? (await build(scope, job)));
+      }
+      return { kind: 'built', images } as const;
+    });
+  },
+});
+
+interface BuildJob {
+  readonly order: PoolOrder;
+  readonly rendered: RenderedConfig;
+  readonly registry: RunningRegistry;
+  readonly builder: Builder;
+}
+
+const builtImage = ({ rendered, registry }: BuildJob, digest: string): BuiltImage => ({
+  pool: rendered.pool,
+  renderedConfig: rendered.name,
+  staged: `${stagingRepository(registry)}@${digest}`,
+  digest,
+});
+
+/** An image is pushed under the name of its MachineConfig, and only after it was verified. */
+const pushedName = ({ rendered, registry }: BuildJob): string =>
+  `${stagingRepository(registry)}:${rendered.name}`;
+
+async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage | undefined> {
+  const { authFile, certificates } = job.registry;
+  try {
+    const digest = await digestAt(imageWork(scope, job.registry), {
+      image: pushedName(job),
+      authFile,
+      certificates,
+    });
+    return builtImage(job, digest);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (error instanceof AgentError && error.code === 'command.failed') return undefined;
+    throw error;
+  }
+}
+
+async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
+  const { config } = scope;
+  const { order, rendered, registry, builder } = job;
+  const scratch = `${placesIn(dirname(registry.data)).scratch}/${order.pool}`;
+  const work = imageWork(scope, registry);
+  const text = await pullSecretFor(scope, order, [registry.authFile]);
+  const inputs = {
+    config: readMachineOSConfig(await readOne(scope, order.osConfig)),
+    machineConfig: readMachineConfig(await readOne(scope, rendered.file)),
+    caBundle: await trustedCertificates(scope),
+  };
+  const staged = await baseInStaging(scope, job);
+  return withAuthFile(scope, { name: `build-${order.pool}`, text }, async (authFile) => {
+    const access = { authFile, certificates: registry.certificates };
+    const tag = await buildImage(work, {
+      ...inputs,
+      ...(staged === undefined ? {} : { stagedBase: staged }),
+      ...{ builder, scratch, access },
+      limit: minutes(Math.max(config.layering.buildMinutes, 1)),
+    });
+    const to = pushedName(job);
+    const digest = await pushImage(work, { builder, tag, to, access, scratch });
+    return builtImage(job, digest);
+  });
+}
+
+/** Where the base is a list of manifests, the registry has the image for this host, and not the list. */
+async function baseInStaging(
+  { host, signal }: BuildScope,
+  { registry, rendered }: BuildJob,
+): Promise<string | undefined> {
+  const image = stagedBase(registry, rendered.osImage);
+  if (image === undefined) return undefined;
+  const { authFile, certificates } = registry;
+  const argv = rawArgv({ image, authFile, certificates });
+  const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
+  return exitCode === 0 ? image : undefined;
+}
+
+async function readOne({ host, signal }: BuildScope, path: string): Promise<SourceObject> {
+  const text = await host.readText(path, signal);
+  const [object] = text === undefined ? [] : readObjects({ path, text });
+  if (object !== undefined) return object;
+  throw imageFailure('layering.build-failed', `${path} is gone from the host`);
+}
+
+/** PEM certificates; empty when the cluster trusts no others than the system. */
+async function trustedCertificates({ host, signal }: BuildScope): Promise<string> {
+  const text = await host.readText(trustManifest, signal);
+  if (text === undefined) return '';
+  const [object] = readObjects({ path: trustManifest, text });
+  const data = object?.value['data'];
+  const bundle = isMembers(data) ? data['ca-bundle.crt'] : undefined;
+  return typeof bundle === 'string' ? bundle : '';
+}
+
+function previewOf(): readonly (readonly string[])[] {
+  const builder = { name: 'podman' as const, store: { storage: '<storage>', run: storageRun } };
+  const tag = localTag('<pool>', '<rendered config>');
+  const access = { authFile: '<pull secret>', certificates: '<certificates>' };
+  const call = { context: '<context>', containerfile: '<context>/Containerfile', tag };
+  const to = '<registry>/layering/os:<rendered config>';
+  return [
+    buildArgv(builder, { ...access, ...call, buildArguments: [], volumes: [] }),
+    pushArgv(builder, { ...access, tag, to, digestFile: '<scratch>/digest' }),
+  ];
+}

@@ -1,0 +1,18 @@
+import type { Config } from '../../config/schema.ts';
+import { all, condition } from '../../engine/condition.ts';
+import { deliveryOf } from '../../layering/delivery/matrix.ts';
+import { writesDisk } from '../conditions.ts';
+
+/**
+ * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig nothing is looked
+ * for, unless it is asked for.
+ */
+export const looksForOsConfigs = condition<Config>(
+  'operating systems may be built during the installation',
+  ({ layering, cluster }) =>
+    layering.mode === 'on' ||
+    (layering.mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
+);
+
+/** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
+export const buildsOsImages = all(writesDisk, looksForOsConfigs);

@@ -1,0 +1,33 @@
+import type { OsImageOrder, PublishedImage } from './facts.ts';
+import { unlessAtFirstBoot } from './skips.ts';
+
+/** What became of the images, as the fact about them says it. */
+type Published =
+  | { readonly kind: 'stock'; readonly why: string }
+  | { readonly kind: 'published'; readonly images: readonly PublishedImage[] };
+
+/** The pool that this host, too, will belong to. */
+export const mastersPool = 'master';
+
+/** Pools of nodes that join before this host leaves. */
+const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
+
+/** Why no node boots straight into an image before this host leaves, or undefined when some do. */
+export function whyNotServed(order: OsImageOrder, published: Published): string | undefined {
+  const why = unlessAtFirstBoot({ order });
+  if (why !== undefined) return why;
+  if (published.kind === 'stock') return published.why;
+  return controlPlaneImages(published).length === 0
+    ? 'no image was built for the control plane'
+    : undefined;
+}
+
+/** The images of the pools that join before this host leaves. */
+export const controlPlaneImages = (published: Published): readonly PublishedImage[] =>
+  published.kind === 'stock'
+    ? []
+    : published.images.filter(({ pool }) => earlyPools.includes(pool));
+
+/** The image of the masters, where there is one. */
+export const mastersImage = (published: Published): PublishedImage | undefined =>
+  controlPlaneImages(published).find(({ pool }) => pool === mastersPool);

@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import {
+  baseDigest,
+  laneConfig,
+  laneHost,
+  laneOrder,
+  laneRegistry,
+  laneRendered,
+} from '../../../test/layering/lane-host.ts';
+import { images } from '../../../test/layering/samples.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { copyBase } from './copy-base.ts';
+
+const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
+const copies = (host: ReturnType<typeof laneHost>) =>
+  host.ran.filter(([program, action]) => program === 'skopeo' && action === 'copy');
+
+describe('layering/copy-base', () => {
+  it('copies the base with its digests into the one repository, once for all pools', async () => {
+    const { host } = run();
+    const worker = { ...laneRendered[0]!, pool: 'worker' };
+    const both = { ...facts, rendered: [...laneRendered, worker] };
+    await runStep(copyBase, { ...run(host), facts: both });
+    expect(copies(host)).toHaveLength(1);
+    expect(copies(host)[0]).toEqual(
+      expect.arrayContaining([
+        '--preserve-digests',
+        `docker://${images.baseOSContainerImage}`,
+        `docker://192.0.2.2:22626/layering/os:base-${'a'.repeat(32)}`,
+      ]),
+    );
+    expect(host.textOf('/opt/bootwright-layering/auth/base.json')).toBeUndefined();
+  });
+
+  it('takes of a list of images that for this host', async () => {
+    const digest = `sha256:${'e'.repeat(64)}`;
+    const platform = { architecture: 'amd64', os: 'linux' };
+    const host = laneHost()
+      .on(['skopeo', 'inspect', '--raw', rest])
+      .prints(JSON.stringify({ manifests: [{ digest, platform }] }))
+      .on(['skopeo', 'inspect', '--no-tags', rest])
+      .prints(digest);
+    await runStep(copyBase, run(host));
+    expect(copies(host)[0]).toContain(`docker://registry.rig.test/release/rhel-coreos@${digest}`);
+  });
+
+  it.each([
+    ['an image', 0, '{"architecture":"arm64"}', ''],
+    ['a list without it', 1, '', 'no image found in manifest list for architecture amd64'],
+  ])('refuses %s for another architecture', async (...[, exitCode, stdout, stderr]) => {
+    const host = laneHost();
+    host.on(['skopeo', 'inspect', '--config', rest]).fails(exitCode, stderr, stdout);
+    expect((await tryStep(copyBase, run(host))).failure).toMatchObject({
+      code: 'layering.base-architecture',
+    });
+  });
+
+  it('refuses a copy that has another digest', async () => {
+    const other = `sha256:${'9'.repeat(64)}`;
+    const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);
+    expect((await tryStep(copyBase, run(host))).failure).toMatchObject({
+      code: 'layering.digest-changed',
+      context: { sent: baseDigest, found: other },
+    });
+  });
+
+  it('tries three times when the network fails, and goes on when it is back', async () => {
+    const clock = fakeClock();
+    const lost = { exitCode: 1, stderr: 'read: connection reset by peer' };
+    const host = laneHost(clock).on(['skopeo', 'copy', rest]).inTurn(lost, lost, '');
+    const { notes } = await runStep(copyBase, { ...run(host), clock });
+    expect(copies(host)).toHaveLength(3);
+    expect(notes.filter((note) => note.includes('is tried again'))).toHaveLength(2);
+  });
+
+  it('leaves it to the build where the policy is to go on', async () => {
+    const host = laneHost().on(['skopeo', 'copy', rest]).fails(1, 'manifest unknown');
+    const config = {
+      layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },
+    };
+    const { notes } = await runStep(copyBase, { ...run(host), config });
+    expect(notes.join()).toContain('warn: ');
+  });
+
+  it('does nothing without a registry', async () => {
+    const { host } = run();
+    const registry = { kind: 'stock', why: 'no room' } as const;
+    await runStep(copyBase, { ...run(host), facts: { ...facts, registry } });
+    expect(host.ran).toEqual([]);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { deployOwn } from './deploy-own.ts';
+import type { OsImageOrder } from './facts.ts';
+
+const digest = `sha256:${'d'.repeat(64)}`;
+const address = '192.0.2.5:22626';
+const final = `registry.example/ocl/master@${digest}`;
+const staged = `${address}/ocl/master@${digest}`;
+const rendered = `rendered-master-${'0'.repeat(32)}`;
+const file = `/etc/mcs/bootstrap/machine-configs/${rendered}.yaml`;
+const machineConfig = `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  name: ${rendered}
+spec:
+  osImageURL: ${final}
+  kernelArguments: [nosmt]
+  config: {ignition: {version: 3.5.0}}
+`;
+const sda = coreOsDisk('sda');
+const originOf = (image: string): string =>
+  `[origin]\ncontainer-image-reference=ostree-unverified-registry:${image}\n`;
+
+const hostWith = (origins = originOf(final)): FakeHost =>
+  fakeHost()
+    .on([rest])
+    .succeeds()
+    .on(['uname', '-m'])
+    .prints('x86_64')
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(sda))
+    .on(['cat', '/proc/cmdline'])
+    .prints('ignition.platform.id=metal')
+    .on(['find', rest])
+    .prints(origins)
+    .withFile(file, machineConfig);
+
+const on: OsImageOrder = { kind: 'on', pools: [], delivery: 'first-boot', why: 'asked' };
+const image = { pool: 'master', renderedConfig: rendered, staged, digest, final };
+const registry = {
+  kind: 'running',
+  address,
+  data: '/data',
+  certificates: '/certificates',
+  authFile: '/auth.json',
+} as const;
+
+const settings = (host: FakeHost, differs: object = {}) => ({
+  config: {
+    role: 'bootstrap' as const,
+    layering: { mode: 'on' as const },
+    proxy: { http: 'http://proxy.example', https: 'http://proxy.example' },
+  },
+  host,
+  clock: fakeClock(),
+  facts: {
+    disk: targetOf(sda),
+    written: { disk: '/dev/sda' },
+    order: on,
+    rendered: [{ pool: 'master', name: rendered, file, osImage: 'stock' }],
+    registry,
+    published: { kind: 'published' as const, images: [image] },
+    ...differs,
+  },
+});
+
+const commandsOf = (host: FakeHost): readonly string[] => host.ran.map((argv) => argv.join(' '));
+
+describe('layering/deploy-own', () => {
+  it('pulls from the registry beside it, and records the lasting name', async () => {
+    const host = hostWith();
+    const { notes, failure } = await tryStep(deployOwn, settings(host));
+    expect(failure).toBeUndefined();
+    expect(notes).toEqual([]);
+    expect(commandsOf(host)).toContain(
+      `ostree container image deploy --sysroot /mnt --authfile /auth.json --cert-dir /certificates --imgref ostree-unverified-registry:${staged} --target-imgref ostree-unverified-registry:${final} --karg ignition.platform.id=metal --karg $ignition_firstboot --stateroot rhcos --karg nosmt`,
+    );
+  });
+
+  it('asks no proxy for it', async () => {
+    const host = hostWith();
+    await tryStep(deployOwn, settings(host));
+    const call = host.calls.find(({ argv }) => argv[0] === 'ostree');
+    expect(call?.env).toEqual({});
+  });
+
+  it('does not freeze the file system that the registry writes to', async () => {
+    const host = hostWith();
+    await tryStep(deployOwn, settings(host));
+    expect(commandsOf(host)).not.toContain('fsfreeze --freeze /mnt');
+    expect(commandsOf(host).slice(-2)).toEqual(['sync --file-system /mnt', 'umount /mnt']);
+  });
+
+  it.each([
+    ['the registry of this host', originOf(staged)],
+    ['nothing', '[origin]\nrefspec=rhcos/x86_64/stable\n'],
+  ])('never leaves a disk that follows %s', async (_, origins) => {
+    const host = hostWith(origins);
+    const { failure } = await tryStep(deployOwn, settings(host));
+    expect(failure).toMatchObject({ code: 'image.wrong-origin' });
+    expect(commandsOf(host).slice(-2)).toEqual(['umount /mnt/boot', 'umount /mnt']);
+  });
+
+  it('leaves it to the first boot when the registry fails', async () => {
+    const host = hostWith();
+    host.on(['ostree', rest]).fails(1, 'Caused by:\n    0: connection refused');
+    const { failure, notes } = await tryStep(deployOwn, settings(host));
+    expect(failure).toBeUndefined();
+    expect(notes).toEqual([
+      'warn: the built image is not written; this node will pull it and reboot once more',
+    ]);
+  });
+
+  it('fails when the first boot could not do it either', async () => {
+    const host = hostWith();
+    host.on(['ostree', rest]).fails(1, 'Writing content object: No space left on device');
+    const { failure } = await tryStep(deployOwn, settings(host));
+    expect(failure).toMatchObject({ code: 'image.no-room' });
+  });
+
+  it.each([
+    ['nothing is built', { order: { kind: 'off', why: 'x' } }],
+    ['nodes get their image after they have joined', { order: { ...on, delivery: 'after-join' } }],
+    ['the build gave way to the release', { published: { kind: 'stock', why: 'x' } }],
+    ['there is no registry', { registry: { kind: 'stock', why: 'x' } }],
+  ])('does nothing where %s', async (_, differs) => {
+    const host = hostWith();
+    const { events } = await tryStep(deployOwn, settings(host, differs));
+    expect(host.ran).toEqual([]);
+    expect(events.map(({ type }) => type)).toContain('step.skipped');
+  });
+
+  it('may be run again', () => isSafeToRepeat(deployOwn, () => settings(hostWith())));
+});

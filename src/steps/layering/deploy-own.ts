@@ -1,0 +1,94 @@
+import { all } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
+import { readMachineConfig } from '../../layering/machine-config.ts';
+import { secretFiles } from '../../layering/registry/places.ts';
+import { hours } from '../../model/duration.ts';
+import { writesDisk } from '../conditions.ts';
+import { TargetDisk } from '../disk/facts.ts';
+import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
+import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
+import { WrittenImage } from '../image/facts.ts';
+import { keepTelling } from '../image/keep-telling.ts';
+import type { PullSource } from '../image/overwrite-argv.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages } from './conditions.ts';
+import {
+  OsImageOrder,
+  type PublishedImage,
+  PublishedImages,
+  type RenderedConfig,
+  RenderedConfigs,
+  StagingRegistry,
+} from './facts.ts';
+import { readManifest } from './hand-over-manifest.ts';
+import { mastersImage, mastersPool, whyNotServed } from './control-plane-images.ts';
+
+/**
+ * Puts the image of the masters on this host's own disk, from the registry beside it: when the host leaves,
+ * nothing has to be pulled. The disk follows the image under its lasting name and no other, which is read back.
+ */
+export const deployOwn = step({
+  id: 'layering/deploy-own',
+  title: 'Write the built image on the disk of this host',
+  uses: ['host', 'clock'],
+  needs: {
+    disk: TargetDisk,
+    written: WrittenImage,
+    order: OsImageOrder,
+    rendered: RenderedConfigs,
+    registry: StagingRegistry,
+    published: PublishedImages,
+  },
+  when: all(writesDisk, buildsOsImages),
+  skipIf: ({ order, registry, published }) =>
+    whyNotServed(order, published) ?? (registry.kind === 'stock' ? registry.why : undefined),
+  destroys: true,
+  touches: ['disk:install'],
+  limit: hours(6),
+  preview: ({ image: { writerArgs } }, { disk }) => {
+    const { authFile, certificates } = secretFiles;
+    const source = { image: '<staged image>', authFile, certificates };
+    const image = '<final image>';
+    return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });
+  },
+  run: async (scope, { disk, rendered, registry, published }) => {
+    const { clock, progress, note, signal } = scope;
+    const image = mastersImage(published);
+    if (image === undefined || registry.kind === 'stock') return;
+    try {
+      if (!(await canDeploy(scope))) return;
+      const os = await osOf(scope, image, rendered);
+      await keepTelling('writing the built image', { clock, tell: progress }, () =>
+        // The registry, and what was built, lie on the root file system of the same disk.
+        deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
+      );
+    } catch (error) {
+      signal.throwIfAborted();
+      const failure = asAgentError(error);
+      if (!canPivotAtFirstBoot(failure)) throw error;
+      const { code, message } = failure;
+      note('warn', 'the built image is not written; this node will pull it and reboot once more', {
+        code,
+        reason: message,
+      });
+    }
+  },
+});
+
+const sourceOf = (
+  { staged }: PublishedImage,
+  { authFile, certificates }: { readonly authFile: string; readonly certificates: string },
+): PullSource => ({ image: staged, authFile, certificates, isOwn: true });
+
+/** The image under its lasting name, with the kernel arguments of the MachineConfig that it was built for. */
+async function osOf(
+  scope: StepScope<'host'>,
+  { final }: PublishedImage,
+  rendered: readonly RenderedConfig[],
+): Promise<EncapsulatedMachineConfig> {
+  const file = rendered.find(({ pool }) => pool === mastersPool)?.file;
+  if (file === undefined) return { osImageURL: final, kernelArguments: [] };
+  const source = await readManifest(scope, { path: file, kind: 'MachineConfig' });
+  return { osImageURL: final, kernelArguments: readMachineConfig(source).kernelArguments };
+}

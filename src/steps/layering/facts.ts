@@ -1,0 +1,107 @@
+import * as z from 'zod';
+import { fact } from '../../engine/fact.ts';
+
+const PoolOrderSchema = z.object({
+  /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
+  pool: z.string(),
+  /** Where the MachineOSConfig lies on the host, out of reach of the bootstrap controllers. */
+  osConfig: z.string(),
+  /** A file with the Secret that may push the image, and no other object. */
+  pushSecret: z.string(),
+  /** The same for the Secret that may pull the base; the pull secret of the cluster without it. */
+  baseSecret: z.string().optional(),
+  /** HOST/[NAMESPACE/]NAME: where the image is to be found for good. */
+  repository: z.string(),
+});
+
+/** A pool whose machines are to run a built image. */
+export type PoolOrder = z.infer<typeof PoolOrderSchema>;
+
+const OsImageOrderSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('off'), why: z.string() }),
+  z.object({
+    kind: z.literal('on'),
+    /** The pool of masters comes first. */
+    pools: z.array(PoolOrderSchema),
+    /**
+     * `first-boot`: nodes are served the image and boot into it at once. `after-join`: they boot the
+     * system of the release, and the Machine Config Operator rolls the image out once it is handed over.
+     */
+    delivery: z.enum(['first-boot', 'after-join']),
+    why: z.string(),
+  }),
+]);
+
+/** Whether operating systems are built during this installation, and for which pools. */
+export const OsImageOrder = fact('layering.order', OsImageOrderSchema);
+export type OsImageOrder = z.infer<typeof OsImageOrderSchema>;
+
+const RenderedConfigSchema = z.object({
+  pool: z.string(),
+  /** `rendered-POOL-HASH`. */
+  name: z.string(),
+  /** Its file on the host, which the machine-config-server reads for each request. */
+  file: z.string(),
+  /** The operating system of the release, by digest. */
+  osImage: z.string(),
+});
+
+/** The rendered MachineConfig of each pool that an image is built for; none where none is. */
+export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigSchema));
+export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
+
+/** The operating system of the release is used, because nothing is asked for or something failed. */
+const stock = z.object({ kind: z.literal('stock'), why: z.string() });
+
+const StagingRegistrySchema = z.object({
+  kind: z.literal('running'),
+  /** ADDRESS:PORT, as other hosts reach it. */
+  address: z.string(),
+  /** Folder of its data on the host. */
+  data: z.string(),
+  /** Folder with ca.crt, for clients. */
+  certificates: z.string(),
+  /** File with the credentials of its one user, in the form of a pull secret. */
+  authFile: z.string(),
+});
+
+/** The registry that lives on the bootstrap host as long as that installs. */
+export const StagingRegistry = fact(
+  'layering.registry',
+  z.discriminatedUnion('kind', [stock, StagingRegistrySchema]),
+);
+export type StagingRegistry = z.infer<typeof StagingRegistrySchema>;
+
+const BuiltImageSchema = z.object({
+  pool: z.string(),
+  renderedConfig: z.string(),
+  /** In the staging registry, by digest. */
+  staged: z.string(),
+  /** `sha256:…` */
+  digest: z.string(),
+});
+
+/** What was built, or why the operating system of the release is used instead. */
+export const BuiltImages = fact(
+  'layering.built',
+  z.discriminatedUnion('kind', [
+    stock,
+    z.object({ kind: z.literal('built'), images: z.array(BuiltImageSchema) }),
+  ]),
+);
+export type BuiltImage = z.infer<typeof BuiltImageSchema>;
+
+const PublishedImageSchema = BuiltImageSchema.extend({
+  /** HOST/[NAMESPACE/]NAME@sha256:…: the one name of the image for good. */
+  final: z.string(),
+});
+
+/** The images under the names that nodes and cluster know them by. */
+export const PublishedImages = fact(
+  'layering.published',
+  z.discriminatedUnion('kind', [
+    stock,
+    z.object({ kind: z.literal('published'), images: z.array(PublishedImageSchema) }),
+  ]),
+);
+export type PublishedImage = z.infer<typeof PublishedImageSchema>;

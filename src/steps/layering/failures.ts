@@ -1,0 +1,63 @@
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+
+/** Failures of building operating systems during an installation. */
+export const layeringStepFailures = {
+  'layering.release-too-old': {
+    kind: 'unsupported',
+    title: 'The release cannot take over an operating system that is built during its installation',
+    hint: 'install OpenShift 4.18.21 or newer, or set layering.mode to off',
+  },
+  'layering.nothing-to-build': {
+    kind: 'input',
+    title: 'Operating systems are to be built, and no manifest asks for one',
+    hint: 'add a MachineOSConfig to the manifests of the cluster, or set layering.mode to auto',
+  },
+  'layering.needs-disk': {
+    kind: 'unsupported',
+    title: 'Operating systems are to be built on a host that writes no disk',
+    hint: 'take the MachineOSConfigs out of the manifests, or install to a disk without image.existingRoot',
+  },
+  'layering.single-node': {
+    kind: 'unsupported',
+    title: 'No operating system can be built while the only node of a cluster is installed',
+    hint: 'take the MachineOSConfigs out of the manifests and apply them once the node runs',
+  },
+  'layering.not-stashed': {
+    kind: 'host',
+    title: 'A MachineOSConfig that was among the manifests is gone',
+    hint: 'nothing else may change /opt/openshift while the host is installed; start over from the live medium',
+  },
+  'layering.not-rendered': {
+    kind: 'cluster',
+    title: 'The temporary control plane did not render the MachineConfig of a pool',
+    hint: 'look at the log of the container machine-config-controller below /var/log/containers on the bootstrap host',
+  },
+  'layering.not-served': {
+    kind: 'host',
+    title: 'The MachineConfig that masters are served does not hold the image after it was written',
+    hint: 'look at /etc/mcs/bootstrap/machine-configs on the bootstrap host; the file system may be full or read-only',
+  },
+  'layering.repository-unusable': {
+    kind: 'input',
+    title: 'layering.repository is no place that a node can have its image from',
+    hint: 'set it to HOST/[NAMESPACE/]NAME, without tag and digest; the host needs a dot in its name',
+  },
+  'layering.served-torn': {
+    kind: 'cluster',
+    title: 'The machine-config-server names an image in one place and another in the next',
+    hint: 'compare the MachineOSConfig of the pool with its MachineOSBuild; the node would never be done',
+  },
+  'layering.served-lost': {
+    kind: 'host',
+    title: 'What an earlier step kept on the host is gone',
+    hint: 'run again with --fresh; nothing else may change these files while the host is installed',
+  },
+  'layering.staging-left': {
+    kind: 'bug',
+    title: 'The written disk refers to the registry of the bootstrap host, which goes away',
+    hint: 'take what the message names off the disk, or install again; report it with the log',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of building operating systems during an installation. */
+export const layeringStepFailure = failuresOf(layeringStepFailures);

@@ -1,0 +1,155 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
+import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
+import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { findWorkerImage, workerFiles } from './find-worker-image.ts';
+
+const { digest, ignition, image, rendered, repository, url } = workerCase;
+
+const hostWith = (architecture = 'amd64'): FakeHost =>
+  fakeHost()
+    .withFile(ignition, workerPointer)
+    .on(['install', rest])
+    .succeeds()
+    .on(['skopeo', 'inspect', '--no-tags', rest])
+    .prints(digest)
+    .on(['skopeo', 'inspect', '--config', rest])
+    .prints(JSON.stringify({ architecture, config: { Labels: {} } }))
+    .on(['uname', '-m'])
+    .prints('x86_64');
+
+interface Setting {
+  readonly host?: FakeHost;
+  readonly web?: FakeWeb;
+  readonly layering?: ConfigInput['layering'];
+}
+
+const settings = ({
+  host = hostWith(),
+  web = fakeWeb().with(url, servedToWorker()),
+  layering = {},
+}: Setting) => ({
+  config: { role: 'worker' as const, layering: { repository, ...layering } },
+  host,
+  web,
+  clock: fakeClock(),
+  facts: {
+    ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+    written: { disk: '/dev/sda' },
+  },
+});
+
+const find = (setting: Setting) => tryStep(findWorkerImage, settings(setting));
+
+const kept = { rendered, served: workerFiles.served, authFile: workerFiles.authFile };
+
+describe('layering/find-worker-image', () => {
+  it('finds the image under the name of the rendered MachineConfig', async () => {
+    const host = hostWith();
+    const { value } = await find({ host });
+    expect(value).toEqual({ kind: 'overlay', image, ...kept });
+    const access = ['--authfile', workerFiles.authFile];
+    const named = `docker://${repository}:${rendered}`;
+    expect(host.ran).toContainEqual([
+      ...['skopeo', 'inspect', '--no-tags', '--format', '{{.Digest}}', ...access, named],
+    ]);
+  });
+
+  it('keeps what it needs as secrets, and none of it in a command', async () => {
+    const host = hostWith();
+    await find({ host });
+    expect(host.textOf(workerFiles.authFile)).toBe(workerCase.secret);
+    for (const path of [workerFiles.authFile, workerFiles.served]) {
+      expect(host.files.get(path)?.mode, path).toBe(0o600);
+    }
+    expect(host.ran.flat().join(' ')).not.toContain('eDp5');
+  });
+
+  it('trusts what the cluster trusts', async () => {
+    const host = hostWith();
+    const web = fakeWeb().with(url, servedToWorker(undefined, { hasCertificate: true }));
+    const { value } = await find({ host, web });
+    expect(value).toMatchObject({ certificates: workerFiles.certificates });
+    expect(host.textOf(`${workerFiles.certificates}/0.crt`)).toBe(workerCase.certificate);
+    expect(host.ran.flat()).toContain('--cert-dir');
+  });
+
+  it('takes the image that the cluster serves by itself, and asks no registry', async () => {
+    const other = `registry.example/ocl/worker@sha256:${'c'.repeat(64)}`;
+    const host = hostWith();
+    const { value } = await find({ host, web: fakeWeb().with(url, servedToWorker(other)) });
+    expect(value).toEqual({ kind: 'served', image: other, ...kept });
+    expect(host.ran.filter(([program]) => program === 'skopeo')).toEqual([]);
+  });
+
+  it('refuses a cluster that names two images', async () => {
+    const torn = servedToWorker(image, { osImage: workerCase.stock });
+    const { failure } = await find({ web: fakeWeb().with(url, torn) });
+    expect(failure).toMatchObject({ code: 'layering.served-torn' });
+  });
+
+  it.each([
+    ['is not there yet', 'reading manifest rendered-worker: manifest unknown'],
+    ['is not shown to strangers', 'reading manifest rendered-worker: unauthorized'],
+    ['lies in a registry that is away', 'dial tcp 192.0.2.1:443: connect: connection refused'],
+  ])('waits for an image that %s', async (_, stderr) => {
+    const host = hostWith();
+    let looks = 0;
+    host.on(['skopeo', 'inspect', '--no-tags', rest]).answers(() => {
+      looks += 1;
+      return looks < 3 ? { exitCode: 1, stderr } : { stdout: digest };
+    });
+    const { value, events } = await find({ host });
+    expect(value).toMatchObject({ kind: 'overlay', image });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        sentence: `the image of ${rendered} is in ${repository}`,
+        status: expect.stringContaining(stderr) as string,
+      }),
+    );
+  });
+
+  it('does not wait for what no time can mend', async () => {
+    const host = hostWith();
+    host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'x509: unknown authority');
+    const { failure } = await find({ host });
+    expect(failure).toMatchObject({ code: 'command.failed' });
+  });
+
+  it.each([
+    ['fail', { failure: { code: 'wait.timed-out' } }],
+    ['fallback-stock', { value: { kind: 'stock' } }],
+  ] as const)(
+    'ends by the failure policy %s after half an hour',
+    async (failurePolicy, expected) => {
+      const host = hostWith();
+      host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
+      expect(await find({ host, layering: { failurePolicy } })).toMatchObject(expected);
+    },
+  );
+
+  it('refuses an image for another architecture', async () => {
+    const { failure } = await find({ host: hostWith('arm64') });
+    expect(failure).toMatchObject({ code: 'image.wrong-architecture' });
+  });
+
+  it.each(['registry.example/a/b/c', 'registry.example/ocl:tag', 'localhost:5000/ocl', 'ocl'])(
+    'refuses the repository %s, which the cluster would not take, whatever the policy',
+    async (name) => {
+      const layering = { repository: name, failurePolicy: 'fallback-stock' } as const;
+      const { failure } = await find({ layering });
+      expect(failure).toMatchObject({ code: 'layering.repository-unusable' });
+    },
+  );
+
+  it('may be run again', () => isSafeToRepeat(findWorkerImage, () => settings({})));
+
+  it('leaves a worker alone that is told of no repository', async () => {
+    const { events } = await find({ layering: { repository: '' } });
+    expect(events.map(({ type }) => type)).toContain('step.skipped');
+  });
+});

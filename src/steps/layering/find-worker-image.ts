@@ -1,0 +1,162 @@
+import { Buffer } from 'node:buffer';
+import { all } from '../../engine/condition.ts';
+import type { Look } from '../../engine/wait.ts';
+import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-argv.ts';
+import { troubleIn } from '../../layering/image/trouble.ts';
+import { readImageFacts } from '../../layering/image/verify.ts';
+import { readPullAccess } from '../../layering/overlay/pull-access.ts';
+import { isPullSpec } from '../../layering/pull-spec.ts';
+import { secretsFolder } from '../../layering/registry/places.ts';
+import { readServedConfig, type ServedConfig, servedFault } from '../../layering/served-config.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { goArchitecture } from '../../os/registry-image.ts';
+import { takesBuiltImage, writesDisk } from '../conditions.ts';
+import { HostIgnition } from '../ignition/facts.ts';
+import { WrittenImage } from '../image/facts.ts';
+import { imageFailure } from '../image/failures.ts';
+import { readRendered } from '../image/final-os.ts';
+import { architectureArgv } from '../image/find-in-stream.ts';
+import { proxyEnv } from '../image/proxy-env.ts';
+import { step, type StepScope } from '../step.ts';
+import { layeringStepFailure } from './failures.ts';
+import { orStock } from './or-stock.ts';
+import { type FoundImage, WorkerImage } from './worker-facts.ts';
+
+type FindScope = StepScope<'host' | 'web'>;
+
+/** What a worker keeps of the config that it is served, mode 0600. */
+export const workerFiles = {
+  served: `${secretsFolder}/served.ign`,
+  authFile: `${secretsFolder}/pull-secret.json`,
+  certificates: `${secretsFolder}/worker-certificates`,
+} as const;
+
+/** Makes the folders that these lie in. */
+const foldersArgv = [
+  ...['install', '--directory', '--mode=0700', secretsFolder, workerFiles.certificates],
+] as const;
+
+/** Images are published before the first master boots, long before a worker looks for them. */
+const longestWait = minutes(30);
+
+/**
+ * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig,
+ * in the repository that the configuration names. Where the cluster serves an image already, it is that one.
+ */
+export const findWorkerImage = step({
+  id: 'layering/find-worker-image',
+  title: 'Find the built image of the pool',
+  uses: ['host', 'web'],
+  needs: { ignition: HostIgnition, written: WrittenImage },
+  gives: WorkerImage,
+  when: all(writesDisk, takesBuiltImage),
+  limit: hours(1),
+  waitsFor: 'the machine-config-server, at most 20 minutes, and the image, at most 30',
+  explain: ({ layering }) => `${layering.repository}, under the name of the rendered MachineConfig`,
+  preview: ({ layering }) => {
+    const at = { image: `${layering.repository}:<rendered>`, authFile: workerFiles.authFile };
+    return [foldersArgv, digestArgv(at), configArgv(at), architectureArgv];
+  },
+  run: async (scope, { ignition }): Promise<WorkerImage> => {
+    refuseUnusable(scope.config.layering.repository);
+    return orStock(scope, () => find(scope, ignition.path));
+  },
+});
+
+/** A name with a digest of zeros stands for what will be found. */
+function refuseUnusable(repository: string): void {
+  if (isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`)) return;
+  throw layeringStepFailure(
+    'layering.repository-unusable',
+    `${repository} is not HOST/[NAMESPACE/]NAME`,
+    { context: { repository } },
+  );
+}
+
+async function find(scope: FindScope, ignitionPath: string): Promise<FoundImage> {
+  const { config, note } = scope;
+  const { repository } = config.layering;
+  const { text, served } = await readRendered(scope, ignitionPath, (bytes) => ({
+    text: Buffer.from(bytes).toString('utf8'),
+    served: readServedConfig(bytes),
+  }));
+  const access = await keepAccess(scope, text);
+  const { rendered } = served;
+  const kept = { rendered, served: workerFiles.served, ...access };
+  const named = imageServed(served);
+  if (named !== undefined) {
+    note('info', 'the cluster serves the built image by itself', { image: named });
+    return { kind: 'served', image: named, ...kept };
+  }
+  const tagged = { image: `${repository}:${rendered}`, ...access };
+  const digest = await scope.until(
+    `the image of ${rendered} is in ${repository}`,
+    () => look(scope, tagged),
+    { every: seconds(15), within: longestWait },
+  );
+  const image = `${repository}@${digest}`;
+  await refuseOtherArchitecture(scope, { image, ...access });
+  note('info', 'the built image is found', { image, rendered });
+  return { kind: 'overlay', image, ...kept };
+}
+
+/**
+ * The image that a served config names; undefined where it is that of the release.
+ * @throws AgentError `layering.served-config-invalid` when its places differ
+ */
+function imageServed(served: ServedConfig): string | undefined {
+  const named = served.currentImage ?? served.desiredImage;
+  if (named === undefined) return undefined;
+  const fault = servedFault(served, named);
+  if (fault === undefined) return named;
+  throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);
+}
+
+/** Keeps what the machine will pull with where programs of the host find it. */
+async function keepAccess(
+  { config, host, signal }: FindScope,
+  text: string,
+): Promise<Omit<ImageAt, 'image'> & { readonly authFile: string }> {
+  const { served, authFile, certificates: folder } = workerFiles;
+  const { pullSecret, certificates } = readPullAccess(text, config.layering.repository);
+  await host.exec(foldersArgv, { signal, limit: seconds(30) });
+  await host.writeFile(served, text, { signal, mode: 0o600 });
+  await host.writeFile(authFile, pullSecret, { signal, mode: 0o600 });
+  if (certificates.length === 0) return { authFile };
+  for (const [index, pem] of certificates.entries()) {
+    await host.writeFile(`${folder}/${index}.crt`, pem, { signal, mode: 0o600 });
+  }
+  return { authFile, certificates: folder };
+}
+
+/** The digest of the image. Registries often call an image that is not there yet forbidden. */
+async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
+  try {
+    const digest = await ask(scope, digestArgv(tagged));
+    return /^sha256:[0-9a-f]{64}$/.test(digest)
+      ? { done: digest }
+      : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
+    if (troubleIn(String(error.context['stderr'] ?? '')) === 'other') throw error;
+    return { status: error.message };
+  }
+}
+
+async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
+  const { architecture } = readImageFacts(await ask(scope, configArgv(at)), at.image);
+  const machine = goArchitecture(await ask(scope, architectureArgv));
+  if (architecture === machine) return;
+  throw imageFailure(
+    'image.wrong-architecture',
+    `${at.image} is for ${architecture}, the host is ${machine}`,
+    { context: { image: at.image, architecture, host: machine } },
+  );
+}
+
+async function ask({ config, host, signal }: FindScope, argv: readonly string[]): Promise<string> {
+  const env = proxyEnv(config.proxy);
+  return (await host.exec(argv, { signal, limit: minutes(2), env })).stdout;
+}

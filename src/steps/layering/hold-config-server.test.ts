@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { unitStateArgv } from '../cluster/unit-watch.ts';
+import { holdArgv, holdConfigServer, holdPathUnit } from './hold-config-server.ts';
+import { endHoldArgv, putBackArgv, releaseConfigServer } from './release-config-server.ts';
+
+const config = { cluster: { openshiftVersion: '4.21.0' } };
+const facts = { order: orderFor(['master']) };
+
+/** A systemd that knows whether it waits for the file, and a mv that moves. */
+function host({ isArmed = false } = {}): FakeHost {
+  let armed = isArmed;
+  const machine: FakeHost = fakeHost();
+  return machine
+    .on(unitStateArgv(holdPathUnit))
+    .answers(() => (armed ? 'active' : 'inactive'))
+    .on(holdArgv)
+    .answers(() => {
+      armed = true;
+      return '';
+    })
+    .on(endHoldArgv)
+    .answers(() => {
+      const exitCode = armed ? 0 : 5;
+      armed = false;
+      return { exitCode };
+    })
+    .on(putBackArgv)
+    .answers(async (...[, , { signal }]) => {
+      machine.withFile(controllerConfig, machine.textOf(heldControllerConfig) ?? '');
+      await machine.remove(heldControllerConfig, signal);
+    });
+}
+
+const others = [
+  ['nothing is ordered', noOrder],
+  ['the operator rolls out', orderFor(['master'], 'after-join')],
+] as const;
+
+describe('layering/hold-config-server', () => {
+  it('has systemd wait for the file', async () => {
+    const machine = host();
+    await runStep(holdConfigServer, { host: machine, config, facts });
+    expect(machine.ran.at(-1)).toEqual([
+      'systemd-run',
+      '--unit=bootwright-hold',
+      '--collect',
+      '--path-property=PathExists=/etc/mcs/bootstrap/controller-config/machine-config-controller.yaml',
+      'mv',
+      '--force',
+      controllerConfig,
+      heldControllerConfig,
+    ]);
+  });
+
+  it('does so once', async () => {
+    const machine = host({ isArmed: true });
+    await runStep(holdConfigServer, { host: machine, config, facts });
+    expect(machine.ran).not.toContainEqual(holdArgv);
+  });
+
+  it.each(others)('holds nobody back where %s', async (...[, order]) => {
+    const machine = host();
+    await runStep(holdConfigServer, { host: machine, config, facts: { order } });
+    expect(machine.ran).toEqual([]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(holdConfigServer, () => ({ host: host(), config, facts }));
+  });
+});
+
+describe('layering/release-config-server', () => {
+  const held = () =>
+    host({ isArmed: true }).withFile(heldControllerConfig, 'kind: ControllerConfig');
+
+  it('ends the hold before it puts the file back, else that would be held at once', async () => {
+    const machine = held();
+    await runStep(releaseConfigServer, { host: machine, config, facts });
+    expect(machine.ran).toEqual([endHoldArgv, putBackArgv]);
+    expect(machine.textOf(controllerConfig)).toBe('kind: ControllerConfig');
+  });
+
+  it('does without a file that was never held', async () => {
+    const machine = host().withFile(controllerConfig, 'as it came');
+    await runStep(releaseConfigServer, { host: machine, config, facts });
+    expect(machine.textOf(controllerConfig)).toBe('as it came');
+  });
+
+  it.each(others)('has nothing to release where %s', async (...[, order]) => {
+    const machine = host();
+    await runStep(releaseConfigServer, { host: machine, config, facts: { order } });
+    expect(machine.ran).toEqual([]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(releaseConfigServer, () => ({ host: held(), config, facts }));
+  });
+});

@@ -1,0 +1,190 @@
+import { dirname } from 'node:path/posix';
+import { containerfileFile } from '../../../layering/build/context-paths.ts';
+import { type BuildPlan, planBuild, type PlanRequest } from '../../../layering/build/plan.ts';
+import { type Builder, buildArgv, type BuildCall } from '../../../layering/image/builder.ts';
+import { buildSteps } from '../../../layering/image/build-steps.ts';
+import type { RegistryAccess } from '../../../layering/image/copy-argv.ts';
+import { entitlementFolders, entitlementMounts } from '../../../layering/image/entitlement.ts';
+import { imageFailure } from '../../../layering/image/failures.ts';
+import { registriesWithBase } from '../../../layering/image/registries-conf.ts';
+import { troubleIn } from '../../../layering/image/trouble.ts';
+import { type Millis, minutes, renderDuration } from '../../../model/duration.ts';
+import { AgentError } from '../../../model/failure.ts';
+import { verifyImage } from './verify-image.ts';
+import { type ImageWork, saidBy } from './work.ts';
+
+/** What is built, with what, and where. */
+export interface ImageBuild extends PlanRequest {
+  readonly builder: Builder;
+  /** Folder that is this build's own. */
+  readonly scratch: string;
+  readonly access: RegistryAccess;
+  /** Where the staging registry has the base, by its digest; left out when it has not. */
+  readonly stagedBase?: string;
+  readonly limit: Millis;
+}
+
+/** The settings that the live system has itself. */
+const hostRegistries = '/etc/containers/registries.conf';
+
+const quick = minutes(1);
+
+/** The name of a built image in the store. */
+export const localTag = (pool: string, renderedConfig: string): string =>
+  `localhost/bootwright/os-${pool}:${renderedConfig}`;
+
+/**
+ * Builds the image of a pool and verifies it; gives its name in the store.
+ * @throws AgentError `layering.build-failed`, `layering.build-cut-off`, `layering.build-too-long`,
+ * `layering.image-*`, and what `planBuild` throws
+ */
+export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
+  const { machineConfig, scratch, builder } = build;
+  const { name: renderedConfig, pool } = machineConfig;
+  const plan = planBuild(build);
+  const context = `${scratch}/context`;
+  await writeFiles(work, context, plan.context);
+  const tag = localTag(pool, renderedConfig);
+  const env = { ...work.env, ...(await settingsEnv(work, build, plan)), TMPDIR: scratch };
+  const call: BuildCall = {
+    ...build.access,
+    context,
+    containerfile: `${context}/${containerfileFile}`,
+    tag,
+    buildArguments: proxyArguments(work.env),
+    volumes: await mountEntitlement(work, scratch),
+    ...(plan.settings.some(({ path }) => path === 'policy.json')
+      ? { policy: `${scratch}/policy.json` }
+      : {}),
+  };
+  await runBuild(work, build, { argv: buildArgv(builder, call), env, plan });
+  await verifyImage(work, { builder, scratch, tag, base: plan.baseImage, renderedConfig, pool });
+  return tag;
+}
+
+async function writeFiles(
+  { host, signal }: ImageWork,
+  folder: string,
+  files: BuildPlan['context'],
+): Promise<void> {
+  const folders = new Set(files.map(({ path }) => dirname(`${folder}/${path}`)));
+  await host.exec(['mkdir', '-p', folder, ...folders], { signal, limit: quick });
+  for (const { path, content } of files) {
+    // The build runs as another user where it has no root.
+    await host.writeFile(`${folder}/${path}`, content, { signal, mode: 0o644 });
+  }
+}
+
+/** Writes what the program that builds goes by beside the settings of the host, which stay as they are. */
+async function settingsEnv(
+  work: ImageWork,
+  { scratch, stagedBase }: ImageBuild,
+  { settings, baseImage }: BuildPlan,
+): Promise<Readonly<Record<string, string>>> {
+  const { host, signal } = work;
+  const own = settings.find(({ path }) => path === 'registries.conf')?.content;
+  await writeFiles(work, scratch, settings);
+  if (own === undefined && stagedBase === undefined) return {};
+  const registries = own ?? (await host.readText(hostRegistries, signal)) ?? '';
+  const path = `${scratch}/registries.conf`;
+  if (stagedBase !== undefined) {
+    const text = registriesWithBase(registries, { base: baseImage, staged: stagedBase });
+    await host.writeFile(path, text, { signal, mode: 0o644 });
+  }
+  return { CONTAINERS_REGISTRIES_CONF: path };
+}
+
+/** Proxies may hold a password, so that the argv has their names alone. */
+const proxyArguments = (env: Readonly<Record<string, string>>): readonly string[] =>
+  ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].filter((name) => env[name] !== undefined);
+
+/** Gives the build copies, so that nothing it does reaches the host. */
+async function mountEntitlement(
+  { host, signal, note }: ImageWork,
+  scratch: string,
+): Promise<readonly string[]> {
+  const names = new Map<string, readonly string[]>();
+  for (const folder of entitlementFolders) names.set(folder, await host.list(folder, signal));
+  const mounts = entitlementMounts(names, `${scratch}/entitlement`);
+  for (const { from, copy } of mounts) {
+    await host.exec(['mkdir', '-p', copy], { signal, limit: quick });
+    await host.exec(['cp', '--recursive', '--dereference', `${from}/.`, copy], {
+      signal,
+      limit: quick,
+    });
+  }
+  if (mounts.length > 0) note('info', 'the build gets the entitlement of this host');
+  return mounts.map(({ volume }) => volume);
+}
+
+interface BuildRun {
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly plan: BuildPlan;
+}
+
+/** A second attempt follows when the network failed; whatever else failed would fail again. */
+async function runBuild(work: ImageWork, build: ImageBuild, run: BuildRun): Promise<void> {
+  const { signal, note } = work;
+  try {
+    await attempt(work, build, run);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'layering.build-cut-off') throw error;
+    note('warn', 'the build lost its network and is tried once more', { reason: error.message });
+    await attempt(work, build, run);
+  }
+}
+
+async function attempt(
+  { host, signal, progress }: ImageWork,
+  { machineConfig, limit, scratch }: ImageBuild,
+  { argv, env, plan }: BuildRun,
+): Promise<void> {
+  const { pool } = machineConfig;
+  const log: string[] = [];
+  const steps = buildSteps(
+    plan.context.find(({ path }) => path === containerfileFile)?.content ?? '',
+  );
+  const onLine = (line: string): void => {
+    log.push(line);
+    const step = steps(line);
+    if (step === undefined) return;
+    progress({
+      info: `Building OS image of ${pool}: step ${step.at} of ${step.of}`,
+      percent: Math.floor(((step.at - 1) * 100) / step.of),
+    });
+  };
+  try {
+    await host.exec(argv, { signal, limit, env, onLine });
+  } catch (error) {
+    throw explained(error, { pool, limit, log: `${scratch}/build.log` });
+  } finally {
+    await keepLog(host, `${scratch}/build.log`, log);
+  }
+}
+
+/** The log helps a person; that it cannot be written must not hide what happened. */
+async function keepLog(
+  host: ImageWork['host'],
+  path: string,
+  lines: readonly string[],
+): Promise<void> {
+  const { signal } = new AbortController();
+  await host.writeFile(path, `${lines.join('\n')}\n`, { signal }).catch(() => undefined);
+}
+
+function explained(
+  error: unknown,
+  { pool, limit, log }: { readonly pool: string; readonly limit: Millis; readonly log: string },
+): unknown {
+  if (error instanceof AgentError && error.code === 'command.timed-out') {
+    const message = `the build for pool ${pool} did not end within ${renderDuration(limit)}`;
+    return imageFailure('layering.build-too-long', message, { cause: error, context: { log } });
+  }
+  const said = saidBy(error);
+  if (said === undefined || !(error instanceof AgentError)) return error;
+  const code = troubleIn(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
+  const message = `the build for pool ${pool}: ${error.message}`;
+  return imageFailure(code, message, { cause: error, context: { ...error.context, log } });
+}

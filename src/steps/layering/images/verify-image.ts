@@ -1,0 +1,80 @@
+import { type Builder, localConfigArgv, removeArgv } from '../../../layering/image/builder.ts';
+import { imageFailure } from '../../../layering/image/failures.ts';
+import {
+  type Inside,
+  insideReader,
+  lookInsideArgv,
+  lookInsideContainerfile,
+} from '../../../layering/image/look-inside.ts';
+import { type ImageFacts, objectionTo, readImageFacts } from '../../../layering/image/verify.ts';
+import { minutes } from '../../../model/duration.ts';
+import { type ImageWork, saidBy } from './work.ts';
+
+/** An image of the store, and what it has to be. */
+export interface ImageToVerify {
+  readonly builder: Builder;
+  readonly scratch: string;
+  readonly tag: string;
+  readonly base: string;
+  readonly renderedConfig: string;
+  readonly pool: string;
+}
+
+const longestLook = minutes(10);
+
+/**
+ * Looks at an image before anybody else gets it.
+ * @throws AgentError `layering.image-*`
+ */
+export async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
+  const { tag: image, renderedConfig, pool } = of;
+  work.progress({ info: `Checking OS image of ${pool}` });
+  const { architecture } = await factsOf(work, of.builder, of.base);
+  const facts = await factsOf(work, of.builder, image);
+  const inside = await lookInside(work, of);
+  const objection = objectionTo({ image, renderedConfig, pool, architecture }, facts, inside);
+  if (objection !== undefined) throw objection;
+}
+
+async function factsOf(work: ImageWork, builder: Builder, image: string): Promise<ImageFacts> {
+  const { host, signal } = work;
+  const { stdout } = await host
+    .exec(localConfigArgv(builder, image), { signal, limit: minutes(2) })
+    .catch((error: unknown) => {
+      throw unreadable(error, image);
+    });
+  return readImageFacts(stdout, image);
+}
+
+async function lookInside(
+  { host, signal, note }: ImageWork,
+  { builder, scratch, tag, pool }: ImageToVerify,
+): Promise<Inside> {
+  const context = `${scratch}/look`;
+  const containerfile = `${context}/Containerfile`;
+  const looked = `localhost/bootwright/look-${pool}:latest`;
+  await host.exec(['mkdir', '-p', context], { signal, limit: minutes(1) });
+  await host.writeFile(containerfile, lookInsideContainerfile(tag), { signal, mode: 0o644 });
+  const reader = insideReader();
+  const argv = lookInsideArgv(builder, { context, containerfile, tag: looked });
+  try {
+    await host.exec(argv, {
+      signal,
+      limit: longestLook,
+      env: { TMPDIR: scratch },
+      onLine: reader.line,
+    });
+  } catch (error) {
+    throw unreadable(error, tag);
+  }
+  await host
+    .exec(removeArgv(builder, looked), { signal, limit: longestLook })
+    .catch(() => note('debug', 'what the look left in the store is still there'));
+  return reader.seen();
+}
+
+function unreadable(error: unknown, image: string): unknown {
+  const said = saidBy(error);
+  if (said === undefined || !(error instanceof Error)) return error;
+  return imageFailure('layering.image-unreadable', `${image}: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,17 @@
+export { buildImages } from './build-images.ts';
+export { checkServedConfig } from './check-served-config.ts';
+export { checkSingleNode } from './check-single-node.ts';
+export { copyBase } from './copy-base.ts';
+export { deployOwn } from './deploy-own.ts';
+export { handOverServed, handOverToRollOut } from './hand-over-when.ts';
+export { holdConfigServer } from './hold-config-server.ts';
+export { overwriteUnlessBuilt, overwriteWithoutOrders } from './overwrite-unless-built.ts';
+export { publishImages } from './publish-images.ts';
+export { readOsConfigs } from './read-os-configs.ts';
+export { releaseConfigServer } from './release-config-server.ts';
+export { serveImages } from './serve-images.ts';
+export { startRegistry } from './start-registry.ts';
+export { stashOsConfigs } from './stash-os-configs.ts';
+export { stopRegistry } from './stop-registry.ts';
+export { waitForLayeredMasters } from './wait-for-layered-masters.ts';
+export { waitForRendered } from './wait-for-rendered.ts';

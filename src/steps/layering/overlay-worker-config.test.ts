@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import { parseConfig } from '../../ignition/parse.ts';
+import { readPointer } from '../../ignition/pointer.ts';
+import { readServedConfig, servedFault } from '../../layering/served-config.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { workerFiles } from './find-worker-image.ts';
+import { overlayWorkerConfig } from './overlay-worker-config.ts';
+import type { WorkerBoot, WorkerImage } from './worker-facts.ts';
+
+const { ignition, image, rendered, repository } = workerCase;
+const sda = coreOsDisk('sda');
+const found = { image, rendered, served: workerFiles.served, authFile: workerFiles.authFile };
+
+const hostWith = (): FakeHost =>
+  fakeHost()
+    .on([rest])
+    .succeeds()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(sda))
+    .withFile(ignition, workerPointer)
+    .withFile(workerFiles.served, servedToWorker());
+
+const settings = (
+  host: FakeHost,
+  worker: WorkerImage = { kind: 'overlay', ...found },
+  boot: WorkerBoot = { kind: 'deployed' },
+) => ({
+  config: { role: 'worker' as const, layering: { repository } },
+  host,
+  clock: fakeClock(),
+  facts: {
+    disk: targetOf(sda),
+    ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+    image: worker,
+    boot,
+  },
+});
+
+describe('layering/overlay-worker-config', () => {
+  it('makes an Ignition with which the node joins as one that runs the image', async () => {
+    const host = hostWith();
+    await runStep(overlayWorkerConfig, settings(host));
+    const pointer = readPointer(parseConfig(host.textOf(ignition) ?? '').config);
+    expect(pointer.kind).toBe('embedded');
+    const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
+    expect(servedFault(served, image)).toBeUndefined();
+    expect(host.files.get(ignition)?.mode).toBe(0o600);
+  });
+
+  it('puts it on the disk in one stroke, though an earlier step left that frozen', async () => {
+    const host = hostWith();
+    await runStep(overlayWorkerConfig, settings(host));
+    const commands = host.ran.map((argv) => argv.join(' '));
+    expect(commands.filter((command) => !command.startsWith('lsblk'))).toEqual([
+      'mount /dev/sda3 /mnt',
+      'fsfreeze --unfreeze /mnt',
+      `install -D --mode=0600 ${ignition} /mnt/ignition/config.ign.new`,
+      'sync --file-system /mnt',
+      'mv --force /mnt/ignition/config.ign.new /mnt/ignition/config.ign',
+      `cmp ${ignition} /mnt/ignition/config.ign`,
+      'fsfreeze --freeze /mnt',
+      'umount /mnt',
+    ]);
+  });
+
+  it('does so too when the node gets to the image at its first boot', async () => {
+    const host = hostWith();
+    const boot = { kind: 'first-boot', why: '' } as const;
+    await runStep(overlayWorkerConfig, settings(host, { kind: 'overlay', ...found }, boot));
+    expect(host.ran).toContainEqual(['mount', '/dev/sda3', '/mnt']);
+  });
+
+  it.each<[string, WorkerImage, WorkerBoot]>([
+    ['the cluster serves the image', { kind: 'served', ...found }, { kind: 'deployed' }],
+    ['the node boots stock', { kind: 'overlay', ...found }, { kind: 'stock', why: 'no room' }],
+    ['there is no image', { kind: 'stock', why: 'x' }, { kind: 'stock', why: 'x' }],
+  ])('touches nothing where %s', async (_, worker, boot) => {
+    const host = hostWith();
+    await runStep(overlayWorkerConfig, settings(host, worker, boot));
+    expect(host.ran).toEqual([]);
+    expect(host.textOf(ignition)).toBe(workerPointer);
+  });
+
+  it('fails, with nothing left mounted, where the disk does not hold what was written', async () => {
+    const host = hostWith().on(['cmp', rest]).fails(1, 'differ: byte 1');
+    const { failure } = await tryStep(overlayWorkerConfig, settings(host));
+    expect(failure).toMatchObject({ code: 'wait.timed-out' });
+    expect(host.ran.at(-1)).toEqual(['umount', '/mnt']);
+  });
+
+  it('may be run again', () => isSafeToRepeat(overlayWorkerConfig, () => settings(hostWith())));
+});

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import {
+  builtDigest,
+  laneConfig,
+  laneHost,
+  laneOrder,
+  laneRegistry,
+  laneRendered,
+} from '../../../test/layering/lane-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { publishImages } from './publish-images.ts';
+
+const { pool, name } = laneRendered[0]!;
+const staged = `192.0.2.2:22626/layering/os@${builtDigest}`;
+const image = { pool, renderedConfig: name, staged, digest: builtDigest };
+const facts = {
+  order: laneOrder,
+  registry: laneRegistry,
+  built: { kind: 'built' as const, images: [image] },
+};
+const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
+
+describe('layering/publish-images', () => {
+  it('copies byte by byte to where the image is found for good', async () => {
+    const { host } = run();
+    const { value } = await runStep(publishImages, run(host));
+    const final = `registry.rig.test/ocl/master@${builtDigest}`;
+    expect(value).toEqual({ kind: 'published', images: [{ ...image, final }] });
+    const copy = host.ran.find(([, action]) => action === 'copy');
+    expect(copy?.slice(-2)).toEqual([
+      `docker://${staged}`,
+      `docker://registry.rig.test/ocl/master:${name}`,
+    ]);
+    expect(JSON.stringify(host.ran)).not.toContain('hidden');
+  });
+
+  it('goes through the proxies of the installation, but not to the registry of the host', async () => {
+    const { host } = run();
+    const config = { ...laneConfig, proxy: { https: 'http://proxy.example.com' } };
+    await runStep(publishImages, { ...run(host), config });
+    expect(host.calls.find(({ argv }) => argv[1] === 'copy')?.env).toMatchObject({
+      https_proxy: 'http://proxy.example.com',
+      no_proxy: '192.0.2.2,127.0.0.1,localhost',
+    });
+  });
+
+  it('refuses a registry that makes another image of it', async () => {
+    const other = `sha256:${'9'.repeat(64)}`;
+    const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);
+    expect((await tryStep(publishImages, run(host))).failure).toMatchObject({
+      code: 'layering.digest-changed',
+      context: { sent: builtDigest, found: other },
+    });
+  });
+
+  it.each([
+    ['layering.registry-unreachable', 'dial tcp 192.0.2.9:443: connect: connection refused', 3],
+    ['layering.registry-denied', 'unauthorized: authentication required', 1],
+    ['layering.copy-failed', 'no space left on device', 1],
+  ])('fails with %s', async (code, stderr, times) => {
+    const clock = fakeClock();
+    const host = laneHost(clock).on(['skopeo', 'copy', rest]).fails(1, stderr);
+    const { failure } = await tryStep(publishImages, { ...run(host), clock });
+    expect(failure).toMatchObject({ code });
+    expect(host.ran.filter(([, action]) => action === 'copy')).toHaveLength(times);
+  });
+
+  it('tells why the release is used', async () => {
+    const built = { kind: 'stock', why: 'the build failed' } as const;
+    const { value } = await runStep(publishImages, { ...run(), facts: { ...facts, built } });
+    expect(value).toEqual(built);
+  });
+});

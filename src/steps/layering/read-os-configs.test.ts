@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { readOsConfigs } from './read-os-configs.ts';
+
+const folder = '/opt/openshift';
+const host = () =>
+  fakeHost()
+    .withFile(`${folder}/openshift/push.yml`, pushSecretManifest())
+    .withFile(`${folder}/manifests/worker.json`, JSON.stringify({ kind: 'ConfigMap' }))
+    .withFile(`${folder}/openshift/script.sh`, 'MachineOSConfig');
+const ordering = (text = osConfigManifest('master')) =>
+  host()
+    .withFile(`${folder}/openshift/worker.yaml`, osConfigManifest('worker'))
+    .withFile(`${folder}/manifests/master.yaml`, text);
+const configOf = (
+  openshiftVersion: string,
+  layering: ConfigInput['layering'] = {},
+): ConfigInput => ({
+  cluster: { openshiftVersion },
+  layering,
+});
+
+describe('layering/read-os-configs', () => {
+  it('orders what the manifests ask for, masters first', async () => {
+    const { value } = await runStep(readOsConfigs, {
+      host: ordering(),
+      config: configOf('4.21.3'),
+    });
+    expect(value).toEqual({
+      kind: 'on',
+      delivery: 'first-boot',
+      why: expect.stringContaining('4.21.3') as string,
+      pools: ['master', 'worker'].map((pool) => ({
+        pool,
+        osConfig: `/opt/openshift/bootwright-layering/os-configs/${pool}.yaml`,
+        pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
+        repository: `registry.example.com/ocl/${pool}`,
+      })),
+    });
+  });
+
+  it('leaves the roll-out of an older release to its operator', async () => {
+    const { value } = await runStep(readOsConfigs, {
+      host: ordering(),
+      config: configOf('4.20.1'),
+    });
+    expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
+  });
+
+  it('notes what will be missing on the machines', async () => {
+    const text = osConfigManifest('master').replace('tcpdump &&', 'tcpdump > /opt/log &&');
+    const { notes } = await runStep(readOsConfigs, {
+      host: ordering(text),
+      config: configOf('4.21.3'),
+    });
+    expect(notes).toEqual([expect.stringMatching(/^warn: .*master\.yaml:16: .*\[lost-path\]$/)]);
+  });
+
+  it.each([
+    ['no MachineOSConfig', host(), {}, /no manifest/],
+    [
+      'images that were built before',
+      host().withFile(
+        `${folder}/openshift/os.yaml`,
+        osConfigManifest('master').replace(
+          'name: master\nspec',
+          'name: master\n  annotations: {machineconfiguration.openshift.io/pre-built-image: x}\nspec',
+        ),
+      ),
+      {},
+      /image of master was built before/,
+    ],
+  ])('orders nothing with %s', async (...[, machine, layering, why]) => {
+    const config = configOf('4.21.0', layering);
+    const { value } = await runStep(readOsConfigs, { host: machine, config });
+    expect(value).toEqual({ kind: 'off', why: expect.stringMatching(why) as string });
+  });
+
+  it.each<[string, ReturnType<typeof host>, ConfigInput, string]>([
+    ['nothing to build', host(), configOf('4.21.0', { mode: 'on' }), 'nothing-to-build'],
+    ['an old release', ordering(), configOf('4.18.20', { mode: 'on' }), 'release-too-old'],
+    [
+      'no disk that is written',
+      ordering(),
+      { ...configOf('4.21.0'), image: { existingRoot: 'quay.io/os' } },
+      'needs-disk',
+    ],
+    [
+      'a MachineOSConfig that breaks a rule',
+      ordering(osConfigManifest('master', 'bootstrap/x:t')),
+      configOf('4.21.0'),
+      'os-config-invalid',
+    ],
+  ])('refuses %s', async (...[, machine, config, code]) => {
+    const { failure } = await tryStep(readOsConfigs, { host: machine, config });
+    expect(failure).toMatchObject({ code: `layering.${code}` });
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['where it is not wanted', configOf('4.21.0', { mode: 'off' })],
+    ['of a release that knows none', configOf('4.17.0')],
+  ])('does not look %s', async (...[, config]) => {
+    const { events } = await runStep(readOsConfigs, { host: ordering('\tno'), config });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'step.skipped' }));
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(readOsConfigs, () => ({ host: ordering(), config: configOf('4.21.0') }));
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
+import { renderedText } from '../../../test/layering/rendered.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { servedMachineConfig } from '../../layering/delivery/serve.ts';
+import { serveImages } from './serve-images.ts';
+
+const config = { cluster: { openshiftVersion: '4.21.0' } };
+const pools = ['master', 'worker'];
+const digest = `sha256:${'f'.repeat(64)}`;
+const finalOf = (pool: string): string => `registry.example.com/ocl/${pool}@${digest}`;
+const facts = {
+  order: orderFor(pools),
+  rendered: pools.map(renderedFor),
+  published: {
+    kind: 'published' as const,
+    images: pools.map((pool) => ({
+      pool,
+      renderedConfig: renderedFor(pool).name,
+      staged: `192.0.2.1:22626/ocl/${pool}@${digest}`,
+      digest,
+      final: finalOf(pool),
+    })),
+  },
+};
+const fileOf = (pool: string): string => renderedFor(pool).file;
+const host = () =>
+  pools.reduce((machine, pool) => machine.withFile(fileOf(pool), renderedText(pool)), fakeHost());
+
+describe('layering/serve-images', () => {
+  it('changes what masters are served, and leaves workers to themselves', async () => {
+    const machine = host();
+    await runStep(serveImages, { host: machine, config, facts });
+    const path = fileOf('master');
+    expect(machine.textOf(path)).toBe(
+      servedMachineConfig(renderedText('master'), { image: finalOf('master'), path }),
+    );
+    expect(machine.textOf(fileOf('worker'))).toBe(renderedText('worker'));
+  });
+
+  it.each([
+    ['nothing is ordered', { ...facts, order: noOrder }],
+    ['the operator rolls out', { ...facts, order: orderFor(pools, 'after-join') }],
+    ['there is no image', { ...facts, published: { kind: 'stock' as const, why: 'it failed' } }],
+  ])('changes nothing where %s', async (...[, given]) => {
+    const machine = host();
+    await runStep(serveImages, { host: machine, config, facts: given });
+    expect(machine.textOf(fileOf('master'))).toBe(renderedText('master'));
+  });
+
+  it('fails when the file does not keep it', async () => {
+    const machine = host();
+    const lossy = {
+      ...machine,
+      writeFile: () => Promise.resolve({ path: '', bytes: 0, sha256: '' }),
+    };
+    const { failure } = await tryStep(serveImages, { host: lossy, config, facts });
+    expect(failure).toMatchObject({ code: 'layering.not-served' });
+  });
+
+  it('fails when the file has gone', async () => {
+    const { failure } = await tryStep(serveImages, { host: fakeHost(), config, facts });
+    expect(failure).toMatchObject({ code: 'layering.not-rendered' });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(serveImages, () => ({ host: host(), config, facts }));
+  });
+});

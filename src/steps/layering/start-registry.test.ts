@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import {
+  laneConfig,
+  laneHost,
+  laneOrder,
+  laneRegistry,
+  laneRendered,
+} from '../../../test/layering/lane-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { secretFiles, stagingMount } from '../../layering/registry/places.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { startRegistry } from './start-registry.ts';
+
+const disk = coreOsDisk('sda');
+const facts = { order: laneOrder, rendered: laneRendered, disk: targetOf(disk) };
+const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
+
+describe('layering/start-registry', () => {
+  it('grows the written disk, and starts the registry of the release', async () => {
+    const { host } = run();
+    const { value } = await runStep(startRegistry, run(host));
+    expect(value).toEqual(laneRegistry);
+    expect(host.ran).toEqual(
+      expect.arrayContaining([
+        ['mount', '/dev/sda4', stagingMount],
+        ['growpart', '--free-percent=70', '/dev/sda', '4'],
+        ['xfs_growfs', stagingMount],
+      ]),
+    );
+    const started = host.ran.find((argv) => argv.includes('--detach')) ?? [];
+    expect(started).toEqual(
+      expect.arrayContaining([
+        '--entrypoint',
+        '/usr/bin/distribution',
+        'quay.io/r/registry@sha256:2',
+      ]),
+    );
+  });
+
+  it('starts the image that is set', async () => {
+    const { host } = run();
+    const config = { layering: { ...laneConfig.layering, registryImage: 'r.example.com/r:2' } };
+    await runStep(startRegistry, { ...run(host), config });
+    const started = host.ran.find((argv) => argv.includes('--detach')) ?? [];
+    expect(started.at(-3)).toBe('r.example.com/r:2');
+    expect(host.ran.some((argv) => argv.includes('--quiet'))).toBe(false);
+  });
+
+  it('keeps secrets in files of root, and out of every argv', async () => {
+    const { host } = run();
+    await runStep(startRegistry, run(host));
+    const { passwords, authFile, curl } = secretFiles;
+    const modes = [passwords, authFile, curl].map((path) => host.files.get(path)?.mode);
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
+    const password = /:(.+)"/.exec(host.textOf(curl) ?? '')?.[1] ?? '';
+    expect(password).toHaveLength(64);
+    expect(JSON.stringify(host.ran)).not.toContain(password);
+  });
+
+  it('finds disk, address, user and certificate of an earlier run again', async () => {
+    const { host } = run();
+    const first = await runStep(startRegistry, run(host));
+    const user = host.textOf(secretFiles.curl);
+    const children = disk.children.map((child) =>
+      child.path === '/dev/sda4' ? { ...child, mountpoints: [stagingMount] } : child,
+    );
+    host.on(['lsblk', rest]).prints(lsblkOutput({ ...disk, children }));
+    const before = host.ran.length;
+    const second = await runStep(startRegistry, run(host));
+    expect(second.value).toEqual(first.value);
+    expect(host.textOf(secretFiles.curl)).toBe(user);
+    const programs = host.ran.slice(before).map(([program]) => program);
+    expect(programs).not.toContain('openssl');
+    expect(programs).not.toContain('mount');
+  });
+
+  it('is not content with a registry that lets everybody in', async () => {
+    const clock = fakeClock();
+    const host = laneHost(clock).on(['curl', rest]).prints('200');
+    const { failure } = await tryStep(startRegistry, { ...run(host), clock });
+    expect(failure).toMatchObject({
+      code: 'wait.timed-out',
+      message: expect.stringContaining('it answers 200 without credentials') as string,
+    });
+  });
+
+  it.each([
+    ['layering.disk-too-small', 'df', 'Avail\n1000000'],
+    ['layering.registry-not-started', 'ip', '[]'],
+  ])('fails with %s', async (code, program, output) => {
+    const host = laneHost().on([program, rest]).prints(output);
+    expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({ code });
+  });
+
+  it('says so when the container does not start', async () => {
+    const host = laneHost().on(['podman', 'run', '--detach', rest]).fails(125, 'no such image');
+    expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({
+      code: 'layering.registry-not-started',
+    });
+  });
+
+  it('does not know the registry of a release that nothing names', async () => {
+    const host = laneHost().withFile('/usr/local/bin/release-image.sh', '');
+    expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({
+      code: 'layering.no-registry-image',
+    });
+  });
+
+  it('gives the release instead where the policy says so', async () => {
+    const host = laneHost().on(['df', rest]).prints('Avail\n1000000');
+    const config = {
+      layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },
+    };
+    const { value } = await runStep(startRegistry, { ...run(host), config });
+    expect(host.ran.at(-1)).toEqual(['umount', stagingMount]);
+    expect(value).toMatchObject({
+      kind: 'stock',
+      why: expect.stringContaining('too-small') as string,
+    });
+  });
+
+  it.each([
+    [{ kind: 'off', why: 'nothing is asked for' } as const, laneRendered, 'nothing is asked for'],
+    [laneOrder, [], 'no MachineConfig was rendered'],
+  ])('touches nothing where nothing is to be built', async (order, rendered, why) => {
+    const { host } = run();
+    const { value } = await runStep(startRegistry, {
+      ...run(host),
+      facts: { ...facts, order, rendered },
+    });
+    expect(value).toEqual({ kind: 'stock', why });
+    expect(host.ran).toEqual([]);
+  });
+});

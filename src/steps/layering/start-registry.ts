@@ -1,0 +1,178 @@
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { imageFailure } from '../../layering/image/failures.ts';
+import {
+  addressesArgv,
+  reachableAddresses,
+  routesArgv,
+  withPort,
+} from '../../layering/registry/addresses.ts';
+import { certificateCommands } from '../../layering/registry/certificates.ts';
+import {
+  answerArgv,
+  imageForArgv,
+  registryOfRelease,
+  releaseImageIn,
+  removeRegistryArgv,
+  releaseScript,
+  runRegistryArgv,
+  type RegistryRun,
+} from '../../layering/registry/container.ts';
+import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';
+import { registrySettings } from '../../layering/registry/settings.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { TargetDisk } from '../disk/facts.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages } from './conditions.ts';
+import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
+import { registryEnv } from './image-work.ts';
+import { orStock } from './or-stock.ts';
+import { untilRegistryAnswers, type RunningRegistry } from './registry-health.ts';
+import { makeRegistrySecrets, secretFoldersArgv } from './registry-secrets.ts';
+import { freeBytesArgv, openStagingDisk } from './staging-disk.ts';
+
+type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
+
+/** The image of the registry may come over a slow line. */
+const longestPull = minutes(30);
+
+/**
+ * Starts a registry on this host. The base lies in it byte by byte before anything is built on it, so that what is
+ * pushed keeps the blobs that nodes have already. A second run finds the same registry, address and user.
+ */
+export const startRegistry = step({
+  id: 'layering/start-registry',
+  title: 'Start the registry that images are built in',
+  uses: ['host', 'clock', 'random'],
+  needs: { order: OsImageOrder, rendered: RenderedConfigs, disk: TargetDisk },
+  gives: StagingRegistry,
+  when: buildsOsImages,
+  touches: ['disk:install'],
+  limit: longestPull + minutes(20),
+  waitsFor: 'the registry to answer, at most 2 minutes',
+  explain: ({ layering }) =>
+    layering.registryImage === ''
+      ? 'the registry is that of the release, docker-registry'
+      : `the registry is ${layering.registryImage}, as layering.registryImage says`,
+  preview: ({ layering }) => previewOf(layering.registryImage),
+  run: async (scope, { order, rendered, disk }) => {
+    if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
+    if (rendered.length === 0)
+      return { kind: 'stock', why: 'no MachineConfig was rendered' } as const;
+    return orStock(scope, async () => {
+      try {
+        return await start(scope, disk);
+      } catch (error) {
+        await letGo(scope);
+        throw error;
+      }
+    });
+  },
+});
+
+async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningRegistry> {
+  const { config, host, signal } = scope;
+  const { data } = await openStagingDisk(scope, target);
+  const port = config.layering.registryPort;
+  const addresses = await addressesOf(scope);
+  const address = await keptAddress(scope, addresses, port);
+  await makeRegistrySecrets(scope, address, {
+    addresses: [...addresses, '127.0.0.1', '::1'],
+    names: ['localhost'],
+  });
+  const { settings, served, certificates, authFile } = secretFiles;
+  await host.writeFile(settings, registrySettings({ port }), { signal, mode: 0o600 });
+  const image = await findImage(scope);
+  const run = { ...image, data, served, authFile: PULL_SECRET_PATH };
+  await runContainer(scope, run);
+  await untilRegistryAnswers(scope, { address, certificates });
+  return { kind: 'running', address, data, certificates, authFile };
+}
+
+/** Where the installation goes on without images, nothing must be in the way of the written disk. */
+async function letGo({ host }: RegistryScope): Promise<void> {
+  const { signal } = new AbortController();
+  for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
+    await host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);
+  }
+}
+
+/** The address of an earlier run as long as the host still has it: images are known by it. */
+async function keptAddress(
+  { host, signal }: RegistryScope,
+  addresses: readonly string[],
+  port: number,
+): Promise<string> {
+  const earlier = await host.readText(secretFiles.address, signal);
+  const possible = addresses.map((address) => withPort(address, port));
+  const kept = possible.find((address) => address === earlier) ?? possible[0];
+  if (kept !== undefined) return kept;
+  throw imageFailure('layering.registry-not-started', 'the host has no address for others', {
+    hint: 'look at "ip address" and "ip route" on the host',
+  });
+}
+
+async function addressesOf({ host, signal }: RegistryScope): Promise<readonly string[]> {
+  const ask = async (argv: readonly string[]): Promise<string> =>
+    (await host.exec(argv, { signal, limit: seconds(20) })).stdout;
+  return reachableAddresses(await ask(addressesArgv), [
+    await ask(routesArgv('-4')),
+    await ask(routesArgv('-6')),
+  ]);
+}
+
+/**
+ * The image of the registry: as it is set, else that of the release.
+ * @throws AgentError `layering.no-registry-image`
+ */
+async function findImage({
+  config,
+  host,
+  signal,
+}: RegistryScope): Promise<Pick<RegistryRun, 'image' | 'isOfRelease'>> {
+  const { registryImage } = config.layering;
+  if (registryImage !== '') return { image: registryImage, isOfRelease: false };
+  const release = releaseImageIn((await host.readText(releaseScript, signal)) ?? '');
+  if (release === undefined) {
+    throw imageFailure('layering.no-registry-image', `${releaseScript} names no release image`);
+  }
+  const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
+  const env = registryEnv(config);
+  const { stdout } = await host.exec(argv, { signal, env, limit: longestPull });
+  if (stdout !== '') return { image: stdout, isOfRelease: true };
+  throw imageFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
+}
+
+async function runContainer(
+  { config, host, signal }: RegistryScope,
+  run: RegistryRun,
+): Promise<void> {
+  const env = registryEnv(config);
+  try {
+    await host.exec(runRegistryArgv(run), { signal, env, limit: longestPull });
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof Error)) throw error;
+    throw imageFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
+      cause: error,
+    });
+  }
+}
+
+function previewOf(registryImage: string): readonly (readonly string[])[] {
+  const { mount, work, data, storage, scratch } = stagingPlaces();
+  const { authority, served, certificates, curl } = secretFiles;
+  const isOfRelease = registryImage === '';
+  const image = isOfRelease ? '<docker-registry of the release>' : registryImage;
+  return [
+    ['mkdir', '-p', mount],
+    ['mount', '<root partition>', mount],
+    ['mkdir', '-p', data, storage, scratch],
+    freeBytesArgv(work),
+    addressesArgv,
+    secretFoldersArgv,
+    ...certificateCommands(authority, { from: '<an hour ago>', until: '<in a month>' }),
+    ...(isOfRelease ? [imageForArgv('<release image>', registryOfRelease, PULL_SECRET_PATH)] : []),
+    runRegistryArgv({ image, isOfRelease, data, served, authFile: PULL_SECRET_PATH }),
+    answerArgv('<address>', { certificates, credentials: curl }),
+  ];
+}

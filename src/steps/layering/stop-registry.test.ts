@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { stagingPlaces } from '../../layering/registry/places.ts';
+import type { BlockDevice } from '../disk/lsblk.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import type { OsImageOrder } from './facts.ts';
+import { stopRegistry } from './stop-registry.ts';
+
+const { mount, work } = stagingPlaces();
+const address = '192.0.2.5:22626';
+const deployment = `${mount}/ostree/deploy/rhcos/deploy/abc.0`;
+
+const mounted: BlockDevice = coreOsDisk('sda');
+const sda: BlockDevice = {
+  ...mounted,
+  children: mounted.children.map((part) =>
+    part.label === 'root' ? { ...part, mountpoints: [mount] } : part,
+  ),
+};
+
+const hostWith = (disk = sda): FakeHost =>
+  fakeHost()
+    .on([rest])
+    .succeeds()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(disk))
+    .on(['grep', rest])
+    .fails(1)
+    .on(['find', rest])
+    .prints('')
+    .withFile(`${deployment}/etc/hostname`, '')
+    .withFile(`${deployment}.origin`, '');
+
+const on: OsImageOrder = { kind: 'on', pools: [], delivery: 'first-boot', why: '' };
+
+const stop = (host: FakeHost, differs: object = {}) =>
+  tryStep(stopRegistry, {
+    config: { role: 'bootstrap', layering: { mode: 'on' } },
+    host,
+    clock: fakeClock(),
+    facts: {
+      order: on,
+      disk: targetOf(sda),
+      registry: {
+        kind: 'running',
+        address,
+        data: `${work}/registry`,
+        certificates: '/certificates',
+        authFile: '/auth.json',
+      },
+      ...differs,
+    },
+  });
+
+const did = (host: FakeHost): readonly string[] =>
+  host.ran.map((argv) => argv.join(' ')).filter((command) => !/^(lsblk|grep|find)/.test(command));
+
+const stopped = 'podman rm --force --ignore --time 10 bootwright-registry';
+
+describe('layering/stop-registry', () => {
+  it('ends the registry, clears its data and gives the disk free', async () => {
+    const host = hostWith();
+    const { failure } = await stop(host);
+    expect(failure).toBeUndefined();
+    expect(did(host)).toEqual([
+      stopped,
+      `umount --recursive --quiet ${work}/storage/overlay`,
+      `rm --recursive --force --one-file-system ${work}`,
+      `sync --file-system ${mount}`,
+      `umount ${mount}`,
+    ]);
+  });
+
+  it.each([
+    ['grep', `${deployment}.origin`],
+    ['grep', `${deployment}/etc/containers/registries.conf.d/stage.conf`],
+    ['find', `${deployment}/etc/docker/certs.d/${address}`],
+  ])('goes on in no case when %s finds the registry on the disk: %s', async (program, path) => {
+    const host = hostWith().on([program, rest]).prints(path);
+    const { failure } = await stop(host);
+    expect(failure).toMatchObject({ code: 'layering.staging-left' });
+    expect(String(failure)).toContain(path.replace(mount, ''));
+    expect(did(host)).toEqual([]);
+  });
+
+  it('waits for the last that still works on the disk', async () => {
+    const host = hostWith();
+    let tries = 0;
+    host.on(['umount', mount]).answers(() => {
+      tries += 1;
+      return tries < 3 ? { exitCode: 32, stderr: 'target is busy.' } : {};
+    });
+    const { failure, events } = await stop(host);
+    expect(failure).toBeUndefined();
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'wait.updated', status: 'target is busy.' }),
+    );
+  });
+
+  it('clears what a registry left that did not start', async () => {
+    const host = hostWith();
+    await stop(host, { registry: { kind: 'stock', why: 'its port is taken' } });
+    expect(did(host)).toContain(`rm --recursive --force --one-file-system ${work}`);
+    expect(host.ran.map(([program]) => program)).not.toContain('grep');
+  });
+
+  it('does nothing where nothing was to be built', async () => {
+    const host = hostWith();
+    await stop(host, { order: { kind: 'off', why: 'nothing asks for it' } });
+    expect(host.ran).toEqual([]);
+  });
+
+  it('stops the registry after a run that had come further', async () => {
+    const host = hostWith(mounted);
+    await stop(host);
+    expect(did(host)).toEqual([stopped]);
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, it } from 'vitest';
+import {
+  layeredCluster,
+  type LayeredPool,
+  masterBuild,
+  masterImage,
+  masterRendered,
+} from '../../../test/layering/layered-pool.ts';
+import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import {
+  jobs,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+} from '../../cluster/kinds.ts';
+import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import { waitForLayeredMasters } from './wait-for-layered-masters.ts';
+
+const address = '10.0.0.1:5000';
+const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
+const order = orderFor(['master']);
+const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', digest: 'd' };
+const facts = {
+  controlPlane: { units: [] },
+  order,
+  published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
+  registry: { kind: 'running' as const, address, data: '', certificates: '', authFile: '' },
+};
+
+function put(kube: FakeKube, change: LayeredPool = {}): FakeKube {
+  const cluster = layeredCluster(change);
+  const parts = [
+    [nodes, cluster.nodes],
+    [machineConfigPools, cluster.pools],
+    [machineOSConfigs, cluster.osConfigs],
+    [machineOSBuilds, cluster.builds],
+  ] as const;
+  for (const [kind, objects] of parts) for (const object of objects) kube.put(kind, object);
+  return kube;
+}
+
+const told = (events: readonly { readonly type: string }[]): readonly unknown[] =>
+  events.flatMap((event) => ('status' in event ? [event.status] : []));
+
+describe('layering/wait-for-masters', () => {
+  it('is through at once when all invariants hold', async () => {
+    const clock = fakeClock();
+    await runStep(waitForLayeredMasters, { config, facts, clock, kube: put(fakeKube()) });
+    expect(clock.now()).toBe(0);
+  });
+
+  it('names the first invariant that does not hold, and goes on the moment that all do', async () => {
+    const clock = fakeClock({ auto: false });
+    const kube = fakeKube();
+    const done = runStep(waitForLayeredMasters, { config, facts, clock, kube });
+    await settle();
+    const job = `build-${masterBuild}`;
+    kube.put(jobs, { metadata: { name: job, namespace: operatorNamespace } });
+    put(kube, { node: { desiredImage: undefined }, conditions: { Updating: 'True' } });
+    await settle();
+    put(kube);
+    await settle();
+    kube.drop({ kind: jobs, name: job, namespace: operatorNamespace });
+    const { events } = await done;
+    expect(told(events).slice(0, 1)).toEqual(['there is no master node yet']);
+    expect(told(events)).toContain(
+      `I2: node m1 desiredImage is not there, expected ${masterImage}; also I7`,
+    );
+    expect(told(events).at(-1)).toBe(`I7: build jobs is ${job}, expected none`);
+    expect(clock.now()).toBe(0);
+  });
+
+  it.each([
+    ['nothing is built', { order: noOrder }],
+    ['the system of the release is used', { published: { kind: 'stock' as const, why: 'x' } }],
+  ])('is left out where %s', async (_, more) => {
+    const run = { config, facts: { ...facts, ...more }, kube: fakeKube() };
+    const { events } = await runStep(waitForLayeredMasters, run);
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it.each([
+    ['the cluster rolls the image out', { order: orderFor(['master'], 'after-join') }],
+    ['only workers get an image', { published: { kind: 'published' as const, images: [] } }],
+  ])('waits for no node where %s, and guards all the same', async (_, more) => {
+    const kube = fakeKube();
+    const run = { config, facts: { ...facts, ...more }, kube };
+    const { notes } = await runStep(waitForLayeredMasters, run);
+    expect(notes).toEqual([expect.stringContaining('no node is waited for')]);
+    kube.put(machineConfigs, { metadata: { name: 'x' }, spec: { osImageURL: `${address}/x` } });
+    const { failure } = await tryStep(waitForLayeredMasters, run);
+    expect(failure).toMatchObject({ code: 'layering.staging-referenced' });
+  });
+
+  it('waits for the arbiter too', async () => {
+    const arbiter = { ...image, pool: 'arbiter', final: 'other' };
+    const images = [...facts.published.images, arbiter];
+    const kube = put(fakeKube());
+    const clock = fakeClock();
+    const run = { config, facts: { ...facts, published: { kind: 'published' as const, images } } };
+    const { failure } = await tryStep(waitForLayeredMasters, { ...run, kube, clock });
+    expect(failure).toMatchObject({
+      code: 'wait.timed-out',
+      message: expect.stringContaining('I3: MachineOSBuild image is not there') as string,
+    });
+  });
+
+  it('does not let a cluster go that refers to the registry of this host', async () => {
+    const kube = put(fakeKube()).put(machineConfigs, {
+      metadata: { name: '99-mine' },
+      spec: { osImageURL: `${address}/ocl/master@sha256:0` },
+    });
+    const { failure } = await tryStep(waitForLayeredMasters, { config, facts, kube });
+    expect(failure).toMatchObject({
+      code: 'layering.staging-referenced',
+      message: expect.stringContaining('MachineConfig 99-mine spec.osImageURL') as string,
+    });
+  });
+
+  it('asks nothing of a registry that does not run', async () => {
+    const registry = { kind: 'stock' as const, why: 'x' };
+    const kube = put(fakeKube()).put(machineConfigs, {
+      metadata: { name: '99-mine' },
+      spec: { osImageURL: `${address}/ocl/master@sha256:0` },
+    });
+    const run = { config, facts: { ...facts, registry }, kube };
+    expect((await runStep(waitForLayeredMasters, run)).notes).toEqual([]);
+  });
+});

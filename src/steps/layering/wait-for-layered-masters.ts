@@ -1,0 +1,125 @@
+import {
+  jobs,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+} from '../../cluster/kinds.ts';
+import type { Look } from '../../engine/wait.ts';
+import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import type { Expected } from '../../layering/invariants/sight.ts';
+import { sightOf } from '../../layering/invariants/standing.ts';
+import { stagingReferences } from '../../layering/invariants/staging.ts';
+import { breachesOf, breachText } from '../../layering/invariants/table.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { ControlPlane } from '../bootstrap/facts.ts';
+import { followed, gapIn, longestWait, together } from '../cluster/cluster-wait.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages } from './conditions.ts';
+import { OsImageOrder, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
+import { handOverFailure } from './hand-over-failures.ts';
+import { unlessOrdered } from './skips.ts';
+import { controlPlaneImages, mastersPool, whyNotServed } from './control-plane-images.ts';
+
+/**
+ * The gate before this host leaves: the masters run the built image, the cluster knows it, and nothing refers to the
+ * registry that goes away with this host. What is wrong after the reboot nobody could mend from here.
+ */
+export const waitForLayeredMasters = step({
+  id: 'layering/wait-for-masters',
+  title: 'Wait until the masters run the built image and the cluster is content with it',
+  uses: ['kube'],
+  needs: {
+    controlPlane: ControlPlane,
+    order: OsImageOrder,
+    published: PublishedImages,
+    registry: StagingRegistry,
+  },
+  when: buildsOsImages,
+  skipIf: ({ order, published }) =>
+    unlessOrdered({ order }) ?? (published.kind === 'stock' ? published.why : undefined),
+  limit: longestWait + minutes(10),
+  waitsFor: 'the invariants of a layered pool on nodes, pool, MachineOSConfig and MachineOSBuild',
+  run: async (scope, { order, published, registry }) => {
+    const why = whyNotServed(order, published);
+    if (why === undefined) await waitForPools(scope, controlPlaneImages(published));
+    else scope.note('info', `no node is waited for: ${why}`);
+    if (registry.kind === 'running') await requireNoStaging(scope, registry.address);
+  },
+});
+
+async function waitForPools(
+  scope: StepScope<'kube'>,
+  images: readonly PublishedImage[],
+): Promise<void> {
+  scope.progress({ info: 'Waiting for the masters to run their image' });
+  for (const { pool, final, renderedConfig } of images) {
+    await waitForPool(scope, pool, { image: final, rendered: renderedConfig });
+  }
+}
+
+async function waitForPool(
+  { kube, until }: StepScope<'kube'>,
+  pool: string,
+  expected: Expected,
+): Promise<void> {
+  const selections = {
+    nodes: followed(kube, { kind: nodes }),
+    pools: followed(kube, { kind: machineConfigPools }),
+    osConfigs: followed(kube, { kind: machineOSConfigs }),
+    builds: followed(kube, { kind: machineOSBuilds }),
+    jobs: followed(kube, { kind: jobs, namespace: operatorNamespace }),
+  };
+  const all = Object.values(selections);
+  const objectsOf = (name: keyof typeof selections): readonly KubeObject[] =>
+    selections[name].view().objects;
+  const look = (): Promise<Look<true>> => {
+    const gap = all.map(({ view }) => gapIn(view())).find((one) => one !== undefined);
+    if (gap !== undefined) return Promise.resolve({ status: gap });
+    const sight = sightOf(pool, {
+      pools: objectsOf('pools'),
+      osConfigs: objectsOf('osConfigs'),
+      builds: objectsOf('builds'),
+      nodes: objectsOf('nodes'),
+      jobs: objectsOf('jobs'),
+    });
+    if (pool === mastersPool && sight.nodes.length === 0) {
+      return Promise.resolve({ status: 'there is no master node yet' });
+    }
+    const [first, ...others] = breachesOf(sight, expected);
+    if (first === undefined) return Promise.resolve({ done: true });
+    const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
+    return Promise.resolve({ status: `${breachText(first)}${more}` });
+  };
+  await until(`the nodes of pool ${pool} run their image, and the cluster knows it`, look, {
+    watch: together(...all.map(({ watch }) => watch)),
+    every: seconds(30),
+    within: longestWait,
+  });
+}
+
+/** @throws AgentError `layering.staging-referenced` */
+async function requireNoStaging(
+  { kube, signal }: StepScope<'kube'>,
+  address: string,
+): Promise<void> {
+  const [allNodes, osConfigs, builds, configs] = await Promise.all(
+    [nodes, machineOSConfigs, machineOSBuilds, machineConfigs].map((kind) =>
+      kube.list({ kind }, signal),
+    ),
+  );
+  const found = stagingReferences(address, {
+    nodes: allNodes ?? [],
+    osConfigs: osConfigs ?? [],
+    builds: builds ?? [],
+    machineConfigs: configs ?? [],
+  });
+  if (found.length === 0) return;
+  throw handOverFailure(
+    'layering.staging-referenced',
+    `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`,
+    { context: { registry: address } },
+  );
+}

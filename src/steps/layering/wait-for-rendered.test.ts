@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
+import { poolText, renderedText } from '../../../test/layering/rendered.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import {
+  controllerConfig,
+  heldControllerConfig,
+  poolFile,
+} from '../../layering/delivery/bootstrap-files.ts';
+import { waitForRendered } from './wait-for-rendered.ts';
+
+const config = { cluster: { openshiftVersion: '4.21.0' } };
+const pools = ['master', 'worker'];
+const facts = { order: orderFor(pools) };
+const host = (rendered = pools) =>
+  rendered.reduce(
+    (machine, pool) =>
+      machine
+        .withFile(poolFile(pool), poolText(pool))
+        .withFile(renderedFor(pool).file, renderedText(pool)),
+    fakeHost().on(['busctl', rest]).isMissing(),
+  );
+const logNamed = (id: string): string =>
+  `/var/log/containers/bootstrap-machine-config-operator-m0_default_machine-config-controller-${id}.log`;
+const fatal = 'stderr F F1121 bootstrap.go:101] error running MCC[BOOTSTRAP]: no featuregate';
+
+describe('layering/wait-for-rendered', () => {
+  it('tells what was rendered, once the server is held back', async () => {
+    const clock = fakeClock({ auto: false });
+    const machine = host();
+    const run = runStep(waitForRendered, { host: machine, clock, config, facts });
+    await settle();
+    machine.withFile(heldControllerConfig, '');
+    const { value, events } = await run;
+    expect(value).toEqual(pools.map(renderedFor));
+    expect(clock.now()).toBe(0);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        status: `${heldControllerConfig} is not there yet`,
+      }),
+    );
+  });
+
+  it('waits for no hold where nobody is held back', async () => {
+    const { value } = await runStep(waitForRendered, {
+      host: host().withFile(controllerConfig, ''),
+      config,
+      facts: { order: orderFor(pools, 'after-join') },
+    });
+    expect(value).toHaveLength(2);
+  });
+
+  it('gives nothing without an order', async () => {
+    const given = { host: fakeHost(), config, facts: { order: noOrder } };
+    const { value } = await runStep(waitForRendered, given);
+    expect(value).toEqual([]);
+  });
+
+  it('tells that the controller failed, and gives up when it failed again', async () => {
+    const machine = host()
+      .withLink(logNamed('1'), '/var/log/pods/1.log')
+      .withFile('/var/log/pods/1.log', `${fatal}\n`);
+    const clock = fakeClock({ auto: false });
+    const run = tryStep(waitForRendered, { host: machine, clock, config, facts });
+    await settle();
+    machine.withFile(logNamed('2'), `${fatal}s\n`);
+    const { failure, events } = await run;
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        status: 'machine-config-controller failed and is started again: no featuregate',
+      }),
+    );
+    expect(failure).toMatchObject({
+      code: 'layering.not-rendered',
+      kind: 'cluster',
+      message: 'machine-config-controller failed: no featuregates',
+    });
+  });
+
+  it('fails when a pool was not rendered with the others', async () => {
+    const machine = host(['master']).withFile(heldControllerConfig, '');
+    const { failure } = await tryStep(waitForRendered, { host: machine, config, facts });
+    expect(failure).toMatchObject({
+      code: 'layering.not-rendered',
+      message: `there is no ${poolFile('worker')}`,
+    });
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(waitForRendered, () => ({
+      host: host().withFile(heldControllerConfig, ''),
+      config,
+      facts,
+    }));
+  });
+});

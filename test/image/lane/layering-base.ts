@@ -1,0 +1,53 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ContainerStore } from '../../../scripts/image/container-store.ts';
+import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
+import { ensurePart } from '../../../scripts/parts/ensure.ts';
+
+const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
+
+/**
+ * Debian with the real Ignition. What only a system of ostree has is stood in for: each program notes that it was
+ * called, and jq knows the one question that is asked.
+ */
+const containerfile = [
+  'FROM scratch',
+  'ADD root.tar /',
+  `COPY ignition ${ignition}`,
+  ...['ostree', 'update-ca-trust'].map(
+    (name) =>
+      `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
+  ),
+  `RUN printf '#!/bin/sh\\nsed "s/.*\\"config\\":\\\\(.*\\\\)}}\\$/\\\\1/" "$2"\\n' > /usr/bin/jq && chmod 755 /usr/bin/jq`,
+  'RUN mkdir -p /etc/pki/ca-trust/source/anchors /usr/lib/modules/6.1.0 && echo kernel > /usr/lib/modules/6.1.0/vmlinuz',
+  'LABEL ostree.bootable=true containers.bootc=1',
+  '',
+].join('\n');
+
+/** Builds an image that layered ones can be built on, of several layers. */
+export async function buildLayeringBase(
+  store: ContainerStore,
+  folder: string,
+  name: string,
+): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(join(await ensurePart(agentImageBase), 'root.tar'), join(folder, 'root.tar'));
+  copyFileSync(ignition, join(folder, 'ignition'));
+  writeFileSync(join(folder, 'Containerfile'), containerfile);
+  await store.run('buildah', 'build', '--layers', '--tag', name, folder);
+}
+
+/** The same image, said to be for another architecture. */
+export async function otherArchitecture(
+  store: ContainerStore,
+  base: string,
+  name: string,
+): Promise<void> {
+  const container = await store.run('buildah', 'from', '--pull-never', base);
+  try {
+    await store.run('buildah', 'config', '--arch', 's390x', container);
+    await store.run('buildah', 'commit', '--quiet', container, name);
+  } finally {
+    await store.run('buildah', 'rm', container);
+  }
+}

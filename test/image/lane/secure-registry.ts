@@ -1,0 +1,104 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { ensurePart } from '../../../scripts/parts/ensure.ts';
+import { imageRegistry } from '../../../scripts/parts/image-registry.ts';
+import {
+  authorityFiles,
+  certificateCommands,
+  validityAt,
+} from '../../../src/layering/registry/certificates.ts';
+import { passwordLine, pullSecretOf } from '../../../src/layering/registry/credentials.ts';
+import { registrySettings } from '../../../src/layering/registry/settings.ts';
+
+/** A real registry with TLS and a user of its own, made with what the product makes them with. */
+export interface SecureRegistry extends AsyncDisposable {
+  /** HOST:PORT */
+  readonly address: string;
+  /** PEM of the authority behind its certificate. */
+  readonly authority: string;
+  /** Its credentials in the form of a pull secret. */
+  readonly pullSecret: string;
+  readonly stop: () => Promise<void>;
+  readonly start: () => Promise<void>;
+  readonly log: () => string;
+}
+
+/** A port that nobody listens on now. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+/** Starts the registry; all of it lies in a folder of the test. */
+export async function startSecureRegistry(folder: string): Promise<SecureRegistry> {
+  mkdirSync(folder, { recursive: true });
+  const port = await freePort();
+  for (const { path, content } of authorityFiles(folder, {
+    addresses: ['127.0.0.1'],
+    names: ['localhost'],
+  })) {
+    writeFileSync(path, content);
+  }
+  for (const [program = '', ...words] of certificateCommands(folder, validityAt(Date.now()))) {
+    execFileSync(program, words, { stdio: 'ignore' });
+  }
+  const user = { name: 'tester', password: crypto.randomUUID() };
+  const salt = crypto.getRandomValues(new Uint8Array(16));
+  writeFileSync(join(folder, 'htpasswd'), passwordLine(user, salt));
+  const settings = registrySettings({ port, data: join(folder, 'data'), served: folder });
+  writeFileSync(join(folder, 'settings.yml'), settings);
+  const program = await registryProgram(folder);
+  await program.start();
+  const address = `127.0.0.1:${port}`;
+  return {
+    address,
+    authority: readFileSync(join(folder, 'ca.crt'), 'utf8'),
+    pullSecret: pullSecretOf(address, user),
+    ...program,
+    [Symbol.asyncDispose]: program.stop,
+  };
+}
+
+/** The program of the registry, with the settings in a folder. */
+export async function registryProgram(
+  folder: string,
+): Promise<Pick<SecureRegistry, 'start' | 'stop' | 'log'>> {
+  const binary = join(await ensurePart(imageRegistry), 'bin', 'docker-registry');
+  const logFile = join(folder, 'log.txt');
+  let child: ChildProcess | undefined;
+  const log = (): string => readFileSync(logFile, 'utf8');
+  const start = async (): Promise<void> => {
+    if (child !== undefined) return;
+    const descriptor = openSync(logFile, 'w');
+    // The kernel ends it when the test's process ends, in whatever way.
+    child = spawn(
+      'setpriv',
+      ['--pdeathsig', 'KILL', '--', binary, 'serve', join(folder, 'settings.yml')],
+      { stdio: ['ignore', descriptor, descriptor] },
+    );
+    closeSync(descriptor);
+    while (!log().includes('listening on')) {
+      if (child.exitCode !== null) throw new Error(`the registry ended: ${log()}`);
+      await pause(20);
+    }
+  };
+  const stop = async (): Promise<void> => {
+    const running = child;
+    child = undefined;
+    if (running?.exitCode !== null) return;
+    const gone = once(running, 'close');
+    running.kill('SIGKILL');
+    await gone;
+  };
+  return { start, stop, log };
+}

@@ -1,0 +1,302 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { imageRegistry } from '../../scripts/parts/image-registry.ts';
+import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { osImage } from '../../scripts/parts/os-image.ts';
+import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.ts';
+import { readServedConfig } from '../../src/layering/served-config.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
+import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';
+import { overlayWorkerConfig } from '../../src/steps/layering/overlay-worker-config.ts';
+import { stopRegistry } from '../../src/steps/layering/stop-registry.ts';
+import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
+import { servedIgnition } from '../layering/served.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { runStep, tryStep } from '../support/run-step.ts';
+import { type LiveHost, startLiveHost } from './deploy-image-host.ts';
+import { authFor, breakAfter, type ImageStage, startStage } from './image-stage.ts';
+import { addLayer } from './layered-image.ts';
+import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './written-disk.ts';
+
+const mebibyte = 1024 ** 2;
+const roomyMiB = 3072;
+/** The image itself; its root has less than 700 MiB free. */
+const tightMiB = 1536;
+const final = 'quay.example/team/os';
+const renderedFile = '/opt/rendered.yaml';
+const rendered = `rendered-master-${'a'.repeat(32)}`;
+const name = 'team/os';
+
+let folder: TestFolder;
+let diskImage: string;
+let stage: ImageStage;
+let live: LiveHost;
+const digests = new Map<string, string>();
+let disk: WrittenDisk;
+let untouched: NextBoot;
+
+beforeAll(async () => {
+  await ensureParts([osDisk, osImage, liveRoot, imageRegistry]);
+  diskImage = join(partFolder(osDisk), 'labcoreos.raw.zst');
+  const base = join(partFolder(osImage), 'oci');
+  folder = createTestFolder('deploy-image');
+  stage = await startStage(join(folder.path, 'stage'));
+  const layer = 'usr/share/labcoreos/layers/site';
+  mkdirSync(join(folder.path, 'images'));
+  for (const one of [
+    { tag: 'layered', files: { [layer]: 5 }, ballast: 16 * mebibyte },
+    { tag: 'other', files: { [layer]: 5 }, architecture: 'riscv64' },
+    { tag: 'large', files: { 'usr/share/large': 700 * mebibyte } },
+  ]) {
+    const layout = addLayer(base, join(folder.path, 'images'), one);
+    digests.set(one.tag, stage.push(layout, `${name}:${one.tag}`));
+  }
+  live = await startLiveHost(join(folder.path, 'live'));
+  await prepareHost();
+}, 3_600_000);
+
+afterAll(async () => {
+  await live[Symbol.asyncDispose]();
+  await stage[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+afterEach(() => {
+  // A file system that is left frozen would hold the device.
+  look();
+  disk[Symbol.dispose]();
+});
+
+/** Pauses between tries are short; limits stay far off. */
+const clock = (): Clock => quickClock(20);
+
+const digestOf = (tag: string): string => digests.get(tag) ?? '';
+
+const writtenDisk = (sizeMiB: number): WrittenDisk =>
+  writeDisk(live, { image: diskImage, path: join(folder.path, 'disk.raw'), sizeMiB });
+
+async function putOnHost(path: string, content: string): Promise<void> {
+  const { signal } = new AbortController();
+  live.ask('mkdir', '-p', join(path, '..'));
+  await live.host.writeFile(path, content, { signal, mode: 0o600 });
+}
+
+async function prepareHost(): Promise<void> {
+  await putOnHost(`${secretFiles.certificates}/ca.crt`, stage.ca);
+  const machineConfig = {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfig',
+    metadata: { name: rendered },
+    spec: {
+      osImageURL: 'quay.example/rhcos@sha256:0',
+      kernelArguments: ['lab.config=yes'],
+      config: { ignition: { version: '3.5.0' } },
+    },
+  };
+  await putOnHost(renderedFile, JSON.stringify(machineConfig));
+  // Nothing here runs in a container; what is to be stopped is the test's own.
+  await putOnHost('/usr/bin/podman', '#!/bin/sh\n');
+  live.ask('chmod', '+x', '/usr/bin/podman');
+}
+
+interface Own {
+  readonly tag: string;
+  readonly address?: string;
+}
+
+/** The bootstrap host writes the image of a tag on its own disk. */
+async function deploy({ tag, address = stage.address }: Own) {
+  await putOnHost(secretFiles.authFile, authFor(address));
+  const digest = digestOf(tag);
+  const image = {
+    pool: 'master',
+    renderedConfig: rendered,
+    staged: `${address}/${name}@${digest}`,
+    digest,
+    final: `${final}@${digest}`,
+  };
+  const { certificates, authFile } = secretFiles;
+  const pool = { pool: 'master', name: rendered, file: renderedFile, osImage: '' };
+  const end = await tryStep(deployOwn, {
+    config: { layering: { mode: 'on' }, image: { writerArgs: ['--append-karg', 'lab.host=yes'] } },
+    host: live.host,
+    clock: clock(),
+    facts: {
+      disk: disk.target,
+      written: { disk: disk.target.path },
+      order: { kind: 'on', pools: [], delivery: 'first-boot', why: '' },
+      rendered: [pool],
+      registry: { kind: 'running', address, data: '', certificates, authFile },
+      published: { kind: 'published', images: [image] },
+    },
+  });
+  expect(mountsOf()).toEqual([]);
+  return end;
+}
+
+/** Where file systems of the disk are mounted in the live system. */
+const mountsOf = (): readonly string[] =>
+  live
+    .ask('sh', '-c', `grep -o '^${disk.target.path}p[0-9]* [^ ]*' /proc/self/mounts || true`)
+    .split('\n')
+    .filter((line) => line !== '');
+
+const codesIn = ({ events }: Awaited<ReturnType<typeof deploy>>): readonly unknown[] =>
+  events.flatMap((event) =>
+    event.type === 'note' && event.level === 'warn' ? [event.fields['code']] : [],
+  );
+
+const look = (): NextBoot => readNextBoot(live, disk);
+
+/** The disk boots what it did before, for the first time. */
+const expectStock = (): void => {
+  expect(look()).toEqual(untouched);
+  expect(untouched).toMatchObject({ hasStamp: true });
+  expect(untouched.layers).not.toContain('site');
+};
+
+const expectLayered = (): void => {
+  const { image, options, layers, origins, hasStamp } = look();
+  const followed = `${final}@${digestOf('layered')}`;
+  expect({ image, hasStamp }).toEqual({ image: followed, hasStamp: true });
+  expect(layers).toContain('site');
+  // The disk image may itself follow an image, which stays beside it.
+  expect(new Set(origins)).toEqual(new Set([followed, ...untouched.origins]));
+  expect(options).toEqual([
+    expect.stringMatching(/^ignition\.platform\.id=/),
+    '$ignition_firstboot',
+    'lab.host=yes',
+    'lab.config=yes',
+  ]);
+};
+
+describe('a disk with room', () => {
+  beforeEach(() => {
+    disk = writtenDisk(roomyMiB);
+    untouched = look();
+  });
+
+  it('boots the built image for the first time, and follows it under its lasting name', async () => {
+    const end = await deploy({ tag: 'layered' });
+    expect(end.failure).toBeUndefined();
+    expect(end.notes).toEqual([]);
+    expectLayered();
+  });
+
+  it('is the same after a second run', async () => {
+    await deploy({ tag: 'layered' });
+    const { failure } = await deploy({ tag: 'layered' });
+    expect(failure).toBeUndefined();
+    expect(look()).toMatchObject({ image: `${final}@${digestOf('layered')}`, hasStamp: true });
+  });
+
+  it.each([
+    ['the registry dies in the middle', true, 'image.registry-unreachable'],
+    ['the pull is cut', false, 'image.pull-cut'],
+  ])(
+    'boots the system of its image when %s, and the built one after another run',
+    async (_, dies, code) => {
+      await using way = await breakAfter(stage.address, 4 * mebibyte, { dies });
+      const end = await deploy({ tag: 'layered', address: way.address });
+      expect(end.failure).toBeUndefined();
+      expect(codesIn(end)).toEqual([code]);
+      expectStock();
+      await deploy({ tag: 'layered' });
+      expectLayered();
+    },
+  );
+
+  it('boots the system of its image when the built one is for another architecture', async () => {
+    const { failure } = await deploy({ tag: 'other' });
+    expect(failure).toMatchObject({ code: 'image.wrong-architecture' });
+    expectStock();
+  });
+
+  it('takes the Ignition of a worker with the image laid over it, after the deployment left it frozen', async () => {
+    await deploy({ tag: 'layered' });
+    const image = `${final}@${digestOf('layered')}`;
+    const source = 'http://api-int.example:22624/config/worker';
+    const ignition = '/opt/worker.ign';
+    const pointer = { ignition: { version: '3.2.0', config: { merge: [{ source }] } } };
+    await putOnHost(ignition, JSON.stringify(pointer));
+    const served = servedIgnition({ rendered, osImage: 'quay.example/rhcos@sha256:0' });
+    await putOnHost(workerFiles.served, served);
+    const found = { rendered, image, served: workerFiles.served, authFile: '' };
+    await runStep(overlayWorkerConfig, {
+      config: { role: 'worker', layering: { repository: final } },
+      host: live.host,
+      clock: clock(),
+      facts: {
+        disk: disk.target,
+        ignition: { path: ignition, bytes: 0, sha256: '', origin: '', version: '3.2.0' },
+        image: { kind: 'overlay', ...found },
+        boot: { kind: 'deployed' },
+      },
+    });
+    expect(mountsOf()).toEqual([]);
+    const [embedded] = (JSON.parse(look().ignition) as typeof pointer).ignition.config.merge;
+    const text = Buffer.from(embedded?.source.split(',')[1] ?? '', 'base64').toString();
+    expect(readServedConfig(text)).toMatchObject({ rendered, osImage: image, currentImage: image });
+  });
+
+  it('is left by the registry without a trace, or not at all', async () => {
+    const { mount, work } = stagingPlaces();
+    live.ask('mkdir', '-p', mount);
+    live.ask('mount', `${disk.target.path}p4`, mount);
+    await putOnHost(`${work}/registry/blob`, 'x');
+    const deployments = `${mount}/ostree/deploy/rhcos/deploy`;
+    const deployment =
+      live
+        .ask('ls', deployments)
+        .split('\n')
+        .find((one) => one.endsWith('.0')) ?? '';
+    const planted = `${deployments}/${deployment}/etc/containers/registries.conf.d/stage.conf`;
+    await putOnHost(planted, `[[registry]]\nlocation = "${stage.address}"\n`);
+    const { certificates, authFile } = secretFiles;
+    const run = {
+      config: { layering: { mode: 'on' as const } },
+      host: live.host,
+      clock: clock(),
+      facts: {
+        order: { kind: 'on' as const, pools: [], delivery: 'first-boot' as const, why: '' },
+        disk: disk.target,
+        registry: {
+          kind: 'running' as const,
+          address: stage.address,
+          data: '',
+          certificates,
+          authFile,
+        },
+      },
+    };
+    const refused = await tryStep(stopRegistry, run);
+    expect(refused.failure).toMatchObject({ code: 'layering.staging-left' });
+    expect(String(refused.failure)).toContain('/etc/containers/registries.conf.d/stage.conf');
+    live.ask('rm', planted);
+    await runStep(stopRegistry, run);
+    expect(mountsOf()).toEqual([]);
+    live.ask('mount', `${disk.target.path}p4`, mount);
+    expect(live.ask('sh', '-c', `ls -d ${work} 2> /dev/null || true`)).toBe('');
+    live.ask('umount', mount);
+  });
+});
+
+describe('a disk that is too small for the image', () => {
+  beforeEach(() => {
+    disk = writtenDisk(tightMiB);
+    untouched = look();
+  });
+
+  it('boots the system of its image', async () => {
+    const { failure } = await deploy({ tag: 'large' });
+    expect(failure).toMatchObject({ code: 'image.no-room' });
+    expectStock();
+  });
+});

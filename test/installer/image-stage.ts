@@ -1,0 +1,124 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { join } from 'node:path';
+
+import { partFolder } from '../../scripts/parts/cache.ts';
+import { imageRegistry } from '../../scripts/parts/image-registry.ts';
+import { passwordLine } from '../../src/layering/registry/credentials.ts';
+import { registrySettings } from '../../src/layering/registry/settings.ts';
+import { makeCertificates } from '../contract/real/certificates.ts';
+import { openSerialLog } from '../guest/rig/serial-log.ts';
+
+/** A registry as the bootstrap host has it: with TLS, and for one user. */
+export interface ImageStage extends AsyncDisposable {
+  /** HOST:PORT */
+  readonly address: string;
+  /** Pull secret of the user. */
+  readonly auth: string;
+  readonly ca: string;
+  /** Pushes an image of an OCI layout, `FOLDER:TAG`, and returns its digest there. */
+  readonly push: (layout: string, name: string) => string;
+}
+
+/** Starts the registry with the settings that the product writes. */
+export async function startStage(folder: string): Promise<ImageStage> {
+  const at = (...names: readonly string[]): string => join(folder, ...names);
+  for (const path of [at(), at('served'), at('images'), at('clients')]) mkdirSync(path);
+  const { caFile, ca, key, cert } = makeCertificates(at('served'));
+  writeFileSync(at('served', 'tls.key'), key);
+  writeFileSync(at('served', 'tls.crt'), cert);
+  const user = { name: 'installer', password: 'tester' };
+  writeFileSync(at('served', 'htpasswd'), passwordLine(user, Buffer.alloc(16, 7)));
+  const settings = registrySettings({ port: 0, data: at('images'), served: at('served') });
+  writeFileSync(at('settings.json'), settings);
+  renameSync(caFile, at('clients', 'ca.crt'));
+  const log = openSync(at('log.txt'), 'w');
+  const program = join(partFolder(imageRegistry), 'bin', 'docker-registry');
+  // The kernel ends it when the test's process ends, in whatever way.
+  const argv = ['--pdeathsig', 'KILL', '--', program, 'serve', at('settings.json')];
+  const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const gone = once(child, 'close').then(() => 'too early');
+  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on /, 60);
+  const address = `127.0.0.1:${/listening on \S+:(\d+)/.exec(line)?.[1] ?? ''}`;
+  const auth = authFor(address);
+  writeFileSync(at('auth.json'), auth);
+  return {
+    address,
+    auth,
+    ca,
+    push: (layout, name) => {
+      const options = [
+        ...['--quiet', '--dest-cert-dir', at('clients'), '--dest-authfile', at('auth.json')],
+        ...['--digestfile', at('digest')],
+      ];
+      const target = `docker://${address}/${name}`;
+      execFileSync('skopeo', ['copy', ...options, `oci:${layout}`, target], { stdio: 'pipe' });
+      return readFileSync(at('digest'), 'utf8').trim();
+    },
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await gone;
+    },
+  };
+}
+
+/** A pull secret with the one user, for an address that leads to the registry. */
+export const authFor = (address: string): string =>
+  JSON.stringify({
+    auths: { [address]: { auth: Buffer.from('installer:tester').toString('base64') } },
+  });
+
+/** A way to the registry that fails. */
+export interface BrokenWay extends AsyncDisposable {
+  readonly address: string;
+}
+
+/**
+ * Leads to an address until so many bytes came from there, then cuts every connection that carries more. `dies`
+ * lets no new one in either, as a registry that is gone.
+ */
+export async function breakAfter(
+  address: string,
+  bytes: number,
+  { dies }: { readonly dies: boolean },
+): Promise<BrokenWay> {
+  const port = Number(address.split(':')[1]);
+  const open = new Set<Socket>();
+  let left = bytes;
+  const server = createServer((client) => {
+    const registry = connect(port, '127.0.0.1');
+    for (const socket of [client, registry]) {
+      open.add(socket);
+      socket.on('error', () => undefined);
+      socket.on('close', () => {
+        client.destroy();
+        registry.destroy();
+        open.delete(socket);
+      });
+    }
+    client.pipe(registry);
+    registry.on('data', (piece: Buffer) => {
+      left -= piece.length;
+      if (left >= 0) {
+        client.write(piece);
+        return;
+      }
+      client.destroy();
+      if (dies) server.close();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy();
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

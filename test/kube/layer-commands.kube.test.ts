@@ -1,0 +1,135 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { parseCommand } from '../../src/cli/parse-command.ts';
+import {
+  machineConfigPools,
+  machineOSBuilds,
+  machineOSConfigs,
+  namespaces,
+  nodes,
+} from '../../src/cluster/kinds.ts';
+import { handOver } from '../../src/steps/layering/hand-over.ts';
+import {
+  buildNamed,
+  final,
+  handOverFacts,
+  handOverHost,
+  operator,
+  rendered,
+  site,
+} from '../layering/hand-over-site.ts';
+import { nodeObject } from '../layering/layered-pool.ts';
+import { runStep } from '../support/run-step.ts';
+
+let rig: Rig;
+let kube: KubeCluster;
+let kubeconfig: string;
+let printed: string[];
+
+beforeAll(async () => {
+  rig = await startKube();
+  kubeconfig = join(rig.folder, 'admin.kubeconfig');
+  writeFileSync(kubeconfig, rig.kubeconfig);
+  kube = kubeCluster({
+    credentials: () => Promise.resolve(rig.kubeconfig),
+    clock: systemClock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+  const metadata = { name: operator };
+  await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  for (const [kind, object] of site) await rig.client.apply(kind, object);
+  const image = { currentImage: final, desiredImage: final };
+  const settings = { currentConfig: rendered, desiredConfig: rendered, state: 'Done', ...image };
+  await rig.client.apply(nodes, nodeObject('m1', 'master', settings));
+});
+afterAll(async () => {
+  await kube.close();
+  await rig.close();
+});
+beforeEach(() => {
+  printed = [];
+  const keep = (text: unknown): boolean => printed.push(String(text)) > 0;
+  vi.spyOn(process.stdout, 'write').mockImplementation(keep);
+  vi.spyOn(process.stderr, 'write').mockImplementation(keep);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+const layer = async (action: string, ...words: readonly string[]): Promise<number> => {
+  const all = [action, '--kubeconfig', kubeconfig, ...words];
+  return (await parseCommand({ command: 'layer', words: all, environment: {} }))();
+};
+
+const there = async (): Promise<readonly boolean[]> =>
+  Promise.all(
+    [
+      { kind: machineOSConfigs, name: 'master' },
+      { kind: machineOSBuilds, name: buildNamed },
+    ].map(async (ref) => (await rig.client.get(ref)) !== undefined),
+  );
+
+describe('layer status and layer rollback on a real API server', () => {
+  it('know no pool that is not there', async () => {
+    const refusal = { code: 'layering.pool-missing' };
+    await expect(layer('status', '--pool', 'none')).rejects.toMatchObject(refusal);
+    await expect(layer('rollback', '--pool', 'none', '--yes')).rejects.toMatchObject(refusal);
+  });
+
+  it('have nothing to take back before a hand-over', async () => {
+    expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
+    expect(printed.join('')).toContain('nothing to take back');
+  });
+
+  it('show a hand-over, and what is missing until the pool is at rest', async () => {
+    await runStep(handOver, {
+      config: { role: 'bootstrap', layering: { mode: 'on' } },
+      facts: handOverFacts,
+      kube,
+      host: handOverHost(),
+      clock: systemClock,
+    });
+    expect(await layer('status', '--pool', 'master')).toBe(1);
+    expect(printed.join('')).toContain('does not hold     I7: pool Updated is not there');
+    const condition = (type: string, status: string) => ({
+      ...{ type, status, reason: '', message: '' },
+      lastTransitionTime: '2026-11-21T12:00:00Z',
+    });
+    await rig.client.mergeStatus(
+      { kind: machineConfigPools, name: 'master' },
+      {
+        ...{ machineCount: 1, updatedMachineCount: 1, readyMachineCount: 1 },
+        conditions: [
+          condition('Updated', 'True'),
+          condition('Updating', 'False'),
+          condition('Degraded', 'False'),
+        ],
+      },
+    );
+    printed = [];
+    expect(await layer('status', '--format', 'json')).toBe(0);
+    expect(JSON.parse(printed.join(''))).toMatchObject({
+      pools: [{ pool: 'master', image: final, build: { name: buildNamed }, breaches: [] }],
+    });
+  });
+
+  it('change nothing that is not confirmed', async () => {
+    expect(await layer('rollback', '--pool', 'master')).toBe(2);
+    expect(printed.join('')).toContain('run it again with --yes');
+    expect(await there()).toEqual([true, true]);
+  });
+
+  it('take the pool back, and the build with its owner', async () => {
+    await rig.startControllerManager();
+    expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
+    await expect.poll(there).toEqual([false, false]);
+    expect(await layer('status', '--pool', 'master')).toBe(0);
+    expect(printed.join('')).toContain('MachineOSConfig   none');
+  });
+});

@@ -1,0 +1,29 @@
+import type { OsImageOrder, RenderedConfig } from '../../src/steps/layering/facts.ts';
+import { releaseImage, renderedName } from './rendered.ts';
+
+/** An order for some pools. */
+export const orderFor = (
+  pools: readonly string[],
+  delivery: 'first-boot' | 'after-join' = 'first-boot',
+): OsImageOrder => ({
+  kind: 'on',
+  delivery,
+  why: 'the release can do it',
+  pools: pools.map((pool) => ({
+    pool,
+    osConfig: `/opt/openshift/bootwright-layering/os-configs/${pool}.yaml`,
+    pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
+    repository: `registry.example.com/ocl/${pool}`,
+  })),
+});
+
+/** No order. */
+export const noOrder: OsImageOrder = { kind: 'off', why: 'no manifest holds a MachineOSConfig' };
+
+/** What the bootstrap controller rendered for a pool. */
+export const renderedFor = (pool: string): RenderedConfig => ({
+  pool,
+  name: renderedName(pool),
+  file: `/etc/mcs/bootstrap/machine-configs/${renderedName(pool)}.yaml`,
+  osImage: releaseImage,
+});

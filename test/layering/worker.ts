@@ -1,0 +1,44 @@
+import { servedIgnition } from './served.ts';
+
+const secret = '{"auths":{"registry.example":{"auth":"eDp5"}}}';
+const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
+
+/** What the tests of a worker that takes a built image share. */
+export const workerCase = {
+  rendered: `rendered-worker-${'1'.repeat(32)}`,
+  stock: 'quay.example/rhcos@sha256:9',
+  repository: 'registry.example/ocl/worker',
+  digest: `sha256:${'b'.repeat(64)}`,
+  image: `registry.example/ocl/worker@sha256:${'b'.repeat(64)}`,
+  url: 'http://api-int.example:22624/config/worker',
+  ignition: '/opt/install-dir/worker-h.ign',
+  secret,
+  certificate,
+} as const;
+
+/** The pointer that the service gives a worker. */
+export const workerPointer = JSON.stringify({
+  ignition: { version: '3.2.0', config: { merge: [{ source: workerCase.url }] } },
+});
+
+/** What the machine-config-server gives a worker, whose pool runs `image` or none. */
+export function servedToWorker(
+  image?: string,
+  { hasCertificate = false, osImage = image }: { hasCertificate?: boolean; osImage?: string } = {},
+): string {
+  const { rendered, stock } = workerCase;
+  const shape = { rendered, osImage: osImage ?? stock };
+  const text = servedIgnition(image === undefined ? shape : { ...shape, image });
+  const config = JSON.parse(text) as { storage: { files: object[] } };
+  config.storage.files.push(fileOf('/var/lib/kubelet/config.json', secret));
+  if (hasCertificate) {
+    config.storage.files.push(fileOf('/etc/docker/certs.d/registry.example/ca.crt', certificate));
+  }
+  return JSON.stringify(config);
+}
+
+const fileOf = (path: string, text: string): object => ({
+  path,
+  mode: 0o600,
+  contents: { source: `data:,${encodeURIComponent(text)}` },
+});

@@ -1,0 +1,115 @@
+import { parse } from 'yaml';
+import { digestOfText, publish } from '../../mocks/host/images.ts';
+import type { Machine } from '../../mocks/host/machine.ts';
+import {
+  configMaps,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+  secrets,
+} from '../../src/cluster/kinds.ts';
+import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
+import { poolText, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
+import type { FakeKube } from '../support/fake-kube.ts';
+
+const pools = ['master', 'worker'] as const;
+const operatorNamespace = 'openshift-machine-config-operator';
+const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
+
+/** The image that the masters of these installations run in the end. */
+export const mastersFinal = `registry.example.com/ocl/master@${digestOfText(renderedName('master'))}`;
+
+/** Manifests that ask for an operating system for each pool, and the script that names the release. */
+export const layeredFiles: Readonly<Record<string, string>> = {
+  '/opt/openshift/openshift/99-os-master.yaml': `${pushSecretManifest()}---\n${osConfigManifest('master')}`,
+  '/opt/openshift/manifests/99-os-worker.yaml': osConfigManifest('worker'),
+  '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="quay.io/release@sha256:${'e'.repeat(64)}"\n`,
+};
+
+/** Registries that have the release, and a builder that works, or fails. */
+export function giveRelease({ images }: Machine, buildTrouble?: string): void {
+  const labels = { 'ostree.bootable': 'true' };
+  publish(images, releaseImage, { digest: releaseImage.replace(/^.*@/, ''), labels });
+  if (buildTrouble !== undefined) images.buildTrouble = buildTrouble;
+}
+
+/** What the bootstrap controller leaves behind, in its order. */
+export async function writeRendered(
+  write: (path: string, text: string) => Promise<void>,
+): Promise<void> {
+  const directory = '/etc/mcs/bootstrap';
+  for (const pool of pools) await write(`${directory}/machine-pools/${pool}.yaml`, poolText(pool));
+  for (const pool of pools) {
+    await write(`${directory}/machine-configs/${renderedName(pool)}.yaml`, renderedText(pool));
+  }
+  await write(
+    `${directory}/controller-config/machine-config-controller.yaml`,
+    'kind: ControllerConfig\n',
+  );
+}
+
+/** Lets the cluster render what the bootstrap host did; `image` is what its masters run. */
+export function makeLayered(kube: FakeKube, image: string | undefined): void {
+  for (const pool of pools) {
+    kube.put(machineConfigPools, poolObject(pool));
+    kube.put(machineConfigs, parse(renderedText(pool)) as KubeObject);
+  }
+  kube.put(configMaps, {
+    metadata: { name: 'machine-config-osimageurl', namespace: operatorNamespace },
+    data: { baseOSContainerImage: releaseImage, releaseVersion: '4.21.0' },
+  });
+  for (const node of kube.objectsOf(nodes)) {
+    const annotations = {
+      [key('currentConfig')]: renderedName('master'),
+      [key('desiredConfig')]: renderedName('master'),
+      [key('state')]: 'Done',
+      ...(image === undefined
+        ? {}
+        : { [key('currentImage')]: image, [key('desiredImage')]: image }),
+    };
+    kube.put(nodes, { ...node, metadata: { ...node.metadata, annotations } });
+  }
+}
+
+const poolObject = (pool: string): KubeObject => {
+  const count = pool === 'master' ? 2 : 0;
+  return {
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineConfigPool',
+    metadata: { name: pool },
+    spec: {
+      nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${pool}`]: '' } },
+      configuration: { name: renderedName(pool), source: [{ name: `00-${pool}` }] },
+    },
+    status: {
+      machineCount: count,
+      updatedMachineCount: count,
+      readyMachineCount: count,
+      unavailableMachineCount: 0,
+      degradedMachineCount: 0,
+      conditions: [
+        { type: 'Updated', status: 'True' },
+        { type: 'Updating', status: 'False' },
+        { type: 'Degraded', status: 'False' },
+      ],
+    },
+  };
+};
+
+/** Kinds that only an installation with layering writes. */
+export const layeredKinds = [secrets, machineOSConfigs, machineOSBuilds];
+
+/** What a cluster serves a master whose pool has its image. */
+export const servedAnnotations = {
+  path: NODE_ANNOTATIONS_PATH,
+  content: {
+    [key('currentConfig')]: renderedName('master'),
+    [key('desiredConfig')]: renderedName('master'),
+    [key('currentImage')]: mastersFinal,
+    [key('desiredImage')]: mastersFinal,
+  },
+};

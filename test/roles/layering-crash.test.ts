@@ -1,0 +1,133 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { machineOSConfigs } from '../../src/cluster/kinds.ts';
+import {
+  controllerConfig,
+  heldControllerConfig,
+  renderedFile,
+} from '../../src/layering/delivery/bootstrap-files.ts';
+import { buildKeys } from '../../src/layering/os-build/object.ts';
+import { renderedName } from '../layering/rendered.ts';
+import { type Corner, cornerOf, corners } from './corners.ts';
+import { mastersFinal } from './layered.ts';
+import {
+  expectAlike,
+  expectAlikeAfterEachWrite,
+  type Host,
+  install,
+  type Straight,
+} from './lives.ts';
+
+const cornerNamed = (part: string): Corner => {
+  const found = corners.find(({ name }) => name.includes(part));
+  if (found === undefined) throw new RangeError(`no corner is called ${part}`);
+  return found;
+};
+const hostOf = ({ config, layering }: Corner): Host => ({ config, plan: {}, layering });
+const built = cornerNamed('with operating systems that are built');
+const rolledOut = cornerNamed('that its cluster rolls out');
+const unbuilt = cornerNamed('that cannot be built');
+
+/** What masters and cluster know in the end. */
+function outcomeOf({ machine, kube }: Straight): unknown {
+  const at = (path: string): string => join(machine.files.root, path);
+  const served = readFileSync(at(renderedFile(renderedName('master'))), 'utf8');
+  return {
+    deployed: machine.deployments.get('rhcos')?.image,
+    servesFinal: served.includes(mastersFinal),
+    isHeld: [existsSync(at(heldControllerConfig)), !existsSync(at(controllerConfig))],
+    osConfigs: kube.objectsOf(machineOSConfigs).map(({ metadata, status }) => ({
+      name: metadata.name,
+      hasBuild: metadata.annotations?.[buildKeys.currentBuild] !== undefined,
+      image: (status as { currentImagePullSpec?: string } | undefined)?.currentImagePullSpec,
+    })),
+    published: [...machine.images.inRegistries.keys()].filter((name) =>
+      name.startsWith('registry.example.com/ocl/master@'),
+    ),
+    leftOnDisk: readdirSync(at('.partitions'), { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.includes('bootwright-layering'),
+    ),
+  };
+}
+
+const handedOver = ['master', 'worker'].map((name) => ({
+  name,
+  hasBuild: true,
+  image: expect.stringContaining(`registry.example.com/ocl/${name}@sha256:`) as string,
+}));
+const submitted = ['master', 'worker'].map((name) => ({ name, hasBuild: false }));
+const released = [false, false];
+
+const cases: readonly (readonly [string, Corner, object])[] = [
+  [
+    'builds the operating systems and boots into its own',
+    built,
+    {
+      deployed: expect.stringMatching(/:22626\/layering\/os@sha256:/) as string,
+      servesFinal: true,
+      isHeld: released,
+      osConfigs: handedOver,
+      published: [mastersFinal],
+      leftOnDisk: [],
+    },
+  ],
+  [
+    'leaves the roll-out to a cluster whose nodes would go back',
+    rolledOut,
+    {
+      servesFinal: false,
+      isHeld: released,
+      osConfigs: handedOver,
+      published: [mastersFinal],
+      leftOnDisk: [],
+    },
+  ],
+  [
+    'falls back to the operating system of the release, and leaves the build to the cluster',
+    unbuilt,
+    { servesFinal: false, isHeld: released, osConfigs: submitted, published: [], leftOnDisk: [] },
+  ],
+];
+
+describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
+  it.each(cases)('%s', async (...[, corner, outcome]) => {
+    const straight = await install(hostOf(corner));
+    expect(straight.life.error).toBeUndefined();
+    expect(straight.machine.unknown).toEqual([]);
+    expect(outcomeOf(straight)).toEqual(outcome);
+  });
+
+  it('fails where nothing else is asked for, and lets no master start without its image', async () => {
+    const config = cornerOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
+    const straight = await install({ ...hostOf(unbuilt), config });
+    expect(straight.life.error).toMatchObject({ code: 'layering.build-failed' });
+    expect(outcomeOf(straight)).toMatchObject({ isHeld: [true, true], osConfigs: [] });
+  });
+
+  it.each(cases)(
+    '%s, alike when the agent dies after each write to its journal',
+    async (...[, corner]) => {
+      const straight = await install(hostOf(corner));
+      await expectAlikeAfterEachWrite(hostOf(corner), straight, true);
+    },
+    300_000,
+  );
+
+  it('is installed alike when the agent dies twice, before commands and after writes', async () => {
+    const host = hostOf(built);
+    const straight = await install(host);
+    const most = straight.machine.ran.length;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: straight.appends }),
+        fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
+        fc.boolean(),
+        (crashAfter, commands, losesUnflushed) =>
+          expectAlike(host, straight, { crashAfter, commands, losesUnflushed }),
+      ),
+      { numRuns: 12 },
+    );
+  }, 120_000);
+});
