@@ -13,6 +13,9 @@ import { decideStep } from './resume.ts';
 import type { PlacedStep } from './role.ts';
 import type { AnyStep } from './step.ts';
 
+/** What became of a step that did not fail. A step that an earlier run finished is done. */
+export type StepEnd = 'done' | 'skipped';
+
 /**
  * Brings one step to its end: skips it, takes over what an earlier run finished, or runs it with
  * its retries under its limit.
@@ -22,36 +25,34 @@ export async function runStep<Config, Ports>(
   context: RunContext<Config, Ports>,
   placed: PlacedStep<Config, Ports>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<StepEnd> {
   const { step } = placed;
   signal.throwIfAborted();
   if (step.when !== undefined && !isActive(step.when, context.config)) {
-    skip(context, placed, `only when ${renderCondition(step.when)}`);
-    return;
+    return skip(context, placed, `only when ${renderCondition(step.when)}`);
   }
   const needs = await gather(context, step, signal);
   const needless = step.skipIf?.(needs, context.config);
-  if (needless !== undefined) {
-    skip(context, placed, needless);
-    return;
-  }
+  if (needless !== undefined) return skip(context, placed, needless);
   const earlier = context.past.get(step.id);
   const action = decideStep(earlier, step);
   if (action === 'reuse') {
     const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
     takeOver(context, placed, { needs, fact });
-    return;
+    return 'done';
   }
   if (action === 'refuse') throw inDoubt(step);
   await execute(context, placed, { needs, signal, probesFirst: action === 'probe' });
+  return 'done';
 }
 
 function skip<Config, Ports>(
   context: RunContext<Config, Ports>,
   placed: PlacedStep<Config, Ports>,
   reason: string,
-): void {
+): StepEnd {
   context.emit({ type: 'step.skipped', ...about(placed), reason });
+  return 'skipped';
 }
 
 const inDoubt = <Config, Ports>(step: AnyStep<Config, Ports>): Error =>

@@ -69,6 +69,13 @@ describe('a run', () => {
     expect(outcome).toBe('left the host');
     expect(world.did).toEqual(['a/one', 'logs/collect', 'host/reboot']);
   });
+
+  it('does not say so when the step that would leave it is left out', async () => {
+    const reboot = { ...doing('host/reboot'), leaves: true, skipIf: () => 'nobody asked for it' };
+    const { outcome, world } = await play(toy({ steps: [doing('a/one'), reboot] }));
+    expect(outcome).toBe('finished');
+    expect(world.did).toEqual(['a/one']);
+  });
 });
 
 describe('a step that fails', () => {

@@ -139,8 +139,8 @@ async function runMainLine<Config, Ports>(
     for (const item of linesFor(role, context.config)) {
       if (!isLanes(item) && item.leaves === true) {
         await runAside(context, always, signal);
-        await runItem(context, item, signal);
-        return 'left the host';
+        const end = await runStep(context, { step: item }, signal);
+        return end === 'skipped' ? 'finished' : 'left the host';
       }
       await runItem(context, item, signal);
     }

@@ -3,6 +3,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
+import { isTrue } from '../is-true.ts';
 import { step, type StepScope } from '../step.ts';
 import { readTarget } from './block-devices.ts';
 import { checkBootFailure } from './check-boot-failures.ts';
@@ -170,12 +171,4 @@ async function refusalOf(
     if (error instanceof AgentError && error.code === 'command.failed') return error.message;
     throw error;
   }
-}
-
-async function isTrue(
-  { host, signal }: StepScope<'host'>,
-  argv: readonly string[],
-): Promise<boolean> {
-  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
-  return exitCode === 0;
 }

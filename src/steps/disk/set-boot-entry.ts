@@ -1,6 +1,7 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
+import { isTrue } from '../is-true.ts';
 import { step, type StepScope } from '../step.ts';
 import { readBlockDevices, targetAmong } from './block-devices.ts';
 import { bootFailure } from './boot-failures.ts';
@@ -84,14 +85,6 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     return;
   }
   await setEfiEntry(scope, disk);
-}
-
-async function isTrue(
-  { host, signal }: StepScope<'host'>,
-  argv: readonly string[],
-): Promise<boolean> {
-  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
-  return exitCode === 0;
 }
 
 async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
