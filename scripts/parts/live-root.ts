@@ -31,6 +31,9 @@ export const liveRoot: CachedPart = {
   cost: '15 seconds, 450 MB',
   tools: [],
   inputs: [osRootfs, coreosInstaller, ostreeContainer],
-  files: [import.meta.filename, ...['live-tree.sh', 'emulated.sh', 'emulated', 'unpack.sh', 'live'].map(osFile)],
+  files: [
+    import.meta.filename,
+    ...['live-tree.sh', 'emulated.sh', 'emulated', 'unpack.sh', 'live'].map(osFile),
+  ],
   build,
 };

@@ -22,8 +22,3 @@ export async function createFolderDisk(path: string, folder: string): Promise<vo
   createBlankDisk(path, Math.ceil(contentMiB * 1.1) + 32);
   await run('mke2fs', ['-q', '-t', 'ext4', '-m', '0', '-d', folder, path]);
 }
-
-/** Copies a disk, holes included. */
-export async function copyDisk(from: string, to: string): Promise<void> {
-  await run('cp', ['--sparse=always', '--reflink=auto', from, to]);
-}
