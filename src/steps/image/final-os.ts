@@ -32,7 +32,18 @@ const isPassing = (error: unknown): boolean => passing.includes(asAgentError(err
 export const findFinalOs = (
   scope: StepScope<'host' | 'web'>,
   ignitionPath: string,
-): Promise<EncapsulatedMachineConfig> => readRendered(scope, ignitionPath, readEncapsulated);
+): Promise<EncapsulatedMachineConfig> =>
+  readRendered(scope, ignitionPath, {
+    read: readEncapsulated,
+    within: patience(scope.config.layering),
+  });
+
+/** How a rendered config is read, and how long the machine-config-server is waited for. */
+export interface RenderedReading<T> {
+  readonly read: (rendered: Uint8Array) => T;
+  /** 20 minutes unless given. */
+  readonly within?: Millis;
+}
 
 /**
  * Reads the config that the Ignition on the disk leads to, waiting for the machine-config-server.
@@ -40,9 +51,9 @@ export const findFinalOs = (
  * @throws AgentError `ignition.*`, `wait.timed-out`, and what `read` throws
  */
 export async function readRendered<T>(
-  { host, web, signal, until, config }: StepScope<'host' | 'web'>,
+  { host, web, signal, until }: StepScope<'host' | 'web'>,
   ignitionPath: string,
-  read: (rendered: Uint8Array) => T,
+  { read, within = minutes(20) }: RenderedReading<T>,
 ): Promise<T> {
   const text = await host.readText(ignitionPath, signal);
   if (text === undefined) {
@@ -56,7 +67,7 @@ export async function readRendered<T>(
     (at) => look({ web, pointer, read }, at),
     {
       every: seconds(5),
-      within: patience(config.layering),
+      within,
     },
   );
 }

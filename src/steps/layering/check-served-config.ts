@@ -26,9 +26,10 @@ export const checkServedConfig = step({
     const image = mastersImage(published)?.final;
     // This host becomes a master, whatever the other pools are.
     if (image === undefined) return;
-    await readRendered(scope, ignition.path, (text) => {
+    const read = (text: Uint8Array): void => {
       const fault = servedFault(readServedConfig(text), image);
       if (fault !== undefined) throw handOverFailure('layering.other-image-served', fault);
-    });
+    };
+    await readRendered(scope, ignition.path, { read });
   },
 });

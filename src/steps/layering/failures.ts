@@ -39,7 +39,7 @@ export const layeringStepFailures = {
   },
   'layering.repository-unusable': {
     kind: 'input',
-    title: 'layering.repository is no place that a node can have its image from',
+    title: 'No node can have its image from what layering.repository names',
     hint: 'set it to HOST/[NAMESPACE/]NAME, without tag and digest; the host needs a dot in its name',
   },
   'layering.served-torn': {

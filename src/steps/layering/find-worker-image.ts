@@ -77,10 +77,11 @@ function refuseUnusable(repository: string): void {
 async function find(scope: FindScope, ignitionPath: string): Promise<FoundImage> {
   const { config, note } = scope;
   const { repository } = config.layering;
-  const { text, served } = await readRendered(scope, ignitionPath, (bytes) => ({
+  const read = (bytes: Uint8Array) => ({
     text: Buffer.from(bytes).toString('utf8'),
     served: readServedConfig(bytes),
-  }));
+  });
+  const { text, served } = await readRendered(scope, ignitionPath, { read });
   const access = await keepAccess(scope, text);
   const { rendered } = served;
   const kept = { rendered, served: workerFiles.served, ...access };
