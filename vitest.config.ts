@@ -6,6 +6,8 @@ interface Suite {
   readonly setupFiles?: readonly string[];
   /** Real programs and guests share two cores: their files run one after the other. */
   readonly inTurn?: boolean;
+  /** The files share their modules: loading those anew for each file is most of the work of quick tests. */
+  readonly sharesModules?: boolean;
   readonly timeoutSeconds?: number;
 }
 
@@ -14,6 +16,7 @@ const suites: readonly Suite[] = [
     name: 'unit',
     include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/rig/*.test.ts'],
     setupFiles: ['test/setup.unit.ts'],
+    sharesModules: true,
   },
   {
     name: 'roles',
@@ -40,18 +43,21 @@ const suites: readonly Suite[] = [
 
 export default defineConfig({
   test: {
-    projects: suites.map(({ name, include, setupFiles, inTurn, timeoutSeconds }) => ({
-      test: {
-        name,
-        include: [...include],
-        setupFiles: [...(setupFiles ?? [])],
-        fileParallelism: inTurn !== true,
-        sequence: { shuffle: inTurn !== true },
-        testTimeout: (timeoutSeconds ?? 10) * 1000,
-        hookTimeout: (timeoutSeconds ?? 10) * 1000,
-        // A busy machine makes what is waited for late, and a test that fails may take its time.
-        expect: { poll: { timeout: (timeoutSeconds ?? 10) * 250 } },
-      },
-    })),
+    projects: suites.map(
+      ({ name, include, setupFiles, inTurn, sharesModules, timeoutSeconds }) => ({
+        test: {
+          name,
+          include: [...include],
+          setupFiles: [...(setupFiles ?? [])],
+          fileParallelism: inTurn !== true,
+          isolate: sharesModules !== true,
+          sequence: { shuffle: inTurn !== true },
+          testTimeout: (timeoutSeconds ?? 10) * 1000,
+          hookTimeout: (timeoutSeconds ?? 10) * 1000,
+          // A busy machine makes what is waited for late, and a test that fails may take its time.
+          expect: { poll: { timeout: (timeoutSeconds ?? 10) * 250 } },
+        },
+      }),
+    ),
   },
 });
