@@ -1,5 +1,12 @@
-import { readdirSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import type { Devices } from './block/devices.ts';
 
@@ -15,23 +22,21 @@ export interface HostFiles {
 
 /** Makes the files of a host below a directory. */
 export function hostFiles(root: string): HostFiles {
-  return {
-    root,
-    real: async (path) => {
-      const place = join(root, normalize(`/${path}`));
-      const inside = await realpath(root);
-      const leadsTo = await existingPart(place);
-      if (leadsTo !== inside && !leadsTo.startsWith(`${inside}/`)) {
-        throw new Error(`${path} leads out of the simulated host`);
-      }
-      return place;
-    },
+  const real = (path: string): string => {
+    const place = join(root, normalize(`/${path}`));
+    const inside = realpathSync.native(root);
+    const leadsTo = existingPart(place);
+    if (leadsTo !== inside && !leadsTo.startsWith(`${inside}/`)) {
+      throw new Error(`${path} leads out of the simulated host`);
+    }
+    return place;
   };
+  return { root, real: (path) => new Promise((resolve) => resolve(real(path))) };
 }
 
-async function existingPart(place: string): Promise<string> {
+function existingPart(place: string): string {
   try {
-    return await realpath(place);
+    return realpathSync.native(place);
   } catch {
     return existingPart(dirname(place));
   }
