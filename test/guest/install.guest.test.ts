@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
@@ -9,12 +7,10 @@ import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { prepareHostDisk } from './install/disk-host.ts';
 import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
 import { serveFinalOs } from './install/final-os.ts';
 import type { FirstBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
-import { type NodeBoot, playNode, readNodeBoot, statusIn } from './install/node-play.ts';
 import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
 import { linesOf, troubleIn } from './install/report-lines.ts';
 import { prepareStage } from './install/stage.ts';
@@ -27,8 +23,6 @@ let folder: TestFolder;
 let finalImage: string;
 let powerCut: PowerCutPlay;
 let uefi: UefiPlay;
-let first: NodeBoot;
-let second: NodeBoot;
 let existingRoot: ExistingRootPlay;
 
 beforeAll(async () => {
@@ -44,10 +38,7 @@ beforeAll(async () => {
     })(),
     (async () => {
       uefi = await playUefi(stage, finalOs);
-      const host = join(folder.path, 'host.raw');
-      await prepareHostDisk(host, stage.image.path);
-      [first = [], second = []] = await playNode(host, stage, finalOs);
-      existingRoot = await playExistingRoot(host, stage, finalOs);
+      existingRoot = await playExistingRoot(stage, finalOs);
     })(),
   ]);
 }, 3_600_000);
@@ -202,43 +193,6 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
     expectFirstBoot(powerCut.boot, 'bios-0');
     expect(argumentsOf(powerCut.boot.report)).toContain('lab.installed=yes');
     expect(powerCut.boot.asked).toEqual(['/config/master']);
-  });
-});
-
-describe('bootwright node on a host with ostree container', () => {
-  const third = () => readNodeBoot(existingRoot.job.before);
-
-  it('no command of it fails', () => {
-    for (const command of [...first, ...second, ...third()])
-      expect(command).toMatchObject({ exitCode: 0 });
-  });
-
-  it('knows the host before anything was done', () => {
-    const { driver, booted, staged } = statusIn(first[0]);
-    expect([driver, booted?.version, staged]).toEqual(['ostree', '1.0.0', undefined]);
-  });
-
-  it('stages the image and runs on', () => {
-    const { booted, staged } = statusIn(first[2]);
-    expect(staged?.image).toBe(finalImage);
-    expect(booted?.image).not.toBe(finalImage);
-    expect(finalImage).toContain(staged?.digest);
-  });
-
-  it('boots the image with the kernel argument, and keeps the way back', () => {
-    const { booted, rollback, kernelArguments } = statusIn(second[0]);
-    expect(booted?.image).toBe(finalImage);
-    expect(rollback?.image).not.toBe(finalImage);
-    expect(kernelArguments).toEqual(
-      expect.arrayContaining(['lab.node=yes', 'ignition.platform.id=metal']),
-    );
-  });
-
-  it('goes back', () => {
-    const { booted, rollback, kernelArguments } = statusIn(third()[0]);
-    expect(booted?.image).not.toBe(finalImage);
-    expect(rollback?.image).toBe(finalImage);
-    expect(kernelArguments).not.toContain('lab.node=yes');
   });
 });
 

@@ -7,7 +7,7 @@ import { osDiskShape } from '../../../scripts/parts/os-disk.ts';
 import { osFile } from '../../../scripts/parts/os-files.ts';
 import type { Guest } from '../rig/guest.ts';
 import { startGuest } from '../rig/guest.ts';
-import { createJobDisk, type Job } from '../rig/live-guest.ts';
+import { createJobDisk } from '../rig/live-guest.ts';
 import { type AgentRun, jobOf } from './live-install.ts';
 
 const run = promisify(execFile);
@@ -41,29 +41,12 @@ export async function prepareHostDisk(path: string, image: string): Promise<void
 }
 
 /** Starts the host; its job says `ALL-SAID` last, and the guest reboots when the agent asks for it. */
-export const startDiskHost = (
-  { target, agentDisk, before, run: agent }: DiskHost,
-  folder: string,
-  name: string,
-): Promise<Guest> =>
-  startDiskJob({ disks: { target, agentDisk }, job: jobOf([agent], before) }, folder, name);
-
-/** A job of a host that runs from an installed disk. */
-export interface DiskJob {
-  readonly disks: Pick<DiskHost, 'target' | 'agentDisk'>;
-  readonly job: Job;
-}
-
-/** Starts the host with any job. */
-export async function startDiskJob(
-  { disks: { target, agentDisk }, job }: DiskJob,
-  folder: string,
-  name: string,
-): Promise<Guest> {
+export async function startDiskHost(host: DiskHost, folder: string, name: string): Promise<Guest> {
+  const { target, agentDisk, before } = host;
   const disks = [
     { path: target, serial: 'target', writes: 'kept' },
     { path: agentDisk, serial: 'agent', writes: 'read-only' },
-    await createJobDisk(job, folder, name),
+    await createJobDisk(jobOf([host.run], before), folder, name),
   ] as const;
   return startGuest({ firmware: 'bios', disks }, folder, name);
 }

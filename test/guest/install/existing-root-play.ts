@@ -1,8 +1,9 @@
-import { startDiskHost } from './disk-host.ts';
+import { join } from 'node:path';
+
+import { prepareHostDisk, startDiskHost } from './disk-host.ts';
 import type { ServedOs } from './final-os.ts';
 import { bootInstalled, type FirstBoot } from './first-boot.ts';
 import { type JobAccount, readJob } from './job-log.ts';
-import { tellStatus } from './node-play.ts';
 import { reportsTo, startOutside } from './outside.ts';
 import { deadlineSeconds, type PlayStage } from './stage.ts';
 
@@ -18,17 +19,18 @@ export interface ExistingRootPlay {
  * image becomes a second system beside the running one, with a stateroot and a first boot of its own.
  */
 export async function playExistingRoot(
-  target: string,
-  { folder, agentDisk }: PlayStage,
+  stage: PlayStage,
   finalOs: ServedOs,
 ): Promise<ExistingRootPlay> {
+  const { folder, agentDisk, image } = stage;
+  const target = join(folder, 'existing-target.raw');
+  await prepareHostDisk(target, image.path);
   await using outside = await startOutside('existing-0');
   const settings = { 'finish.rebootDelayMinutes': '0' };
   const words = ['--coreos-image', finalOs.image];
   // Kernel arguments are changed by rpm-ostree, which Debian does not have.
   const run = { outside, settings, words, installerArgs: [] };
-  const before = [finalOs.before, tellStatus].join('\n');
-  const host = { target, agentDisk, before, run };
+  const host = { target, agentDisk, before: finalOs.before, run };
   const job = await (async () => {
     await using guest = await startDiskHost(host, folder, 'existing-host');
     await guest.ended(deadlineSeconds);
