@@ -1,12 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import type { HostPlan } from '../../mocks/host/build-machine.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import { cornerOf, type Kind } from './corners.ts';
 import {
-  expectAlike,
   expectAlikeAfterEachWrite,
+  expectAlikeAfterTwoDeaths,
   imageSha256,
   install,
   unplanned,
@@ -113,16 +112,6 @@ describe.each(cases)('%s', (...[, role, turn, plan]) => {
 
   it('is installed alike when the agent dies twice, before commands and after writes', async () => {
     const straight = await install(host);
-    const most = straight.machine.ran.length;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: straight.appends }),
-        fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
-        fc.boolean(),
-        (crashAfter, commands, losesUnflushed) =>
-          expectAlike(host, straight, { crashAfter, commands, losesUnflushed }),
-      ),
-      { numRuns: 12 },
-    );
+    await expectAlikeAfterTwoDeaths(host, straight);
   }, 60_000);
 });

@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
@@ -13,8 +12,8 @@ import { renderedName } from '../layering/rendered.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
-  expectAlike,
   expectAlikeAfterEachWrite,
+  expectAlikeAfterTwoDeaths,
   type Host,
   install,
   type Straight,
@@ -118,16 +117,6 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
   it('is installed alike when the agent dies twice, before commands and after writes', async () => {
     const host = hostOf(built);
     const straight = await install(host);
-    const most = straight.machine.ran.length;
-    await fc.assert(
-      fc.asyncProperty(
-        fc.integer({ min: 1, max: straight.appends }),
-        fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
-        fc.boolean(),
-        (crashAfter, commands, losesUnflushed) =>
-          expectAlike(host, straight, { crashAfter, commands, losesUnflushed }),
-      ),
-      { numRuns: 12 },
-    );
+    await expectAlikeAfterTwoDeaths(host, straight);
   }, 120_000);
 });

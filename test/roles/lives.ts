@@ -10,6 +10,7 @@ import {
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import fc from 'fast-check';
 import { afterAll, expect } from 'vitest';
 import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
@@ -332,5 +333,20 @@ export async function expectAlikeAfterEachWrite(
     places.map((crashAfter) =>
       expectAlike(host, straight, { crashAfter, losesUnflushed, commands: [1e6] }),
     ),
+  );
+}
+
+/** Kills the agent before commands of two lives and after a write, in a dozen ways. */
+export async function expectAlikeAfterTwoDeaths(host: Host, straight: Straight): Promise<void> {
+  const most = straight.machine.ran.length;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: straight.appends }),
+      fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
+      fc.boolean(),
+      (crashAfter, commands, losesUnflushed) =>
+        expectAlike(host, straight, { crashAfter, commands, losesUnflushed }),
+    ),
+    { numRuns: 12 },
   );
 }
