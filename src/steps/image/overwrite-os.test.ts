@@ -1,7 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
@@ -33,15 +34,7 @@ const embedded = pointerTo(`data:;base64,${gzipSync(rendered).toString('base64')
 const served = 'http://api-int.example:22624/config/worker';
 
 const hostWith = (disk: BlockDevice, ignition = embedded): FakeHost =>
-  fakeHost()
-    .on([rest])
-    .succeeds()
-    .on(['uname', '-m'])
-    .prints('x86_64')
-    .on(['lsblk', rest])
-    .prints(lsblkOutput(disk))
-    .on(['cat', '/proc/cmdline'])
-    .prints('BOOT_IMAGE=/vmlinuz ignition.platform.id=openstack quiet')
+  deployableHost(disk, 'BOOT_IMAGE=/vmlinuz ignition.platform.id=openstack quiet')
     .on(['getenforce'])
     .prints('Enforcing')
     .withFile(path, ignition);

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, targetOf } from '../disk/disk-samples.ts';
 import { deployOwn } from './deploy-own.ts';
 import type { OsImageOrder } from './facts.ts';
 
@@ -26,18 +27,7 @@ const originOf = (image: string): string =>
   `[origin]\ncontainer-image-reference=ostree-unverified-registry:${image}\n`;
 
 const hostWith = (origins = originOf(final)): FakeHost =>
-  fakeHost()
-    .on([rest])
-    .succeeds()
-    .on(['uname', '-m'])
-    .prints('x86_64')
-    .on(['lsblk', rest])
-    .prints(lsblkOutput(sda))
-    .on(['cat', '/proc/cmdline'])
-    .prints('ignition.platform.id=metal')
-    .on(['find', rest])
-    .prints(origins)
-    .withFile(file, machineConfig);
+  deployableHost(sda).on(['find', rest]).prints(origins).withFile(file, machineConfig);
 
 const on: OsImageOrder = { kind: 'on', pools: [], delivery: 'first-boot', why: 'asked' };
 const image = { pool: 'master', renderedConfig: rendered, staged, digest, final };

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, targetOf } from '../disk/disk-samples.ts';
 import { deployWorkerImage } from './deploy-worker-image.ts';
 import { workerFiles } from './find-worker-image.ts';
 import type { WorkerImage } from './worker-facts.ts';
@@ -13,17 +14,7 @@ const { image, rendered, repository } = workerCase;
 const sda = coreOsDisk('sda');
 const found = { image, rendered, served: workerFiles.served, authFile: workerFiles.authFile };
 
-const hostWith = (): FakeHost =>
-  fakeHost()
-    .on([rest])
-    .succeeds()
-    .on(['uname', '-m'])
-    .prints('x86_64')
-    .on(['lsblk', rest])
-    .prints(lsblkOutput(sda))
-    .on(['cat', '/proc/cmdline'])
-    .prints('ignition.platform.id=metal')
-    .withFile(workerFiles.served, servedToWorker());
+const hostWith = (): FakeHost => deployableHost(sda).withFile(workerFiles.served, servedToWorker());
 
 interface Setting {
   readonly host?: FakeHost;
