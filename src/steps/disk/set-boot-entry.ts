@@ -13,12 +13,11 @@ import { TargetDisk } from './facts.ts';
 import { lsblkArgv } from './lsblk.ts';
 import { findPartition } from './partitions.ts';
 import { everyDevice } from './tree.ts';
+import { architectureArgv } from '../architecture.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
 const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
-
-const architectureArgv = ['uname', '-m'] as const;
 
 /**
  * Makes the firmware start the install disk. coreos-installer makes no entry (Fedora CoreOS tracker

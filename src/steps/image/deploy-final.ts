@@ -9,7 +9,7 @@ import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import { findPartition, type FoundPartition, freePercent } from '../disk/partitions.ts';
 import type { StepScope } from '../step.ts';
 import { deployFailure } from './deploy-failure.ts';
-import { architectureArgv } from './find-in-stream.ts';
+import { architectureArgv } from '../architecture.ts';
 import {
   bootMount,
   type Overwrite,

@@ -4,12 +4,10 @@ import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
 import { imageInStream, parseStream, type StreamImage } from './stream.ts';
+import { architectureArgv } from '../architecture.ts';
 
 /** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
 const largestBytes = 16 * 1024 ** 2;
-
-/** Prints the architecture of the host; streams use the same words. */
-export const architectureArgv = ['uname', '-m'] as const;
 
 /** A stream, and the disk that its image is for. */
 export interface StreamSearch {

@@ -4,7 +4,8 @@ import { step, type StepScope } from '../step.ts';
 import { pullSecretFor, withAuthFile } from './auth-files.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, type PoolOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
-import { copyBaseImage, machineArgv } from './images/copy-base-image.ts';
+import { architectureArgv } from '../architecture.ts';
+import { copyBaseImage } from './images/copy-base-image.ts';
 import { imageWork } from './image-work.ts';
 import { orStock } from './or-stock.ts';
 import { keepRegistry, type RunningRegistry } from './registry-health.ts';
@@ -64,5 +65,5 @@ async function copyOne(
 function previewOf(): readonly (readonly string[])[] {
   const base = { image: '<osImageURL>', authFile: '<pull secret>' };
   const to = { image: '<registry>/layering/os:<base>', authFile: '<its user>' };
-  return [machineArgv, configArgv(base), rawArgv(base), copyImageArgv({ from: base, to })];
+  return [architectureArgv, configArgv(base), rawArgv(base), copyImageArgv({ from: base, to })];
 }

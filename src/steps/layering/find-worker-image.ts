@@ -16,7 +16,7 @@ import { HostIgnition } from '../ignition/facts.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
 import { readRendered } from '../image/final-os.ts';
-import { architectureArgv } from '../image/find-in-stream.ts';
+import { architectureArgv } from '../architecture.ts';
 import { proxyEnv } from '../image/proxy-env.ts';
 import { step, type StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';

@@ -18,8 +18,7 @@ import { Plan, Sight } from './facts.ts';
 import { findAuthFile } from './find-auth-file.ts';
 import { ask } from './read-host.ts';
 import { type NodeOrder, type NodeScope, step } from './step.ts';
-
-const machineArgv = ['uname', '-m'] as const;
+import { architectureArgv } from '../architecture.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
@@ -33,7 +32,7 @@ export const checkImage = step({
   gives: Plan,
   preflight: true,
   limit: minutes(15),
-  preview: ({ image }) => [inspectArgv(image), machineArgv, layersArgv],
+  preview: ({ image }) => [inspectArgv(image), architectureArgv, layersArgv],
   run: async (scope, { sight }) => {
     const { config, note } = scope;
     const name = parseImageName(config.image);
@@ -78,7 +77,7 @@ async function inspect(scope: NodeScope, name: ImageName): Promise<RegistryImage
     return undefined;
   }
   const found = readInspected(asked, name.text);
-  const { stdout } = await host.exec(machineArgv, { signal, limit: minutes(1) });
+  const { stdout } = await host.exec(architectureArgv, { signal, limit: minutes(1) });
   const machine = goArchitecture(stdout);
   if (found.architecture !== machine) throw wrongArchitecture(name, found.architecture, machine);
   if (name.digest !== undefined) return found;

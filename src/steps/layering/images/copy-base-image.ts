@@ -13,9 +13,7 @@ import { seconds } from '../../../model/duration.ts';
 import { digestInList, goArchitecture, lacksArchitecture } from '../../../os/registry-image.ts';
 import { copyImage, digestAt, longestQuestion } from './copy-image.ts';
 import { type ImageWork, saidBy, withTries } from './work.ts';
-
-/** Asks what the host is. */
-export const machineArgv = ['uname', '-m'] as const;
+import { architectureArgv } from '../../architecture.ts';
 
 /** Where the base comes from and goes to. */
 export interface BaseCopy {
@@ -50,7 +48,7 @@ export async function copyBaseImage(
 
 /** The architecture of the host, as Go names it. */
 async function architectureOf({ host, signal }: ImageWork): Promise<string> {
-  return goArchitecture((await host.exec(machineArgv, { signal, limit: seconds(20) })).stdout);
+  return goArchitecture((await host.exec(architectureArgv, { signal, limit: seconds(20) })).stdout);
 }
 
 async function requireArchitecture(
