@@ -45,6 +45,7 @@ export const settingKinds: Readonly<Record<SettingKey, SettingKind>> = {
   'layering.registryImage': text,
   'layering.registryPort': port,
   'layering.buildMinutes': count,
+  'layering.pushTo': text,
   'layering.repository': text,
   'service.url': url,
   'service.api': word('v2', 'v1', 'bm-inventory-v1'),

@@ -86,6 +86,9 @@ const Layering = z.strictObject({
     .default(22_626)
     .describe('port of the registry on the bootstrap host'),
   buildMinutes: z.int().min(0).default(30).describe('minutes that the build of one image may take'),
+  pushTo: text(
+    'HOST/[NAMESPACE] of the images of pools that no MachineOSConfig is for; each then gets one of its own',
+  ),
   repository: text(
     'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; without it the operating system of the release is used',
   ),

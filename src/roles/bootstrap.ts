@@ -34,6 +34,7 @@ export const bootstrapHost = role('bootstrap', {
     bootstrap.check,
     ...makeRoom,
     ...goLive,
+    layering.addDefaultOsConfigs,
     layering.readOsConfigs,
     layering.stashOsConfigs,
     layering.holdConfigServer,

@@ -10,6 +10,8 @@ export interface Layer {
   readonly tag: string;
   /** Files by their path in the image, and how many bytes of zeros each has. */
   readonly files: Readonly<Record<string, number>>;
+  /** Scripts by their path in the image. */
+  readonly programs?: Readonly<Record<string, string>>;
   /** Bytes that do not compress, in a file of their own: what a pull of the layer takes at least. */
   readonly ballast?: number;
   /** As Go names it, where the image is to say that it is for another. */
@@ -71,12 +73,16 @@ export function addLayer(base: string, folder: string, layer: Layer): string {
   return `${layout}:${layer.tag}`;
 }
 
-function packFiles(folder: string, { tag, files, ballast = 0 }: Layer): Buffer {
+function packFiles(folder: string, { tag, files, programs = {}, ballast = 0 }: Layer): Buffer {
   const content = join(folder, `${tag}.content`);
   for (const [path, bytes] of Object.entries(files)) {
     mkdirSync(join(content, path, '..'), { recursive: true });
     writeFileSync(join(content, path), '');
     execFileSync('truncate', ['-s', String(bytes), join(content, path)]);
+  }
+  for (const [path, script] of Object.entries(programs)) {
+    mkdirSync(join(content, path, '..'), { recursive: true });
+    writeFileSync(join(content, path), script, { mode: 0o755 });
   }
   if (ballast > 0) {
     mkdirSync(join(content, 'usr/share'), { recursive: true });

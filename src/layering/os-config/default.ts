@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer';
+import { operatorNamespace } from '../bootstrap-manifests/secret.ts';
 import { machineOSConfigKind } from './schema.ts';
 
 /** What a MachineOSConfig needs that nobody can guess. */
@@ -36,3 +38,12 @@ export function defaultMachineOSConfig(request: DefaultConfigRequest): {
     },
   };
 }
+
+/** The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads it. */
+export const pushSecretObject = (name: string, pullSecret: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: operatorNamespace },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': Buffer.from(pullSecret).toString('base64') },
+});

@@ -4,6 +4,7 @@ import { lineless } from '../source-object.ts';
 import {
   curlCredentials,
   mergePullSecrets,
+  narrowedTo,
   passwordLine,
   pullSecretIn,
   pullSecretOf,
@@ -30,6 +31,28 @@ describe('mergePullSecrets', () => {
 
   it('never quotes what it cannot read', () => {
     const call = () => mergePullSecrets([{ from: 'f', text: 'hidden' }]);
+    expect(call).toThrow(bad);
+    expect(call).not.toThrow(/hidden/);
+  });
+});
+
+describe('narrowedTo', () => {
+  const secret = (auths: object) => ({ from: 'f', text: JSON.stringify({ auths }) });
+  it.each([
+    ['its host', { 'r.io': 1, other: 2 }, 'r.io'],
+    ['its namespace before its host', { 'r.io': 1, 'r.io/team': 2 }, 'r.io/team'],
+    ['itself before all', { 'r.io/team/os': 1, 'r.io/team': 2, 'r.io': 3 }, 'r.io/team/os'],
+  ])('keeps what is there for %s', (_, auths, name) => {
+    const kept = JSON.parse(narrowedTo('r.io/team/os', secret(auths)) ?? '') as { auths: object };
+    expect(Object.keys(kept.auths)).toEqual([name]);
+  });
+
+  it('finds nothing for another host, nor for a name that only begins alike', () => {
+    expect(narrowedTo('r.io/team/os', secret({ 'r.io/te': 1, 'r.io:5000': 2 }))).toBeUndefined();
+  });
+
+  it('never quotes what it cannot read', () => {
+    const call = () => narrowedTo('r.io/os', { from: 'f', text: 'hidden' });
     expect(call).toThrow(bad);
     expect(call).not.toThrow(/hidden/);
   });

@@ -47,6 +47,22 @@ export function mergePullSecrets(
 }
 
 /**
+ * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest name that the
+ * repository lies below, as the container tools choose it (containers-auth.json(5)); undefined without any.
+ * @throws AgentError `layering.bad-credentials` for a text that is none, which is never quoted
+ */
+export function narrowedTo(
+  repository: string,
+  secret: { readonly from: string; readonly text: string },
+): string | undefined {
+  const { auths } = PullSecret.parse(JSON.parse(mergePullSecrets([secret])));
+  const parts = repository.split('/');
+  const names = parts.map((_, index) => parts.slice(0, parts.length - index).join('/'));
+  const name = names.find((one) => Object.hasOwn(auths, one));
+  return name === undefined ? undefined : JSON.stringify({ auths: { [name]: auths[name] } });
+}
+
+/**
  * The credentials of a Secret as a pull secret; the older form, `.dockercfg`, is brought into the newer one.
  * @throws AgentError `layering.bad-credentials`
  */

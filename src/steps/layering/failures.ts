@@ -12,6 +12,16 @@ export const layeringStepFailures = {
     title: 'Operating systems are to be built, and no manifest asks for one',
     hint: 'add a MachineOSConfig to the manifests of the cluster, or set layering.mode to auto',
   },
+  'layering.push-to-unusable': {
+    kind: 'input',
+    title: 'No image of a pool can have its name below layering.pushTo',
+    hint: 'set it to HOST or HOST/NAMESPACE; the host needs a dot in its name',
+  },
+  'layering.no-push-credentials': {
+    kind: 'input',
+    title: 'Nothing may push the images of the pools',
+    hint: 'add credentials for the registry of layering.pushTo to the pull secret, or write MachineOSConfigs with a push Secret of their own',
+  },
   'layering.needs-disk': {
     kind: 'unsupported',
     title: 'Operating systems are to be built on a host that writes no disk',

@@ -1,3 +1,4 @@
+export { addDefaultOsConfigs } from './add-default-os-configs.ts';
 export { buildImages } from './build-images.ts';
 export { checkServedConfig } from './check-served-config.ts';
 export { checkSingleNode } from './check-single-node.ts';

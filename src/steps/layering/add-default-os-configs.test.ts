@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import {
+  addDefaultOsConfigs,
+  defaultConfigPath,
+  pushSecretPath,
+} from './add-default-os-configs.ts';
+import { readOsConfigs } from './read-os-configs.ts';
+
+const pullSecret = JSON.stringify({
+  auths: { 'quay.io': { auth: 'cmVsZWFzZQ==' }, 'registry.example.com': { auth: 'cHVzaA==' } },
+});
+const host = (secret = pullSecret) =>
+  fakeHost()
+    .withFile('/root/.docker/config.json', secret)
+    .withFile('/opt/openshift/manifests/x.yaml', '{}');
+const configOf = (pushTo: string): ConfigInput => ({
+  cluster: { openshiftVersion: '4.21.0' },
+  layering: { pushTo },
+});
+const config = configOf('registry.example.com/ocl');
+
+describe('layering/add-default-os-configs', () => {
+  it('writes what the next step takes for an order of every pool', async () => {
+    const machine = host();
+    const { notes } = await runStep(addDefaultOsConfigs, { host: machine, config });
+    expect(notes).toEqual([expect.stringContaining('may push to registry.example.com/ocl')]);
+    const { value } = await runStep(readOsConfigs, { host: machine, config });
+    expect(value).toMatchObject({
+      kind: 'on',
+      pools: ['master', 'worker'].map((pool) => ({
+        pool,
+        repository: `registry.example.com/ocl/${pool}`,
+      })),
+    });
+  });
+
+  it('takes nothing of the pull secret but what pushes', async () => {
+    const machine = host();
+    await runStep(addDefaultOsConfigs, { host: machine, config });
+    const { signal } = new AbortController();
+    const text = (await machine.readText(pushSecretPath, signal)) ?? '';
+    const { data } = JSON.parse(text) as { data: Record<string, string> };
+    const held = Buffer.from(data['.dockerconfigjson'] ?? '', 'base64').toString();
+    expect(JSON.parse(held)).toEqual({ auths: { 'registry.example.com': { auth: 'cHVzaA==' } } });
+  });
+
+  it('leaves a pool alone that somebody wrote a MachineOSConfig for', async () => {
+    const machine = host()
+      .withFile('/opt/openshift/openshift/push.yaml', pushSecretManifest())
+      .withFile('/opt/openshift/openshift/master.yaml', osConfigManifest('master'));
+    await runStep(addDefaultOsConfigs, { host: machine, config });
+    const { signal } = new AbortController();
+    expect(await machine.readText(defaultConfigPath('master'), signal)).toBeUndefined();
+    expect(await machine.readText(defaultConfigPath('worker'), signal)).toContain('ocl/worker');
+  });
+
+  it.each([
+    [
+      'a place with more than one namespace',
+      configOf('registry.example.com/a/b'),
+      host(),
+      'push-to-unusable',
+    ],
+    ['a host without a dot', configOf('registry/ocl'), host(), 'push-to-unusable'],
+    [
+      'a pull secret without the registry',
+      config,
+      host('{"auths":{"quay.io":{}}}'),
+      'no-push-credentials',
+    ],
+  ])('refuses %s', async (...[, given, machine, code]) => {
+    const { failure } = await tryStep(addDefaultOsConfigs, { host: machine, config: given });
+    expect(failure).toMatchObject({ code: `layering.${code}` });
+  });
+
+  it('does nothing where no place is named', async () => {
+    const { events } = await runStep(addDefaultOsConfigs, { host: host(), config: configOf('') });
+    expect(events).toContainEqual(expect.objectContaining({ type: 'step.skipped' }));
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(addDefaultOsConfigs, () => ({ host: host(), config }));
+  });
+});

@@ -1,0 +1,92 @@
+import type { Config } from '../../config/schema.ts';
+import { all, condition } from '../../engine/condition.ts';
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
+import { poolsWithoutConfig } from '../../layering/bootstrap-manifests/default-pools.ts';
+import { defaultMachineOSConfig, pushSecretObject } from '../../layering/os-config/default.ts';
+import { isPullSpec } from '../../layering/pull-spec.ts';
+import { narrowedTo } from '../../layering/registry/credentials.ts';
+import { minutes } from '../../model/duration.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages } from './conditions.ts';
+import { layeringStepFailure } from './failures.ts';
+import { manifestFolders, readManifestFiles } from './manifest-files.ts';
+
+const [folder] = manifestFolders;
+const secretName = 'bootwright-push';
+
+/** The manifest of the Secret that may push, made of the pull secret of the cluster. */
+export const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
+
+/** The manifest of the MachineOSConfig of a pool that had none. */
+export const defaultConfigPath = (pool: string): string =>
+  `${folder}/99-bootwright-os-${pool}.yaml`;
+
+/**
+ * Gives each pool that no MachineOSConfig is for one that adds nothing to its MachineConfig, when the configuration
+ * says where images go. The pull secret of the cluster is what pushes: it has to hold credentials for that place.
+ */
+export const addDefaultOsConfigs = step({
+  id: 'layering/add-default-os-configs',
+  title: 'Write a MachineOSConfig for each pool that has none',
+  uses: ['host'],
+  when: all(
+    buildsOsImages,
+    condition<Config>('layering.pushTo is set', ({ layering }) => layering.pushTo !== ''),
+  ),
+  limit: minutes(5),
+  explain: ({ layering }) => `their images go below ${layering.pushTo}`,
+  run: async (scope) => {
+    const { config, note } = scope;
+    const pools = poolsWithoutConfig(readOsManifests(await readManifestFiles(scope)));
+    if (pools.length === 0) return;
+    const { pushTo } = config.layering;
+    for (const pool of pools) refuseUnusable(`${pushTo}/${pool}`);
+    const credentials = await credentialsFor(scope, `${pushTo}/${pools[0] ?? ''}`);
+    // First, so that a MachineOSConfig never stands there without it.
+    await write(scope, pushSecretPath, pushSecretObject(secretName, credentials));
+    for (const pool of pools) {
+      const request = { pool, pushSpec: `${pushTo}/${pool}:latest`, pushSecret: secretName };
+      await write(scope, defaultConfigPath(pool), defaultMachineOSConfig(request));
+    }
+    note(
+      'warn',
+      `the pull secret of the cluster, which every node gets, may push to ${pushTo}: prefer a MachineOSConfig with a Secret of its own`,
+    );
+  },
+});
+
+/** A name with a digest of zeros stands for what will be pushed. */
+function refuseUnusable(repository: string): void {
+  if (isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`)) return;
+  throw layeringStepFailure(
+    'layering.push-to-unusable',
+    `${repository} is no name that the cluster takes for an image of a pool`,
+  );
+}
+
+/**
+ * What the pull secret of the cluster holds for a repository.
+ * @throws AgentError `layering.no-push-credentials`, `layering.bad-credentials`
+ */
+async function credentialsFor(
+  { host, signal }: StepScope<'host'>,
+  repository: string,
+): Promise<string> {
+  const text = (await host.readText(PULL_SECRET_PATH, signal)) ?? '';
+  const found = narrowedTo(repository, { from: PULL_SECRET_PATH, text });
+  if (found !== undefined) return found;
+  throw layeringStepFailure(
+    'layering.no-push-credentials',
+    `the pull secret of the cluster has nothing for ${repository}`,
+  );
+}
+
+/** JSON is YAML too, and the folder's readers go by the name. */
+async function write(
+  { host, signal }: StepScope<'host'>,
+  path: string,
+  object: object,
+): Promise<void> {
+  await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
+}
