@@ -15,6 +15,8 @@ export interface ClusterPlan {
   readonly needsEtcdOverride: boolean;
   /** The API moves from the temporary server to another one when bootkube is done. */
   readonly apiMoves: boolean;
+  /** Operating systems are built while it is born; what nodes boot is played. */
+  readonly isLayered?: boolean;
   readonly pace: Pace;
 }
 
@@ -29,6 +31,8 @@ export type HostPhase =
 /** Everything that is so in the cluster now. */
 export interface ClusterState {
   readonly isApiUp: boolean;
+  /** There is a machine-config-server on the bootstrap host, which may have nothing to serve yet. */
+  readonly isConfigServerUp: boolean;
   /** The machine-config-server answers, here or there. */
   readonly isConfigServed: boolean;
   readonly isOverridden: boolean;
@@ -57,6 +61,11 @@ export type Happening =
   | { readonly kind: 'request-approved'; readonly host: string; readonly purpose: Purpose }
   | { readonly kind: 'api-due' }
   | { readonly kind: 'config-server-due' }
+  /** The machine-config-server of the bootstrap host has what it serves. */
+  | { readonly kind: 'released' }
+  /** A host has its config; `pivots` when its disk held another system, so that it starts once more. */
+  | { readonly kind: 'configuring'; readonly host: string; readonly pivots: boolean }
+  | { readonly kind: 'render-due' }
   | { readonly kind: 'boot-due'; readonly host: string }
   | { readonly kind: 'configured-due'; readonly host: string }
   | { readonly kind: 'ready-due'; readonly host: string }
@@ -71,6 +80,14 @@ export type Deed =
   | { readonly kind: 'later'; readonly seconds: number; readonly happening: Happening }
   /** The temporary API server answers, and has what bootkube puts into it. */
   | { readonly kind: 'open-api' }
+  /** The Machine Config Operator renders on the bootstrap host, before there is an API server. */
+  | { readonly kind: 'render-on-bootstrap' }
+  /** `released` happens once the machine-config-server of the bootstrap host can serve. */
+  | { readonly kind: 'await-release' }
+  /** A host starts with its config; then `configuring` happens. */
+  | { readonly kind: 'first-boot'; readonly host: string }
+  /** It renders in the cluster. */
+  | { readonly kind: 'render-pools' }
   /** A line in the log of the machine-config-server of the bootstrap host. */
   | { readonly kind: 'log-request'; readonly host: string }
   /** The same on a master, where only the controller sees it. */
@@ -97,6 +114,7 @@ export interface Turn {
 /** A cluster of which nothing exists. */
 export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterState => ({
   isApiUp: false,
+  isConfigServerUp: false,
   isConfigServed: false,
   isOverridden: !needsEtcdOverride,
   isControlPlaneReady: false,

@@ -173,3 +173,43 @@ describe('a cluster that is born', () => {
     expect(play(planOf(), started, started).deeds).toEqual(['open-api']);
   });
 });
+
+describe('a cluster whose operating systems are built', () => {
+  const plan = planOf({ isLayered: true });
+  const released: Happening = { kind: 'released' };
+  const configuring = (host: string, pivots = false): Happening => ({
+    kind: 'configuring',
+    host,
+    pivots,
+  });
+
+  it('renders before its API is up, and serves nothing before it is released', () => {
+    const { state, deeds } = play(plan, started, rebooted('m1'));
+    expect(deeds).toEqual(['render-on-bootstrap', 'open-api', 'await-release']);
+    expect(state.phases['m1']).toBe('waiting');
+    expect(state).toMatchObject({ isConfigServerUp: true, isConfigServed: false });
+  });
+
+  it('lets a host start with what it is served, and renders when the first node is Ready', () => {
+    const begin = [started, rebooted('m1'), rebooted('m2'), released];
+    const { deeds } = play(plan, ...begin, configuring('m1'), configuring('m2'));
+    expect(deeds.filter((deed) => / m1$|^render-pools$/.test(deed))).toEqual([
+      'log-request m1',
+      'first-boot m1',
+      'add-node m1',
+      'make-ready m1',
+      'render-pools',
+    ]);
+    expect(deeds.filter((deed) => deed === 'render-pools')).toHaveLength(1);
+  });
+
+  it('takes as much longer as a start does where the disk held another system', () => {
+    const { pace } = plan;
+    const secondsFor = (pivots: boolean): unknown =>
+      decide(unborn(plan), configuring('m1', pivots), plan).deeds.map((deed) =>
+        deed.kind === 'later' ? deed.seconds : 0,
+      );
+    expect(secondsFor(false)).toEqual([pace.configureSeconds]);
+    expect(secondsFor(true)).toEqual([pace.configureSeconds + pace.bootSeconds]);
+  });
+});

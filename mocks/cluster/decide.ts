@@ -41,15 +41,23 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
   'bootkube-started': (state, _, { pace }) =>
     state.isApiUp ? stay(state) : { state, deeds: [later(pace.apiSeconds, { kind: 'api-due' })] },
 
-  'api-due': (state, _, { pace }) => ({
+  'api-due': (state, _, { pace, isLayered = false }) => ({
     state: { ...state, isApiUp: true },
     deeds: [
+      ...(isLayered ? [{ kind: 'render-on-bootstrap' } as const] : []),
       { kind: 'open-api' },
       later(pace.machineConfigServerSeconds, { kind: 'config-server-due' }),
     ],
   }),
 
-  'config-server-due': (state, _, plan) => serveConfig(state, plan),
+  'config-server-due': (state, _, plan) => {
+    const next = { ...state, isConfigServerUp: true };
+    return plan.isLayered === true
+      ? { state: next, deeds: [{ kind: 'await-release' }] }
+      : serveConfig(next, plan);
+  },
+
+  released: (state, _, plan) => serveConfig(state, plan),
 
   rebooted: (state, { host }, plan) => {
     const next = withPhase(state, host, 'booting');
@@ -61,6 +69,13 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   'boot-due': (state, { host }, plan) =>
     state.isConfigServed ? giveConfig(state, host, plan) : stay(withPhase(state, host, 'waiting')),
+
+  configuring: (state, { host, pivots }, { pace }) => {
+    const seconds = pace.configureSeconds + (pivots ? pace.bootSeconds : 0);
+    return { state, deeds: [later(seconds, { kind: 'configured-due', host })] };
+  },
+
+  'render-due': (state) => ({ state, deeds: [{ kind: 'render-pools' }] }),
 
   'configured-due': (state, { host }, plan) => {
     // On the bootstrap host a unit approves whatever asks, as long as it runs.
@@ -74,7 +89,12 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   'ready-due': (state, { host }, plan) => {
     const turn = whenEnough(withPhase(state, host, 'ready'), plan);
-    return look(turn.state, [{ kind: 'make-ready', host }, ...turn.deeds], plan);
+    const deeds = [
+      { kind: 'make-ready', host } as const,
+      ...firstReady(state, plan),
+      ...turn.deeds,
+    ];
+    return look(turn.state, deeds, plan);
   },
 
   'override-seen': (state, { isSet }, plan) =>
@@ -142,10 +162,21 @@ function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn 
     withPhase(state, host, 'configuring'),
     [
       { kind: isHere ? 'log-request' : 'note-request', host },
-      later(plan.pace.configureSeconds, { kind: 'configured-due', host }),
+      plan.isLayered === true
+        ? { kind: 'first-boot', host }
+        : later(plan.pace.configureSeconds, { kind: 'configured-due', host }),
     ],
     plan,
   );
+}
+
+/** The controllers of the cluster have nowhere to run before the first node is Ready. */
+function firstReady(
+  { phases }: ClusterState,
+  { pace, isLayered = false }: ClusterPlan,
+): readonly Deed[] {
+  const isFirst = !Object.values(phases).includes('ready');
+  return isLayered && isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
 }
 
 function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {

@@ -10,8 +10,17 @@ import type { Deed, Purpose } from './cluster-state.ts';
 import { configRequestLine, configServerLog } from './config-server-log.ts';
 import { controllerLook } from './controller-look.ts';
 import { kinds } from './kinds.ts';
+import { joinedNode } from './layering/daemon.ts';
+import {
+  awaitRelease,
+  bringPools,
+  firstBoot,
+  renderOnBootstrap,
+  renderPools,
+} from './layering/deeds.ts';
+import type { LayeredSite } from './layering/site.ts';
 import { applyManifests } from './manifests.ts';
-import { etcdConditions, firstObjects, type Named, nodeObject, nodeStatus } from './objects.ts';
+import { etcdConditions, firstObjects, type Named, nodeObject } from './objects.ts';
 import {
   controllerJob,
   controllerNamespace,
@@ -21,6 +30,7 @@ import {
   runningStatus,
 } from './pods.ts';
 import { type ClusterWork, memberNamed } from './site.ts';
+import { tellNode } from './tell-node.ts';
 
 type Work<Kind extends Deed['kind']> = (
   work: ClusterWork,
@@ -32,6 +42,7 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
     const objects = firstObjects(work.plan, work.invoker);
     const isNamespace = ({ kind }: Named): boolean => kind === 'Namespace';
     await applyAll(work, objects.filter(isNamespace));
+    if (work.layered !== undefined) await bringPools(work);
     await applyManifests(work);
     await applyAll(
       work,
@@ -41,11 +52,18 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
     // It takes seconds to start, which nobody needs to wait for.
     if (work.plan.apiMoves) work.finalServer().catch(() => undefined);
   },
+  'render-on-bootstrap': (work) => renderOnBootstrap(work, layeredOf(work)),
+  'await-release': awaitRelease,
+  'first-boot': (work, { host }) => firstBoot(work, layeredOf(work), host),
+  'render-pools': (work) => renderPools(work, layeredOf(work)),
   'log-request': (work, { host }) => logRequest(work, host),
   'note-request': ({ asked }, { host }) => void asked.add(host),
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
-    await work.kube.client.apply(kinds.Node, nodeObject(memberNamed(work, host)));
+    const node = nodeObject(memberNamed(work, host));
+    const system = work.layered?.systems.get(host);
+    const joined = system === undefined ? node : joinedNode(node, system);
+    await work.kube.client.apply(kinds.Node, joined);
     await tellNode(work, host, false);
   },
   'make-ready': async (work, { host }) => {
@@ -77,6 +95,11 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
   look: controllerLook,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
 };
+
+function layeredOf({ layered }: ClusterWork): LayeredSite {
+  if (layered === undefined) throw new TypeError('nothing is built for this cluster');
+  return layered;
+}
 
 async function applyAll({ kube }: ClusterWork, objects: readonly Named[]): Promise<void> {
   for (const { kind, object } of objects) await kube.api.client.apply(kinds[kind], object);
@@ -112,15 +135,6 @@ async function logRequest(work: ClusterWork, host: string): Promise<void> {
   const place = await work.bootstrap.files.real(`/var/log/containers/${configServerLog}`);
   await mkdir(dirname(place), { recursive: true });
   await appendFile(place, line);
-}
-
-async function tellNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
-  const status = nodeStatus(memberNamed(work, host), {
-    isReady,
-    kubeletPort: work.kubelet.port,
-    at: new Date(),
-  });
-  await work.kube.client.mergeStatus(nodeRef(host), status);
 }
 
 const readyMasters = ({ members, state }: ClusterWork): readonly string[] =>

@@ -59,7 +59,8 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
     ...['etcd', 'machine-config'].map((name) =>
       named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
     ),
-    ...(['master', 'arbiter', 'worker'] as const).map((role) =>
+    // Where operating systems are built, the Machine Config Operator is played, which renders them later.
+    ...renderedAtOnce(plan).map((role) =>
       named('MachineConfig', 'machineconfiguration.openshift.io/v1', {
         metadata: { name: renderedName(role) },
         spec: { config: { ignition: { version: '3.4.0' } } },
@@ -83,6 +84,9 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
     }),
   ];
 }
+
+const renderedAtOnce = ({ isLayered = false }: ClusterPlan): readonly Member['role'][] =>
+  isLayered ? [] : ['master', 'arbiter', 'worker'];
 
 function installConfig({ members }: ClusterPlan): string {
   const count = (role: Member['role']): number =>

@@ -14,6 +14,8 @@ export const Pace = z.strictObject({
   apiSeconds: seconds(1),
   /** From then on until the temporary machine-config-server does. */
   machineConfigServerSeconds: seconds(0.5),
+  /** From the first node that is Ready until the Machine Config Operator has rendered in the cluster. */
+  renderSeconds: seconds(0.5),
   /** From the last node that is needed until bootkube is done. */
   bootkubeSeconds: seconds(1),
   /** From then on until the bootstrap is declared complete. */

@@ -6,6 +6,9 @@ import type { ReadyMark } from './idle.ts';
 import { kinds } from './kinds.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import { startKubelet } from './kubelet.ts';
+import { serveConfig } from './layering/config-server.ts';
+import { judge } from './layering/judge.ts';
+import { runControllers } from './layering/run-controllers.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
@@ -15,6 +18,8 @@ export interface ClusterLife extends AsyncDisposable {
   readonly state: () => ClusterState;
   /** Since when nothing was missing for the waits of agents. */
   readonly marks: readonly ReadyMark[];
+  /** What the machine-config-server answers to a pool; undefined where it has nothing. */
+  readonly served: (pool: string) => Promise<string | undefined>;
   /** How many jobs of ours run in it. */
   readonly runningJobs: () => number;
   /** What was done to it that must not be done; asks the API server for the last of it. */
@@ -40,6 +45,9 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
     jobs: new Set(),
     marks,
     complain: (what) => complaints.push(what),
+    happen: (happening) => {
+      happen(happening);
+    },
     signal: closing.signal,
   };
   let doing: Promise<void> = Promise.resolve();
@@ -60,17 +68,25 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
   };
   giveUnitsLives(work, happen);
   const observing = observe(work, happen);
+  const { layered } = work;
+  const controlling = layered === undefined ? undefined : runControllers(work, layered);
   return {
     happen,
     state: () => state,
     marks,
+    served: (pool) =>
+      state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
     runningJobs: () => work.jobs.size,
-    complaints: async () => [...complaints, ...state.complaints, ...(await leftovers(work))],
+    complaints: async () => {
+      const judged = layered === undefined ? [] : await judge(work, layered);
+      return [...complaints, ...state.complaints, ...(await leftovers(work)), ...judged];
+    },
     [Symbol.asyncDispose]: async () => {
       closing.abort(new Error('the play is over'));
       for (const timer of timers) clearTimeout(timer);
       await doing;
       await observing;
+      await controlling;
       await kubelet[Symbol.asyncDispose]();
     },
   };

@@ -2,9 +2,10 @@ import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
-import type { ClusterPlan, ClusterState } from './cluster-state.ts';
+import type { ClusterPlan, ClusterState, Happening } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
 import type { Kubelet } from './kubelet.ts';
+import type { LayeredSite } from './layering/site.ts';
 import type { Invoker, NodeFacts } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */
@@ -26,6 +27,8 @@ export interface ClusterSite {
   /** The host that bootstraps the cluster: its files, and the units that it has started. */
   readonly bootstrap: Pick<Machine, 'files' | 'units'>;
   readonly store: InventoryStore;
+  /** What is around it when its operating systems are built. */
+  readonly layered?: LayeredSite | undefined;
   /** Runs a job's program to its end, and gives its exit code. */
   readonly runJob: (job: JobRun) => Promise<number>;
 }
@@ -42,6 +45,7 @@ export interface ClusterWork extends ClusterSite {
   /** Jobs that run, by uid. */
   readonly jobs: Set<string>;
   readonly complain: (what: string) => void;
+  readonly happen: (happening: Happening) => void;
   readonly signal: AbortSignal;
 }
 

@@ -40,6 +40,7 @@ function machine(fields: Partial<Machine>): Machine {
       hasOc: true,
       nodeImageSeconds: 0,
       registryKibibytes: 0,
+      files: {},
       units: [],
     },
     images: noImages(),

@@ -7,6 +7,7 @@ import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
 import { giveUnitsLives, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
 import type { LiveSystem, Machine } from './machine.ts';
+import type { RegistryNetwork } from '../registries/network.ts';
 import { WriterSettings } from './writer-settings.ts';
 
 /** A disk as a scenario describes it. */
@@ -43,8 +44,20 @@ export type HostPlan = z.infer<typeof HostPlan>;
 
 const GIBIBYTE = 2 ** 30;
 
+/** What a simulated host finds around itself. */
+export interface HostSite {
+  /** Files that its live medium brings, by path from the root. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Registries; without them every image is at hand. */
+  readonly network?: RegistryNetwork | undefined;
+}
+
 /** Makes a simulated host whose files lie below a directory. */
-export function buildMachine(plan: HostPlan, root: string): Machine {
+export function buildMachine(
+  plan: HostPlan,
+  root: string,
+  { files = {}, network }: HostSite = {},
+): Machine {
   const disks = plan.disks.map(diskDevice);
   const remains = disks.map((disk, index) =>
     remainsOn(disk, plan.disks[index]?.leftovers ?? 'none', index),
@@ -55,7 +68,7 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
   });
   devices.mounts.push(...liveMounts, ...remains.flatMap(({ mounts }) => mounts));
   devices.swaps.push(...remains.flatMap(({ swaps }) => swaps));
-  const live = liveSystemOf(plan);
+  const live: LiveSystem = { ...liveSystemOf(plan), files };
   writeLiveSystem(root, live);
   syncDev(root, devices);
   const machine: Machine = {
@@ -70,7 +83,7 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
     ran: [],
     unknown: [],
     locks: new Set(),
-    images: noImages(),
+    images: noImages(network),
     deployments: new Map(),
     selinux: { isEnforcing: true },
     grown: new Set(),
@@ -81,7 +94,7 @@ export function buildMachine(plan: HostPlan, root: string): Machine {
   return machine;
 }
 
-const liveSystemOf = (plan: HostPlan): LiveSystem => ({
+const liveSystemOf = (plan: HostPlan): Omit<LiveSystem, 'files'> => ({
   firmware: plan.firmware,
   hostname: plan.hostname ?? plan.name,
   hasOc: plan.hasOc,

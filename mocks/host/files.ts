@@ -1,4 +1,5 @@
 import {
+  existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
@@ -22,9 +23,10 @@ export interface HostFiles {
 
 /** Makes the files of a host below a directory. */
 export function hostFiles(root: string): HostFiles {
+  let inside: string | undefined;
   const real = (path: string): string => {
+    inside ??= realpathSync.native(root);
     const place = join(root, normalize(`/${path}`));
-    const inside = realpathSync.native(root);
     const leadsTo = existingPart(place);
     if (leadsTo !== inside && !leadsTo.startsWith(`${inside}/`)) {
       throw new Error(`${path} leads out of the simulated host`);
@@ -34,13 +36,8 @@ export function hostFiles(root: string): HostFiles {
   return { root, real: (path) => new Promise((resolve) => resolve(real(path))) };
 }
 
-function existingPart(place: string): string {
-  try {
-    return realpathSync.native(place);
-  } catch {
-    return existingPart(dirname(place));
-  }
-}
+const existingPart = (place: string): string =>
+  existsSync(place) ? realpathSync.native(place) : existingPart(dirname(place));
 
 /** Makes /dev of a host say what its devices say. The nodes are empty files, never devices. */
 export function syncDev(root: string, devices: Devices): void {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { RegistryNetwork } from '../registries/network.ts';
 
 /** An image as a registry or the store of a simulated host has it. */
 export interface HeldImage {
@@ -15,14 +16,17 @@ export interface HostImages {
   /** The container of the host's own registry runs. */
   isServing: boolean;
   /** A build ends with this; undefined when it ends well. */
-  buildTrouble?: string;
+  buildTrouble?: string | undefined;
+  /** Registries that hosts share, and that may refuse; without it every image is at hand. */
+  readonly network?: RegistryNetwork | undefined;
 }
 
-/** A host without images. */
-export const noImages = (): HostImages => ({
-  inRegistries: new Map(),
+/** A host without images of its own. */
+export const noImages = (network?: RegistryNetwork): HostImages => ({
+  inRegistries: network?.images ?? new Map<string, HeldImage>(),
   inStore: new Map(),
   isServing: false,
+  network,
 });
 
 /** The digest of what is made from a text. */

@@ -36,6 +36,7 @@ export function writeLiveSystem(root: string, live: LiveSystem): void {
     'etc/hostname': `${live.hostname}\n`,
     ...(live.hasOc ? { 'usr/bin/oc': '' } : {}),
     ...registryFiles(live),
+    ...live.files,
   };
   for (const [path, content] of Object.entries(files)) {
     mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -27,7 +27,10 @@ interface InstalledSystem {
 
 /** A system that ostree has put into a stateroot. */
 interface Deployment {
+  /** Where it was pulled from, with the scheme of ostree. */
   readonly image: string;
+  /** What it follows from then on, without a scheme. */
+  readonly origin: string;
   kernelArguments: readonly string[];
   /** It is no longer staged only. */
   isFinal: boolean;
@@ -46,6 +49,8 @@ export interface LiveSystem {
   readonly registryKibibytes: number;
   /** Units that run beside those of every live system. */
   readonly units: readonly string[];
+  /** Files that its medium brings beside the usual ones, by path from the root. */
+  readonly files: Readonly<Record<string, string>>;
 }
 
 /** What a simulated host is made of; programs read and change it. */

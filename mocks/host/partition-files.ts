@@ -81,3 +81,7 @@ function contentsOf(
 /** Names of everything below the folder of a partition; empty when it was never mounted. */
 export const partitionFiles = ({ files }: Machine, kname: string): Promise<readonly string[]> =>
   readdir(join(files.root, STORES, kname), { recursive: true }).catch(() => []);
+
+/** Where a file of a partition lies on this machine; nothing is there when the partition was never mounted. */
+export const placeInPartition = ({ files }: Machine, kname: string, path: string): string =>
+  join(files.root, STORES, kname, path);

@@ -1,5 +1,6 @@
 // The Ignition of the bootstrap host, in the shape in which openshift-install makes it: what the
 // agent reads of it (the pull secret), and what is on the host once it was applied.
+import { labPullSecret } from './pull-secret.ts';
 import type { ClusterRecord } from './records.ts';
 
 /** A file as Ignition has it. */
@@ -24,16 +25,6 @@ export interface BootstrapContents {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** A pull secret for a registry that there is not. */
-export const fakePullSecret = JSON.stringify({
-  auths: {
-    'registry.example.test': {
-      auth: Buffer.from('lab:not-a-password').toString('base64'),
-      email: 'lab@example.test',
-    },
-  },
-});
-
 /** A text as the source of a file. */
 export const dataUrl = (text: string): string =>
   `data:text/plain;charset=utf-8;base64,${Buffer.from(text).toString('base64')}`;
@@ -56,7 +47,7 @@ export function bootstrapIgnition(
     passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAALAB lab'] }] },
     storage: {
       files: [
-        ignitionFile('/root/.docker/config.json', fakePullSecret, 0o600),
+        ignitionFile('/root/.docker/config.json', labPullSecret, 0o600),
         ...kubeconfigFiles(kubeconfig),
         ignitionFile('/opt/openshift/manifests/cluster-config.yaml', clusterConfig(cluster)),
         ignitionFile(

@@ -5,7 +5,7 @@ import {
   type IgnitionFile,
   installConfig,
 } from './bootstrap-ignition.ts';
-import type { ClusterRecord, HostRecord } from './records.ts';
+import type { HostRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
 
 /** Files of a cluster that version 2 of the service offers, by name. */
@@ -40,8 +40,10 @@ export const clusterFileNamesV1 = [
 // Not a certificate that anybody could use: only its form matters to who reads the pointer.
 const certificate = `-----BEGIN CERTIFICATE-----\n${'TEFC'.repeat(16)}\n-----END CERTIFICATE-----\n`;
 
-function pointer(cluster: ClusterRecord, role: string, files: readonly IgnitionFile[]): string {
-  const source = `https://api-int.${cluster.name}.${cluster.baseDomain}:22623/config/${role}`;
+function pointer(store: InventoryStore, role: string, files: readonly IgnitionFile[]): string {
+  const { name, baseDomain } = store.cluster();
+  const server = store.configServer() ?? `https://api-int.${name}.${baseDomain}:22623`;
+  const source = `${server}/config/${role}`;
   return JSON.stringify({
     ignition: {
       version: '3.2.0',
@@ -53,9 +55,9 @@ function pointer(cluster: ClusterRecord, role: string, files: readonly IgnitionF
 }
 
 /** The pointer config of one host, as the service makes it. */
-export function hostIgnition(cluster: ClusterRecord, host: HostRecord): string {
+export function hostIgnition(store: InventoryStore, host: HostRecord): string {
   const connection = `[connection]\nid=eth0\ntype=ethernet\n\n[ipv4]\nmethod=auto\n`;
-  return pointer(cluster, host.role, [
+  return pointer(store, host.role, [
     ignitionFile('/etc/hostname', `${host.hostname}\n`),
     ignitionFile('/etc/NetworkManager/system-connections/eth0.nmconnection', connection),
   ]);
@@ -68,7 +70,7 @@ export function clusterFile(store: InventoryStore, name: string): string | undef
     case 'master.ign':
     case 'worker.ign':
     case 'arbiter.ign':
-      return pointer(cluster, name.replace('.ign', ''), []);
+      return pointer(store, name.replace('.ign', ''), []);
     case 'bootstrap.ign':
       return bootstrapIgnition(cluster, {
         kubeconfig: store.kubeconfig(),

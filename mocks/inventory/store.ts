@@ -17,6 +17,9 @@ export interface InventoryStore {
   readonly kubeconfig: () => string | undefined;
   /** Gives the cluster its kubeconfig; the service has it when the installation begins. */
   readonly setKubeconfig: (text: string) => void;
+  /** URL of the machine-config-server; undefined for the one of a name that nobody resolves. */
+  readonly configServer: () => string | undefined;
+  readonly setConfigServer: (url: string) => void;
   /** Puts further files on the bootstrap host, by path. */
   readonly addBootstrapFiles: (files: Readonly<Record<string, string>>) => void;
   readonly bootstrapFiles: () => Readonly<Record<string, string>>;
@@ -39,6 +42,7 @@ const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by 
 export function inventoryStore(begin: ClusterView, now: () => number = Date.now): InventoryStore {
   let view = begin;
   let kubeconfig: string | undefined;
+  let configServer: string | undefined;
   let bootstrapFiles: Readonly<Record<string, string>> = {};
   const controllerLogs: UploadedFile[] = [];
   const find = (id: string): HostRecord | undefined => view.hosts.find((one) => one.id === id);
@@ -67,6 +71,10 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
     kubeconfig: () => kubeconfig,
     setKubeconfig: (text) => {
       kubeconfig = text;
+    },
+    configServer: () => configServer,
+    setConfigServer: (url) => {
+      configServer = url;
     },
     addBootstrapFiles: (files) => {
       bootstrapFiles = { ...bootstrapFiles, ...files };

@@ -66,6 +66,7 @@ function argumentsOf(lab: Lab, seat: Seat): readonly string[] {
     cluster: lab.inventory.store.cluster(),
     serviceUrl: lab.inventory.url,
     bootDevice: plan.bootDevice ?? firstDisk(seat),
+    skipsMcoReboot: lab.scenario.cluster.skipsMcoReboot,
   });
 }
 

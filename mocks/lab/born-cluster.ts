@@ -49,7 +49,8 @@ export async function openCluster(
   const members = seats.map((seat) => memberOf(store, seat));
   return bearCluster(
     {
-      plan: planOf(lab.scenario, members),
+      plan: { ...planOf(lab.scenario, members), isLayered: lab.layered !== undefined },
+      layered: lab.layered,
       invoker: lab.scenario.cluster.invoker,
       members,
       kube,

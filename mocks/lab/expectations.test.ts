@@ -68,6 +68,18 @@ describe('what a run is held against', () => {
       seen: { outcome: 'installed' as const, hosts: [host({})] },
       differences: ['m1: second agent: none instead of disk.locked'],
     },
+    {
+      name: 'a host that does not run what was built',
+      expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
+      seen: { outcome: 'installed' as const, hosts: [host({ system: 'stock' })] },
+      differences: ['m1: system: stock instead of built'],
+    },
+    {
+      name: 'a host that runs what was built',
+      expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
+      seen: { outcome: 'installed' as const, hosts: [host({ system: 'r.test/a@sha256:1' })] },
+      differences: [],
+    },
   ])('$name', ({ expected, seen, differences }) => {
     expect(differencesOf(scenario(expected), seen)).toEqual(differences);
   });

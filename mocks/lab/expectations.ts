@@ -1,5 +1,6 @@
 import type { LabReport } from './report.ts';
 import type { HostExpectation, Scenario } from './scenario.ts';
+import { STOCK } from './system-name.ts';
 
 /** What a run is judged by. */
 export type Judged = Pick<LabReport, 'outcome' | 'hosts'>;
@@ -22,12 +23,17 @@ function hostDifferences(
   host: Judged['hosts'][number],
   expected: HostExpectation,
 ): readonly string[] {
-  const { failure, boots, agentStarts, writes, secondAgent } = expected;
+  const { failure, boots, agentStarts, writes, system, secondAgent } = expected;
   return [
     ...different(host.name, host.outcome, expected.outcome),
     ...different(`${host.name}: failure`, host.failure?.code, failure ?? host.failure?.code),
     ...different(`${host.name}: boots`, host.boots, boots ?? host.boots),
     ...different(`${host.name}: agent starts`, host.agentStarts, agentStarts ?? host.agentStarts),
+    ...different(
+      `${host.name}: system`,
+      systemWord(host.system),
+      system ?? systemWord(host.system),
+    ),
     ...different(`${host.name}: writes`, host.writes, writes ?? host.writes),
     ...different(
       `${host.name}: second agent`,
@@ -36,6 +42,9 @@ function hostDifferences(
     ),
   ];
 }
+
+const systemWord = (system: string | undefined): string | undefined =>
+  system === undefined || system === STOCK ? system : 'built';
 
 function different(
   what: string,

@@ -32,6 +32,11 @@ describe('the install command', () => {
     expect(words.at(-1)).toBe('["--append-karg","a=b"]');
   });
 
+  it('tells hosts to write the final system where the service is set so', () => {
+    const words = installArguments({ ...facts, cluster: clusterSeed(), skipsMcoReboot: true });
+    expect(words).toContain('--enable-skip-mco-reboot');
+  });
+
   it('names no release on day 2', () => {
     const cluster = clusterSeed({ kind: 'AddHostsCluster', controlPlaneCount: 0 });
     const words = installArguments({ ...facts, cluster });

@@ -9,6 +9,8 @@ export interface CommandFacts {
   readonly cluster: ClusterRecord;
   readonly serviceUrl: string;
   readonly bootDevice: string;
+  /** The final system is to be written before the first boot. */
+  readonly skipsMcoReboot?: boolean;
 }
 
 /** The words after the image in the service's `podman run`, in its order (assisted-service, 2026). */
@@ -26,6 +28,7 @@ export function installArguments(facts: CommandFacts): readonly string[] {
     ...(isDay1 ? ['--mco-image', 'registry.example.test/mco:1'] : []),
     ...(isDay1 ? ['--must-gather-image', 'registry.example.test/must-gather:1'] : []),
     ...(isDay1 ? ['--openshift-version', cluster.openshiftVersion] : []),
+    ...(facts.skipsMcoReboot === true ? ['--enable-skip-mco-reboot'] : []),
     ...(host.installerArgs.length === 0
       ? []
       : ['--installer-args', JSON.stringify(host.installerArgs)]),

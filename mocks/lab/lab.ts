@@ -1,3 +1,4 @@
+import type { LayeredSite } from '../cluster/layering/site.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
 import type { InventoryServer } from '../inventory/server.ts';
 import type { ObjectStore } from '../objects/server.ts';
@@ -11,6 +12,8 @@ export interface Lab {
   readonly token: string;
   /** The cluster that is born; none where no host bootstraps one. */
   readonly life: ClusterLife | undefined;
+  /** What is around a cluster whose operating systems are built. */
+  readonly layered: LayeredSite | undefined;
   /** The bundle of the agent. */
   readonly bundle: string;
   /** Aborted when the lab's time is over or somebody stopped it. */

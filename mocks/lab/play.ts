@@ -3,6 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/seed.ts';
 import { startInventory } from '../inventory/server.ts';
@@ -10,9 +11,11 @@ import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './born-cluster.ts';
 import { differencesOf } from './expectations.ts';
 import type { Lab } from './lab.ts';
+import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
 import { playHost } from './play-host.ts';
 import { type LabReport, outcomeOf } from './report.ts';
 import { reportHost } from './report-host.ts';
+import { reportLayering } from './report-layering.ts';
 import type { Scenario } from './scenario.ts';
 import { type Seat, takeSeat } from './seat.ts';
 
@@ -48,12 +51,18 @@ export async function play(options: PlayOptions): Promise<LabReport> {
     scenario,
     ...world,
     life: undefined,
+    layered: undefined,
     bundle: options.bundle,
     signal: AbortSignal.any([options.signal, over]),
   };
-  const seats = await takeSeats(alone, folder);
-  await using cluster = await openCluster(alone, seats, folder);
-  const lab: Lab = { ...alone, life: cluster.life };
+  const ground = layeredGround(scenario);
+  const seats = await takeSeats(alone, { folder, site: ground?.hosts ?? {} });
+  const { store } = alone.inventory;
+  const layered = ground && layeredSite(ground, seats, store);
+  await using cluster = await openCluster({ ...alone, layered }, seats, folder);
+  const { life } = cluster;
+  const configServer = layered && (await serveConfigs(store, () => life));
+  const lab: Lab = { ...alone, life, layered };
   const stage: Stage = { name, lab, seats, startedAt: Date.now(), folder };
   const endWatching = options.watch(stage);
   let complaints: readonly string[];
@@ -62,7 +71,10 @@ export async function play(options: PlayOptions): Promise<LabReport> {
   } finally {
     complaints = await cluster.end();
     endWatching();
+    // What a unit waits for would keep this process from its end.
+    for (const { machine } of seats) machine.units.reset([], []);
     await Promise.all(seats.map(({ server }) => server.close()));
+    await configServer?.close();
     await lab.inventory.close();
     await lab.objects.close();
   }
@@ -105,7 +117,10 @@ function imageOf(kibibytes: number): Uint8Array {
   return gzipSync(image, { level: 0 });
 }
 
-const takeSeats = (lab: Lab, folder: string): Promise<readonly Seat[]> =>
+const takeSeats = (
+  lab: Lab,
+  { folder, site }: { readonly folder: string; readonly site: HostSite },
+): Promise<readonly Seat[]> =>
   Promise.all(
     lab.inventory.store.hosts().map(async ({ id, infraEnvId, hostname, addresses }, index) => {
       const plan = lab.scenario.hosts[index];
@@ -115,6 +130,7 @@ const takeSeats = (lab: Lab, folder: string): Promise<readonly Seat[]> =>
         { hostId: id, infraEnvId },
         {
           folder: join(folder, hostname),
+          site,
           faults: lab.scenario.faults.hosts.filter(({ host }) => host === hostname),
         },
       );
@@ -140,6 +156,7 @@ function reportOf(
     clusterStatus: lab.inventory.store.cluster().status,
     requests: lab.inventory.requests.length,
     faults: lab.inventory.faults.hits() + lab.objects.faults.hits(),
+    ...(lab.layered === undefined ? {} : { layering: reportLayering(lab.layered) }),
     hosts,
   };
 }

@@ -25,6 +25,10 @@ export const HostReport = z.strictObject({
   outcome: HostOutcome,
   stage: z.string().describe('the last stage that the service accepted'),
   boots: z.int().describe('how often the host was started from its disk'),
+  system: z
+    .string()
+    .optional()
+    .describe('what it runs, where operating systems are built: `stock`, or the image by digest'),
   agentStarts: z.int().describe('how often the agent was started'),
   seconds: z.number(),
   waited: z.array(WaitReport),
@@ -41,6 +45,28 @@ export const HostReport = z.strictObject({
 });
 export type HostReport = z.infer<typeof HostReport>;
 
+const LayeringReport = z
+  .strictObject({
+    images: z.array(
+      z.strictObject({
+        pool: z.string(),
+        image: z.string().describe('as nodes know it'),
+      }),
+    ),
+    registries: z
+      .array(
+        z.strictObject({
+          registry: z.string(),
+          pulls: z.int(),
+          pushes: z.int(),
+          refused: z.int().describe('requests that it did not grant, or did not answer'),
+        }),
+      )
+      .describe('what hosts asked of registries other than their own'),
+  })
+  .describe('where operating systems are built');
+export type LayeringReport = z.infer<typeof LayeringReport>;
+
 /** What `--report` writes. */
 export const LabReport = z
   .strictObject({
@@ -54,6 +80,7 @@ export const LabReport = z
     clusterStatus: z.string(),
     requests: z.int().describe('requests that the inventory service has seen'),
     faults: z.int().describe('requests to any server that a fault has hit'),
+    layering: LayeringReport.optional(),
     hosts: z.array(HostReport),
   })
   .meta({ title: 'Report of a run of the lab' });

@@ -55,10 +55,26 @@ export const HostExpectation = z.strictObject({
   boots: z.int().optional(),
   agentStarts: z.int().optional(),
   writes: z.int().optional(),
+  /** What the host runs in the end: `stock` or `built`. */
+  system: z.enum(['stock', 'built']).optional(),
   /** Failure of the second agent. */
   secondAgent: z.string().optional(),
 });
 export type HostExpectation = z.infer<typeof HostExpectation>;
+
+/** Operating systems that are built during the installation. */
+const Layering = z.strictObject({
+  /** Registry in which the images end. */
+  registry: z.string().default('registry.example.test'),
+  /** Who has the pull secret may only pull there; the push Secret names another user. */
+  hasOwnPushUser: z.boolean().default(false),
+  /** The release and the images come from this registry; no other can be reached. */
+  mirror: z.string().optional(),
+  /** The registry dies at the first push, for this long. */
+  diesForSeconds: z.number().positive().optional(),
+  /** What every build ends with. */
+  buildTrouble: z.string().optional(),
+});
 
 /** A play of the lab: hosts, a cluster, faults, and what must come out. */
 export const Scenario = z.strictObject({
@@ -75,8 +91,11 @@ export const Scenario = z.strictObject({
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
       /** The API moves to a server of the cluster when bootkube is done. */
       apiMoves: z.boolean().default(false),
+      /** The service tells hosts to write the final system before their first boot. */
+      skipsMcoReboot: z.boolean().default(false),
     })
     .prefault({}),
+  layering: Layering.optional(),
   pace: Pace.prefault({}),
   hosts: z.array(LabHost).min(1),
   objects: z.array(StoredObject).default([]),

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { buildMachine } from '../host/build-machine.ts';
+import { buildMachine, type HostSite } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';
 import { type HostServer, serveHost } from '../host/socket-server.ts';
 import { placeStandIn } from '../host/stand-in.ts';
@@ -35,15 +35,22 @@ export interface Seat {
   endedAt: number | undefined;
 }
 
+/** Where a host is. */
+interface SeatPlace {
+  readonly folder: string;
+  readonly faults: readonly HostFault[];
+  readonly site: HostSite;
+}
+
 /** Builds the machine of a host and lets agents reach it. */
 export async function takeSeat(
   plan: LabHost,
   ids: Pick<Seat, 'hostId' | 'infraEnvId'>,
-  { folder, faults }: { readonly folder: string; readonly faults: readonly HostFault[] },
+  { folder, faults, site }: SeatPlace,
 ): Promise<Seat> {
   const root = join(folder, 'root');
   await mkdir(root, { recursive: true });
-  const machine = buildMachine(plan, root);
+  const machine = buildMachine(plan, root, site);
   const socket = join(folder, 'socket');
   const server = await serveHost(machine, socket);
   await placeStandIn(join(folder, 'bin'), socket);

@@ -1,4 +1,5 @@
 import type { HostReport, LabReport } from './report.ts';
+import { shortImage } from './system-name.ts';
 
 /** Steps of a host that are worth a word. */
 const SHOWN_STEPS = 3;
@@ -11,6 +12,7 @@ export function summaryOf(report: LabReport): string {
     `${scenario}: ${outcome} after ${seconds.toFixed(1)} s; the service says the cluster is ${clusterStatus}`,
     '',
     ...hosts.map(hostLine),
+    ...layeringLines(report.layering),
     '',
     'where the time went:',
     ...timeLines(hosts),
@@ -26,7 +28,7 @@ function hostLine(host: HostReport): string {
   const words = [
     `${host.name} (${host.role}) ${outcomeText(host)} after ${host.seconds.toFixed(1)} s`,
     ...(host.outcome === 'done'
-      ? [plural(host.boots, 'boot')]
+      ? [plural(host.boots, 'boot'), ...systemWords(host)]
       : [`last stage: ${host.stage || 'none'}`]),
     ...(host.agentStarts > 1 ? [`the agent was started ${host.agentStarts} times`] : []),
     ...(host.idleSeconds === undefined ? [] : [`idle ${host.idleSeconds.toFixed(1)} s`]),
@@ -49,6 +51,22 @@ const failureText = ({ failure }: HostReport): string =>
   failure === undefined
     ? ''
     : `\n    ${failure.code}: ${failure.message.replaceAll('\n', '\n    ')}`;
+
+const systemWords = ({ system }: HostReport): readonly string[] =>
+  system === undefined ? [] : [`runs ${shortImage(system)}`];
+
+function layeringLines(layering: LabReport['layering']): readonly string[] {
+  if (layering === undefined) return [];
+  const { images, registries } = layering;
+  return [
+    '',
+    ...images.map(({ pool, image }) => `  built for pool ${pool}: ${image}`),
+    ...registries.map(
+      ({ registry, pulls, pushes, refused }) =>
+        `  ${registry}: ${pulls} pulls, ${pushes} pushes, ${refused} refused`,
+    ),
+  ];
+}
 
 const plural = (count: number, word: string): string =>
   count === 1 ? `one ${word}` : `${count} ${word}s`;

@@ -1,7 +1,9 @@
 import type { HostPhase } from '../cluster/cluster-state.ts';
+import type { NodeSystem } from '../cluster/layering/site.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
 import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';
+import { systemName } from './system-name.ts';
 import type { LabHost } from './scenario.ts';
 import type { Seat } from './seat.ts';
 
@@ -55,6 +57,8 @@ export interface ShownStage {
   readonly lab: {
     readonly inventory: { readonly store: InventoryStore };
     readonly life?: Pick<ClusterLife, 'state'> | undefined;
+    readonly layered?:
+      { readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } | undefined;
   };
   readonly seats: readonly ShownSeat[];
   /** Milliseconds since the epoch. */
@@ -90,11 +94,18 @@ function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
     role: plan.role,
     stage: record?.status === 'error' ? 'Failed' : stage,
     percent: Math.min(100, Math.floor(below + (boots === 0 ? part : 0))),
-    doing: doingOf(seat, lab.life?.state().phases[plan.name]),
+    doing: [
+      doingOf(seat, lab.life?.state().phases[plan.name]),
+      ...runs(lab.layered?.systems.get(plan.name)),
+    ].join('; '),
     seconds: ((seat.endedAt ?? now) - startedAt) / 1000,
     tone: toneOf(outcome, progress.waitingFor),
   };
 }
+
+/** Which operating system a host has booted, where that is played. */
+const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] =>
+  system === undefined ? [] : [`runs ${systemName(system.image)}`];
 
 function doingOf(
   { outcome, failure, progress, boots, phase }: ShownSeat,

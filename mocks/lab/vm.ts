@@ -8,6 +8,7 @@ import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { qemu } from '../../scripts/parts/qemu.ts';
 import { serveImage } from '../../test/guest/install/image-server.ts';
 import type { LiveInstall } from '../../test/guest/install/live-install.ts';
 import { gateway, type Outside, startOutside } from '../../test/guest/install/outside.ts';
@@ -29,7 +30,7 @@ export interface GuestPlay {
 
 /** Installs one master in a virtual machine, to its first start from its own disk. */
 export async function playInGuest({ firmware, signal, watch }: GuestPlay): Promise<LabReport> {
-  await ensureParts([osDisk, liveRoot, agentImageBase]);
+  await ensureParts([osDisk, qemu, liveRoot, agentImageBase]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const { agentDisk, image } = await prepareStage(folder);
   await using outside = await startOutside('m1');

@@ -74,8 +74,9 @@ describe('the lab', () => {
   });
 
   it('plays the default in less than a minute and a half', async () => {
-    const { seconds, hosts } = await expectAsPlanned(DEFAULT_SCENARIO);
+    const { seconds, hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO);
     expect(seconds).toBeLessThan(90);
+    expect(layering?.images.map(({ pool }) => pool)).toEqual(['master', 'worker']);
     expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
     expect(hosts.map(({ idleSeconds }) => typeof idleSeconds)).not.toContain('undefined');
   });

@@ -2,7 +2,8 @@
 // digest that follows from its MachineConfig.
 import { readFile, writeFile } from 'node:fs/promises';
 import { type Call, fail } from '../call.ts';
-import { digestOfText, publish } from '../images.ts';
+import { pullImage, pushImage } from '../image-access.ts';
+import { digestOfText } from '../images.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords, type Words } from './words.ts';
 
@@ -31,8 +32,12 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
   const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
   if (text.includes('bootwright-saw')) return look(machine, call, base);
   if (images.buildTrouble !== undefined) return fail(call, images.buildTrouble, 125);
-  const found = images.inRegistries.get(base);
-  if (found === undefined) return fail(call, `Error: creating build container: ${base}: unknown`);
+  const [authFile] = words.all('--authfile');
+  const settings = call.env['CONTAINERS_REGISTRIES_CONF'];
+  const found = await pullImage(machine, { image: base, authFile, settings });
+  if (typeof found === 'string') {
+    return fail(call, `Error: creating build container: ${base}: ${found}`, 125);
+  }
   images.inStore.set(base, found);
   const labels = Object.fromEntries(
     [...text.matchAll(/^LABEL (\S+?)=(\S+)$/gm)].map(
@@ -55,11 +60,15 @@ function look({ images }: Machine, call: Call, base: string): number {
   return 0;
 }
 
-async function push({ images, files }: Machine, call: Call, words: Words): Promise<number> {
+async function push(machine: Machine, call: Call, words: Words): Promise<number> {
+  const { images, files } = machine;
   const [, tag = '', to = ''] = words.rest;
   const image = images.inStore.get(tag);
   if (image === undefined) return fail(call, `Error: ${tag}: image not known`, 125);
-  publish(images, to.replace('docker://', ''), image);
+  const [authFile] = words.all('--authfile');
+  const target = { image: to.replace('docker://', ''), authFile };
+  const trouble = await pushImage(machine, target, image);
+  if (trouble !== undefined) return fail(call, `Error: ${trouble}`, 125);
   const [digestFile] = words.all('--digestfile');
   if (digestFile !== undefined) await writeFile(await files.real(digestFile), image.digest);
   return 0;

@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
 
@@ -19,7 +20,8 @@ const verbs: Readonly<Record<string, Verb>> = {
       () => fail(call, `error: mkdir(ostree/deploy/${name}): File exists`),
     );
   },
-  'container image': async ({ deployments, devices, files }, call) => {
+  'container image': async (machine, call) => {
+    const { deployments, devices, files } = machine;
     const words = sortWords(call.argv.slice(4), withValue);
     const [sysroot = ''] = words.all('--sysroot');
     if (sysroot !== '/' && !devices.mounts.some(({ target }) => target === sysroot)) {
@@ -27,8 +29,16 @@ const verbs: Readonly<Record<string, Verb>> = {
     }
     const [stateroot = ''] = words.all('--stateroot');
     const [image = ''] = words.all('--image', '--imgref');
-    deployments.set(stateroot, { image, kernelArguments: words.all('--karg'), isFinal: false });
     const [origin = image] = words.all('--target-imgref');
+    const [authFile] = words.all('--authfile');
+    const refused = await refusalOf(machine, withoutScheme(image), authFile);
+    if (refused !== undefined) return fail(call, `error: Preparing import: ${refused}`);
+    deployments.set(stateroot, {
+      image,
+      origin: withoutScheme(origin),
+      kernelArguments: words.all('--karg'),
+      isFinal: false,
+    });
     if (sysroot !== '/') {
       const folder = await files.real(`${sysroot}/ostree/deploy/${stateroot}/deploy`);
       await mkdir(folder, { recursive: true });
@@ -49,6 +59,20 @@ const verbs: Readonly<Record<string, Verb>> = {
     return 0;
   },
 };
+
+/** `ostree-unverified-registry:HOST/…` */
+const withoutScheme = (reference: string): string => reference.replace(/^ostree-[a-z-]+:/, '');
+
+/** What keeps an image from being pulled; nothing where every image is at hand. */
+async function refusalOf(
+  machine: Machine,
+  image: string,
+  authFile: string | undefined,
+): Promise<string | undefined> {
+  if (machine.images.network === undefined) return undefined;
+  const found = await pullImage(machine, { image, authFile });
+  return typeof found === 'string' ? found : undefined;
+}
 
 const ostree: Program = (machine, call) => {
   const verb = call.argv.slice(1, 3).join(' ');

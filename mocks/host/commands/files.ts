@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import {
   copyFile,
+  cp as copyTree,
   mkdir,
   readFile,
   readlink,
@@ -161,7 +162,9 @@ async function placeOne(
     await writeFile(target, Buffer.concat(chunks));
   } else if (!(await exists(machine, from))) return false;
   else if (call.argv[0] === 'mv') await rename(await machine.files.real(from), target);
-  else await copyFile(await machine.files.real(from), target);
+  else if (from.endsWith('/.')) {
+    await copyTree(await machine.files.real(from), target, { recursive: true });
+  } else await copyFile(await machine.files.real(from), target);
   return true;
 }
 
@@ -210,6 +213,14 @@ const find: Program = async (machine, call) => {
   return 0;
 };
 
+const cmp: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  const [one = '', other = ''] = await Promise.all(
+    rest.map(async (path) => readFile(await files.real(path), 'base64')),
+  );
+  return one === other ? 0 : fail(call, `${rest.join(' ')} differ: byte 1, line 1`);
+};
+
 /** Programs that work on files. */
 export const filePrograms: Programs = {
   cat,
@@ -224,6 +235,7 @@ export const filePrograms: Programs = {
   cp: place,
   mv: place,
   install: place,
+  cmp,
   sha256sum,
   od,
   stat: statProgram,

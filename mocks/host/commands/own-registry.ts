@@ -1,36 +1,43 @@
-// What a host needs to run a registry of its own: addresses, certificates, room, and the container.
+// What a host needs to run a registry of its own: certificates, room, and the container.
 import { writeFile } from 'node:fs/promises';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
 
 const CONTAINER = 'bootwright-registry';
 
 /** `podman run --name bootwright-registry …`, `start` and `rm` of it; undefined for another container. */
-export function registryContainer({ images }: Machine, call: Call): number | undefined {
+export async function registryContainer(machine: Machine, call: Call): Promise<number | undefined> {
   if (!call.argv.includes(CONTAINER)) return undefined;
-  images.isServing = call.argv[1] !== 'rm';
+  const refused = call.argv[1] === 'run' ? await pullFor(machine, call, 'serve') : undefined;
+  if (refused !== undefined) return refused;
+  machine.images.isServing = call.argv[1] !== 'rm';
   return 0;
 }
 
 /** `podman run … RELEASE image NAME`: the release tells the pull spec of one of its images. */
-export function imageOfRelease(call: Call): number | undefined {
+export async function imageOfRelease(machine: Machine, call: Call): Promise<number | undefined> {
   const [verb, name] = call.argv.slice(-2);
   if (call.argv[1] !== 'run' || verb !== 'image') return undefined;
-  call.out(`registry.example/release/${name ?? ''}@sha256:${'d'.repeat(64)}\n`);
+  const refused = await pullFor(machine, call, 'image');
+  if (refused !== undefined) return refused;
+  call.out(`${inRelease(name ?? '')}\n`);
   return 0;
 }
 
-const ip: Program = ({ addresses }, call) => {
-  const [local = '192.168.126.10'] = addresses;
-  const known = call.argv.includes('-6')
-    ? []
-    : call.argv.includes('route')
-      ? [{ dst: 'default', dev: 'eth0' }]
-      : [{ ifname: 'eth0', addr_info: [{ local, family: 'inet', prefixlen: 24 }] }];
-  call.out(`${JSON.stringify(known)}\n`);
-  return 0;
-};
+/** The pull spec of an image of the lab's release. */
+export const inRelease = (name: string): string =>
+  `quay.example.test/release/${name}@sha256:${'d'.repeat(64)}`;
+
+/** Pulls the image of a container, which stands before the first word for its program. */
+async function pullFor(machine: Machine, call: Call, word: string): Promise<number | undefined> {
+  if (machine.images.network === undefined) return undefined;
+  const image = call.argv[call.argv.lastIndexOf(word) - 1] ?? '';
+  const [authFile] = sortWords(call.argv.slice(2), ['--authfile']).all('--authfile');
+  const found = await pullImage(machine, { image, authFile });
+  return typeof found === 'string' ? fail(call, `Error: ${image}: ${found}`, 125) : undefined;
+}
 
 /** Answers for the registry of the host: it lets in whoever has credentials. */
 const curl: Program = ({ images }, call) => {
@@ -60,4 +67,4 @@ const df: Program = (_machine, call) => {
 const grep: Program = () => 1;
 
 /** Programs around a registry of the host's own. */
-export const ownRegistryPrograms: Programs = { ip, curl, openssl, df, grep };
+export const ownRegistryPrograms: Programs = { curl, openssl, df, grep };

@@ -6,9 +6,12 @@ import { runOnceFrom } from './machine-config-daemon.ts';
 const DAEMON = '/usr/bin/machine-config-daemon';
 
 /** `podman run …` of one of the programs that the agent runs in containers. */
-const podman: Program = (machine, call) => {
+const podman: Program = async (machine, call) => {
   if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
-  const known = versionOf(call) ?? registryContainer(machine, call) ?? imageOfRelease(call);
+  const known =
+    versionOf(call) ??
+    (await registryContainer(machine, call)) ??
+    (await imageOfRelease(machine, call));
   if (known !== undefined) return known;
   const builds = building(call);
   if (builds !== undefined) return builds(machine);
@@ -80,8 +83,9 @@ async function send(
   }
 }
 
-/** As the shell ends for a program that is not there: a live system of CoreOS has no buildah. */
-const buildah: Program = (_machine, call) => fail(call, 'buildah: command not found', 127);
+/** As nsenter ends for a program that is not there: a live system of CoreOS has no buildah. */
+const buildah: Program = (_machine, call) =>
+  fail(call, 'nsenter: failed to execute buildah: No such file or directory', 127);
 
 /** The container engine of the host. */
 export const containerPrograms: Programs = { podman, buildah };

@@ -1,5 +1,6 @@
-import { type Call, fail, type Program, type Programs } from '../call.ts';
-import { type HeldImage, publish } from '../images.ts';
+import type { Program, Programs } from '../call.ts';
+import { failImage, pullImage, pushImage } from '../image-access.ts';
+import type { HeldImage } from '../images.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
 
@@ -9,23 +10,28 @@ const withValue = [
 ];
 
 /** `docker://NAME`, or `containers-storage:[…]NAME`. */
-function find({ images }: Machine, reference: string): HeldImage | undefined {
-  const [, remote] = /^docker:\/\/(.*)$/.exec(reference) ?? [];
-  if (remote !== undefined) return images.inRegistries.get(remote);
-  return images.inStore.get(reference.replace(/^containers-storage:(?:\[[^\]]*\])?/, ''));
+async function find(
+  machine: Machine,
+  reference: string,
+  authFile: string | undefined,
+): Promise<HeldImage | string> {
+  const [, image] = /^docker:\/\/(.*)$/.exec(reference) ?? [];
+  if (image !== undefined) return pullImage(machine, { image, authFile });
+  const name = reference.replace(/^containers-storage:(?:\[[^\]]*\])?/, '');
+  return machine.images.inStore.get(name) ?? `reading manifest ${reference}: manifest unknown`;
 }
 
-const unknown = (call: Call, reference: string): number =>
-  fail(call, `time="" level=fatal msg="reading manifest ${reference}: manifest unknown"`);
-
-const skopeo: Program = (machine, call) => {
+const skopeo: Program = async (machine, call) => {
   const words = sortWords(call.argv.slice(2), withValue);
   const [from = '', to = ''] = words.rest;
-  const image = find(machine, from);
-  if (image === undefined) return unknown(call, from);
+  const [authFile] = words.all('--src-authfile', '--authfile');
+  const image = await find(machine, from, authFile);
+  if (typeof image === 'string') return failImage(call, image);
   if (call.argv[1] === 'copy') {
-    publish(machine.images, to.replace('docker://', ''), image);
-    return 0;
+    const [destAuthFile] = words.all('--dest-authfile');
+    const target = { image: to.replace('docker://', ''), authFile: destAuthFile };
+    const trouble = await pushImage(machine, target, image);
+    return trouble === undefined ? 0 : failImage(call, trouble);
   }
   if (words.has('--raw')) call.out('{"schemaVersion":2,"layers":[]}\n');
   else if (words.has('--config')) {

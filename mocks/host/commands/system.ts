@@ -43,12 +43,27 @@ const flock: Program = async ({ locks }, call) => {
   return 0;
 };
 
+/** What a log is made of when somebody gathers it. */
+const journalctl: Program = ({ hostname }, call) => {
+  call.out(`2026-01-01T00:00:00+00:00 ${hostname} lab[1]: nothing was logged\n`);
+  return 0;
+};
+
+const free: Program = (_machine, call) => {
+  call.out(
+    '               total        used        free\nMem:           15731        2048       13683\n',
+  );
+  return 0;
+};
+
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
   shutdown,
   uname,
   logger,
   flock,
+  free,
+  journalctl,
   udevadm: nothing,
   partprobe: nothing,
   sync: nothing,

@@ -12,7 +12,8 @@ export function transientPrograms(programNamed: (name: string) => Program | unde
   const systemdRun: Program = (machine, call) => {
     const words = sortWords(call.argv.slice(1));
     const [unit = ''] = words.all('--unit');
-    const [, path] = /^PathExists=(.+)$/.exec(words.all('--path-property')[0] ?? '') ?? [];
+    const [, path] =
+      /^Path(?:Exists|Changed)=(.+)$/.exec(words.all('--path-property')[0] ?? '') ?? [];
     const program = programNamed(words.rest[0] ?? '');
     if (path === undefined || program === undefined) {
       return fail(call, 'systemd-run: only a program that waits for a path is in the lab');

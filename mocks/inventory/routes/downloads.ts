@@ -42,7 +42,7 @@ async function giveHostIgnition(
   }
   const refusal = statusRefusal(store);
   if (refusal !== undefined) return asDownloadError(refusal);
-  return download(`${host.role}-${host.id}.ign`, hostIgnition(store.cluster(), host));
+  return download(`${host.role}-${host.id}.ign`, hostIgnition(store, host));
 }
 
 /** Gives one of the files that are offered at this place, in either version of the interface. */

@@ -6,6 +6,7 @@ import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../../scripts/parts/ensure.ts';
 import { liveRoot } from '../../../scripts/parts/live-root.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
+import { qemu } from '../../../scripts/parts/qemu.ts';
 import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
 import type { Outside } from '../../../test/guest/install/outside.ts';
 import { type PlayStage, prepareStage, targetMiB } from '../../../test/guest/install/stage.ts';
@@ -42,7 +43,7 @@ const limitMillis = 7_200_000;
 export async function playClusterInGuests(play: ClusterPlay): Promise<LabReport> {
   const { name, scenario, watch } = play;
   const over = new AbortController();
-  await ensureParts([...clusterParts, osDisk, liveRoot, agentImageBase]);
+  await ensureParts([...clusterParts, osDisk, qemu, liveRoot, agentImageBase]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const ground = await prepareStage(folder);
   const mirrorFolder = join(folder, 'bootstrap-mirror');

@@ -16,10 +16,16 @@ describe('a scenario in virtual machines', () => {
     expect(plan.scenario.hosts.map((host) => host.name)).toEqual(hosts);
   });
 
-  it.each(['crash-everywhere', 'flaky-service', 'wrong-digest', 'power-loss', 'single-node'])(
-    '%s is refused',
-    async (name) => {
-      await expect(planOf(name)).rejects.toThrow(`${name} cannot be played in virtual machines`);
-    },
-  );
+  it('builds no operating systems, and expects none', async () => {
+    const { scenario } = await planOf('cluster');
+    expect(scenario.layering).toBeUndefined();
+    expect(scenario.expect.hosts['b1']).toMatchObject({ boots: 1, system: undefined });
+  });
+
+  it.each([
+    ...['crash-everywhere', 'flaky-service', 'wrong-digest', 'power-loss', 'single-node'],
+    ...['build-fails', 'registry-dies'],
+  ])('%s is refused', async (name) => {
+    await expect(planOf(name)).rejects.toThrow(`${name} cannot be played in virtual machines`);
+  });
 });

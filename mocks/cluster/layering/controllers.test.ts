@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { ACTS_AFTER_MILLIS, decideControllers, poolStatus, type PoolView } from './controllers.ts';
+import { keyOf } from './objects.ts';
+
+const image = 'r.test/ocl/master@sha256:1';
+const rendered = 'rendered-master-1';
+
+interface NodeShape {
+  readonly name?: string;
+  readonly current?: string;
+  readonly desired?: string;
+  readonly state?: string;
+  readonly isReady?: boolean;
+}
+
+function nodeOf(shape: NodeShape = {}): KubeObject {
+  const { name = 'm1', current = image, desired = current, state = 'Done', isReady = true } = shape;
+  const images = { currentImage: current, desiredImage: desired };
+  const all = { ...images, currentConfig: rendered, desiredConfig: rendered, state };
+  return {
+    metadata: {
+      name,
+      annotations: Object.fromEntries(
+        Object.entries(all).flatMap(([key, value]) => (value === '' ? [] : [[keyOf(key), value]])),
+      ),
+    },
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+  };
+}
+
+const stock = { current: '' };
+const osConfig: KubeObject = {
+  metadata: { name: 'master', annotations: { [keyOf('current-machine-os-build')]: 'b' } },
+  status: { currentImagePullSpec: image },
+};
+const build: KubeObject = {
+  metadata: { name: 'b', labels: { [keyOf('pre-built-image')]: 'true' } },
+  spec: { machineConfig: { name: rendered } },
+};
+const pool: KubeObject = {
+  metadata: { name: 'master' },
+  spec: { configuration: { name: rendered } },
+};
+const layered: PoolView = {
+  pool,
+  renderedForMillis: ACTS_AFTER_MILLIS,
+  osConfig,
+  orderedForMillis: ACTS_AFTER_MILLIS,
+  builds: [build],
+  nodes: [nodeOf(), nodeOf({ name: 'm2' })],
+  jobs: [],
+};
+const unlayered: PoolView = { ...layered, osConfig: undefined, builds: [] };
+const startBuild = (because: string) => [{ kind: 'start-build', pool: 'master', because }];
+
+describe('the controllers of the Machine Config Operator', () => {
+  it.each<readonly [string, PoolView, readonly object[]]>([
+    ['leave a pool alone that is as it should be', layered, []],
+    [
+      'leave a pool alone that is not rendered',
+      { ...unlayered, pool: { metadata: pool.metadata } },
+      [],
+    ],
+    ['wait a while for somebody who layers it', { ...unlayered, renderedForMillis: 4999 }, []],
+    [
+      'take the image off one node of a pool that nobody layered',
+      unlayered,
+      [{ kind: 'take-image', node: 'm1' }],
+    ],
+    ['take nothing off nodes without an image', { ...unlayered, nodes: [nodeOf(stock)] }, []],
+    [
+      'take the next one when the first is through',
+      { ...unlayered, nodes: [nodeOf({ desired: '' }), nodeOf({ name: 'm2' })] },
+      [],
+    ],
+    [
+      'roll an image out, one node at a time',
+      {
+        ...layered,
+        nodes: [nodeOf(), nodeOf({ name: 'w1', ...stock }), nodeOf({ name: 'w2', ...stock })],
+      },
+      [{ kind: 'roll-out', node: 'w1', image }],
+    ],
+    [
+      'wait for a node that is away',
+      { ...layered, nodes: [nodeOf({ isReady: false }), nodeOf({ name: 'w1', ...stock })] },
+      [],
+    ],
+    [
+      'wait for the image of a build that is there',
+      { ...layered, osConfig: { ...osConfig, status: {} } },
+      [],
+    ],
+    [
+      'build where a MachineOSConfig names no build',
+      { ...layered, osConfig: { metadata: { name: 'master' } } },
+      startBuild('it names no build'),
+    ],
+    [
+      'build where the named one is not there',
+      { ...layered, builds: [] },
+      startBuild('there is no build b'),
+    ],
+    [
+      'build where it is of another MachineConfig',
+      { ...layered, builds: [{ ...build, spec: { machineConfig: { name: 'old' } } }] },
+      startBuild('build b is of old'),
+    ],
+    [
+      'build where it is neither finished nor marked as built elsewhere',
+      { ...layered, builds: [{ ...build, metadata: { name: 'b' } }] },
+      startBuild('build b is not finished'),
+    ],
+    ['take a while to build', { ...layered, builds: [], orderedForMillis: 4999 }, []],
+    ['build once', { ...layered, builds: [], jobs: ['build-master-x'] }, []],
+  ])('%s', (_, view, deeds) => {
+    expect(decideControllers(view)).toEqual(deeds);
+  });
+});
+
+describe('poolStatus', () => {
+  const isTrue = (view: PoolView): readonly string[] =>
+    poolStatus(view).conditions.flatMap(({ type, status }) => (status === 'True' ? [type] : []));
+
+  it.each<readonly [string, PoolView, readonly number[], readonly string[]]>([
+    ['is content', layered, [2, 2, 2, 0, 0], ['Updated']],
+    ['counts no node', { ...layered, nodes: [] }, [0, 0, 0, 0, 0], ['Updated']],
+    [
+      'waits for a node on the system of the release',
+      { ...layered, nodes: [nodeOf(), nodeOf({ name: 'm2', ...stock })] },
+      [2, 1, 1, 0, 0],
+      ['Updating'],
+    ],
+    [
+      'waits for a node that is at work',
+      { ...layered, nodes: [nodeOf({ state: 'Working' })] },
+      [1, 0, 0, 1, 0],
+      ['Updating'],
+    ],
+    [
+      'tells of a node that is degraded',
+      { ...layered, nodes: [nodeOf({ state: 'Degraded' })] },
+      [1, 0, 0, 1, 1],
+      ['Updating', 'Degraded', 'NodeDegraded'],
+    ],
+    ['waits for a build', { ...layered, builds: [] }, [2, 2, 2, 0, 0], ['Updating']],
+    [
+      'is content without layers',
+      { ...unlayered, nodes: [nodeOf(stock)] },
+      [1, 1, 1, 0, 0],
+      ['Updated'],
+    ],
+  ])('%s', (...[, view, counts, conditions]) => {
+    const { machineCount, updatedMachineCount, ...rest } = poolStatus(view);
+    const { readyMachineCount, unavailableMachineCount, degradedMachineCount } = rest;
+    expect([
+      machineCount,
+      updatedMachineCount,
+      readyMachineCount,
+      unavailableMachineCount,
+      degradedMachineCount,
+    ]).toEqual(counts);
+    expect(isTrue(view)).toEqual(conditions);
+  });
+});

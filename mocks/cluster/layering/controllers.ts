@@ -1,0 +1,134 @@
+// The controllers of the Machine Config Operator in the cluster, as pure functions of what the API shows
+// (machine-config-controller and machine-os-builder as seen on 4.23).
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { annotation, conditionIn, imageOf, keyOf, textIn } from './objects.ts';
+
+/** What they see of one pool. */
+export interface PoolView {
+  readonly pool: KubeObject;
+  /** How long it has been rendered. */
+  readonly renderedForMillis: number;
+  readonly osConfig: KubeObject | undefined;
+  /** How long there has been one. */
+  readonly orderedForMillis: number;
+  /** Every MachineOSBuild. */
+  readonly builds: readonly KubeObject[];
+  /** Nodes of the pool. */
+  readonly nodes: readonly KubeObject[];
+  /** Names of jobs. */
+  readonly jobs: readonly string[];
+}
+
+/** Something that a controller does. */
+export type ControllerDeed =
+  /** The node controller takes the image off a node of a pool that nobody layered. */
+  | { readonly kind: 'take-image'; readonly node: string }
+  | { readonly kind: 'roll-out'; readonly node: string; readonly image: string }
+  /** The builder starts a job, since it knows of no image that would do. */
+  | { readonly kind: 'start-build'; readonly pool: string; readonly because: string };
+
+/** After this time the node controller has seen a pool, and the builder an order. */
+export const ACTS_AFTER_MILLIS = 5000;
+
+const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
+
+/** What the controllers do about a pool now: one node at a time. */
+export function decideControllers(view: PoolView): readonly ControllerDeed[] {
+  if (renderedOf(view) === '') return [];
+  if (view.osConfig === undefined) return unlayered(view);
+  const because = whyBuild(view);
+  if (because !== undefined) {
+    const { name } = view.pool.metadata;
+    const isStarted = view.jobs.some((job) => job.startsWith(`build-${name}-`));
+    return isStarted || view.orderedForMillis < ACTS_AFTER_MILLIS
+      ? []
+      : [{ kind: 'start-build', pool: name, because }];
+  }
+  const image = imageOf(view.osConfig);
+  return image === '' ? [] : rollOut(view, image);
+}
+
+function unlayered(view: PoolView): readonly ControllerDeed[] {
+  if (view.renderedForMillis < ACTS_AFTER_MILLIS || !view.nodes.every(isAtRest)) return [];
+  const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== '');
+  return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
+}
+
+/** Why the builder has to build; undefined when the MachineOSConfig has a build of its MachineConfig. */
+function whyBuild(view: PoolView): string | undefined {
+  const name = annotation(view.osConfig, 'current-machine-os-build');
+  const build = view.builds.find(({ metadata }) => metadata.name === name);
+  if (build === undefined) return name === '' ? 'it names no build' : `there is no build ${name}`;
+  const built = textIn(build, 'spec', 'machineConfig', 'name');
+  if (built !== renderedOf(view)) return `build ${name} is of ${built}`;
+  const isLeftAlone = build.metadata.labels?.[keyOf('pre-built-image')] === 'true';
+  return isLeftAlone || conditionIn(build, 'Succeeded') === 'True'
+    ? undefined
+    : `build ${name} is not finished`;
+}
+
+function rollOut(view: PoolView, image: string): readonly ControllerDeed[] {
+  if (!view.nodes.every(isAtRest)) return [];
+  const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== image);
+  return node === undefined ? [] : [{ kind: 'roll-out', node: node.metadata.name, image }];
+}
+
+const isReady = (node: KubeObject): boolean => conditionIn(node, 'Ready') === 'True';
+
+/** Whether the daemon of a node is through with all it was told. */
+export const isAtRest = (node: KubeObject): boolean =>
+  isReady(node) &&
+  annotation(node, 'state') === 'Done' &&
+  annotation(node, 'currentConfig') === annotation(node, 'desiredConfig') &&
+  annotation(node, 'currentImage') === annotation(node, 'desiredImage');
+
+/** The status of a pool, without its times. */
+export interface PoolStatus {
+  readonly configuration: unknown;
+  readonly machineCount: number;
+  readonly updatedMachineCount: number;
+  readonly readyMachineCount: number;
+  readonly unavailableMachineCount: number;
+  readonly degradedMachineCount: number;
+  readonly conditions: readonly { readonly type: string; readonly status: 'True' | 'False' }[];
+}
+
+/** What the node controller says of a pool that is rendered. */
+export function poolStatus(view: PoolView): PoolStatus {
+  const { nodes, osConfig } = view;
+  const image = imageOf(osConfig);
+  const isLayered = osConfig !== undefined;
+  const isUpdated = (node: KubeObject): boolean =>
+    isAtRest(node) &&
+    annotation(node, 'currentConfig') === renderedOf(view) &&
+    annotation(node, 'currentImage') === image &&
+    (!isLayered || image !== '');
+  const updated = nodes.filter(isUpdated).length;
+  const degraded = nodes.filter((node) => annotation(node, 'state') === 'Degraded').length;
+  const waitsForImage = isLayered && (image === '' || whyBuild(view) !== undefined);
+  const isAllUpdated = updated === nodes.length && !waitsForImage;
+  return {
+    configuration: (view.pool as { spec?: { configuration?: unknown } }).spec?.configuration,
+    machineCount: nodes.length,
+    updatedMachineCount: updated,
+    readyMachineCount: updated,
+    unavailableMachineCount: nodes.filter((node) => !isAvailable(node)).length,
+    degradedMachineCount: degraded,
+    conditions: [
+      condition('Updated', isAllUpdated),
+      condition('Updating', !isAllUpdated),
+      condition('Degraded', degraded > 0),
+      condition('NodeDegraded', degraded > 0),
+      condition('RenderDegraded', false),
+      ...(isLayered ? [condition('ImageBuildDegraded', false)] : []),
+    ],
+  };
+}
+
+const isAvailable = (node: KubeObject): boolean =>
+  isReady(node) && annotation(node, 'state') === 'Done';
+
+const condition = (type: string, isTrue: boolean): PoolStatus['conditions'][number] => ({
+  type,
+  status: isTrue ? 'True' : 'False',
+});

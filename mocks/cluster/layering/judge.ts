@@ -1,0 +1,114 @@
+// Gathers what the oracle judges, and gives its verdict once the cluster has come to rest.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { pushAuth } from '../../layering/manifests.ts';
+import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
+import { kernelArguments } from '../../layering/rendered.ts';
+import { credentialsIn } from '../../registries/network.ts';
+import { kinds } from '../kinds.ts';
+import { renderedName } from '../objects.ts';
+import type { ClusterWork } from '../site.ts';
+import { type JudgedPool, violationsOf } from './oracle.ts';
+import type { LayeredSite } from './site.ts';
+
+const LOOK_EVERY_MILLIS = 250;
+const RESTS_WITHIN_MILLIS = 20_000;
+const operatorNamespace = 'openshift-machine-config-operator';
+
+/**
+ * What is wrong with the operating systems of a cluster. One that is installed is given time to come to rest; of one
+ * that is not, only what nobody may ever do is told.
+ */
+export async function judge(work: ClusterWork, layered: LayeredSite): Promise<readonly string[]> {
+  const isInstalled = work.store.hosts().every(({ stage }) => stage === 'Done');
+  const atRest = isInstalled ? await violationsAtRest(work, layered) : [];
+  return [...layered.incidents, ...strangersOf(layered), ...survivorOf(layered), ...atRest];
+}
+
+async function violationsAtRest(
+  work: ClusterWork,
+  layered: LayeredSite,
+): Promise<readonly string[]> {
+  const until = Date.now() + RESTS_WITHIN_MILLIS;
+  for (;;) {
+    const found = (await poolsOf(work, layered)).flatMap(violationsOf);
+    if (found.length === 0 || Date.now() > until) return found;
+    await sleep(LOOK_EVERY_MILLIS);
+  }
+}
+
+/** The image that the repository of a pool has under the name of its MachineConfig, by digest; empty without it. */
+export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string {
+  const repository = repositoryOf(plan, pool);
+  const held = network.images.get(`${repository}:${renderedName(pool)}`);
+  return held === undefined ? '' : `${repository}@${held.digest}`;
+}
+
+async function poolsOf(
+  { kube: { client }, members }: ClusterWork,
+  layered: LayeredSite,
+): Promise<readonly JudgedPool[]> {
+  const [pools, osConfigs, builds, nodes, jobs] = await Promise.all([
+    client.list({ kind: kinds.MachineConfigPool }),
+    client.list({ kind: kinds.MachineOSConfig }),
+    client.list({ kind: kinds.MachineOSBuild }),
+    client.list({ kind: kinds.Node }),
+    client.list({ kind: kinds.Job, namespace: operatorNamespace }),
+  ]);
+  const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
+    objects.find(({ metadata }) => metadata.name === name);
+  return builtPools.map((pool) => ({
+    pool,
+    final: finalOf(layered, pool),
+    rendered: renderedName(pool),
+    kernelArguments,
+    machineConfigPool: named(pools, pool),
+    osConfig: named(osConfigs, pool),
+    builds,
+    jobs: jobs.map(({ metadata }) => metadata.name),
+    nodes: members
+      .filter(({ role }) => role === pool)
+      .map(({ name }) => {
+        const system = layered.systems.get(name);
+        return {
+          name,
+          node: named(nodes, name),
+          booted: system?.image ?? '',
+          kernelArguments: system?.kernelArguments ?? [],
+        };
+      }),
+    refusals: refusalsOf(layered, pool, members.find(({ role }) => role === pool)?.name),
+  }));
+}
+
+/** FINAL must be there for nodes that come later, and for the builder. */
+function refusalsOf(
+  layered: LayeredSite,
+  pool: BuiltPool,
+  node: string | undefined,
+): readonly string[] {
+  const { plan, network, systems } = layered;
+  const image = finalOf(layered, pool);
+  const secrets = [systems.get(node ?? '')?.pullSecret, pushAuth(plan)];
+  return secrets.flatMap((secret) => {
+    if (secret === undefined || image === '') return [];
+    const credentials = credentialsIn(secret, plan.registry);
+    return network.refusal({ by: 'oracle', verb: 'pull', image, credentials }) ?? [];
+  });
+}
+
+/** A registry that was to die at its first push was pushed to. */
+function survivorOf({
+  plan: { diesForSeconds, registry },
+  network,
+}: LayeredSite): readonly string[] {
+  const hasDied = network.asked.some((one) => one.registry === registry && one.verb === 'push');
+  return diesForSeconds === undefined || hasDied ? [] : [`nobody pushed to ${registry}`];
+}
+
+/** Behind a mirror nothing else may be asked. */
+function strangersOf({ plan: { mirror }, network }: LayeredSite): readonly string[] {
+  if (mirror === undefined) return [];
+  const others = network.asked.filter(({ registry }) => registry !== mirror);
+  return others.map(({ by, verb, image }) => `${by} was to ${verb} ${image} past the mirror`);
+}

@@ -1,0 +1,119 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { keyOf } from './objects.ts';
+import { type JudgedNode, type JudgedPool, violationsOf } from './oracle.ts';
+
+const final = `r.test/ocl/master@sha256:${'a'.repeat(64)}`;
+const rendered = 'rendered-master-1';
+const annotations = {
+  [keyOf('currentConfig')]: rendered,
+  [keyOf('desiredConfig')]: rendered,
+  [keyOf('currentImage')]: final,
+  [keyOf('desiredImage')]: final,
+  [keyOf('state')]: 'Done',
+};
+const nodeWith = (change: Readonly<Record<string, string>>): KubeObject => ({
+  metadata: { name: 'm1', annotations: { ...annotations, ...change } },
+});
+const node: JudgedNode = {
+  name: 'm1',
+  node: nodeWith({}),
+  booted: final,
+  kernelArguments: ['ignition.platform.id=metal', 'psi=0'],
+};
+const counts = {
+  machineCount: 1,
+  updatedMachineCount: 1,
+  readyMachineCount: 1,
+  unavailableMachineCount: 0,
+  degradedMachineCount: 0,
+};
+const poolWith = (status: object, conditions: object = {}): KubeObject => ({
+  metadata: { name: 'master' },
+  spec: { configuration: { name: rendered } },
+  status: {
+    ...counts,
+    ...status,
+    conditions: Object.entries({
+      Updated: 'True',
+      Updating: 'False',
+      Degraded: 'False',
+      ...conditions,
+    }).map(([type, value]) => ({ type, status: value })),
+  },
+});
+const osConfig: KubeObject = {
+  metadata: { name: 'master', annotations: { [keyOf('current-machine-os-build')]: 'build' } },
+  status: { currentImagePullSpec: final },
+};
+const build: KubeObject = {
+  metadata: { name: 'build' },
+  spec: { machineConfig: { name: rendered } },
+  status: { digestedImagePushSpec: final },
+};
+const good: JudgedPool = {
+  pool: 'master',
+  final,
+  rendered,
+  kernelArguments: ['psi=0'],
+  machineConfigPool: poolWith({}),
+  osConfig,
+  builds: [build],
+  jobs: ['something-else'],
+  nodes: [node],
+  refusals: [],
+};
+const withNode = (change: Partial<JudgedNode>) => ({ nodes: [{ ...node, ...change }] });
+const annotated = (key: string, value: string) =>
+  withNode({ node: nodeWith({ [keyOf(key)]: value }) });
+
+describe('the oracle of layered pools', () => {
+  it('finds nothing in a pool at rest', () => {
+    expect(violationsOf(good)).toEqual([]);
+  });
+
+  it('finds nothing in a pool without nodes', () => {
+    const machineConfigPool = poolWith({
+      machineCount: 0,
+      updatedMachineCount: 0,
+      readyMachineCount: 0,
+    });
+    expect(violationsOf({ ...good, nodes: [], machineConfigPool })).toEqual([]);
+  });
+
+  it.each<readonly [string, Partial<JudgedPool>, string]>([
+    ['boots another image', withNode({ booted: 'other' }), 'I1'],
+    ['never booted', withNode({ booted: '' }), 'I1'],
+    ['says another image', annotated('currentImage', 'other'), 'I2'],
+    ['is to run another image', annotated('desiredImage', 'other'), 'I2'],
+    ['has a MachineOSConfig without status', { osConfig: { ...osConfig, status: {} } }, 'I3'],
+    ['has a build of another image', { builds: [{ ...build, status: {} }] }, 'I3'],
+    ['is built for another config', { builds: [{ ...build, spec: {} }] }, 'I4'],
+    ['has another config', annotated('currentConfig', 'other'), 'I4'],
+    ['lacks a kernel argument', withNode({ kernelArguments: [] }), 'I5'],
+    ['has an image that is refused', { refusals: ['denied'] }, 'I6'],
+    ['is updating', { machineConfigPool: poolWith({}, { Updating: 'True' }) }, 'I7'],
+    ['failed a build', { machineConfigPool: poolWith({}, { ImageBuildDegraded: 'True' }) }, 'I7'],
+    [
+      'counts a node as away',
+      { machineConfigPool: poolWith({ unavailableMachineCount: 1 }) },
+      'I7',
+    ],
+    ['is built for', { jobs: ['build-master-1'] }, 'I7'],
+  ])('tells of a pool or a node that %s', (_, change, id) => {
+    expect(violationsOf({ ...good, ...change })).toEqual([
+      expect.stringMatching(new RegExp(`^invariant ${id} of pool master: `)),
+    ]);
+  });
+
+  it('tells each invariant once, by its first value', () => {
+    const found = violationsOf({ ...good, osConfig: undefined, builds: [] });
+    expect(found.map((words) => words.slice(10, 12))).toEqual(['I3', 'I4']);
+  });
+
+  it('tells of a pool whose image was never published', () => {
+    expect(violationsOf({ ...good, final: '' })).toEqual([
+      'pool master has no image in its repository',
+    ]);
+  });
+});

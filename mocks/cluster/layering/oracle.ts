@@ -1,0 +1,107 @@
+// What must be true of a layered pool in the end, judged by what its hosts booted, what the API holds and what the
+// registries have; nothing here is asked of the product.
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { annotation, conditionIn, imageOf, partAt, textIn } from './objects.ts';
+
+/** A node of a pool, and what it really runs. */
+export interface JudgedNode {
+  readonly name: string;
+  readonly node: KubeObject | undefined;
+  /** The image that it booted last; empty for a host that never started from its disk. */
+  readonly booted: string;
+  readonly kernelArguments: readonly string[];
+}
+
+/** All that is judged of one pool. */
+export interface JudgedPool {
+  readonly pool: string;
+  /** FINAL: what its repository has under the name of its MachineConfig, by digest; empty without it. */
+  readonly final: string;
+  /** Name of the MachineConfig that its image was built for. */
+  readonly rendered: string;
+  /** Kernel arguments of that. */
+  readonly kernelArguments: readonly string[];
+  readonly machineConfigPool: KubeObject | undefined;
+  readonly osConfig: KubeObject | undefined;
+  readonly builds: readonly KubeObject[];
+  /** Names of jobs of the Machine Config Operator. */
+  readonly jobs: readonly string[];
+  readonly nodes: readonly JudgedNode[];
+  /** How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do not. */
+  readonly refusals: readonly string[];
+}
+
+type Found = readonly (readonly [what: string, there: string, expected: string])[];
+
+const buildOf = ({ osConfig, builds }: JudgedPool): KubeObject | undefined =>
+  builds.find(({ metadata }) => metadata.name === annotation(osConfig, 'current-machine-os-build'));
+
+const ofNodes = ({ nodes }: JudgedPool, look: (one: JudgedNode) => Found): Found =>
+  nodes.flatMap((one) =>
+    look(one).map(([what, ...rest]) => [`node ${one.name} ${what}`, ...rest] as const),
+  );
+
+/** The invariants of a layered pool at rest, each as the values that must be equal. */
+const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
+  I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
+  I2: (pool) =>
+    ofNodes(pool, ({ node }) =>
+      ['currentImage', 'desiredImage'].map((key) => [key, annotation(node, key), pool.final]),
+    ),
+  I3: (pool) => [
+    ['MachineOSConfig', imageOf(pool.osConfig), pool.final],
+    ['MachineOSBuild', textIn(buildOf(pool), 'status', 'digestedImagePushSpec'), pool.final],
+  ],
+  I4: (pool) => [
+    ['pool', textIn(pool.machineConfigPool, 'spec', 'configuration', 'name'), pool.rendered],
+    ['MachineOSBuild', textIn(buildOf(pool), 'spec', 'machineConfig', 'name'), pool.rendered],
+    ...ofNodes(pool, ({ node }) =>
+      ['currentConfig', 'desiredConfig'].map((key) => [key, annotation(node, key), pool.rendered]),
+    ),
+  ],
+  I5: (pool) =>
+    ofNodes(pool, ({ kernelArguments }) =>
+      pool.kernelArguments.map((argument) => [
+        'kernel argument',
+        kernelArguments.find((one) => one === argument) ?? '',
+        argument,
+      ]),
+    ),
+  I6: ({ refusals }) => refusals.map((words) => ['FINAL', words, 'an image that can be had']),
+  I7: (pool) => [
+    ...Object.entries({ Updated: 'True', Updating: 'False', Degraded: 'False' }).map(
+      ([type, expected]) => [type, conditionIn(pool.machineConfigPool, type), expected] as const,
+    ),
+    [
+      'ImageBuildDegraded',
+      conditionIn(pool.machineConfigPool, 'ImageBuildDegraded') || 'False',
+      'False',
+    ],
+    ...Object.entries(countsOf(pool)).map(
+      ([count, expected]) =>
+        [count, String(partAt(pool.machineConfigPool, 'status', count)), String(expected)] as const,
+    ),
+    ['jobs', pool.jobs.filter((name) => name.startsWith('build-')).join(' '), ''],
+  ],
+};
+
+const countsOf = ({ nodes }: JudgedPool) => ({
+  machineCount: nodes.length,
+  updatedMachineCount: nodes.length,
+  readyMachineCount: nodes.length,
+  unavailableMachineCount: 0,
+  degradedMachineCount: 0,
+});
+
+/** The invariants that do not hold of a pool, each by its first value that is another. */
+export function violationsOf(pool: JudgedPool): readonly string[] {
+  if (pool.final === '') return [`pool ${pool.pool} has no image in its repository`];
+  return Object.entries(invariants).flatMap(([id, look]) => {
+    const broken = look(pool).find(([, there, expected]) => there !== expected);
+    if (broken === undefined) return [];
+    const [what, there, expected] = broken;
+    return [
+      `invariant ${id} of pool ${pool.pool}: ${what} is ${there || 'not there'} instead of ${expected || 'nothing'}`,
+    ];
+  });
+}

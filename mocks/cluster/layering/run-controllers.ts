@@ -1,0 +1,175 @@
+// Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API server.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import { tellNode } from '../tell-node.ts';
+import { kinds } from '../kinds.ts';
+import type { ClusterWork } from '../site.ts';
+import {
+  type ControllerDeed,
+  decideControllers,
+  poolStatus,
+  type PoolStatus,
+  type PoolView,
+} from './controllers.ts';
+import { moveNode } from './daemon.ts';
+import { annotation, keyOf, textIn } from './objects.ts';
+import type { LayeredSite } from './site.ts';
+
+const LOOK_EVERY_MILLIS = 300;
+const operatorNamespace = 'openshift-machine-config-operator';
+
+/** Acts until the cluster is closed. */
+export async function runControllers(work: ClusterWork, layered: LayeredSite): Promise<void> {
+  const { signal } = work;
+  const memory: Memory = {
+    renderedAt: new Map(),
+    orderedAt: new Map(),
+    told: new Map(),
+    moving: new Set(),
+  };
+  while (!signal.aborted) {
+    try {
+      if (work.state().isApiUp) await look(work, layered, memory);
+    } catch {
+      // The API may be moving; the next look tells.
+    }
+    await sleep(LOOK_EVERY_MILLIS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** When what was first seen, by the names of pools. */
+interface Memory {
+  readonly renderedAt: Map<string, number>;
+  readonly orderedAt: Map<string, number>;
+  /** The status that a pool has. */
+  readonly told: Map<string, string>;
+  /** Nodes whose daemons are at work. */
+  readonly moving: Set<string>;
+}
+
+async function look(work: ClusterWork, layered: LayeredSite, memory: Memory): Promise<void> {
+  for (const view of await viewsOf(work, memory)) {
+    await tellPool(work, view, memory);
+    for (const deed of decideControllers(view)) await doDeed(work, { layered, deed, view });
+    for (const node of view.nodes) startMove(work, { layered, memory, node });
+  }
+}
+
+async function viewsOf({ kube }: ClusterWork, memory: Memory): Promise<readonly PoolView[]> {
+  const { client } = kube;
+  const pools = await client.list({ kind: kinds.MachineConfigPool });
+  const rendered = pools.filter((pool) => textIn(pool, 'spec', 'configuration', 'name') !== '');
+  if (rendered.length === 0) return [];
+  const [osConfigs, builds, nodes, jobs] = await Promise.all([
+    client.list({ kind: kinds.MachineOSConfig }),
+    client.list({ kind: kinds.MachineOSBuild }),
+    client.list({ kind: kinds.Node }),
+    client.list({ kind: kinds.Job, namespace: operatorNamespace }),
+  ]);
+  return rendered.map((pool) => {
+    const { name } = pool.metadata;
+    const osConfig = osConfigs.find(({ metadata }) => metadata.name === name);
+    return {
+      pool,
+      osConfig,
+      builds,
+      renderedForMillis: since(memory.renderedAt, name),
+      orderedForMillis: osConfig === undefined ? 0 : since(memory.orderedAt, name),
+      nodes: nodes.filter(({ metadata }) => metadata.labels?.[roleLabel(name)] !== undefined),
+      jobs: jobs.map(({ metadata }) => metadata.name),
+    };
+  });
+}
+
+const roleLabel = (pool: string): string => `node-role.kubernetes.io/${pool}`;
+
+function since(times: Map<string, number>, name: string): number {
+  const first = times.get(name) ?? Date.now();
+  times.set(name, first);
+  return Date.now() - first;
+}
+
+/** Writes the status of a pool when it has changed. */
+async function tellPool({ kube }: ClusterWork, view: PoolView, { told }: Memory): Promise<void> {
+  const { name } = view.pool.metadata;
+  const status = poolStatus(view);
+  const text = JSON.stringify(status);
+  if (told.get(name) === text) return;
+  const ref = { kind: kinds.MachineConfigPool, name };
+  await kube.client.mergeStatus(ref, { ...status, conditions: conditionsAt(status, new Date()) });
+  told.set(name, text);
+}
+
+const conditionsAt = ({ conditions }: PoolStatus, at: Date): readonly object[] =>
+  conditions.map((one) => ({
+    ...one,
+    reason: '',
+    message: '',
+    lastTransitionTime: at.toISOString().replace(/\.\d+Z$/, 'Z'),
+  }));
+
+interface Doing {
+  readonly layered: LayeredSite;
+  readonly deed: ControllerDeed;
+  readonly view: PoolView;
+}
+
+async function doDeed(work: ClusterWork, { layered, deed, view }: Doing): Promise<void> {
+  const { client } = work.kube;
+  switch (deed.kind) {
+    case 'take-image':
+      layered.incidents.push(
+        `the image was taken off node ${deed.node}, whose pool nobody layered`,
+      );
+      await client.merge(nodeRef(deed.node), desiredImage(null));
+      return;
+    case 'roll-out':
+      await client.merge(nodeRef(deed.node), desiredImage(deed.image));
+      return;
+    case 'start-build':
+      layered.incidents.push(`the cluster builds for pool ${deed.pool}: ${deed.because}`);
+      await client.create(kinds.Job, buildJob(deed.pool, view));
+      return;
+  }
+}
+
+const nodeRef = (name: string) => ({ kind: kinds.Node, name });
+
+const desiredImage = (image: string | null): object => ({
+  metadata: { annotations: { [keyOf('desiredImage')]: image } },
+});
+
+const buildJob = (pool: string, { pool: { metadata } }: PoolView): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: `build-${pool}-${metadata.uid ?? ''}`, namespace: operatorNamespace },
+  spec: {
+    template: {
+      spec: {
+        restartPolicy: 'Never',
+        containers: [{ name: 'image-build', image: 'registry.example.test/mco:1' }],
+      },
+    },
+  },
+});
+
+interface Moving {
+  readonly layered: LayeredSite;
+  readonly memory: Memory;
+  readonly node: KubeObject;
+}
+
+/** A daemon that is told another image brings its node there, beside everything else. */
+function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Moving): void {
+  const { name } = node.metadata;
+  const target = annotation(node, 'desiredImage');
+  const isThere = annotation(node, 'currentImage') === target;
+  if (isThere || moving.has(name) || annotation(node, 'state') !== 'Done') return;
+  moving.add(name);
+  const told = (isReady: boolean): Promise<void> => tellNode(work, name, isReady);
+  moveNode(work, layered, { name, target, told })
+    .catch((error: unknown) => {
+      if (!work.signal.aborted) work.complain(error instanceof Error ? error.message : '');
+    })
+    .finally(() => moving.delete(name));
+}

@@ -1,0 +1,88 @@
+// What is around a cluster whose operating systems are built: registries, settings of hosts, the machine-config-server.
+import type { LayeredSite } from '../cluster/layering/site.ts';
+import type { ClusterLife } from '../cluster/run-cluster.ts';
+import type { HostSite } from '../host/build-machine.ts';
+import { type MockServer, startMockServer } from '../http/mock-server.ts';
+import type { InventoryStore } from '../inventory/store.ts';
+import { labPullSecret } from '../inventory/pull-secret.ts';
+import { layeredBootstrapFiles } from '../layering/manifests.ts';
+import {
+  type LayeredPlan,
+  placesOfRelease,
+  registriesOf,
+  registrySettings,
+} from '../layering/plan.ts';
+import { registryNetwork, type RegistryNetwork } from '../registries/network.ts';
+import type { Scenario } from './scenario.ts';
+import type { Seat } from './seat.ts';
+
+/** What there is before the hosts. */
+export interface LayeredGround {
+  readonly plan: LayeredPlan;
+  readonly network: RegistryNetwork;
+  /** What every live system finds. */
+  readonly hosts: HostSite;
+}
+
+/** The ground of a scenario that builds operating systems; undefined for another. */
+export function layeredGround({ layering, cluster }: Scenario): LayeredGround | undefined {
+  if (layering === undefined) return undefined;
+  const plan: LayeredPlan = { openshiftVersion: cluster.openshiftVersion, ...layering };
+  const network = registryNetwork(registriesOf(plan));
+  for (const place of placesOfRelease(plan)) {
+    const digest = place.replace(/^.*@/, '');
+    network.images.set(place, { digest, labels: { 'ostree.bootable': 'true' } });
+  }
+  const settings = registrySettings(plan);
+  return {
+    plan,
+    network,
+    hosts: {
+      network,
+      files: {
+        'root/.docker/config.json': labPullSecret,
+        ...(settings === undefined ? {} : { 'etc/containers/registries.conf': settings }),
+      },
+    },
+  };
+}
+
+/** Lets the cluster of the hosts know what is around it, and gives the bootstrap host its manifests. */
+export function layeredSite(
+  { plan, network }: LayeredGround,
+  seats: readonly Seat[],
+  store: InventoryStore,
+): LayeredSite {
+  store.addBootstrapFiles(layeredBootstrapFiles(plan));
+  for (const { machine } of seats) machine.images.buildTrouble = plan.buildTrouble;
+  return {
+    plan,
+    network,
+    machines: new Map(seats.map(({ plan: { name }, machine }) => [name, machine])),
+    systems: new Map(),
+    incidents: [],
+    restarted: (host) => {
+      const seat = seats.find(({ plan: { name } }) => name === host);
+      if (seat !== undefined) seat.boots += 1;
+    },
+  };
+}
+
+/** Serves `/config/POOL` as the cluster says at that moment. */
+export async function serveConfigs(
+  store: InventoryStore,
+  life: () => ClusterLife | undefined,
+): Promise<MockServer> {
+  const server = await startMockServer({
+    answer: async ({ url }) => {
+      const [, pool] = /^\/config\/([a-z]+)$/.exec(new URL(url).pathname) ?? [];
+      if (pool === undefined) return new Response(null, { status: 404 });
+      const text = await life()?.served(pool);
+      return text === undefined
+        ? new Response(null, { status: 500 })
+        : new Response(text, { headers: { 'content-type': 'application/json' } });
+    },
+  });
+  store.setConfigServer(server.url);
+  return server;
+}

@@ -1,0 +1,82 @@
+import { inRelease } from '../host/commands/own-registry.ts';
+import { credentialsIn, type RegistryPlan } from '../registries/network.ts';
+import { labPullSecret } from '../inventory/pull-secret.ts';
+
+/** Pools whose operating systems are built. */
+export type BuiltPool = 'master' | 'worker';
+
+/** How a cluster is born whose operating systems are built during its installation. */
+export interface LayeredPlan {
+  readonly openshiftVersion: string;
+  /** Registry in which the images end: HOST[:PORT]. */
+  readonly registry: string;
+  /** Who has the pull secret may only pull there. */
+  readonly hasOwnPushUser: boolean;
+  /** Everything comes from this registry, the only one that can be reached; its HOST[:PORT]. */
+  readonly mirror?: string | undefined;
+  /** The registry dies at the first push, for this long. */
+  readonly diesForSeconds?: number | undefined;
+  /** What a build ends with; it ends well without it. */
+  readonly buildTrouble?: string | undefined;
+}
+
+/** The pools, in the order of their builds. */
+export const builtPools: readonly BuiltPool[] = ['master', 'worker'];
+
+/** Where the release comes from. */
+const upstream = 'quay.example.test';
+
+/** The operating system of the release. */
+export const stockImage = `${upstream}/release/os@sha256:${'a'.repeat(64)}`;
+
+/** The release itself. */
+export const releaseImage = `${upstream}/release/release@sha256:${'e'.repeat(64)}`;
+
+/** Images of the release that an installation pulls. */
+const imagesOfRelease = [stockImage, releaseImage, inRelease('docker-registry')];
+
+/** `name:password` in the pull secret. */
+const pullCredentials = (host: string): string => credentialsIn(labPullSecret, host) ?? '';
+
+/** Who pushes the images, as `name:password`. */
+export const pushCredentials = ({ registry, hasOwnPushUser }: LayeredPlan): string =>
+  hasOwnPushUser ? 'pusher:not-a-password-either' : pullCredentials(registry);
+
+/** Repository of the image of a pool. */
+export const repositoryOf = ({ registry }: LayeredPlan, pool: string): string =>
+  `${registry}/ocl/${pool}`;
+
+/** The registries around a cluster: that of the release, that of the images, and a mirror. */
+export function registriesOf(plan: LayeredPlan): readonly RegistryPlan[] {
+  const { registry, mirror, diesForSeconds } = plan;
+  const hosts = new Set([upstream, registry, ...(mirror === undefined ? [] : [mirror])]);
+  return [...hosts].map((host) => ({
+    host,
+    users: [
+      ...(host === registry ? [{ credentials: pushCredentials(plan), may: 'push' as const }] : []),
+      { credentials: pullCredentials(host), may: 'pull' as const },
+    ],
+    isUnreachable: mirror !== undefined && host !== mirror,
+    ...(host === registry ? { diesForSeconds } : {}),
+  }));
+}
+
+/** The same name at the mirror. */
+const atMirror = (image: string, mirror: string): string => image.replace(upstream, mirror);
+
+/** Every place at which the images of the release lie. */
+export const placesOfRelease = ({ mirror }: LayeredPlan): readonly string[] =>
+  mirror === undefined ? imagesOfRelease : imagesOfRelease.map((image) => atMirror(image, mirror));
+
+/** Settings of registries for every host and node; undefined where none are needed. */
+export function registrySettings({ mirror }: LayeredPlan): string | undefined {
+  if (mirror === undefined) return undefined;
+  return [
+    '[[registry]]',
+    `  location = "${upstream}/release"`,
+    '  mirror-by-digest-only = true',
+    '  [[registry.mirror]]',
+    `    location = "${mirror}/release"`,
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,108 @@
+// The registries that simulated hosts reach, as one world: who may do what in which of them, and when one is away.
+import type { HeldImage } from '../host/images.ts';
+
+/** Somebody whom a registry knows. */
+export interface RegistryUser {
+  /** `name:password`, as a pull secret has it behind its base64. */
+  readonly credentials: string;
+  readonly may: 'pull' | 'push';
+}
+
+/** A registry of a play. */
+export interface RegistryPlan {
+  /** HOST[:PORT] */
+  readonly host: string;
+  readonly users: readonly RegistryUser[];
+  /** Nobody reaches it, as the world outside of a site without a way out. */
+  readonly isUnreachable?: boolean;
+  /** It dies at the first image that is pushed to it, and is away for this long. */
+  readonly diesForSeconds?: number | undefined;
+}
+
+/** Somebody asks a registry. */
+export interface RegistryRequest {
+  /** Name of the host that asks. */
+  readonly by: string;
+  readonly verb: 'pull' | 'push';
+  /** HOST/PATH:TAG or HOST/PATH@DIGEST */
+  readonly image: string;
+  /** `name:password`; undefined without any. */
+  readonly credentials: string | undefined;
+}
+
+/** What a registry was asked for. */
+export interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
+  readonly registry: string;
+  /** Words of the refusal. */
+  readonly trouble: string | undefined;
+}
+
+/** All registries of a play. */
+export interface RegistryNetwork {
+  /** By name, with a tag or with a digest. */
+  readonly images: Map<string, HeldImage>;
+  /** Every question so far, registries that hosts run themselves left out. */
+  readonly asked: readonly RegistryAsk[];
+  /** Asks a registry: how it refuses, in the words of Go's programs; undefined when it does not. */
+  readonly reach: (request: RegistryRequest) => string | undefined;
+  /** How it would refuse, without its being noticed. */
+  readonly refusal: (request: RegistryRequest) => string | undefined;
+}
+
+/** The registry of a pull spec. */
+export const registryOf = (image: string): string => image.split('/')[0] ?? '';
+
+/** Opens registries without images; `now` gives milliseconds. */
+export function registryNetwork(
+  plans: readonly RegistryPlan[],
+  now: () => number = Date.now,
+): RegistryNetwork {
+  const asked: RegistryAsk[] = [];
+  const awayUntil = new Map<string, number>();
+  const answer = (request: RegistryRequest): string | undefined => {
+    const registry = registryOf(request.image);
+    const plan = plans.find(({ host }) => host === registry);
+    if (plan === undefined) return `dial tcp: lookup ${registry}: no such host`;
+    if (plan.isUnreachable === true) return `dial tcp ${registry}: connect: no route to host`;
+    const until = awayUntil.get(registry);
+    if (until === undefined && plan.diesForSeconds !== undefined && request.verb === 'push') {
+      awayUntil.set(registry, now() + plan.diesForSeconds * 1000);
+      return `read tcp ${registry}: read: connection reset by peer`;
+    }
+    if (until !== undefined && now() < until) {
+      return `dial tcp ${registry}: connect: connection refused`;
+    }
+    return refusalOf(plan, request);
+  };
+  return {
+    images: new Map(),
+    asked,
+    refusal: answer,
+    reach: (request) => {
+      const trouble = answer(request);
+      const { by, verb, image } = request;
+      asked.push({ by, verb, image, registry: registryOf(image), trouble });
+      return trouble;
+    },
+  };
+}
+
+function refusalOf(
+  { users }: RegistryPlan,
+  { credentials, verb, image }: RegistryRequest,
+): string | undefined {
+  const user = users.find((one) => one.credentials === credentials);
+  if (user === undefined) return `reading manifest ${image}: unauthorized: authentication required`;
+  return verb === 'push' && user.may !== 'push'
+    ? `writing blob: denied: requested access to ${image} is denied`
+    : undefined;
+}
+
+/** The credentials for a registry in the text of a pull secret; undefined when it has none. */
+export function credentialsIn(pullSecret: string, registry: string): string | undefined {
+  const { auths = {} } = JSON.parse(pullSecret) as {
+    readonly auths?: Readonly<Record<string, { readonly auth?: string }>>;
+  };
+  const auth = auths[registry]?.auth;
+  return auth === undefined ? undefined : Buffer.from(auth, 'base64').toString('utf8');
+}
