@@ -1,6 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { fileJournal } from '../adapters/journal/file-journal.ts';
-import { masker } from '../adapters/logging/masker.ts';
+import { masker } from '../lib/masker.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { fingerprintOf } from '../config/fingerprint.ts';
 import type { Config } from '../config/schema.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { journald } from '../../src/adapters/logging/journald.ts';
 import { openEventStream } from '../../src/adapters/logging/jsonl-sink.ts';
 import { type LogOptions, openLog } from '../../src/adapters/logging/log-sink.ts';
-import { masker } from '../../src/adapters/logging/masker.ts';
+import { masker } from '../../src/lib/masker.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { RunEvent, RunHappening } from '../../src/engine/events.ts';

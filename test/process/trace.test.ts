@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { RecordedRequest } from '../../mocks/http/request-log.ts';
 import { singleIds as ids } from '../../mocks/lab/single-host.ts';
-import { masker } from '../../src/adapters/logging/masker.ts';
+import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';
 import { plantedSecret, traceAgent, type TracedRun } from './traced-agent.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Secret } from '../../model/secret.ts';
+import { Secret } from '../model/secret.ts';
 import { masker } from './masker.ts';
 
 const maskerOf = (...secrets: readonly string[]) => {

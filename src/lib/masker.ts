@@ -1,4 +1,4 @@
-import { MASK, type Secret } from '../../model/secret.ts';
+import { MASK, type Secret } from '../model/secret.ts';
 
 /** Takes secrets out of text, whatever form they took on the way there. */
 export interface Masker {
