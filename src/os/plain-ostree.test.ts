@@ -96,7 +96,7 @@ describe('the commands of ostree', () => {
       others: [at(2), at(3, { isPinned: true }), at(4, { stateroot: 'install' }), at(5)],
       isBusy: false,
     };
-    const prune = ['ostree', 'container', 'image', 'prune-images', '--sysroot=/sysroot', '--full'];
+    const prune = ['ostree', 'container', 'image', 'prune-images', '--sysroot=/', '--full'];
     expect(plainOstree.cleanArgvs(status)).toEqual([
       writableArgv(['ostree', 'admin', 'undeploy', '5']),
       writableArgv(['ostree', 'admin', 'undeploy', '2']),

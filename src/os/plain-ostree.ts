@@ -59,7 +59,8 @@ function cleanWithOstree({ booted, others }: OsStatus): readonly Argv[] {
     .filter(({ isPinned, stateroot }) => !isPinned && stateroot === booted?.stateroot)
     .flatMap(({ index }) => (index === undefined ? [] : [index]))
     .sort((one, other) => other - one);
-  const prune = ['ostree', 'container', 'image', 'prune-images', '--sysroot=/sysroot', '--full'];
+  // Below /sysroot there is no /boot: ostree would see no deployment there, and forget the images of all.
+  const prune = ['ostree', 'container', 'image', 'prune-images', '--sysroot=/', '--full'];
   return [...old.map(undeployArgv), writableArgv(prune)];
 }
 

@@ -259,9 +259,7 @@ it('works with ostree alone, in a mount namespace of its own', async () => {
     );
   await runOnNode(nodeApply, host, { kernelArguments: { append: ['a=1'], remove: [] } });
   expect(changing(host)).toEqual([
-    writableArgv([
-      ...['ostree', 'container', 'image', 'prune-images', '--sysroot=/sysroot', '--full'],
-    ]),
+    writableArgv([...['ostree', 'container', 'image', 'prune-images', '--sysroot=/', '--full']]),
     writableArgv([
       ...['ostree', 'container', 'image', 'deploy', '--sysroot', '/', '--stateroot', 'rhcos'],
       ...['--imgref', `ostree-unverified-registry:${imageOf('2')}`],
