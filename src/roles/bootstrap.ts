@@ -59,6 +59,7 @@ export const bootstrapHost = role('bootstrap', {
     layering.handOverToRollOut,
     layering.waitForLayeredMasters,
     layering.checkServedConfig,
+    layering.gatherLogs,
     layering.stopRegistry,
     finish.decideDelayAfterHandover,
     afterPivot.leaveFollowUp,
@@ -67,4 +68,5 @@ export const bootstrapHost = role('bootstrap', {
     finish.leaveHost,
   ],
   follow: [cluster.followHosts, cluster.followControllerLogs],
+  always: [layering.gatherLogsAtTheEnd],
 });

@@ -48,7 +48,7 @@ export const laneRendered: RenderedConfig[] = [
 /** A registry that runs on the host. */
 export const laneRegistry: StagingRegistry = {
   kind: 'running',
-  address: '192.0.2.2:22626',
+  address: '127.0.0.1:22626',
   data: stagingPlaces().data,
   certificates: secretFiles.certificates,
   authFile: secretFiles.authFile,
@@ -81,7 +81,7 @@ export function laneHost(clock?: Clock): FakeHost {
     .withFile('/manifests/push.yaml', JSON.stringify(secret('registry.rig.test')))
     .withFile(laneRendered[0]?.file ?? '', JSON.stringify(machineConfigObject()))
     .withFile(PULL_SECRET_PATH, '{"auths":{"registry.rig.test":{"auth":"hidden"}}}')
-    .withFile(laneRegistry.authFile, '{"auths":{"192.0.2.2:22626":{"auth":"hidden"}}}')
+    .withFile(laneRegistry.authFile, '{"auths":{"127.0.0.1:22626":{"auth":"hidden"}}}')
     .withFile(
       '/usr/local/bin/release-image.sh',
       'RELEASE_IMAGE_DIGEST="quay.io/r/release@sha256:1"\n',
@@ -102,10 +102,6 @@ export function laneHost(clock?: Clock): FakeHost {
   host.on(['df', rest]).prints('     Avail\n30000000000');
   host.on(['uname', '-m']).prints('x86_64');
   host.on(['lsblk', rest]).prints(lsblkOutput(coreOsDisk('sda')));
-  host.on(['ip', rest]).prints('[]');
-  host
-    .on(['ip', '-json', 'address', rest])
-    .prints('[{"ifname":"ens3","addr_info":[{"local":"192.0.2.2","prefixlen":24}]}]');
   host.on(['podman', 'start', rest]).succeeds();
   host.on(['podman', 'rm', rest]).succeeds();
   host.on(['podman', 'run', rest]).succeeds();

@@ -68,6 +68,11 @@ const bootstrapTurns: typeof turns = [
   ],
 ];
 
+/** What only a worker asks about. */
+const workerTurns: typeof turns = [
+  ['with the image of its pool', layered('4.21.0', { repository: 'registry.example/ocl/worker' })],
+];
+
 /** What a host asks about on which operating systems may be built. */
 const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
   ['with operating systems that are built', layered('4.21.0', {}), {}],
@@ -84,6 +89,11 @@ const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
 function layered(openshiftVersion: string, layering: ConfigInput['layering']): ConfigInput {
   return { cluster: { openshiftVersion }, layering };
 }
+
+const turnsOf: Partial<Record<Kind, typeof turns>> = {
+  bootstrap: bootstrapTurns,
+  worker: workerTurns,
+};
 
 /** The live medium of an appliance carries a registry. */
 const appliance: Corner['plan'] = { registryKibibytes: 4 };
@@ -104,7 +114,7 @@ const isPossible = (kind: Kind, { service, ignition }: ConfigInput): boolean =>
 
 /** Every role with every turn. */
 export const corners: readonly Corner[] = (Object.keys(roles) as Kind[]).flatMap((kind) => [
-  ...[...turns, ...(kind === 'bootstrap' ? bootstrapTurns : [])]
+  ...[...turns, ...(turnsOf[kind] ?? [])]
     .filter(([, turn]) => isPossible(kind, turn))
     .map(([name, turn]) => ({ name: `${kind} ${name}`, config: cornerOf(kind, turn) })),
   ...registryTurns.map(([name, turn]) => ({

@@ -1,6 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
   controllerConfig,
@@ -8,7 +8,8 @@ import {
   renderedFile,
 } from '../../src/layering/delivery/bootstrap-files.ts';
 import { buildKeys } from '../../src/layering/os-build/object.ts';
-import { renderedName } from '../layering/rendered.ts';
+import { renderedName, renderedText } from '../layering/rendered.ts';
+import { workerCase } from '../layering/worker.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
@@ -50,6 +51,10 @@ function outcomeOf({ machine, kube }: Straight): unknown {
     ),
   };
 }
+
+/** A piece of what is sent with the logs of the host. */
+const sentLog = ({ machine }: Straight, name: string): string =>
+  readFileSync(join(machine.files.root, 'var/log/logs_host_H/bootwright-layering', name), 'utf8');
 
 const handedOver = ['master', 'worker'].map((name) => ({
   name,
@@ -96,6 +101,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     expect(straight.life.error).toBeUndefined();
     expect(straight.machine.unknown).toEqual([]);
     expect(outcomeOf(straight)).toEqual(outcome);
+    expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
   });
 
   it('fails where nothing else is asked for, and lets no master start without its image', async () => {
@@ -103,6 +109,22 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     const straight = await install({ ...hostOf(unbuilt), config });
     expect(straight.life.error).toMatchObject({ code: 'layering.build-failed' });
     expect(outcomeOf(straight)).toMatchObject({ isHeld: [true, true], osConfigs: [] });
+    expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
+    expect(sentLog(straight, 'index.txt')).toContain('master-build.log');
+  });
+
+  it('serves the image again after the pod of its control plane was made anew', async () => {
+    const { machine } = await install(hostOf(built));
+    const at = (path: string): string => join(machine.files.root, path);
+    const path = at(renderedFile(renderedName('master')));
+    writeFileSync(path, renderedText('master'));
+    writeFileSync(at(controllerConfig), 'kind: ControllerConfig\n');
+    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toContain(mastersFinal));
+  });
+
+  it('puts a worker into the image of its pool', async () => {
+    const { machine } = await install(hostOf(cornerNamed('with the image of its pool')));
+    expect(machine.deployments.get('rhcos')?.image).toContain(workerCase.image);
   });
 
   it.each(cases)(

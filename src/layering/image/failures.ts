@@ -92,6 +92,11 @@ export const layeringImageFailures = {
     title: 'The built image does not hold the MachineConfig of its pool',
     hint: 'let the Containerfile leave /etc/machine-config-daemon/currentconfig alone',
   },
+  'layering.image-lint': {
+    kind: 'input',
+    title: 'The built image has faults that bootc would not boot with',
+    hint: 'mend what bootc names in the Containerfile; "RUN bootc container lint" as its last line shows the same',
+  },
   'layering.image-unreadable': {
     kind: 'host',
     title: 'The built image cannot be looked at',

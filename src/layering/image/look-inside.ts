@@ -9,9 +9,14 @@ export interface Inside {
   readonly kernels: readonly string[];
   /** Names of rendered MachineConfigs in its `currentconfig`. */
   readonly configs: readonly string[];
+  /** What `bootc container lint` found wrong, its last words; undefined without bootc, or when it is content. */
+  readonly lint?: string;
   /** All of it was looked at. */
   readonly isWhole: boolean;
 }
+
+/** Lines of what bootc says that are kept: the findings come last. */
+const linesOfLint = 12;
 
 /**
  * A Containerfile that only looks: a build runs wherever the image itself was built, while mounting an image needs
@@ -25,6 +30,11 @@ export const lookInsideContainerfile = (image: string): string =>
     '    done; \\',
     `    grep -oE '"name":"rendered-[^"]+"' /etc/machine-config-daemon/currentconfig | sort -u | \\`,
     `      sed -e 's/^"name":"/${MARK} config /' -e 's/"$//'; \\`,
+    // Older versions of bootc have no such verb.
+    '    if bootc container lint --help >/dev/null 2>&1; then \\',
+    '      said="$(bootc container lint 2>&1)" || \\',
+    `        { echo ${MARK} lint failed; echo "$said" | sed -e 's/^/${MARK} lint-says /'; }; \\`,
+    '    fi; \\',
     `    echo ${MARK} end`,
     '',
   ].join('\n');
@@ -56,6 +66,9 @@ export function insideReader(): {
     seen: () => ({
       kernels: of('kernel'),
       configs: of('config'),
+      ...(said.includes('lint failed')
+        ? { lint: of('lint-says').slice(-linesOfLint).join('\n') }
+        : {}),
       isWhole: said.includes('end'),
     }),
   };

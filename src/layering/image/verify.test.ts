@@ -46,6 +46,13 @@ describe('what an image says of itself', () => {
   });
 });
 
+it('reads what bootc says of an image', () => {
+  const reader = insideReader();
+  reader.line('bootwright-saw lint failed');
+  for (let line = 1; line < 20; line += 1) reader.line(`bootwright-saw lint-says fault ${line}`);
+  expect(reader.seen().lint).toMatch(/^fault 8\n[^]*\nfault 19$/);
+});
+
 it('reads what a build prints that looks inside', () => {
   const reader = insideReader();
   const said = [

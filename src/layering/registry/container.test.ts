@@ -32,7 +32,7 @@ it('starts the plain registry of a release, and any other image as it starts by 
 
 it('listens with TLS, and knows its user from a file', () => {
   expect(JSON.parse(registrySettings({ port: 22_626 }))).toMatchObject({
-    http: { addr: ':22626', tls: { key: '/etc/bootwright-registry/tls.key' } },
+    http: { addr: '127.0.0.1:22626', tls: { key: '/etc/bootwright-registry/tls.key' } },
     auth: { htpasswd: { path: '/etc/bootwright-registry/htpasswd' } },
     storage: { filesystem: { rootdirectory: '/var/lib/registry' } },
   });

@@ -5,9 +5,12 @@ export const inContainer = {
 } as const;
 
 /**
- * Settings of the registry (distribution), as JSON, which is YAML too. It listens on every address: other hosts may
- * be told to pull from it.
+ * Where the registry is reached. Nodes pull from the lasting registry and from nowhere else, so that no other host
+ * needs a way to this one, nor a hole in its firewall.
  */
+export const stagingAddress = (port: number): string => `127.0.0.1:${port}`;
+
+/** Settings of the registry (distribution), as JSON, which is YAML too. */
 export function registrySettings({
   port,
   data = inContainer.data,
@@ -23,7 +26,7 @@ export function registrySettings({
     log: { level: 'info', accesslog: { disabled: true } },
     storage: { filesystem: { rootdirectory: data } },
     http: {
-      addr: `:${port}`,
+      addr: stagingAddress(port),
       tls: { certificate: `${served}/tls.crt`, key: `${served}/tls.key` },
     },
     auth: { htpasswd: { realm: 'bootwright', path: `${served}/htpasswd` } },

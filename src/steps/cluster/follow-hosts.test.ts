@@ -6,6 +6,7 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { statusesOf } from '../../../test/support/wait-statuses.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import { heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
@@ -19,6 +20,8 @@ const config = {
   cluster: { hostId: 'own' },
   service: { url: 'http://svc.example' },
 } as const;
+/** On such a host operating systems may be built. */
+const layered = { ...config, layering: { mode: 'on' } } as const;
 const down = inventoryFailure('inventory.unreachable', 'down');
 
 const line = (address: string): string =>
@@ -50,6 +53,41 @@ const reported = ({ inventory }: ReturnType<typeof setUp>): readonly string[] =>
   );
 
 describe('cluster/follow-hosts', () => {
+  it('reports a host that is held back only once it is given its Ignition', async () => {
+    const run = { ...setUp([host('m1', '10.0.0.1'), host('m2', '10.0.0.3')]), config: layered };
+    run.host.withFile(heldControllerConfig, 'kind: ControllerConfig');
+    withLog(run, line('10.0.0.1'));
+    const end = runStep(followHosts, run);
+    await run.clock.advance(minutes(10));
+    expect(reported(run)).toEqual([]);
+    await run.host.remove(heldControllerConfig, new AbortController().signal);
+    withLog(run, line('10.0.0.1') + line('10.0.0.1'));
+    await settle();
+    expect(reported(run)).toEqual(['env-m1|m1|Configuring|']);
+    withLog(run, line('10.0.0.1') + line('10.0.0.1') + line('10.0.0.3'));
+    await end;
+    expect(reported(run)).toHaveLength(2);
+  });
+
+  it('asks again when it cannot know whether hosts are held back', async () => {
+    const run = { ...setUp([host('m1', '10.0.0.1')]), config: layered };
+    withLog(run, line('10.0.0.1'));
+    let questions = 0;
+    const flaky: Host = {
+      ...run.host,
+      realPath: (path, signal) => {
+        questions += path === heldControllerConfig ? 1 : 0;
+        return path === heldControllerConfig && questions < 2
+          ? Promise.reject(hostFailure('file.not-read', 'no'))
+          : run.host.realPath(path, signal);
+      },
+    };
+    const end = runStep(followHosts, { ...run, host: flaky });
+    await run.clock.advance(minutes(1));
+    await end;
+    expect([questions, reported(run).length]).toEqual([2, 1]);
+  });
+
   it('reports each host once, as soon as its line is written, and ends with the last', async () => {
     const run = setUp();
     const end = runStep(followHosts, run);

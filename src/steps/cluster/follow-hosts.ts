@@ -1,10 +1,14 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
+import { isActive } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { type Look, untilOf, type Watch } from '../../engine/wait.ts';
+import { heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
+import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { changingWatch } from './changing-watch.ts';
 import { longestWait } from './cluster-wait.ts';
@@ -68,6 +72,7 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
   const logs = mcsLogsOf(scope);
   const files = changingWatch(scope, () => ring());
   const strangers = strangersOf(known);
+  const hold = holdOf(scope);
   /** How often the service had told its hosts when the report of one was sent. */
   const sentAfter = new Map<string, number>();
   const isThrough = (host: InventoryHost): boolean =>
@@ -81,8 +86,11 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
       known.ask();
       return { status: 'the inventory service has not told its hosts yet' };
     }
-    for (const host of strangers.sortOut(asked)) {
-      if (isThrough(host)) continue;
+    const found = [...strangers.sortOut(asked)].filter((host) => !isThrough(host));
+    if (found.length > 0 && (await hold.isOn(signal))) {
+      return { status: 'hosts that have asked are held back until their image is built' };
+    }
+    for (const host of found) {
       const isRefused = reports.endOf(host) === 'refused';
       // Its stage may have risen without us; then there is nothing to report.
       if (isRefused) known.ask();
@@ -104,6 +112,33 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
     },
     close: async () => {
       await Promise.all([files.close(), tasks.close()]);
+    },
+  };
+}
+
+interface Hold {
+  /** Whether the machine-config-server of this host answers nobody. */
+  readonly isOn: (signal: AbortSignal) => Promise<boolean>;
+}
+
+/**
+ * The server writes down who asks before it knows what it answers, and its word about an answer that failed names
+ * nobody. So the file tells that it is kept without while images are built. Who has asked by then is given his Ignition
+ * within seconds of its end: Ignition asks again after five at most. It ends once and for all.
+ */
+function holdOf({ host, note, config }: StepScope<'host'>): Hold {
+  let isOver = !isActive(buildsOsImages, config);
+  return {
+    isOn: async (signal) => {
+      if (isOver) return false;
+      try {
+        isOver = (await host.realPath(heldControllerConfig, signal)) === undefined;
+      } catch (error) {
+        signal.throwIfAborted();
+        const { code, message } = asAgentError(error);
+        note('debug', 'it is not known whether hosts are held back', { code, reason: message });
+      }
+      return !isOver;
     },
   };
 }

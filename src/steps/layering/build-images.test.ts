@@ -11,6 +11,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/places.ts';
+import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
 
 const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
@@ -31,7 +32,7 @@ describe('layering/build-images', () => {
   it('builds on the base of the release, taken from the registry of the host, and pushes', async () => {
     const { host } = run();
     const { value, progress } = await runStep(buildImages, run(host));
-    const staged = `192.0.2.2:22626/layering/os@${builtDigest}`;
+    const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
     const { pool, name } = laneRendered[0]!;
     expect(value).toEqual({
       kind: 'built',
@@ -41,7 +42,7 @@ describe('layering/build-images', () => {
       /^FROM registry\.rig\.test\/release\/rhel-coreos@sha256:a/m,
     );
     expect(host.textOf(`${scratch}/registries.conf`)).toContain(
-      `location = "192.0.2.2:22626/layering/os@sha256:${'a'.repeat(64)}"`,
+      `location = "127.0.0.1:22626/layering/os@sha256:${'a'.repeat(64)}"`,
     );
     expect(progress.map(({ info }) => info)).toEqual([
       'Building OS image of master: step 1 of 14',
@@ -56,7 +57,7 @@ describe('layering/build-images', () => {
     const [build] = builds(host);
     expect(build?.env).toMatchObject({
       HTTPS_PROXY: config.proxy.https,
-      NO_PROXY: '192.0.2.2,127.0.0.1,localhost',
+      NO_PROXY: '127.0.0.1,localhost',
       CONTAINERS_REGISTRIES_CONF: `${scratch}/registries.conf`,
       TMPDIR: scratch,
     });
@@ -113,6 +114,31 @@ describe('layering/build-images', () => {
     const { failure } = await tryStep(buildImages, run(host));
     expect(failure).toMatchObject({ code: 'layering.image-label-missing' });
     expect(host.ran.some((argv) => argv.includes('push'))).toBe(false);
+  });
+
+  it.each([
+    ['is not pushed', 'of its own', ''],
+    ['is pushed with a warning', 'that its base has', 'bootwright-saw lint failed\n'],
+  ])('an image %s when bootc finds faults %s', async (...[, , ofBase]) => {
+    const host = freshHost();
+    const usual = laneHost();
+    host.on(['podman', '--root', rest]).answers(async (argv) => {
+      const isLook = argv.at(-1)?.endsWith('/look') === true;
+      if (!isLook) {
+        if (argv.includes('push'))
+          host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
+        if (argv.includes('push')) host.withFile(`${scratch}/digest`, builtDigest);
+        return '';
+      }
+      const { stdout } = await usual.exec(argv, { signal: new AbortController().signal, limit: 1 });
+      const isBase = !host.textOf(`${scratch}/look/Containerfile`)!.includes('bootwright/os-');
+      return `${isBase ? ofBase : 'bootwright-saw lint failed\nbootwright-saw lint-says /usr/etc\n'}${stdout}\n`;
+    });
+    const { failure, notes } = await tryStep(buildImages, run(host));
+    const code = failure instanceof AgentError ? failure.code : undefined;
+    expect(code).toBe(ofBase === '' ? 'layering.image-lint' : undefined);
+    expect(notes.includes('warn: bootc finds faults that the base has too')).toBe(ofBase !== '');
+    expect(host.ran.some((argv) => argv.includes('push'))).toBe(ofBase !== '');
   });
 
   it('needs a program that builds', async () => {

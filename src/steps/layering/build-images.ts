@@ -2,7 +2,13 @@ import { isMembers } from '../../layering/schema/schema.ts';
 import { readObjects, type SourceObject } from '../../layering/source-object.ts';
 import { readMachineConfig } from '../../layering/machine-config.ts';
 import { readMachineOSConfig } from '../../layering/os-config/read.ts';
-import { type Builder, buildArgv, pushArgv } from '../../layering/image/builder.ts';
+import {
+  type Builder,
+  buildArgv,
+  localConfigArgv,
+  pushArgv,
+} from '../../layering/image/builder.ts';
+import { lookInsideArgv } from '../../layering/image/look-inside.ts';
 import { rawArgv } from '../../layering/image/copy-argv.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
 import { placesIn } from '../../layering/registry/places.ts';
@@ -36,7 +42,7 @@ type BuildScope = StepScope<'host' | 'clock'>;
 const trustManifest = '/opt/openshift/manifests/user-ca-bundle-config.yaml';
 
 /** Sockets of the storage lie here; their paths are short. */
-const storageRun = '/run/bootwright/storage';
+export const storageRun = '/run/bootwright/storage';
 
 /**
  * Builds the image of each pool, masters first, verifies it and pushes it into the registry of this host. What an
@@ -50,7 +56,8 @@ export const buildImages = step({
   gives: BuiltImages,
   when: buildsOsImages,
   limit: hours(6),
-  explain: ({ layering }) => `the build of one image may take ${layering.buildMinutes} minutes`,
+  explain: ({ layering }) =>
+    `the build of one image may take ${layering.buildMinutes} minutes; each is looked into before it is pushed, by "bootc container lint" too where it has bootc`,
   preview: () => previewOf(),
   run: async (scope, { order, rendered, registry }) => {
     if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
@@ -93,7 +100,7 @@ const pushedName = ({ rendered, registry }: BuildJob): string =>
 async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage | undefined> {
   const { authFile, certificates } = job.registry;
   try {
-    const digest = await digestAt(imageWork(scope, job.registry), {
+    const digest = await digestAt(imageWork(scope), {
       image: pushedName(job),
       authFile,
       certificates,
@@ -110,7 +117,7 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   const { config } = scope;
   const { order, rendered, registry, builder } = job;
   const scratch = `${placesIn(dirname(registry.data)).scratch}/${order.pool}`;
-  const work = imageWork(scope, registry);
+  const work = imageWork(scope);
   const text = await pullSecretFor(scope, order, [registry.authFile]);
   const inputs = {
     config: readMachineOSConfig(await readOne(scope, order.osConfig)),
@@ -167,9 +174,12 @@ function previewOf(): readonly (readonly string[])[] {
   const tag = localTag('<pool>', '<rendered config>');
   const access = { authFile: '<pull secret>', certificates: '<certificates>' };
   const call = { context: '<context>', containerfile: '<context>/Containerfile', tag };
+  const look = { context: '<look>', containerfile: '<look>/Containerfile' };
   const to = '<registry>/layering/os:<rendered config>';
   return [
     buildArgv(builder, { ...access, ...call, buildArguments: [], volumes: [] }),
+    localConfigArgv(builder, tag),
+    lookInsideArgv(builder, { ...look, tag: 'localhost/bootwright/look-<pool>:latest' }),
     pushArgv(builder, { ...access, tag, to, digestFile: '<scratch>/digest' }),
   ];
 }

@@ -29,7 +29,7 @@ describe('layering/copy-base', () => {
       expect.arrayContaining([
         '--preserve-digests',
         `docker://${images.baseOSContainerImage}`,
-        `docker://192.0.2.2:22626/layering/os:base-${'a'.repeat(32)}`,
+        `docker://127.0.0.1:22626/layering/os:base-${'a'.repeat(32)}`,
       ]),
     );
     expect(host.textOf('/opt/bootwright-layering/auth/base.json')).toBeUndefined();

@@ -54,7 +54,7 @@ async function copyOne(
   const text = await pullSecretFor(scope, { baseSecret });
   const { authFile, certificates } = registry;
   await withAuthFile(scope, { name: 'base', text }, (baseAuth) =>
-    copyBaseImage(imageWork(scope, registry), {
+    copyBaseImage(imageWork(scope), {
       base: { image: osImage, authFile: baseAuth },
       repository: stagingRepository(registry),
       access: { authFile, certificates },

@@ -4,6 +4,7 @@ export { checkServedConfig } from './check-served-config.ts';
 export { checkSingleNode } from './check-single-node.ts';
 export { copyBase } from './copy-base.ts';
 export { deployOwn } from './deploy-own.ts';
+export { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
 export { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 export { holdConfigServer } from './hold-config-server.ts';
 export { overwriteUnlessBuilt, overwriteWithoutOrders } from './overwrite-unless-built.ts';

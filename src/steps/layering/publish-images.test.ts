@@ -13,7 +13,7 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { publishImages } from './publish-images.ts';
 
 const { pool, name } = laneRendered[0]!;
-const staged = `192.0.2.2:22626/layering/os@${builtDigest}`;
+const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
 const image = { pool, renderedConfig: name, staged, digest: builtDigest };
 const facts = {
   order: laneOrder,
@@ -42,7 +42,7 @@ describe('layering/publish-images', () => {
     await runStep(publishImages, { ...run(host), config });
     expect(host.calls.find(({ argv }) => argv[1] === 'copy')?.env).toMatchObject({
       https_proxy: 'http://proxy.example.com',
-      no_proxy: '192.0.2.2,127.0.0.1,localhost',
+      no_proxy: '127.0.0.1,localhost',
     });
   });
 

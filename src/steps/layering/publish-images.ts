@@ -60,7 +60,7 @@ async function publish(
   const { authFile, certificates } = registry;
   scope.progress({ info: `Publishing OS image of ${pool}` });
   await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
-    copyImage(imageWork(scope, registry), {
+    copyImage(imageWork(scope), {
       what: `copying the image of ${pool} to ${repository}`,
       from: { image: staged, authFile, certificates },
       to: { image: `${repository}:${renderedConfig}`, authFile: pushAuth },

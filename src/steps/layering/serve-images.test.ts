@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { renderedText } from '../../../test/layering/rendered.ts';
-import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { controllerConfig, servedCopy } from '../../layering/delivery/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/delivery/serve.ts';
-import { serveImages } from './serve-images.ts';
+import { keepServedArgv, serveImages } from './serve-images.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];
@@ -25,8 +26,17 @@ const facts = {
   },
 };
 const fileOf = (pool: string): string => renderedFor(pool).file;
+/** A host on which `systemd-run` has started the unit or not. */
+const emptyHost = () => {
+  let isActive = false;
+  const machine = fakeHost().on(['install', rest]).succeeds();
+  machine.on(['systemctl', 'show', rest]).answers(() => (isActive ? 'active' : 'inactive'));
+  return machine.on(['systemd-run', rest]).answers(() => {
+    isActive = true;
+  });
+};
 const host = () =>
-  pools.reduce((machine, pool) => machine.withFile(fileOf(pool), renderedText(pool)), fakeHost());
+  pools.reduce((machine, pool) => machine.withFile(fileOf(pool), renderedText(pool)), emptyHost());
 
 describe('layering/serve-images', () => {
   it('changes what masters are served, and leaves workers to themselves', async () => {
@@ -37,6 +47,29 @@ describe('layering/serve-images', () => {
       servedMachineConfig(renderedText('master'), { image: finalOf('master'), path }),
     );
     expect(machine.textOf(fileOf('worker'))).toBe(renderedText('worker'));
+  });
+
+  it('has systemd put it back when the pod is made anew and has rendered again', async () => {
+    const machine = host();
+    await runStep(serveImages, { host: machine, config, facts });
+    await runStep(serveImages, { host: machine, config, facts });
+    const { name } = renderedFor('master');
+    expect(machine.ran.filter(([program]) => program === 'systemd-run')).toEqual([
+      keepServedArgv([name]),
+    ]);
+    expect(keepServedArgv([name]).join(' ')).toContain(
+      `PathChanged=${controllerConfig} install --compare --mode=0644 ${servedCopy(name)} `,
+    );
+    expect(machine.textOf(servedCopy(name))).toBe(machine.textOf(fileOf('master')));
+    expect(machine.files.get(servedCopy(name))?.mode).toBe(0o644);
+  });
+
+  it('watches nothing where no image is served from here', async () => {
+    const machine = host();
+    const images = facts.published.images.filter(({ pool }) => pool === 'worker');
+    const published = { ...facts.published, images };
+    await runStep(serveImages, { host: machine, config, facts: { ...facts, published } });
+    expect(machine.ran).toEqual([]);
   });
 
   it.each([
@@ -60,7 +93,7 @@ describe('layering/serve-images', () => {
   });
 
   it('fails when the file has gone', async () => {
-    const { failure } = await tryStep(serveImages, { host: fakeHost(), config, facts });
+    const { failure } = await tryStep(serveImages, { host: emptyHost(), config, facts });
     expect(failure).toMatchObject({ code: 'layering.not-rendered' });
   });
 

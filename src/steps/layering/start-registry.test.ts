@@ -86,13 +86,13 @@ describe('layering/start-registry', () => {
     });
   });
 
-  it.each([
-    ['layering.disk-too-small', 'df', 'Avail\n1000000'],
-    ['layering.registry-not-started', 'ip', '[]'],
-  ])('fails with %s', async (code, program, output) => {
-    const host = laneHost().on([program, rest]).prints(output);
-    expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({ code });
-  });
+  it.each([['layering.disk-too-small', 'df', 'Avail\n1000000']])(
+    'fails with %s',
+    async (code, program, output) => {
+      const host = laneHost().on([program, rest]).prints(output);
+      expect((await tryStep(startRegistry, run(host))).failure).toMatchObject({ code });
+    },
+  );
 
   it('says so when the container does not start', async () => {
     const host = laneHost().on(['podman', 'run', '--detach', rest]).fails(125, 'no such image');

@@ -1,11 +1,5 @@
 import { PULL_SECRET_PATH } from '../../ignition/file.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
-import {
-  addressesArgv,
-  reachableAddresses,
-  routesArgv,
-  withPort,
-} from '../../layering/registry/addresses.ts';
 import { certificateCommands } from '../../layering/registry/certificates.ts';
 import {
   answerArgv,
@@ -18,13 +12,13 @@ import {
   type RegistryRun,
 } from '../../layering/registry/container.ts';
 import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';
-import { registrySettings } from '../../layering/registry/settings.ts';
+import { registrySettings, stagingAddress } from '../../layering/registry/settings.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
-import { registryEnv } from './image-work.ts';
+import { proxyEnv } from '../image/proxy-env.ts';
 import { orStock } from './or-stock.ts';
 import { untilRegistryAnswers, type RunningRegistry } from './registry-health.ts';
 import { makeRegistrySecrets, secretFoldersArgv } from './registry-secrets.ts';
@@ -37,7 +31,7 @@ const longestPull = minutes(30);
 
 /**
  * Starts a registry on this host. The base lies in it byte by byte before anything is built on it, so that what is
- * pushed keeps the blobs that nodes have already. A second run finds the same registry, address and user.
+ * pushed keeps the blobs that nodes have already. A second run finds the same registry and user.
  */
 export const startRegistry = step({
   id: 'layering/start-registry',
@@ -53,7 +47,7 @@ export const startRegistry = step({
     layering.registryImage === ''
       ? 'the registry is that of the release, docker-registry'
       : `the registry is ${layering.registryImage}, as layering.registryImage says`,
-  preview: ({ layering }) => previewOf(layering.registryImage),
+  preview: ({ layering }) => previewOf(layering),
   run: async (scope, { order, rendered, disk }) => {
     if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
     if (rendered.length === 0)
@@ -73,10 +67,9 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
   const { config, host, signal } = scope;
   const { data } = await openStagingDisk(scope, target);
   const port = config.layering.registryPort;
-  const addresses = await addressesOf(scope);
-  const address = await keptAddress(scope, addresses, port);
+  const address = stagingAddress(port);
   await makeRegistrySecrets(scope, address, {
-    addresses: [...addresses, '127.0.0.1', '::1'],
+    addresses: ['127.0.0.1'],
     names: ['localhost'],
   });
   const { settings, served, certificates, authFile } = secretFiles;
@@ -96,30 +89,6 @@ async function letGo({ host }: RegistryScope): Promise<void> {
   }
 }
 
-/** The address of an earlier run as long as the host still has it: images are known by it. */
-async function keptAddress(
-  { host, signal }: RegistryScope,
-  addresses: readonly string[],
-  port: number,
-): Promise<string> {
-  const earlier = await host.readText(secretFiles.address, signal);
-  const possible = addresses.map((address) => withPort(address, port));
-  const kept = possible.find((address) => address === earlier) ?? possible[0];
-  if (kept !== undefined) return kept;
-  throw imageFailure('layering.registry-not-started', 'the host has no address for others', {
-    hint: 'look at "ip address" and "ip route" on the host',
-  });
-}
-
-async function addressesOf({ host, signal }: RegistryScope): Promise<readonly string[]> {
-  const ask = async (argv: readonly string[]): Promise<string> =>
-    (await host.exec(argv, { signal, limit: seconds(20) })).stdout;
-  return reachableAddresses(await ask(addressesArgv), [
-    await ask(routesArgv('-4')),
-    await ask(routesArgv('-6')),
-  ]);
-}
-
 /**
  * The image of the registry: as it is set, else that of the release.
  * @throws AgentError `layering.no-registry-image`
@@ -136,7 +105,7 @@ async function findImage({
     throw imageFailure('layering.no-registry-image', `${releaseScript} names no release image`);
   }
   const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
-  const env = registryEnv(config);
+  const env = proxyEnv(config.proxy);
   const { stdout } = await host.exec(argv, { signal, env, limit: longestPull });
   if (stdout !== '') return { image: stdout, isOfRelease: true };
   throw imageFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
@@ -146,7 +115,7 @@ async function runContainer(
   { config, host, signal }: RegistryScope,
   run: RegistryRun,
 ): Promise<void> {
-  const env = registryEnv(config);
+  const env = proxyEnv(config.proxy);
   try {
     await host.exec(runRegistryArgv(run), { signal, env, limit: longestPull });
   } catch (error) {
@@ -158,7 +127,10 @@ async function runContainer(
   }
 }
 
-function previewOf(registryImage: string): readonly (readonly string[])[] {
+function previewOf({
+  registryImage,
+  registryPort,
+}: RegistryScope['config']['layering']): readonly (readonly string[])[] {
   const { mount, work, data, storage, scratch } = stagingPlaces();
   const { authority, served, certificates, curl } = secretFiles;
   const isOfRelease = registryImage === '';
@@ -168,11 +140,10 @@ function previewOf(registryImage: string): readonly (readonly string[])[] {
     ['mount', '<root partition>', mount],
     ['mkdir', '-p', data, storage, scratch],
     freeBytesArgv(work),
-    addressesArgv,
     secretFoldersArgv,
     ...certificateCommands(authority, { from: '<an hour ago>', until: '<in a month>' }),
     ...(isOfRelease ? [imageForArgv('<release image>', registryOfRelease, PULL_SECRET_PATH)] : []),
     runRegistryArgv({ image, isOfRelease, data, served, authFile: PULL_SECRET_PATH }),
-    answerArgv('<address>', { certificates, credentials: curl }),
+    answerArgv(stagingAddress(registryPort), { certificates, credentials: curl }),
   ];
 }

@@ -10,18 +10,21 @@ import { layeringStepFailure } from './failures.ts';
 import { readManifestFiles } from './manifest-files.ts';
 
 const folder = '/opt/openshift/bootwright-layering';
-const configs = `${folder}/os-configs`;
+const osConfigs = `${folder}/os-configs`;
 const secrets = `${folder}/secrets`;
 
+/** What waits: MachineOSConfigs, and copies of the Secrets that they name. */
+export const stashFolders = { osConfigs, secrets } as const;
+
 /** Where the MachineOSConfig of a pool lies until it is handed over. */
-export const stashedPath = (pool: string): string => `${configs}/${pool}.yaml`;
+export const stashedPath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
 
 /** Where a copy of a Secret lies, and nothing else beside it. */
 export const stashedSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
 /** Makes the folders of what waits; credentials lie in one. */
 export const stashFoldersArgv = [
-  ...['install', '--directory', '--mode', '0700', folder, configs, secrets],
+  ...['install', '--directory', '--mode', '0700', folder, osConfigs, secrets],
 ] as const;
 
 /**

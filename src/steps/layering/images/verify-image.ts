@@ -34,6 +34,20 @@ export async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<v
   const inside = await lookInside(work, of);
   const objection = objectionTo({ image, renderedConfig, pool, architecture }, facts, inside);
   if (objection !== undefined) throw objection;
+  if (inside.lint !== undefined) await blameForLint(work, of, inside.lint);
+}
+
+/**
+ * What bootc says of the base already is not the fault of the Containerfile, and no reason to install nothing.
+ * @throws AgentError `layering.image-lint`
+ */
+async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): Promise<void> {
+  const { tag: image, base } = of;
+  const ofBase = await lookInside(work, { ...of, tag: base });
+  if (ofBase.lint === undefined) {
+    throw imageFailure('layering.image-lint', `${image}: ${said}`, { context: { image, base } });
+  }
+  work.note('warn', 'bootc finds faults that the base has too', { base, faults: ofBase.lint });
 }
 
 async function factsOf(work: ImageWork, builder: Builder, image: string): Promise<ImageFacts> {

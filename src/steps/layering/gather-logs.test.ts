@@ -1,0 +1,188 @@
+import { Buffer } from 'node:buffer';
+import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { osConfigManifest } from '../../../test/layering/manifests.ts';
+import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep } from '../../../test/support/run-step.ts';
+import { machineConfigs, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { bundleFolder } from '../../layering/log-bundle/places.ts';
+import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';
+import { Secret } from '../../model/secret.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
+import { stashFolders } from './stash-os-configs.ts';
+
+/** Each stands for a secret of its own; all of them begin alike. */
+const planted = (name: string): string => `planted-${name}-7f3a9c`;
+const auth = (name: string): string => Buffer.from(`somebody:${planted(name)}`).toString('base64');
+const auths = (registry: string, name: string): string =>
+  JSON.stringify({ auths: { [registry]: { auth: auth(name) } } });
+
+const config: ConfigInput = {
+  cluster: { id: 'c', hostId: 'h' },
+  service: { url: 'http://svc.example', token: new Secret(planted('service')) },
+  layering: { mode: 'on' },
+};
+
+const secretManifest = JSON.stringify({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'push', namespace: 'openshift-machine-config-operator' },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: {
+    '.dockerconfigjson': Buffer.from(auths('registry.example.com', 'push')).toString('base64'),
+  },
+});
+
+const rendered = renderedText('master').replace(
+  '{ignition: {version: 3.5.0}}',
+  `{ignition: {version: 3.5.0}, storage: {files: [{path: /var/lib/kubelet/config.json, contents: {source: "data:,${planted('ignition')}"}}]}}`,
+);
+
+const { scratch } = stagingPlaces();
+const serverLog = '/var/log/containers/x_y_machine-config-server-1.log';
+
+/** A host whose logs speak of every secret that it knows, and of some that nobody knows. */
+function hostWithSecrets(): FakeHost {
+  const everything = ['service', 'pull', 'staging', 'push']
+    .flatMap((name) => [planted(name), auth(name), `"auth":"${auth(name)}"`])
+    .join(' ');
+  const log = `${everything}\nAuthorization: Basic ${planted('unknown')}\nSTEP 3/4: RUN dnf\n`;
+  const host = fakeHost()
+    .withFile(`${stashFolders.osConfigs}/master.yaml`, osConfigManifest('master'))
+    .withFile(`${stashFolders.secrets}/push.yaml`, secretManifest)
+    .withFile(PULL_SECRET_PATH, auths('quay.io', 'pull'))
+    .withFile(secretFiles.authFile, auths('127.0.0.1:22626', 'staging'))
+    .withFile(`${secretFiles.served}/tls.key`, planted('key'))
+    .withFile('/opt/openshift/master.ign', planted('ignition'))
+    .withFile(`/etc/mcs/bootstrap/machine-pools/master.yaml`, poolText('master'))
+    .withFile(`/etc/mcs/bootstrap/machine-configs/${renderedName('master')}.yaml`, rendered)
+    .withFile(`${scratch}/master/context/Containerfile`, `FROM configs\n# ${planted('push')}\n`)
+    .withFile(`${scratch}/master/build.log`, log)
+    .withFile(serverLog, log);
+  for (const program of ['install', 'cp', 'df', 'free', 'ls', 'find', 'ostree']) {
+    host.on([program, rest]).prints('ran');
+  }
+  host.on(['journalctl', rest]).prints(log);
+  host.on(['podman', rest]).fails(125, log);
+  host.on(['buildah', rest]).isMissing();
+  return host;
+}
+
+const clusterWithSecrets = () =>
+  fakeKube()
+    .put(machineOSConfigs, { metadata: { name: 'master' }, spec: { token: planted('unknown') } })
+    .put(machineConfigs, {
+      metadata: { name: renderedName('master') },
+      spec: { config: { storage: { files: [{ contents: { source: planted('ignition') } }] } } },
+    })
+    .put(nodes, { metadata: { name: 'm1', annotations: { other: planted('unknown') } } });
+
+const bundleOf = (host: FakeHost): ReadonlyMap<string, string> =>
+  new Map(
+    [...host.files.keys()]
+      .filter((path) => path.startsWith(`${bundleFolder}/`))
+      .map((path) => [path.slice(bundleFolder.length + 1), host.textOf(path) ?? '']),
+  );
+
+const facts = { order: orderFor(['master']) };
+
+describe('layering/gather-logs', () => {
+  it('keeps what tells of the build, for root alone', async () => {
+    const host = hostWithSecrets();
+    await runStep(gatherLogs, { config, facts, host, kube: clusterWithSecrets() });
+    const bundle = bundleOf(host);
+    expect([...bundle.keys()]).toEqual(
+      expect.arrayContaining([
+        ...['index.txt', 'credentials.json', 'os-config-master.yaml', 'pool-master.yaml'],
+        ...[`${renderedName('master')}.yaml`, 'master-Containerfile', 'master-build.log'],
+        ...['container-x_y_machine-config-server-1.log', 'registry.log', 'units.log'],
+        ...['podman-info.txt', 'disk-space.txt', 'cluster-machineosconfigs.yaml'],
+        'cluster-nodes.yaml',
+      ]),
+    );
+    expect(bundle.get('master-build.log')).toContain('STEP 3/4: RUN dnf');
+    expect(bundle.get('os-config-master.yaml')).toContain('rpm-ostree install tcpdump');
+    expect(bundle.get('podman-info.txt')).toContain('STEP 3/4');
+    expect(bundle.get('index.txt')).toMatch(/buildah-info\.txt: .*buildah/);
+    expect(JSON.parse(bundle.get('credentials.json') ?? '')).toEqual([
+      { from: PULL_SECRET_PATH, registries: ['quay.io'] },
+      { from: secretFiles.authFile, registries: ['127.0.0.1:22626'] },
+      { from: `${stashFolders.secrets}/push.yaml`, registries: ['registry.example.com'] },
+    ]);
+    for (const path of bundle.keys()) {
+      expect(host.files.get(`${bundleFolder}/${path}`)?.mode).toBe(0o600);
+    }
+  });
+
+  it('holds none of the secrets, whoever spoke of them', async () => {
+    const host = hostWithSecrets();
+    const { events } = await runStep(gatherLogs, {
+      config,
+      facts,
+      host,
+      kube: clusterWithSecrets(),
+    });
+    const whole = [...bundleOf(host)].flat().join('\n');
+    for (const name of ['service', 'pull', 'staging', 'push', 'key', 'ignition', 'unknown']) {
+      expect(whole, name).not.toContain(planted(name));
+      expect(whole, name).not.toContain(auth(name).slice(4));
+    }
+    expect(JSON.stringify([host.ran, events])).not.toContain('planted');
+  });
+
+  it('puts a copy where the logs of the host are sent from, if somebody takes them', async () => {
+    const host = hostWithSecrets();
+    await runStep(gatherLogs, { config, facts, host });
+    expect(host.ran.at(-1)).toEqual([
+      ...['cp', '--recursive', `${bundleFolder}/.`, '/var/log/logs_host_h/bootwright-layering'],
+    ]);
+    const alone = hostWithSecrets();
+    await runStep(gatherLogs, { config: { layering: { mode: 'on' } }, facts, host: alone });
+    expect(alone.ran.some(([program]) => program === 'cp')).toBe(false);
+  });
+
+  it('never fails: neither without a cluster, nor without a place', async () => {
+    const host = hostWithSecrets();
+    const kube = fakeKube().trouble(kubeFailure('kube.unreachable', 'down'));
+    expect((await runStep(gatherLogs, { config, facts, host, kube })).notes).toEqual([]);
+    expect(bundleOf(host).get('index.txt')).toContain('cluster-nodes.yaml: ');
+    host.on(['install', rest]).fails(1, 'read-only file system');
+    const { notes } = await runStep(gatherLogs, { config, facts, host });
+    expect(notes).toEqual(['warn: the logs of the images are not gathered']);
+  });
+
+  it('has nothing to do without an order', async () => {
+    const { events } = await runStep(gatherLogs, { config, facts: { order: noOrder } });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+});
+
+describe('layering/gather-logs-at-the-end', () => {
+  it('gathers on a host with orders', async () => {
+    const host = hostWithSecrets();
+    await runStep(gatherLogsAtTheEnd, { config, host });
+    expect(bundleOf(host).has('master-build.log')).toBe(true);
+  });
+
+  it('has nothing to add once what was built is cleared away', async () => {
+    const host = hostWithSecrets();
+    await runStep(gatherLogs, { config, facts, host });
+    for (const path of [...host.files.keys()].filter((one) => one.startsWith(scratch))) {
+      await host.remove(path, new AbortController().signal);
+    }
+    const before = host.ran.length;
+    await runStep(gatherLogsAtTheEnd, { config, host });
+    expect(host.ran).toHaveLength(before);
+  });
+
+  it('leaves a host alone that had none, however far it came', async () => {
+    const host = fakeHost();
+    await runStep(gatherLogsAtTheEnd, { config, host });
+    expect(host.ran).toEqual([]);
+  });
+});
