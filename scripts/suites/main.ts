@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites } from './all.ts';
 import { type Output, runCommand, write } from './command.ts';
+import { runLanes } from './lanes.ts';
 import { type Counts, isGreen, renderCounts, type Suite, sumOf } from './suite.ts';
 
 /**
- * Runs suites in two lanes and adds them up. The parts that suites need are built beside the quick
- * ones.
+ * Runs suites in two lanes and adds them up. The parts that suites need are built beside those that
+ * need none.
  */
 async function main(names: readonly string[]): Promise<number> {
   if (names.includes('--list')) {
@@ -35,14 +36,10 @@ async function runAll(chosen: readonly Suite[]): Promise<number> {
   const building = buildParts([...new Set(chosen.flatMap((suite) => suite.parts))]);
   const lanes = [...Map.groupBy(chosen, ({ lane }) => lane).values()];
   const runLane = lanes.length === 1 ? runInSight : runOutOfSight;
-  const results = await Promise.all(
-    lanes.map(async (suites) => {
-      const told: Result[] = [];
-      for (const suite of suites) told.push(await runLane(suite, building));
-      return told;
-    }),
+  const results = await runLanes(lanes, (suite) => runLane(suite, building));
+  return conclude(
+    results.toSorted((one, other) => chosen.indexOf(one.suite) - chosen.indexOf(other.suite)),
   );
-  return conclude(results.flat());
 }
 
 interface Result {

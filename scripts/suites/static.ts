@@ -1,18 +1,28 @@
 import { type Output, runCommand, write } from './command.ts';
+import { checkLayout } from './layout.ts';
 import type { Counts } from './suite.ts';
 
 interface Check {
   readonly name: string;
-  readonly argv: readonly [string, ...string[]];
+  /** Resolves with an exit code. */
+  readonly run: (output: Output) => Promise<number>;
 }
+
+const command =
+  (...argv: [string, ...string[]]): Check['run'] =>
+  (output) =>
+    runCommand(argv, output);
 
 /** Checks that run no code of ours; each counts as one test. */
 const checks: readonly Check[] = [
-  { name: 'types', argv: ['tsc', '--noEmit'] },
-  { name: 'lint and fences', argv: ['eslint', '.'] },
-  { name: 'layout', argv: ['prettier', '--check', '--log-level', 'warn', '.'] },
-  { name: 'dead code', argv: ['knip', '--no-progress'] },
-  { name: 'the tree speaks of the product alone', argv: ['node', 'scripts/suites/tree.ts'] },
+  { name: 'types', run: command('tsc', '--noEmit') },
+  { name: 'lint and fences', run: command('eslint', '.') },
+  { name: 'layout', run: checkLayout },
+  { name: 'dead code', run: command('knip', '--no-progress') },
+  {
+    name: 'the tree speaks of the product alone',
+    run: command('node', 'scripts/suites/tree.ts'),
+  },
 ];
 
 /** Runs the static checks beside each other. */
@@ -22,8 +32,8 @@ export async function runStaticChecks(output: Output): Promise<Counts> {
   return { passed, failed: verdicts.length - passed, skipped: 0 };
 }
 
-async function runCheck({ name, argv }: Check, output: Output): Promise<boolean> {
-  const isGreen = (await runCommand(argv, output)) === 0;
+async function runCheck({ name, run }: Check, output: Output): Promise<boolean> {
+  const isGreen = (await run(output)) === 0;
   write(output, `${isGreen ? 'ok  ' : 'FAIL'} ${name}\n`);
   return isGreen;
 }

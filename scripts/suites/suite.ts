@@ -16,7 +16,10 @@ export interface Suite {
   readonly parts: readonly string[];
   /** Whether it runs the built bundle. */
   readonly needsBundle: boolean;
-  /** Suites of one lane run one after the other, the two lanes beside each other. */
+  /**
+   * Suites of one lane run one after the other, the two lanes beside each other; a lane that is
+   * through takes over from the end of the other.
+   */
   readonly lane: Lane;
   readonly run: (output: Output) => Promise<Counts>;
 }

@@ -1,0 +1,32 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** In memory, where there is such a place: the thousands of lives flush each file that they write. */
+const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+const prefix = 'bootwright-lives-';
+
+/** The folder of this process; that of one that was killed is removed by the next. */
+let folder: string | undefined;
+
+/** A new folder for the files of a host. */
+export function hostFolder(): string {
+  if (folder === undefined) {
+    removeAbandoned();
+    folder = mkdtempSync(join(place, `${prefix}${process.pid}-`));
+  }
+  return mkdtempSync(join(folder, 'host-'));
+}
+
+/** Removes every host of this process. */
+export function removeHosts(): void {
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+  folder = undefined;
+}
+
+function removeAbandoned(): void {
+  for (const name of readdirSync(place).filter((one) => one.startsWith(prefix))) {
+    const [pid = ''] = name.slice(prefix.length).split('-');
+    if (!existsSync(`/proc/${pid}`)) rmSync(join(place, name), { recursive: true, force: true });
+  }
+}

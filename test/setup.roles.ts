@@ -1,0 +1,4 @@
+import { afterAll } from 'vitest';
+import { removeHosts } from './roles/host-folders.ts';
+
+afterAll(removeHosts);
