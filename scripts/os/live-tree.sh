@@ -12,13 +12,15 @@ chmod 1777 "$tree/tmp"
 echo live > "$tree/etc/hostname"
 echo 0123456789abcdef0123456789abcdef > "$tree/etc/machine-id"
 : > "$tree/etc/fstab"
-ln -sf ../run/systemd/resolve/resolv.conf "$tree/etc/resolv.conf"
-chroot "$tree" systemctl enable --quiet live-job.service systemd-networkd.service systemd-resolved.service
-# Work that no test needs, and that costs seconds in an emulated guest.
-chroot "$tree" systemctl mask --quiet apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer \
-  e2scrub_reap.service fstrim.timer getty@tty1.service mdcheck_start.timer mdcheck_continue.timer mdmonitor-oneshot.timer \
-  ssh.service systemd-firstboot.service systemd-timesyncd.service
+# QEMU's name server; the network is up before the system is, by the initrd.
+rm -f "$tree/etc/resolv.conf"
+echo nameserver 10.0.2.3 > "$tree/etc/resolv.conf"
+# The initramfs of Lab CoreOS is made of this.
+rm -rf "$tree/usr/lib/dracut"
 "$here/emulated.sh" "$tree"
+# Nothing of an earlier start is there, and nothing is kept for a later one.
+rm "$tree/usr/lib/systemd/system/sysinit.target.wants/"systemd-{journal-flush,machine-id-commit,tmpfiles-setup}.service
+chroot "$tree" systemctl enable --quiet live-job.service
 kernel=$(ls "$tree/usr/lib/modules")
 cp "$tree/boot/vmlinuz-$kernel" "$out/vmlinuz"
 "$here/live/initrd.sh" "$tree" "$kernel" "$out/initrd.img"

@@ -10,6 +10,22 @@ mkdir -p "$tree/usr/lib/sysimage"
 mv "$tree/var/lib/dpkg" "$tree/usr/lib/sysimage/dpkg"
 echo 'admindir=/usr/lib/sysimage/dpkg' > "$tree/etc/dpkg/dpkg.cfg.d/ostree"
 
+# The initramfs is made. What it was made of, and units that only it or nobody starts, a node would read for nothing.
+# A build of an image looks for Ignition here, as on RHCOS.
+find "$tree/usr/lib/dracut" ! -type d ! -path '*/30ignition/ignition' -delete
+find "$tree/usr/lib/dracut" -type d -empty -delete
+# On the first boot PID 1 looks at each unit file, whether a preset enables it.
+(
+  cd "$tree/usr/lib/systemd/system"
+  rm -rf apt-* cni-* cryptdisks* dpkg-* dracut-* e2scrub* fstrim* initrd-* ldconfig.service rc-local* rescue* x11-* \
+    *xfs_scrub* {bluetooth,hibernate,hybrid-sleep,printer,sleep,smartcard,sound,storage-target-mode,usb-gadget}.target \
+    runlevel* suspend* dev-*.mount proc-sys-* sys-{fs,kernel}-* system-update* \
+    systemd-{backlight,battery,binfmt,boot,bsod,confext,firstboot,growfs,hibernate,hwdb,hybrid,initctl}* \
+    systemd-{journal-catalog,localed,pcr,pstore,quotacheck,rfkill,soft-reboot,storagetm,suspend,sysext}* \
+    systemd-{sysupdate,timedated,tpm2,update-done}*
+)
+rm "$tree/usr/lib/systemd/system-preset/90-systemd.preset"
+
 rm -rf "$tree"/{vmlinuz,initrd.img}{,.old} "$tree"/{boot,dev,proc,sys,run,tmp,var,home,opt,srv,mnt,media,root,usr/local}
 mkdir "$tree"/{boot,dev,proc,sys,run,tmp,var,sysroot}
 for folder in home opt srv mnt media; do ln -s "var/$folder" "$tree/$folder"; done
@@ -22,8 +38,9 @@ rm -f "$tree"/etc/{machine-id,hostname,fstab,resolv.conf}
 # "uninitialized" lets PID 1 apply the unit presets on the first boot, Ignition's among them.
 echo uninitialized > "$tree/etc/machine-id"
 echo labcoreos > "$tree/etc/hostname"
-# Without this line systemd-gpt-auto mounts the EFI partition on /boot.
-echo 'LABEL=boot /boot ext4 ro,nodev,nosuid 0 2' > "$tree/etc/fstab"
+# QEMU's name server.
+echo nameserver 10.0.2.3 > "$tree/etc/resolv.conf"
+echo 'LABEL=boot /boot ext4 ro,nodev,nosuid 0 0' > "$tree/etc/fstab"
 # With it systemd does not rebuild on the first boot what was built here.
 touch "$tree/etc/.updated"
 mv "$tree/etc" "$tree/usr/etc"

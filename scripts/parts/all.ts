@@ -14,6 +14,7 @@ import { osImage } from './os-image.ts';
 import { osRootfs } from './os-rootfs.ts';
 import { ostreeContainer } from './ostree-container.ts';
 import type { Part } from './part.ts';
+import { qemu } from './qemu.ts';
 import { s3Server } from './s3-server.ts';
 import { tinyDisk } from './tiny-disk.ts';
 import { goToolchain, rustToolchain } from './toolchain.ts';
@@ -28,6 +29,7 @@ export const allParts: readonly Part[] = [
   coreosInstaller,
   ostreeContainer,
   tinyDisk,
+  qemu,
   osRootfs,
   osCommit,
   osDisk,

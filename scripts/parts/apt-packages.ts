@@ -3,7 +3,7 @@ import { type BuildLog, type MachinePart, PartError } from './part.ts';
 
 /** Debian packages by what asks for them. The newest version of the machine's own suite is taken. */
 const packages: Readonly<Record<string, readonly string[]>> = {
-  guests: ['qemu-system-x86', 'ovmf', 'e2fsprogs'],
+  guests: ['ovmf', 'e2fsprogs'],
   'system trees': ['mmdebstrap', 'debian-archive-keyring', 'gpgv', 'zstd'],
   disks: ['dosfstools', 'mtools', 'gdisk', 'xfsprogs'],
   'boot loaders': ['grub-common', 'grub-pc-bin', 'grub-efi-amd64-bin'],

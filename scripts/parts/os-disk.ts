@@ -12,9 +12,9 @@ import type { BuildSite, CachedPart } from './part.ts';
 
 /** The places of the partitions. Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
 export const osDiskShape = coreosShape({
-  diskMiB: 1536,
+  diskMiB: 1024,
   espMiB: 32,
-  bootMiB: 256,
+  bootMiB: 192,
   sectorBytes: 512,
 });
 const biosStage = '/usr/lib/grub/i386-pc/boot.img';

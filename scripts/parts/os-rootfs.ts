@@ -9,6 +9,7 @@ const sources = [
   'growpart.sh',
   'packages/os.txt',
   'packages/live.txt',
+  'packages/left-out.txt',
 ];
 
 /** Debian's packages as two trees: `os.tar.zst`, and `live.tar.zst` with the live system's tools besides. */

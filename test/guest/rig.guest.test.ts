@@ -2,13 +2,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { qemu } from '../../scripts/parts/qemu.ts';
 import { jobResult, startLiveGuest } from './rig/live-guest.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 let folder: TestFolder;
 
 beforeAll(async () => {
-  await ensureParts([liveRoot]);
+  await ensureParts([qemu, liveRoot]);
   folder = createTestFolder('rig');
 }, 3_600_000);
 

@@ -27,8 +27,8 @@ import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './writ
 
 const mebibyte = 1024 ** 2;
 const roomyMiB = 3072;
-/** The image itself; its root has less than 700 MiB free. */
-const tightMiB = 1536;
+/** The image itself; its root has less than 500 MiB free. */
+const tightMiB = 1024;
 const final = 'quay.example/team/os';
 const renderedFile = '/opt/rendered.yaml';
 const rendered = `rendered-master-${'a'.repeat(32)}`;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # usage: initrd.sh TREE KERNEL OUT
-# Packs the smallest initrd that can mount a virtio disk: busybox and a handful of kernel modules.
+# Packs the smallest initrd that can mount a virtio disk and set up the network: busybox and a handful of kernel modules.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 tree=$1 kernel=$2
@@ -8,8 +8,9 @@ work=$tree/tmp/initrd
 mkdir -p "$work"/{bin,modules,dev,proc,sys,root}
 cp "$tree/usr/bin/busybox" "$work/bin/busybox"
 install -m 0755 "$here/init" "$work/init"
+# Nothing else loads dm_mod where LVM asks for it: there is no list of static device nodes.
 # modprobe names every module with what it needs before it, in the order of loading.
-for module in virtio_pci virtio_blk ext4; do
+for module in virtio_pci virtio_blk virtio_net ext4 dm_mod; do
   chroot "$tree" modprobe --show-depends --set-version "$kernel" "$module"
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r path; do
   name=$(basename "${path%.xz}")

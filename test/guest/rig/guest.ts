@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { qemuProgram } from '../../../scripts/parts/qemu.ts';
 import { type GuestFiles, type GuestShape, qemuArguments } from './qemu-argv.ts';
 import { GuestError, openSerialLog, type SerialLog } from './serial-log.ts';
 
@@ -24,12 +25,12 @@ export interface Guest extends AsyncDisposable {
 
 const firmwareFolder = '/usr/share/OVMF';
 
-/** Starts a guest whose logs, and UEFI variables if it has such, lie in the given folder under the given name. */
+/** Starts a guest, by the part qemu, whose logs, and UEFI variables if it has such, lie in the given folder under the given name. */
 export function startGuest(shape: GuestShape, folder: string, name: string): Guest {
   const files = guestFiles(shape, join(folder, name));
   const { BOOTWRIGHT_GUEST_ACCEL: accelerator } = process.env;
   // The kernel kills the guest when the test's process ends, in whatever way.
-  const wrapped = ['--pdeathsig', 'KILL', '--', 'qemu-system-x86_64'];
+  const wrapped = ['--pdeathsig', 'KILL', '--', qemuProgram()];
   const child = spawn('setpriv', [...wrapped, ...qemuArguments(shape, files, accelerator)], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });

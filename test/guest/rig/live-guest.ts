@@ -32,7 +32,7 @@ export interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'fir
 const emulated =
   'audit=0 lsm=capability mitigations=off init_on_alloc=0 panic=-1 systemd.default_device_timeout_sec=900';
 
-/** Starts a live guest in a folder of the test; needs the part live-root. */
+/** Starts a live guest in a folder of the test; needs the parts qemu and live-root. */
 export async function startLiveGuest(
   live: LiveShape,
   folder: string,
@@ -46,7 +46,7 @@ export async function startLiveGuest(
   const boot = {
     kernel: join(parts, 'vmlinuz'),
     initrd: join(parts, 'initrd.img'),
-    commandLine: `root=/dev/vda rw console=ttyS0,115200n8 ${emulated}`,
+    commandLine: `root=/dev/vda rw net.ifnames=0 console=ttyS0,115200n8 ${emulated}`,
   };
   const { firmware = 'bios', disks, ...rest } = live;
   return startGuest({ ...rest, firmware, boot, disks: [...own, ...disks] }, folder, name);

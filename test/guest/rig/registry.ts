@@ -15,6 +15,8 @@ export interface ImageRegistry extends AsyncDisposable {
   readonly port: number;
   /** Pushes an image of an OCI layout, `FOLDER:TAG`, under a name, and returns its digest there. */
   readonly push: (layout: string, name: string) => Promise<string>;
+  /** What it said so far, with a line in the combined format for each request. */
+  readonly log: () => string;
 }
 
 /** Starts the registry; its images and its log lie in a folder of the test. */
@@ -23,7 +25,7 @@ export async function startRegistry(folder: string): Promise<ImageRegistry> {
   const at = (name: string): string => join(folder, name);
   const settings = {
     version: '0.1',
-    log: { accesslog: { disabled: true } },
+    log: { accesslog: { disabled: false } },
     storage: { filesystem: { rootdirectory: at('images') } },
     http: { addr: '127.0.0.1:0' },
   };
@@ -46,6 +48,7 @@ export async function startRegistry(folder: string): Promise<ImageRegistry> {
       await run('skopeo', ['copy', ...options, `oci:${layout}`, target]);
       return readFileSync(at('digest'), 'utf8').trim();
     },
+    log: () => readFileSync(at('log.txt'), 'utf8'),
     async [Symbol.asyncDispose]() {
       child.kill();
       await gone;
