@@ -6,11 +6,13 @@ import { imageRegistry } from '../../scripts/parts/image-registry.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
+import { qemu } from '../../scripts/parts/qemu.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
-import { serveFinalOs } from './install/final-os.ts';
-import type { FirstBoot } from './install/first-boot.ts';
+import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
+import { type LayeredImages, serveLayeredImages } from './install/layered-images.ts';
+import { readNode, statusIn } from './install/node-play.ts';
 import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
 import { linesOf, troubleIn } from './install/report-lines.ts';
 import { prepareStage } from './install/stage.ts';
@@ -20,27 +22,32 @@ import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 const exitOfWrongInput = 6;
 
 let folder: TestFolder;
-let finalImage: string;
+let images: LayeredImages;
 let powerCut: PowerCutPlay;
 let uefi: UefiPlay;
 let existingRoot: ExistingRootPlay;
 
 beforeAll(async () => {
-  await ensureParts([osDisk, liveRoot, agentImageBase, osImage, imageRegistry]);
+  await ensureParts([osDisk, qemu, liveRoot, agentImageBase, osImage, imageRegistry]);
   folder = createTestFolder('install');
   const stage = await prepareStage(folder.path);
-  await using finalOs = await serveFinalOs(folder.path);
-  finalImage = finalOs.image;
-  // A guest has one processor, and two guests at once keep two processors busy.
-  await Promise.all([
-    (async () => {
-      powerCut = await playPowerCut(stage);
-    })(),
-    (async () => {
-      uefi = await playUefi(stage, finalOs);
-      existingRoot = await playExistingRoot(stage, finalOs);
-    })(),
-  ]);
+  const built = serveLayeredImages(folder.path);
+  try {
+    // A guest has one processor, and two guests at once keep two processors busy.
+    await Promise.all([
+      (async () => {
+        images = await built;
+        uefi = await playUefi(stage, images);
+      })(),
+      (async () => {
+        powerCut = await playPowerCut(stage, async (host) => {
+          existingRoot = await playExistingRoot(stage, await built, host);
+        });
+      })(),
+    ]);
+  } finally {
+    await (await built)[Symbol.asyncDispose]();
+  }
 }, 3_600_000);
 
 afterAll(() => {
@@ -56,7 +63,7 @@ const stagesOf = (reports: readonly string[]): readonly string[] =>
 const finishedAt = (events: readonly RunEvent[] = [], step: string): number =>
   events.find((event) => event.type === 'step.finished' && event.step === step)?.at ?? Number.NaN;
 
-function expectFirstBoot({ report }: FirstBoot, hostname: string): void {
+function expectFirstBoot({ report }: DiskBoot, hostname: string): void {
   expect(report.split('\n')).toContain(proofLine);
   expect(linesOf(report, 'hostname')).toEqual([hostname]);
   expect(linesOf(report, 'boots')).toEqual(['1']);
@@ -69,9 +76,15 @@ function expectFirstBoot({ report }: FirstBoot, hostname: string): void {
 const argumentsOf = (report: string): readonly string[] =>
   linesOf(report, 'cmdline').flatMap((line) => line.split(' '));
 
-function expectFinalOs({ report }: FirstBoot): void {
-  expect(linesOf(report, 'origin')).toEqual([`ostree-unverified-registry:${finalImage}`]);
-  expect(linesOf(report, 'layers')).toEqual(['final']);
+function expectSystem({ report }: DiskBoot, image: string, layer: string): void {
+  expect(linesOf(report, 'origin')).toEqual([`ostree-unverified-registry:${image}`]);
+  expect(linesOf(report, 'layers')).toEqual([layer]);
+}
+
+/** Layers that the disk has not, and what is asked for besides: manifests and configs. */
+function expectPulled(bytes: number | undefined, newBytes: number): void {
+  expect(bytes).toBeGreaterThan(newBytes * 0.99);
+  expect(bytes).toBeLessThan(newBytes * 1.05);
 }
 
 describe('an agent in a live guest', () => {
@@ -143,7 +156,11 @@ describe('by UEFI, with the image on a disk and another operating system in the 
 
   it('the disk boots once, into the system that the cluster wants and not that of the image', () => {
     expect(troubleIn(installed()?.events ?? [])).toEqual([]);
-    expectFinalOs(uefi.boot);
+    expectSystem(uefi.boot, images.final.image, 'final');
+  });
+
+  it('the host pulled the layers that were built, and no more', () => {
+    expectPulled(uefi.pulled[0], images.final.newBytes);
   });
 
   it('it has the kernel arguments of the MachineConfig and of the host', () => {
@@ -153,7 +170,7 @@ describe('by UEFI, with the image on a disk and another operating system in the 
   });
 
   it('the Machine Config Server was asked by the agent and by Ignition', () => {
-    expect(uefi.boot.asked).toEqual(['/config/master', '/config/master']);
+    expect(uefi.back.asked).toEqual(['/config/master', '/config/master']);
   });
 });
 
@@ -189,24 +206,26 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 
   it('the disk boots, and Ignition applies what was served', () => {
-    expect(linesOf(powerCut.boot.report, 'firmware')).toEqual(['bios']);
-    expectFirstBoot(powerCut.boot, 'bios-0');
-    expect(argumentsOf(powerCut.boot.report)).toContain('lab.installed=yes');
-    expect(powerCut.boot.asked).toEqual(['/config/master']);
+    const boot = existingRoot.host;
+    expect(linesOf(boot.report, 'firmware')).toEqual(['bios']);
+    expectFirstBoot(boot, 'bios-0');
+    expect(argumentsOf(boot.report)).toContain('lab.installed=yes');
+    expect(boot.asked).toEqual(['/config/master']);
   });
 });
 
-describe('into the running root', () => {
+describe('into the running root of the host that was installed so', () => {
   it('the agent leaves the host without a warning', () => {
     const events = existingRoot.job.runs[0]?.events ?? [];
     expect(troubleIn(events)).toEqual([]);
     const end = events.find(({ type }) => type === 'run.finished');
     expect(end).toMatchObject({ outcome: 'left the host' });
     expect(existingRoot.reports).toContain('Writing image to disk: ');
+    expectPulled(images.other.pulled(), images.other.newBytes);
   });
 
   it('the new system has its first boot, in a stateroot of its own', () => {
-    expectFinalOs(existingRoot.boot);
+    expectSystem(existingRoot.boot, images.other.image, 'second');
     expectFirstBoot(existingRoot.boot, 'existing-0');
     const [commandLine] = linesOf(existingRoot.boot.report, 'cmdline');
     expect(commandLine).toMatch(/ ostree=\/ostree\/boot\.[01]\/install\//);
@@ -216,5 +235,58 @@ describe('into the running root', () => {
   it('the system that ran before is still there to be booted', () => {
     const before = linesOf(existingRoot.boot.report, 'entry ostree-1.conf');
     expect(before[0]).toMatch(/ ostree=\/ostree\/boot\.[01]\/rhcos\//);
+  });
+});
+
+describe('bootwright node on the host that was installed by UEFI', () => {
+  const first = () => readNode(uefi.boot);
+  const second = () => readNode(uefi.moved);
+
+  it('no command of it fails', () => {
+    const commands = [...first().commands, ...second().commands];
+    expect(commands.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it('stages an image with its new layers alone, and the host runs on, its disk read-only', () => {
+    const { driver, booted, staged, rollback } = statusIn(first().commands[0]);
+    expect([driver, booted?.image]).toEqual(['ostree', images.final.image]);
+    expect(staged?.image).toBe(images.second.image);
+    expect(images.second.image).toContain(staged?.digest);
+    expect(rollback?.image).toContain('/release/labcoreos:1.0.0');
+    expectPulled(uefi.pulled[1], images.second.newBytes);
+    expect(first().mounts.toSorted()).toEqual(['/boot ro', '/sysroot ro']);
+  });
+
+  it('the next start is into that image, with the kernel argument', () => {
+    expectSystem(uefi.moved, images.second.image, 'second');
+    expect(linesOf(uefi.moved.report, 'boots')).toEqual(['2']);
+    expect(argumentsOf(uefi.moved.report)).toEqual(
+      expect.arrayContaining(['lab.node=yes', 'lab.final=yes', 'ignition.platform.id=metal']),
+    );
+    expect(argumentsOf(uefi.moved.report)).not.toContain('ignition.firstboot');
+    const { booted, staged, rollback, kernelArguments } = statusIn(second().commands[0]);
+    expect([booted?.image, staged, rollback?.image]).toEqual([
+      images.second.image,
+      undefined,
+      images.final.image,
+    ]);
+    expect(kernelArguments).toContain('lab.node=yes');
+  });
+
+  it('removes what nothing leads back to, and keeps the way back', () => {
+    const [before, after] = second().images;
+    const kept = [images.final, images.second].map(({ image }) => `docker://${image}`);
+    expect(before).toHaveLength(3);
+    expect(after?.toSorted()).toEqual(kept.toSorted());
+  });
+
+  it('takes back what is staged, and then what was booted', () => {
+    const [, ordered, dropped] = second().commands;
+    expect(statusIn(ordered).staged?.image).toBe(images.final.image);
+    expect(statusIn(dropped)).toMatchObject({ booted: { image: images.second.image } });
+    expect(statusIn(dropped)).not.toHaveProperty('staged');
+    expectSystem(uefi.back, images.final.image, 'final');
+    expect(argumentsOf(uefi.back.report)).not.toContain('lab.node=yes');
+    expect(linesOf(uefi.back.report, 'boots')).toEqual(['3']);
   });
 });

@@ -1,17 +1,25 @@
-import { join } from 'node:path';
-
-import { prepareHostDisk, startDiskHost } from './disk-host.ts';
-import type { ServedOs } from './final-os.ts';
-import { bootInstalled, type FirstBoot } from './first-boot.ts';
+import type { Job } from '../rig/live-guest.ts';
+import { bootInstalled, type DiskBoot } from './first-boot.ts';
 import { type JobAccount, readJob } from './job-log.ts';
+import type { LayeredImages } from './layered-images.ts';
+import { jobOf } from './live-install.ts';
 import { reportsTo, startOutside } from './outside.ts';
 import { deadlineSeconds, type PlayStage } from './stage.ts';
 
+/** A host that runs from its disk. */
+export interface RunningHost {
+  readonly target: string;
+  /** Starts it with a job. */
+  readonly start: (job: Job) => Promise<DiskBoot>;
+}
+
 /** How the play of the existing root went. */
 export interface ExistingRootPlay {
+  /** The boot of the host that the agent ran on. */
+  readonly host: DiskBoot;
   readonly job: JobAccount;
   readonly reports: readonly string[];
-  readonly boot: FirstBoot;
+  readonly boot: DiskBoot;
 }
 
 /**
@@ -19,24 +27,16 @@ export interface ExistingRootPlay {
  * image becomes a second system beside the running one, with a stateroot and a first boot of its own.
  */
 export async function playExistingRoot(
-  stage: PlayStage,
-  finalOs: ServedOs,
+  { folder }: PlayStage,
+  { other, before }: LayeredImages,
+  { target, start }: RunningHost,
 ): Promise<ExistingRootPlay> {
-  const { folder, agentDisk, image } = stage;
-  const target = join(folder, 'existing-target.raw');
-  await prepareHostDisk(target, image.path);
   await using outside = await startOutside('existing-0');
   const settings = { 'finish.rebootDelayMinutes': '0' };
-  const words = ['--coreos-image', finalOs.image];
+  const words = ['--coreos-image', other.image];
   // Kernel arguments are changed by rpm-ostree, which Debian does not have.
-  const run = { outside, settings, words, installerArgs: [] };
-  const host = { target, agentDisk, before: finalOs.before, run };
-  const job = await (async () => {
-    await using guest = await startDiskHost(host, folder, 'existing-host');
-    await guest.ended(deadlineSeconds);
-    return readJob(guest.job.text());
-  })();
+  const host = await start(jobOf([{ outside, settings, words, installerArgs: [] }], before));
   const place = { folder, name: 'existing-disk', deadlineSeconds };
   const boot = await bootInstalled({ firmware: 'bios', target }, outside, place);
-  return { job, reports: reportsTo(outside.inventory), boot };
+  return { host, job: readJob(host.report), reports: reportsTo(outside.inventory), boot };
 }

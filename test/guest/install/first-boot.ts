@@ -1,15 +1,25 @@
 import { startGuest } from '../rig/guest.ts';
-import type { GuestShape } from '../rig/qemu-argv.ts';
+import { createJobDisk, type Job } from '../rig/live-guest.ts';
+import type { GuestDisk, GuestShape } from '../rig/qemu-argv.ts';
 import type { Outside } from './outside.ts';
 
 /** What a guest said that was started from the disk it was installed to. */
-export interface FirstBoot {
+export interface DiskBoot {
   /** Of firmware, boot loader and kernel. */
   readonly console: string;
-  /** Of the unit that Ignition brought, and of Lab CoreOS. */
+  /** Of the unit that Ignition brought, of Lab CoreOS, and of the job if there was one. */
   readonly report: string;
-  /** Paths that the Machine Config Server was asked for. */
+  /** Paths that the Machine Config Server was asked for until then. */
   readonly asked: readonly string[];
+}
+
+/** A machine that was installed. */
+export interface InstalledMachine extends Pick<GuestShape, 'firmware' | 'variables'> {
+  readonly target: string;
+  /** What it does once it has said what it is; it ends by itself then. */
+  readonly job?: Job;
+  /** The disk that createAgentDisk made, for a job with an agent. */
+  readonly agentDisk?: string;
 }
 
 /** Where a guest leaves its logs, and how long it may take. */
@@ -21,17 +31,24 @@ export interface BootPlace {
   readonly deadlineSeconds: number;
 }
 
-/** Starts the installed disk for the first time and waits until the system has said what it is. */
+/**
+ * Starts the installed disk and waits until the system has said what it is, or until its job has ended it. Without a
+ * job its power is cut then.
+ */
 export async function bootInstalled(
-  machine: Pick<GuestShape, 'firmware' | 'variables'> & { readonly target: string },
+  machine: InstalledMachine,
   { machineConfigServer }: Outside,
   { folder, name, deadlineSeconds, signal }: BootPlace,
-): Promise<FirstBoot> {
-  const { target, ...shape } = machine;
-  const disks = [{ path: target, serial: 'target', writes: 'kept' }] as const;
+): Promise<DiskBoot> {
+  const { target, job, agentDisk, ...shape } = machine;
+  const disks: GuestDisk[] = [{ path: target, serial: 'target', writes: 'kept' }];
+  if (agentDisk !== undefined)
+    disks.push({ path: agentDisk, serial: 'agent', writes: 'read-only' });
+  if (job !== undefined) disks.push(await createJobDisk(job, folder, name));
   await using guest = startGuest({ ...shape, disks }, folder, name);
   signal?.addEventListener('abort', () => void guest.powerCut());
-  await guest.job.waitForLine(/^LABCOREOS-REPORT-END$/, deadlineSeconds);
+  if (job === undefined) await guest.job.waitForLine(/^LABCOREOS-REPORT-END$/, deadlineSeconds);
+  else await guest.ended(deadlineSeconds);
   return {
     console: guest.console.text(),
     report: guest.job.text(),

@@ -1,4 +1,5 @@
 import { ENCAPSULATED_PATH } from '../../../src/ignition/encapsulated.ts';
+import { jobRunner } from './job-runner.ts';
 
 /** Where the installed system finds the files of the Machine Config Server. */
 const proofPath = '/etc/lab-proof';
@@ -27,18 +28,25 @@ export interface FinalOs {
   readonly kernelArguments: readonly string[];
 }
 
+/** An image that was built for the pool has the files already, so they replace what is there. */
 const textFile = (path: string, text: string): object => ({
   path,
   mode: 0o644,
+  overwrite: true,
   contents: { source: dataUrl(text) },
 });
 
-/** What the Machine Config Server has for a role: files, a user, a unit, and the MachineConfig they are from. */
+/**
+ * What the Machine Config Server has for a role: files, a user, units, and the MachineConfig they are from. A job disk is
+ * looked for at each start, as in the live system.
+ */
 export const machineConfig = (finalOs?: FinalOs): object => ({
   ignition: { version: '3.2.0' },
   passwd: { users: [{ name: 'core', groups: ['sudo'] }] },
   storage: {
+    directories: jobRunner.directories,
     files: [
+      ...jobRunner.files,
       textFile(proofPath, `${proofText}\n`),
       textFile(proofPathInVar, 'in-var\n'),
       ...(finalOs === undefined
@@ -46,7 +54,9 @@ export const machineConfig = (finalOs?: FinalOs): object => ({
         : [textFile(ENCAPSULATED_PATH, JSON.stringify({ spec: finalOs }))]),
     ],
   },
-  systemd: { units: [{ name: 'lab-proof.service', enabled: true, contents: unit }] },
+  systemd: {
+    units: [{ name: 'lab-proof.service', enabled: true, contents: unit }, ...jobRunner.units],
+  },
 });
 
 /** What the inventory service has for one host: its name, and where the rest is. */

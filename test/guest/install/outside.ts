@@ -22,8 +22,11 @@ export interface Outside extends AsyncDisposable {
   readonly machineConfigServer: MockServer;
 }
 
+/** The system that a cluster wants; as long as there is none its config is held back. */
+export type HeldOs = () => FinalOs | undefined;
+
 /** Starts the servers for a cluster with one master that is about to be installed; it may want another system on it. */
-export async function startOutside(hostname: string, finalOs?: FinalOs): Promise<Outside> {
+export async function startOutside(hostname: string, wanted?: FinalOs | HeldOs): Promise<Outside> {
   const issuer = tokenIssuer();
   const cluster = clusterSeed();
   const host = hostSeed({
@@ -36,7 +39,7 @@ export async function startOutside(hostname: string, finalOs?: FinalOs): Promise
   const machineConfigServer = await startMockServer({
     answer: ({ url }) =>
       new URL(url).pathname === `/config/${host.role}`
-        ? Response.json(machineConfig(finalOs))
+        ? renderedFor(wanted)
         : new Response(null, { status: 404 }),
   });
   const source = `${seenByGuests(machineConfigServer.url)}/config/${host.role}`;
@@ -59,6 +62,15 @@ export async function startOutside(hostname: string, finalOs?: FinalOs): Promise
       await Promise.all([server.close(), machineConfigServer.close()]);
     },
   };
+}
+
+/** A machine-config-server whose config is held back answers 500. */
+function renderedFor(wanted: FinalOs | HeldOs | undefined): Response {
+  if (typeof wanted !== 'function') return Response.json(machineConfig(wanted));
+  const finalOs = wanted();
+  return finalOs === undefined
+    ? new Response(null, { status: 500 })
+    : Response.json(machineConfig(finalOs));
 }
 
 /** The URL under which a guest reaches a server on this machine's loopback. */

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { createBlankDisk } from '../rig/disks.ts';
 import { startGuest } from '../rig/guest.ts';
 import { type DiskHead, readDiskHead, waitUntilWritten } from './disk-state.ts';
-import { bootInstalled, type FirstBoot } from './first-boot.ts';
+import type { RunningHost } from './existing-root-play.ts';
+import { bootInstalled } from './first-boot.ts';
 import { serveImage } from './image-server.ts';
 import { type JobAccount, readJob } from './job-log.ts';
 import { type LiveInstall, startLiveInstall } from './live-install.ts';
@@ -22,15 +23,17 @@ export interface PowerCutPlay {
   readonly reports: readonly string[];
   /** Where requests for the image began, in bytes. */
   readonly imageBegins: readonly number[];
-  readonly boot: FirstBoot;
 }
 
 /**
  * BIOS, the image by http with its digest, a disk with leftovers. The power is cut in the middle of
  * the write. The same command again: now the mirror cuts a connection, and the service is gone from
- * half of the write on.
+ * half of the write on. `runs` has the host that was installed so; it is there as long as that takes.
  */
-export async function playPowerCut(stage: PlayStage): Promise<PowerCutPlay> {
+export async function playPowerCut(
+  stage: PlayStage,
+  runs: (host: RunningHost) => Promise<void>,
+): Promise<PowerCutPlay> {
   const { folder, image, agentDisk } = stage;
   const target = join(folder, 'bios-target.raw');
   createBlankDisk(target, targetMiB);
@@ -50,9 +53,12 @@ export async function playPowerCut(stage: PlayStage): Promise<PowerCutPlay> {
   const cutDiskConsole = await startCutDisk(target, folder);
   const second = await losingService(install, folder, outside);
   const place = { folder, name: 'bios-disk', deadlineSeconds };
-  const boot = await bootInstalled({ firmware: 'bios', target }, outside, place);
+  await runs({
+    target,
+    start: (job) => bootInstalled({ firmware: 'bios', target, job, agentDisk }, outside, place),
+  });
   const reports = reportsTo(outside.inventory);
-  return { first, cutDisk, cutDiskConsole, second, reports, imageBegins: images.begins, boot };
+  return { first, cutDisk, cutDiskConsole, second, reports, imageBegins: images.begins };
 }
 
 async function cutPower(install: LiveInstall, folder: string): Promise<JobAccount> {

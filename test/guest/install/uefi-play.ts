@@ -2,10 +2,12 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
-import type { ServedOs } from './final-os.ts';
-import { bootInstalled, type FirstBoot } from './first-boot.ts';
+import type { Job } from '../rig/live-guest.ts';
+import { bootInstalled, type DiskBoot } from './first-boot.ts';
 import { type JobAccount, readJob } from './job-log.ts';
+import type { LayeredImages } from './layered-images.ts';
 import { startLiveInstall } from './live-install.ts';
+import { moveNode, takeNodeBack } from './node-play.ts';
 import { reportsTo, startOutside } from './outside.ts';
 import { deadlineSeconds, type PlayStage, targetMiB } from './stage.ts';
 
@@ -14,7 +16,13 @@ export interface UefiPlay {
   readonly job: JobAccount;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
-  readonly boot: FirstBoot;
+  /** The first boot, of the image that the cluster wants; then the node is moved to the second one. */
+  readonly boot: DiskBoot;
+  /** What guests had pulled of the image until then, and of the second one. */
+  readonly pulled: readonly number[];
+  /** The boot of the second image; then the node is taken back. */
+  readonly moved: DiskBoot;
+  readonly back: DiskBoot;
   /** Secrets that must stand nowhere. */
   readonly tokens: readonly string[];
   /** Everything that the live guest said. */
@@ -27,9 +35,9 @@ const images = '/run/images';
  * UEFI, the image as a file on a disk. First an agent that was told another digest of the Ignition
  * than it gets, then one as it should be; the firmware keeps what that one told it. The cluster
  * wants another operating system than that of the image, and a kernel argument: both are there
- * before the disk is booted for the first time.
+ * before the disk is booted for the first time. The node that runs then is moved to a second image, and back.
  */
-export async function playUefi(stage: PlayStage, finalOs: ServedOs): Promise<UefiPlay> {
+export async function playUefi(stage: PlayStage, osImages: LayeredImages): Promise<UefiPlay> {
   const { folder, agentDisk, image } = stage;
   const target = join(folder, 'uefi-target.raw');
   const imageDisk = join(folder, 'images.raw');
@@ -37,7 +45,7 @@ export async function playUefi(stage: PlayStage, finalOs: ServedOs): Promise<Uef
   await createFolderDisk(imageDisk, dirname(image.path));
   await using wrong = await startOutside('uefi-wrong');
   await using right = await startOutside('uefi-0', {
-    osImageURL: finalOs.image,
+    osImageURL: osImages.final.image,
     kernelArguments: ['lab.final=yes'],
   });
   const settings = {
@@ -55,7 +63,7 @@ export async function playUefi(stage: PlayStage, finalOs: ServedOs): Promise<Uef
     before: [
       readFileSync(new URL('live-checks.sh', import.meta.url), 'utf8'),
       `mkdir ${images}; mount -o ro /dev/disk/by-id/virtio-images ${images}`,
-      finalOs.before,
+      osImages.before,
     ].join('\n'),
     runs: [
       { outside: wrong, settings: { ...settings, 'ignition.sha256': '0'.repeat(64) } },
@@ -64,17 +72,33 @@ export async function playUefi(stage: PlayStage, finalOs: ServedOs): Promise<Uef
   } as const;
   const { job, said } = await (async () => {
     await using guest = await startLiveInstall(install, folder, 'uefi-live');
+    // Nobody waits for the reboot that is scheduled then: the power is cut, and what the agent wrote is on the disk.
     await guest.job.waitForLine(/^ALL-SAID$/, deadlineSeconds);
-    await guest.ended(deadlineSeconds);
     return { job: readJob(guest.job.text()), said: guest.job.text() + guest.console.text() };
   })();
-  const place = { folder, name: 'uefi-disk', deadlineSeconds };
-  const boot = await bootInstalled({ firmware: 'uefi', variables, target }, right, place);
+  const start = (name: string, node?: Job): Promise<DiskBoot> =>
+    bootInstalled(
+      {
+        firmware: 'uefi',
+        variables,
+        target,
+        ...(node === undefined ? {} : { job: node, agentDisk }),
+      },
+      right,
+      { folder, name, deadlineSeconds },
+    );
+  const boot = await start('uefi-disk', moveNode(osImages));
+  const pulled = [osImages.final.pulled(), osImages.second.pulled()];
+  const moved = await start('uefi-moved', takeNodeBack(osImages));
+  const back = await start('uefi-back');
   return {
     job,
     reportsOfWrongDigest: reportsTo(wrong.inventory),
     reports: reportsTo(right.inventory),
     boot,
+    pulled,
+    moved,
+    back,
     tokens: [wrong.token, right.token],
     said,
   };

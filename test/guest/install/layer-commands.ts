@@ -1,0 +1,81 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+
+import { bundlePath } from '../../../mocks/lab/bundle.ts';
+import { openContainerStore } from '../../../scripts/image/container-store.ts';
+import { machineConfig } from './ignition.ts';
+
+const execute = promisify(execFile);
+
+/** `bootwright layer build` and `layer push` for the masters, each for a MachineOSConfig of that name. */
+export interface LayerCommands {
+  /** The name is that of the layer too. */
+  readonly build: (name: string) => Promise<void>;
+  /** Pushes what was built last to a repository of that name, and gives its pull spec. */
+  readonly push: (name: string) => Promise<string>;
+}
+
+/** What is built on, and where it goes. */
+export interface LayerPlace {
+  /** HOST:PORT of a registry without TLS. */
+  readonly address: string;
+  /** The system of the release, by its digest. */
+  readonly osImageURL: string;
+}
+
+/** What is built, and who watches. */
+export interface LayerUser {
+  /** A MachineOSConfig whose image goes to a repository; that of the tests unless given. */
+  readonly osConfig?: (repository: string, name: string) => string;
+  /** Takes each line that a command says while it runs. */
+  readonly tell?: (line: string) => void;
+  /** Ends a command early. */
+  readonly signal?: AbortSignal;
+}
+
+/** Prepares the files of a user who builds; all of them and the images lie in a folder of the test. */
+export function layerCommands(
+  folder: string,
+  { address, osImageURL }: LayerPlace,
+  { osConfig = testConfig, tell = () => undefined, signal }: LayerUser = {},
+): LayerCommands {
+  const at = (name: string): string => join(folder, name);
+  writeFileSync(at('rendered.json'), JSON.stringify(renderedConfig(osImageURL)));
+  writeFileSync(at('auth.json'), '{"auths":{}}');
+  mkdirSync(at('.config/containers'), { recursive: true });
+  const settings = `[[registry]]\nlocation = "${address}"\ninsecure = true\n`;
+  writeFileSync(at('.config/containers/registries.conf'), settings);
+  const env = { ...process.env, ...openContainerStore().environment, HOME: folder };
+  const layer = async (action: 'build' | 'push', name: string): Promise<string> => {
+    const file = at(`${name}.yaml`);
+    writeFileSync(file, osConfig(`${address}/ocl/${name}`, name));
+    const words = ['--os-config', file, '--rendered-config', at('rendered.json')];
+    const places = ['--authfile', at('auth.json'), '--storage', at('storage')];
+    const argv = [bundlePath, 'layer', action, ...words, ...places];
+    const running = execute(process.execPath, argv, { env, ...(signal && { signal }) });
+    const { stderr } = running.child;
+    if (stderr !== null) createInterface({ input: stderr }).on('line', tell);
+    return (await running).stdout;
+  };
+  return {
+    build: async (name) => {
+      await layer('build', name);
+    },
+    push: async (name) => /^pull spec\s+(\S+)$/m.exec(await layer('push', name))?.[1] ?? '',
+  };
+}
+
+const testConfig = (repository: string, name: string): string =>
+  readFileSync(new URL('os-config.yaml', import.meta.url), 'utf8')
+    .replaceAll('REPOSITORY', repository)
+    .replaceAll('LAYER', name);
+
+const renderedConfig = (osImageURL: string): object => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: { name: `rendered-master-${'1'.repeat(32)}` },
+  spec: { osImageURL, config: machineConfig() },
+});

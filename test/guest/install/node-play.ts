@@ -1,0 +1,75 @@
+import type { Sight } from '../../../src/steps/os/facts.ts';
+import type { Job } from '../rig/live-guest.ts';
+import type { DiskBoot } from './first-boot.ts';
+import type { LayeredImages } from './layered-images.ts';
+
+/** What `node status --format json` prints, and so do the commands that change a node. */
+export type PrintedStatus = Sight['status'] &
+  Pick<Sight, 'driver'> & { readonly kernelArguments: readonly string[] };
+
+/** One command of a node in a guest. */
+export interface NodeCommand {
+  readonly exitCode: number;
+  readonly stdout: string;
+  /** The log. */
+  readonly stderr: string;
+}
+
+/** What the job of one boot of a node told. */
+export interface NodeAccount {
+  readonly commands: readonly NodeCommand[];
+  /** Mount points with `ro` or `rw`, once commands had run. */
+  readonly mounts: readonly string[];
+  /** Images that ostree keeps, each time that they were looked at. */
+  readonly images: readonly (readonly string[])[];
+}
+
+/** Each command is told in one line: kernel and systemd may write between lines. */
+const telling = `node() {
+  code=0
+  run-agent /usr/bin/installer node "$@" > /run/node-output 2> /run/node-log || code=$?
+  echo "NODE-COMMAND $code $(base64 -w0 /run/node-output) $(base64 -w0 /run/node-log)"
+}
+images() { echo "NODE-IMAGES $(ostree container image list --repo /ostree/repo | paste -sd' ')"; }
+mounts() { awk '$2 == "/sysroot" || $2 == "/boot" { print "NODE-MOUNT " $2 " " substr($4, 1, 2) }' /proc/self/mounts; }`;
+
+const job = (...lines: readonly string[]): Job => ({ script: [telling, ...lines].join('\n') });
+
+/** Stages the second image with a kernel argument more, and restarts. */
+export const moveNode = ({ second, before }: LayeredImages): Job =>
+  job(
+    before,
+    `node apply ${second.image} --append-karg lab.node=yes --format json`,
+    'mounts',
+    'systemctl reboot',
+  );
+
+/** Orders the first image, takes that back, and goes back to it by what is there. */
+export const takeNodeBack = ({ final }: LayeredImages): Job =>
+  job(
+    'node status --format json',
+    'images',
+    `node apply ${final.image} --format json`,
+    'images',
+    'node rollback --format json',
+    'node rollback --reboot',
+  );
+
+const decoded = (text: string): string => Buffer.from(text, 'base64').toString();
+
+/** What the job of a boot told. */
+export const readNode = ({ report }: DiskBoot): NodeAccount => ({
+  commands: [...report.matchAll(/^NODE-COMMAND (\d+) (\S*) (\S*)$/gm)].map(
+    ([, code, stdout = '', stderr = '']) => ({
+      exitCode: Number(code),
+      stdout: decoded(stdout),
+      stderr: decoded(stderr),
+    }),
+  ),
+  mounts: [...report.matchAll(/^NODE-MOUNT (.*)$/gm)].map(([, mount = '']) => mount),
+  images: [...report.matchAll(/^NODE-IMAGES (.*)$/gm)].map(([, list = '']) => list.split(' ')),
+});
+
+/** The status that a command printed. */
+export const statusIn = (command: NodeCommand | undefined): PrintedStatus =>
+  JSON.parse(command?.stdout ?? '') as PrintedStatus;
