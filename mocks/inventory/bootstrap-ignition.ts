@@ -21,6 +21,8 @@ interface IgnitionUnit {
 export interface BootstrapContents {
   /** For /opt/openshift/auth; left out when there is none yet. */
   readonly kubeconfig?: string | undefined;
+  /** Of the cluster; that of the lab unless given. */
+  readonly pullSecret?: string;
   /** Further files, by path. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -40,14 +42,14 @@ export const ignitionFile = (path: string, text: string, mode = 0o644): Ignition
 /** The config of the bootstrap host as JSON text. */
 export function bootstrapIgnition(
   cluster: ClusterRecord,
-  { kubeconfig, files = {} }: BootstrapContents = {},
+  { kubeconfig, pullSecret = labPullSecret, files = {} }: BootstrapContents = {},
 ): string {
   return JSON.stringify({
     ignition: { version: '3.2.0' },
     passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAALAB lab'] }] },
     storage: {
       files: [
-        ignitionFile('/root/.docker/config.json', labPullSecret, 0o600),
+        ignitionFile('/root/.docker/config.json', pullSecret, 0o600),
         ...kubeconfigFiles(kubeconfig),
         ignitionFile('/opt/openshift/manifests/cluster-config.yaml', clusterConfig(cluster)),
         ignitionFile(

@@ -17,15 +17,17 @@ import {
   roles,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
+import type { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
-import { layeredFiles, layeredKinds, writeRendered } from './layered.ts';
+import { layeredContents, layeredKinds, writeRendered } from './layered.ts';
 
 /** The Ignition of a bootstrap host. */
 export const bootstrapFile = bootstrapIgnition(clusterSeed({}));
 
 /** That of a cluster with MachineOSConfigs among its manifests. */
-export const layeredBootstrapFile = bootstrapIgnition(clusterSeed({}), { files: layeredFiles });
+export const layeredBootstrapFile = (config: Config): string =>
+  bootstrapIgnition(clusterSeed({}), layeredContents(config));
 
 /** What a control plane has rendered for the only node of a cluster. */
 const renderedMaster = JSON.stringify({

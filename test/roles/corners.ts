@@ -73,9 +73,12 @@ const workerTurns: typeof turns = [
   ['with the image of its pool', layered('4.21.0', { repository: 'registry.example/ocl/worker' })],
 ];
 
+/** The masters have a MachineOSConfig of their own; workers get one by default. */
+const pushTo = 'registry.example.com/ocl';
+
 /** What a host asks about on which operating systems may be built. */
 const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
-  ['with operating systems that are built', layered('4.21.0', {}), {}],
+  ['with operating systems that are built', layered('4.21.0', { pushTo }), {}],
   ['with operating systems that its cluster rolls out', layered('4.20.1', {}), {}],
   [
     'with an operating system that cannot be built',

@@ -1,4 +1,5 @@
 import { parse } from 'yaml';
+import type { BootstrapContents } from '../../mocks/inventory/bootstrap-ignition.ts';
 import { digestOfText, publish } from '../../mocks/host/images.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import {
@@ -10,6 +11,7 @@ import {
   nodes,
   secrets,
 } from '../../src/cluster/kinds.ts';
+import type { Config } from '../../src/config/schema.ts';
 import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
@@ -23,12 +25,25 @@ const key = (name: string): string => `machineconfiguration.openshift.io/${name}
 /** The image that the masters of these installations run in the end. */
 export const mastersFinal = `registry.example.com/ocl/master@${digestOfText(renderedName('master'))}`;
 
-/** Manifests that ask for an operating system for each pool, and the script that names the release. */
-export const layeredFiles: Readonly<Record<string, string>> = {
+/** Manifests that ask for an operating system for the masters, and the script that names the release. */
+const layeredFiles: Readonly<Record<string, string>> = {
   '/opt/openshift/openshift/99-os-master.yaml': `${pushSecretManifest()}---\n${osConfigManifest('master')}`,
-  '/opt/openshift/manifests/99-os-worker.yaml': osConfigManifest('worker'),
   '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="quay.io/release@sha256:${'e'.repeat(64)}"\n`,
 };
+
+/** What the bootstrap host of a cluster is given; one for workers too, unless they get theirs by default. */
+export const layeredContents = ({ layering: { pushTo } }: Config): BootstrapContents =>
+  pushTo === ''
+    ? {
+        files: {
+          ...layeredFiles,
+          '/opt/openshift/manifests/99-os-worker.yaml': osConfigManifest('worker'),
+        },
+      }
+    : {
+        files: layeredFiles,
+        pullSecret: JSON.stringify({ auths: { 'registry.example.com': { auth: btoa('u:p') } } }),
+      };
 
 /** Registries that have the release, and a builder that works, or fails. */
 export function giveRelease({ images }: Machine, buildTrouble?: string): void {

@@ -117,11 +117,14 @@ export interface Life {
 
 const killed = (): Error => new Error('the agent was killed');
 
-/** A process that is killed before one of its commands. */
-function powerFor(commands: number): Power & { readonly isGone: () => boolean } {
+/** A process that is killed before one of its commands, or before that: it does nothing on the host any more. */
+function powerFor(
+  commands: number,
+): Power & { readonly isGone: () => boolean; readonly kill: () => void } {
   let left = commands;
   return {
     isGone: () => left < 0,
+    kill: () => (left = -1),
     check: () => {
       left -= 1;
       if (left < 0) throw killed();
@@ -147,7 +150,9 @@ function newWorld({ plan, config, layering }: Host): World {
   if (takesImage(config)) giveWorkerImage(machine);
   const inventory = fakeInventory({
     ignition: ignitionOf({ config, layering }),
-    files: { 'bootstrap.ign': layering === undefined ? bootstrapFile : layeredBootstrapFile },
+    files: {
+      'bootstrap.ign': layering === undefined ? bootstrapFile : layeredBootstrapFile(config),
+    },
     hosts: [
       inventoryHost({ id: 'H', name: 'master-0', addresses: ['192.168.126.10'] }),
       inventoryHost({ id: '1', stage: 'Done', addresses: ['192.168.126.11'] }),
@@ -200,9 +205,15 @@ async function live(
       clock,
       journal: {
         ...journal,
-        append: (line, options) => {
+        append: async (line, options) => {
           if (power.isGone()) throw killed();
-          return journal.append(line, options);
+          try {
+            await journal.append(line, options);
+          } catch (error) {
+            // It died here: what else it had begun does not go on either.
+            power.kill();
+            throw error;
+          }
         },
       },
       header: { version: '1', fingerprint: 'f', bootId: 'b' },
