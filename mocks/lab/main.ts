@@ -1,6 +1,9 @@
 // The lab: plays a scenario with simulated hosts and the real agent.
 import { rm, writeFile } from 'node:fs/promises';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { failureText } from '../../src/cli/failure-text.ts';
+import { runLayerLint } from '../../src/cli/layer/lint.ts';
+import { AgentError } from '../../src/model/failure.ts';
 import { clusterParts } from './cluster-parts.ts';
 import { ensureBundle } from './bundle.ts';
 import { type LabOptions, readOptions, usage } from './options.ts';
@@ -12,6 +15,7 @@ import { summaryOf } from './summary.ts';
 import type { ShownStage } from './table.ts';
 import { playInGuest } from './vm.ts';
 import { playClusterInGuests } from './vm/cluster.ts';
+import { type OsOrder, readOsOrder, refuseOrderFor } from './vm/os-order.ts';
 import { guestPlan } from './vm/plan.ts';
 
 const PLAIN_COLUMNS = 120;
@@ -49,22 +53,34 @@ async function playScenario(options: LabOptions): Promise<number> {
 }
 
 async function playGuests(options: LabOptions, firmware: 'bios' | 'uefi'): Promise<number> {
-  const { scenario: name } = options;
-  const { kind, scenario } = guestPlan(name, await readScenario(name));
+  const { scenario: name, osConfig } = options;
+  const plan = guestPlan(name, await readScenario(name));
+  const { kind, scenario } = plan;
+  if (osConfig !== undefined) {
+    refuseOrderFor(plan, name);
+    // Its findings are told on standard output.
+    if ((await runLayerLint([osConfig])) !== 0) return 2;
+  }
+  const order = osConfig === undefined ? undefined : await readOsOrder(osConfig);
   const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');
   process.stdout.write(
     [
       `${scenario.title} in virtual machines: ${hosts}.`,
       `Each starts from a live system by ${firmware}, is installed by the real agent with the real`,
-      'coreos-installer, and starts from its own disk.\n\n',
+      'coreos-installer, and starts from its own disk.',
+      ...(order === undefined ? [] : [orderWords(order)]),
+      '\n',
     ].join('\n'),
   );
   return tellOf(options, (watched) =>
     kind === 'cluster'
       ? playClusterInGuests({ name, scenario, firmware, ...watched })
-      : playInGuest({ firmware, ...watched }),
+      : playInGuest({ firmware, order, ...watched }),
   );
 }
+
+const orderWords = ({ file, pushSpec }: OsOrder): string =>
+  `The image of ${file} is built meanwhile; it goes to a registry of the lab, and not to ${pushSpec}.`;
 
 interface Watched {
   readonly signal: AbortSignal;
@@ -115,9 +131,15 @@ function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
+/** What the product refuses is told in its own words. */
+function textOf(error: unknown): string {
+  if (error instanceof AgentError) return failureText(error);
+  return `${error instanceof Error ? error.message : String(error)}\n`;
+}
+
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(textOf(error));
   process.exitCode = 2;
 }

@@ -19,7 +19,16 @@ describe('the options of the lab', () => {
     expect(readOptions(args).scenario).toBe(scenario);
   });
 
-  it.each([[['--vm', '--firmware', 'coreboot']], [['--guest']]])('%j are refused', (args) => {
+  it('take a MachineOSConfig for a virtual machine', () => {
+    const args = ['--vm', '--scenario', 'one-master', '--os-config', 'os.yaml'];
+    expect(readOptions(args).osConfig).toBe('os.yaml');
+  });
+
+  it.each([
+    [['--vm', '--firmware', 'coreboot']],
+    [['--guest']],
+    [['--scenario', 'one-master', '--os-config', 'os.yaml']],
+  ])('%j are refused', (args) => {
     expect(() => readOptions(args)).toThrow(TypeError);
   });
 });

@@ -12,6 +12,8 @@ export interface LabOptions {
   readonly isSchema: boolean;
   /** What virtual machines start from, which are installed instead of simulated hosts. */
   readonly vm: 'bios' | 'uefi' | undefined;
+  /** File with a MachineOSConfig that the operating system of a virtual machine is built from. */
+  readonly osConfig: string | undefined;
   /** Bundle of the agent; built from the sources unless given. */
   readonly agent: string | undefined;
   /** Keeps the files of hosts and agents. */
@@ -21,6 +23,7 @@ export interface LabOptions {
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
+       scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] [--report FILE.json] [--keep]
        scripts/lab --list | --schema
 
 Plays an installation on this machine: the inventory service, an object store and the hosts are
@@ -34,6 +37,8 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --schema         prints the JSON Schema of a report
   --vm             installs virtual machines instead of simulated hosts: a bootstrap host and two masters in about
                    eleven minutes, or one master with --scenario one-master; needs root on Debian
+  --os-config FILE builds an image from this MachineOSConfig of pool master while the virtual machine of one-master is
+                   installed, which boots straight into it
   --firmware NAME  what virtual machines start from, uefi unless given
 
 Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
@@ -41,7 +46,7 @@ Ends with 0 when the outcome is what the scenario expects, with 1 when it is not
 
 /**
  * Reads the command line of the lab.
- * @throws TypeError for words that it does not know
+ * @throws TypeError for words that it does not know, or that do not go together
  */
 export function readOptions(args: readonly string[]): LabOptions {
   const { values } = parseArgs({
@@ -54,10 +59,17 @@ export function readOptions(args: readonly string[]): LabOptions {
       schema: { type: 'boolean', default: false },
       vm: { type: 'boolean', default: false },
       firmware: { type: 'string', default: 'uefi' },
+      'os-config': { type: 'string' },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
+  const osConfig = values['os-config'];
+  if (osConfig !== undefined && !values.vm) {
+    throw new TypeError(
+      '--os-config builds the system of a virtual machine: add --vm --scenario one-master',
+    );
+  }
   return {
     scenario: values.scenario ?? DEFAULT_SCENARIO,
     report: values.report,
@@ -66,6 +78,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     isHelp: values.help,
     isSchema: values.schema,
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
+    osConfig,
     keeps: values.keep,
   };
 }

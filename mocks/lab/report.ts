@@ -51,6 +51,14 @@ const LayeringReport = z
       z.strictObject({
         pool: z.string(),
         image: z.string().describe('as nodes know it'),
+        newBytes: z
+          .int()
+          .optional()
+          .describe('of its layers that the release has not, compressed, where they are real'),
+        pulledBytes: z
+          .int()
+          .optional()
+          .describe('what hosts pulled of it, where its layers are real'),
       }),
     ),
     registries: z

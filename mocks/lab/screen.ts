@@ -53,15 +53,19 @@ const withoutPercent = (doing: string): string =>
 
 function tellChanges(stage: ShownStage, { write }: Output): () => void {
   const told = new Map<string, string>();
+  const tellOf = (what: string, line: string): void => {
+    if (told.get(what) === line) return;
+    told.set(what, line);
+    const seconds = ((Date.now() - stage.startedAt) / 1000).toFixed(1);
+    write(`${seconds.padStart(6)} s  ${line}\n`);
+  };
   const tell = (): void => {
-    for (const { host, role, stage: at, doing, tone } of tableOf(stage, Date.now()).rows) {
+    const { rows, beside } = tableOf(stage, Date.now());
+    for (const { host, role, stage: at, doing, tone } of rows) {
       const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
-      const line = `${host} ${role}: ${at}${more}`;
-      if (at === '' || told.get(host) === line) continue;
-      told.set(host, line);
-      const seconds = ((Date.now() - stage.startedAt) / 1000).toFixed(1);
-      write(`${seconds.padStart(6)} s  ${line}\n`);
+      if (at !== '') tellOf(host, `${host} ${role}: ${at}${more}`);
     }
+    if (beside !== undefined) tellOf('', beside);
   };
   const timer = setInterval(tell, DRAW_EVERY_MILLIS);
   return () => {

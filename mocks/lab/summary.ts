@@ -60,13 +60,28 @@ function layeringLines(layering: LabReport['layering']): readonly string[] {
   const { images, registries } = layering;
   return [
     '',
-    ...images.map(({ pool, image }) => `  built for pool ${pool}: ${image}`),
+    ...images.flatMap(({ pool, image, ...bytes }) => [
+      `  built for pool ${pool}: ${image}`,
+      ...pulledWords(bytes),
+    ]),
     ...registries.map(
       ({ registry, pulls, pushes, refused }) =>
         `  ${registry}: ${pulls} pulls, ${pushes} pushes, ${refused} refused`,
     ),
   ];
 }
+
+/** Where layers are real: what came over the network, and what there was to come. */
+const pulledWords = ({
+  pulledBytes,
+  newBytes = 0,
+}: {
+  readonly pulledBytes?: number | undefined;
+  readonly newBytes?: number | undefined;
+}): readonly string[] =>
+  pulledBytes === undefined
+    ? []
+    : [`    hosts pulled ${pulledBytes} bytes of it; its new layers have ${newBytes}`];
 
 const plural = (count: number, word: string): string =>
   count === 1 ? `one ${word}` : `${count} ${word}s`;

@@ -25,6 +25,12 @@ describe('the table of the lab', () => {
     expect(text(line)).toContain('█'.repeat(10) + '░'.repeat(10));
   });
 
+  it('ends with what goes on beside the hosts, no wider than asked for', () => {
+    const lines = renderTable({ ...table, beside: `building ${'x'.repeat(300)}` }, 100);
+    expect([lines.length, text(lines[3]).length]).toEqual([4, 100]);
+    expect(renderTable(table, 100)).toHaveLength(3);
+  });
+
   it('cuts what does not fit its column', () => {
     expect(text(renderTable(table, 120)[2])).toContain('Copying registry data…');
   });

@@ -37,6 +37,8 @@ export interface Table {
   readonly cluster: string;
   readonly seconds: number;
   readonly rows: readonly Row[];
+  /** What goes on beside the hosts, in a line of its own. */
+  readonly beside?: string | undefined;
 }
 
 const BAR_CELLS = 20;
@@ -61,18 +63,21 @@ export interface ShownStage {
       { readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } | undefined;
   };
   readonly seats: readonly ShownSeat[];
+  /** What goes on beside the hosts. */
+  readonly beside?: (() => string) | undefined;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
 }
 
 /** Looks at a play as it is now. */
-export function tableOf({ name, lab, seats, startedAt }: ShownStage, now: number): Table {
+export function tableOf({ name, lab, seats, beside, startedAt }: ShownStage, now: number): Table {
   const { cluster } = lab.inventory.store;
   return {
     title: name,
     cluster: cluster().status,
     seconds: (now - startedAt) / 1000,
     rows: seats.map((seat) => rowOf(seat, { lab, startedAt, now })),
+    beside: beside?.(),
   };
 }
 
@@ -157,6 +162,7 @@ export function renderTable(table: Table, width: number): readonly Line[] {
     ],
     [span(head.trimEnd(), 'dim')],
     ...table.rows.map((row) => renderRow(row, { names, width })),
+    ...(table.beside === undefined ? [] : [[span(cut(table.beside, width), 'dim')]]),
   ];
 }
 

@@ -36,6 +36,11 @@ describe('the report of a virtual machine', () => {
     });
   });
 
+  it.each([undefined, 'release/labcoreos:1.0.0'])('names the system %s if it is told', (system) => {
+    const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: '', system });
+    expect(report.system).toBe(system);
+  });
+
   it('of one that has not come to its end makes the run unfinished', () => {
     const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: undefined });
     expect([report.outcome, report.stage, outcomeOf([report])]).toEqual([

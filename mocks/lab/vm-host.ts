@@ -10,12 +10,15 @@ import { afterEvent, noProgress } from './host-progress.ts';
 import type { HostOutcome, HostReport } from './report.ts';
 import type { Seat } from './seat.ts';
 import type { ShownSeat } from './table.ts';
+import { startsIn } from './vm/first-report.ts';
 
 /** A virtual machine in a play, with everything that is known of it. */
 export type GuestSeat = ShownSeat &
   Pick<Seat, 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt' | 'agentStarts'> & {
     /** Commands that the agent ran. */
     commands: number;
+    /** What the installed system said of itself at its first start; empty until then. */
+    firstReport: string;
   };
 
 /** One virtual machine and what it is installed with. */
@@ -46,6 +49,7 @@ export const guestSeat = ({ hostname, role, isBootstrap, id }: HostRecord): Gues
   endedAt: undefined,
   agentStarts: 0,
   commands: 0,
+  firstReport: '',
 });
 
 /**
@@ -116,13 +120,16 @@ async function startInstalled(playing: Playing): Promise<void> {
   const { install, outside, seat, folder, prefix = '', signal } = playing;
   const { firmware, variables, target } = install;
   const { store } = outside.inventory;
+  const { requests } = outside.machineConfigServer;
+  // An agent that writes the final system has asked too.
+  const asked = requests.length;
   const report = (stage: string): void => {
     store.report(seat.hostId, { stage, info: '' }, 'v2');
   };
   seat.boots += 1;
   seat.phase = 'starts from its own disk';
   const looking = setInterval(() => {
-    if (outside.machineConfigServer.requests.length === 0) return;
+    if (requests.length === asked) return;
     clearInterval(looking);
     seat.phase = 'applies its Ignition';
     report('Configuring');
@@ -130,18 +137,25 @@ async function startInstalled(playing: Playing): Promise<void> {
   const machine = { firmware, target, ...(variables === undefined ? {} : { variables }) };
   try {
     const name = `${prefix}disk`;
-    await bootInstalled(machine, outside, { folder, name, deadlineSeconds, signal });
+    const place = { folder, name, deadlineSeconds, signal };
+    seat.firstReport = (await bootInstalled(machine, outside, place)).report;
+    seat.boots = startsIn(seat.firstReport) ?? seat.boots;
   } finally {
     clearInterval(looking);
   }
   for (const stage of ['Joined', 'Done']) report(stage);
 }
 
+/** What others know of a machine. */
+interface Told {
+  readonly startedAt: number;
+  readonly stage: string | undefined;
+  /** What it runs, where its operating system was built. */
+  readonly system?: string | undefined;
+}
+
 /** What happened on the machine, for the report. */
-export function hostReportOf(
-  seat: GuestSeat,
-  { startedAt, stage = '' }: { readonly startedAt: number; readonly stage: string | undefined },
-): HostReport {
+export function hostReportOf(seat: GuestSeat, { startedAt, stage = '', system }: Told): HostReport {
   const { plan, progress, failure } = seat;
   const { steps } = progress;
   return {
@@ -150,6 +164,7 @@ export function hostReportOf(
     outcome: seat.outcome ?? 'unfinished',
     stage,
     boots: seat.boots,
+    ...(system === undefined ? {} : { system }),
     agentStarts: seat.agentStarts,
     seconds: rounded(((seat.endedAt ?? Date.now()) - startedAt) / 1000),
     waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),

@@ -6,18 +6,25 @@ import { join } from 'node:path';
 
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { imageRegistry } from '../../scripts/parts/image-registry.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { osImage } from '../../scripts/parts/os-image.ts';
 import { qemu } from '../../scripts/parts/qemu.ts';
 import { serveImage } from '../../test/guest/install/image-server.ts';
+import type { LayeredImage } from '../../test/guest/install/layered-images.ts';
 import type { LiveInstall } from '../../test/guest/install/live-install.ts';
 import { gateway, type Outside, startOutside } from '../../test/guest/install/outside.ts';
-import { prepareStage, targetMiB } from '../../test/guest/install/stage.ts';
+import { type PlayStage, prepareStage, targetMiB } from '../../test/guest/install/stage.ts';
 import { createBlankDisk } from '../../test/guest/rig/disks.ts';
 import type { Firmware } from '../../test/guest/rig/qemu-argv.ts';
 import { type LabReport, outcomeOf } from './report.ts';
 import type { ShownStage } from './table.ts';
 import { type GuestSeat, guestSeat, hostReportOf, playGuest } from './vm-host.ts';
+import { originIn } from './vm/first-report.ts';
+import { differencesFromBuilt } from './vm/judge.ts';
+import { type OsBuild, startOsBuild } from './vm/os-build.ts';
+import type { OsOrder } from './vm/os-order.ts';
 
 /** How a virtual machine is installed. */
 export interface GuestPlay {
@@ -28,50 +35,105 @@ export interface GuestPlay {
   readonly watch: (stage: ShownStage & { readonly folder: string }) => () => void;
 }
 
+/** How one master is installed. */
+interface MasterPlay extends GuestPlay {
+  /** Its operating system is built from this, and not that of the release. */
+  readonly order: OsOrder | undefined;
+}
+
+/** The machine waits for its image, and a build beside it takes its time. */
+const liveSecondsWithBuild = 3600;
+
 /** Installs one master in a virtual machine, to its first start from its own disk. */
-export async function playInGuest({ firmware, signal, watch }: GuestPlay): Promise<LabReport> {
+export async function playInGuest(play: MasterPlay): Promise<LabReport> {
+  const { firmware, order, watch } = play;
   await ensureParts([osDisk, qemu, liveRoot, agentImageBase]);
+  if (order !== undefined) await ensureParts([osImage, imageRegistry]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
-  const { agentDisk, image } = await prepareStage(folder);
-  await using outside = await startOutside('m1');
-  await using images = await serveImage(image.path);
-  const target = join(folder, 'target.raw');
-  createBlankDisk(target, targetMiB);
-  const settings = {
-    'image.url': `http://${gateway}:${images.port}${images.path}`,
-    'image.sha256': image.sha256,
-  };
-  const install: LiveInstall = {
-    firmware,
-    ...(firmware === 'uefi' ? { variables: join(folder, 'uefi-variables.fd') } : {}),
-    target,
-    agentDisk,
-    runs: [{ outside, settings }],
-  };
+  const ground = await prepareStage(folder);
+  const over = new AbortController();
+  await using build =
+    order === undefined
+      ? undefined
+      : await startOsBuild({
+          order,
+          folder,
+          onFailure: () => {
+            over.abort(new Error('there is no image to install'));
+          },
+        });
+  await using outside = await startOutside('m1', build?.finalOs);
+  await using images = await serveImage(ground.image.path);
   const seat = guestSeat(outside.host);
   const name = `virtual machine by ${firmware}`;
-  const stage = { name, lab: outside, seats: [seat], startedAt: Date.now(), folder };
+  const lab = { name, lab: outside, seats: [seat], beside: build?.doing };
+  const stage = { ...lab, startedAt: Date.now(), folder };
   const endWatching = watch(stage);
+  const signal = AbortSignal.any([play.signal, over.signal]);
+  const imageUrl = `http://${gateway}:${images.port}${images.path}`;
+  const install = installOf(play, { ground, outside, imageUrl, build });
+  const liveSeconds = build === undefined ? {} : { liveSeconds: liveSecondsWithBuild };
   try {
-    seat.outcome = await playGuest({ install, outside, seat, folder, signal });
+    seat.outcome = await playGuest({ install, outside, seat, folder, signal, ...liveSeconds });
   } catch (error) {
-    seat.outcome = signal.aborted ? 'unfinished' : 'failed';
-    seat.failure = { code: 'lab', message: error instanceof Error ? error.message : String(error) };
+    seat.outcome = play.signal.aborted ? 'unfinished' : 'failed';
+    const message = error instanceof Error ? error.message : String(error);
+    seat.failure = build?.failure() ?? { code: 'lab', message };
   } finally {
     seat.endedAt = Date.now();
     endWatching();
   }
-  return reportOf(stage, seat, outside);
+  return reportOf(stage, { seat, outside, build });
+}
+
+interface Site {
+  readonly ground: PlayStage;
+  readonly outside: Outside;
+  /** As guests see it. */
+  readonly imageUrl: string;
+  readonly build: OsBuild | undefined;
+}
+
+/** Disk, firmware and agent of the machine. One whose image is built writes it before its first boot. */
+function installOf({ firmware }: MasterPlay, site: Site): LiveInstall {
+  const { ground, outside, imageUrl, build } = site;
+  const at = (name: string): string => join(ground.folder, name);
+  createBlankDisk(at('target.raw'), targetMiB);
+  const settings = { 'image.url': imageUrl, 'image.sha256': ground.image.sha256 };
+  const run = { outside, settings };
+  return {
+    firmware,
+    ...(firmware === 'uefi' ? { variables: at('uefi-variables.fd') } : {}),
+    target: at('target.raw'),
+    agentDisk: ground.agentDisk,
+    ...(build === undefined
+      ? { runs: [run] }
+      : { before: build.before, runs: [{ ...run, words: ['--enable-skip-mco-reboot'] }] }),
+  };
+}
+
+interface Played {
+  readonly seat: GuestSeat;
+  readonly outside: Outside;
+  readonly build: OsBuild | undefined;
 }
 
 function reportOf(
   { name, startedAt }: ShownStage,
-  seat: GuestSeat,
-  { inventory }: Outside,
+  { seat, outside: { inventory }, build }: Played,
 ): LabReport {
-  const host = hostReportOf(seat, { startedAt, stage: inventory.store.host(seat.hostId)?.stage });
-  const differences =
-    seat.outcome === 'done' ? [] : [`${host.name}: ${host.outcome} instead of done`];
+  const { firstReport } = seat;
+  const system = build === undefined ? undefined : originIn(firstReport);
+  const stage = inventory.store.host(seat.hostId)?.stage;
+  const host = hostReportOf(seat, { startedAt, stage, system });
+  const built = build?.image();
+  const isDone = seat.outcome === 'done';
+  const differences = [
+    ...(isDone ? [] : [`${host.name}: ${host.outcome} instead of done`]),
+    ...(isDone && build !== undefined
+      ? differencesFromBuilt(host, { image: built?.image, firstReport })
+      : []),
+  ];
   return {
     scenario: name,
     outcome: outcomeOf([host]),
@@ -81,6 +143,12 @@ function reportOf(
     clusterStatus: inventory.store.cluster().status,
     requests: inventory.requests.length,
     faults: 0,
+    ...(built === undefined ? {} : { layering: layeringOf(built) }),
     hosts: [host],
   };
 }
+
+const layeringOf = ({ image, newBytes, pulled }: LayeredImage): LabReport['layering'] => ({
+  images: [{ pool: 'master', image, newBytes, pulledBytes: pulled() }],
+  registries: [],
+});

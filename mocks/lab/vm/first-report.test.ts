@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { doubtsAbout, startsIn } from './first-report.ts';
+import { doubtsAbout, originIn, startsIn } from './first-report.ts';
 
 const proof = 'IGNITION-APPLIED text';
 const report = [
@@ -17,6 +17,17 @@ describe('the report of a first start', () => {
 
   it.each(['', 'LABCOREOS boots: 0\n', 'LABCOREOS boots: \n'])('says nothing in %j', (text) => {
     expect(startsIn(text)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'ostree-unverified-registry:10.0.2.2:5000/ocl/master@sha256:1',
+      '10.0.2.2:5000/ocl/master@sha256:1',
+    ],
+    ['ostree-unverified-image:docker://release/labcoreos', 'docker://release/labcoreos'],
+  ])('names the image of the origin %s', (origin, image) => {
+    expect(originIn(`LABCOREOS origin: ${origin}\n`)).toBe(image);
+    expect(originIn(report)).toBeUndefined();
   });
 
   it('leaves no doubt when all is well', () => {

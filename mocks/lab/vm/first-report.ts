@@ -16,6 +16,10 @@ export function startsIn(report: string): number | undefined {
   return Number.isInteger(starts) && starts > 0 ? starts : undefined;
 }
 
+/** The image that the system was deployed from; undefined when it does not say. */
+export const originIn = (report: string): string | undefined =>
+  valueOf(report, 'origin')?.replace(/^ostree-[a-z-]+:/, '');
+
 /** What in the report of a first start is not as it should be. */
 export function doubtsAbout(report: string, { hostname, proof }: Expected): readonly string[] {
   const name = valueOf(report, 'hostname') ?? 'nothing';

@@ -27,7 +27,7 @@ export interface LayerPlace {
 }
 
 /** What is built, and who watches. */
-export interface LayerUser {
+interface LayerUser {
   /** A MachineOSConfig whose image goes to a repository; that of the tests unless given. */
   readonly osConfig?: (repository: string, name: string) => string;
   /** Takes each line that a command says while it runs. */

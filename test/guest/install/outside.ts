@@ -23,7 +23,7 @@ export interface Outside extends AsyncDisposable {
 }
 
 /** The system that a cluster wants; as long as there is none its config is held back. */
-export type HeldOs = () => FinalOs | undefined;
+type HeldOs = () => FinalOs | undefined;
 
 /** Starts the servers for a cluster with one master that is about to be installed; it may want another system on it. */
 export async function startOutside(hostname: string, wanted?: FinalOs | HeldOs): Promise<Outside> {
@@ -64,8 +64,8 @@ export async function startOutside(hostname: string, wanted?: FinalOs | HeldOs):
   };
 }
 
-/** A machine-config-server whose config is held back answers 500. */
-function renderedFor(wanted: FinalOs | HeldOs | undefined): Response {
+/** The answer of a machine-config-server; one whose config is held back answers 500. */
+export function renderedFor(wanted: FinalOs | HeldOs | undefined): Response {
   if (typeof wanted !== 'function') return Response.json(machineConfig(wanted));
   const finalOs = wanted();
   return finalOs === undefined

@@ -1,0 +1,102 @@
+// The image of a user's MachineOSConfig, built by the product's commands while a virtual machine is installed.
+import type { FinalOs } from '../../../test/guest/install/ignition.ts';
+import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
+import {
+  type GuestRegistry,
+  type LayeredImage,
+  startGuestRegistry,
+} from '../../../test/guest/install/layered-images.ts';
+import { type AgentFailure, failureIn } from '../failure-log.ts';
+import type { OsOrder } from './os-order.ts';
+
+/** A build that goes on; disposing of it ends it, and the registry. */
+export interface OsBuild extends AsyncDisposable {
+  /** Bash that lets a host pull the image. */
+  readonly before: string;
+  /** What it is at, for people. */
+  readonly doing: () => string;
+  /** The image, once it is pushed. */
+  readonly image: () => LayeredImage | undefined;
+  /** What the cluster wants on its nodes, once the image is pushed. */
+  readonly finalOs: () => FinalOs | undefined;
+  /** Why there is no image, and will be none. */
+  readonly failure: () => AgentFailure | undefined;
+}
+
+/** What is built, where, and who wants to know. */
+interface OsBuildPlan {
+  readonly order: OsOrder;
+  /** For images, files and the registry. */
+  readonly folder: string;
+  /** Called when the image cannot be built. */
+  readonly onFailure: () => void;
+}
+
+/** Name of the repository. */
+const name = 'master';
+
+/** Starts the registry, and the build without waiting for it. The parts and the bundle must be there. */
+export async function startOsBuild({ order, folder, onFailure }: OsBuildPlan): Promise<OsBuild> {
+  const stop = new AbortController();
+  const registry = await startGuestRegistry(folder);
+  let doing = 'pushing the system of the release to the registry';
+  let image: LayeredImage | undefined;
+  let failure: AgentFailure | undefined;
+  const said: string[] = [];
+  const tell = (line: string): void => {
+    said.push(line);
+    doing = line;
+  };
+  const build = async (): Promise<void> => {
+    try {
+      image = await builtImage(registry, { order, tell, signal: stop.signal });
+      doing = `pushed ${image.image}`;
+    } catch (error) {
+      failure = failureOf(error, said);
+      doing = `${failure.code}: ${failure.message}`;
+      if (!stop.signal.aborted) onFailure();
+    }
+  };
+  const built = build();
+  return {
+    before: registry.before,
+    doing: () => `image of pool master: ${doing}`,
+    image: () => image,
+    finalOs: () => image && { osImageURL: image.image, kernelArguments: [] },
+    failure: () => failure,
+    [Symbol.asyncDispose]: async () => {
+      stop.abort();
+      await built;
+      await registry[Symbol.asyncDispose]();
+    },
+  };
+}
+
+interface Building extends Pick<OsBuildPlan, 'order'> {
+  readonly tell: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+async function builtImage(
+  registry: GuestRegistry,
+  { order, tell, signal }: Building,
+): Promise<LayeredImage> {
+  const release = await registry.pushRelease();
+  signal.throwIfAborted();
+  const { build, push } = layerCommands(registry.work, release, {
+    osConfig: (repository) => order.textFor(repository),
+    tell,
+    signal,
+  });
+  await build(name);
+  return registry.served(await push(name));
+}
+
+/** The product's own words, where it was the product that failed. */
+function failureOf(error: unknown, said: readonly string[]): AgentFailure {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (typeof code === 'number') {
+    return failureIn(said.join('\n'), { exitCode: code, signal: undefined });
+  }
+  return { code: 'lab', message: error instanceof Error ? error.message : String(error) };
+}

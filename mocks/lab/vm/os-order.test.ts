@@ -1,0 +1,58 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { lintFile } from '../../../src/layering/lint.ts';
+import { readSource } from '../../../src/cli/layer/read-source.ts';
+import { readOsOrder, refuseOrderFor } from './os-order.ts';
+
+const example = join(import.meta.dirname, 'os-config.yaml');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-order-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const changed = async (from: string | RegExp, to: string): Promise<string> => {
+  const path = join(folder, 'os.yaml');
+  const { text } = await readSource(example);
+  await writeFile(path, text.replaceAll(from, to));
+  return path;
+};
+
+describe('an ordered operating system', () => {
+  it('is that of the file but for its push spec', async () => {
+    const { pushSpec, textFor } = await readOsOrder(example);
+    expect(pushSpec).toBe('registry.example.test/ocl/master:latest');
+    const read = parse((await readSource(example)).text) as { spec: object };
+    expect(JSON.parse(textFor('127.0.0.1:5000/ocl/master'))).toMatchObject({
+      ...read,
+      spec: { ...read.spec, renderedImagePushSpec: '127.0.0.1:5000/ocl/master:latest' },
+    });
+  });
+
+  it('has an example without a finding', async () => {
+    expect(lintFile(await readSource(example))).toEqual([]);
+  });
+
+  it.each([
+    [
+      /name: master/g,
+      'name: worker',
+      /os\.yaml:\d+: the virtual machine is a master: write master/,
+    ],
+    [/: Job/g, ': Pod', /Unsupported value: "Pod"/],
+    [/kind: MachineOSConfig/g, 'kind: Secret', /a MachineOSConfig is expected/],
+  ])('is refused with %s as %s', async (from, to, words) => {
+    await expect(readOsOrder(await changed(from, to))).rejects.toThrow(words);
+  });
+
+  it('is for one master alone', () => {
+    refuseOrderFor({ kind: 'one master' }, 'one-master');
+    expect(() => {
+      refuseOrderFor({ kind: 'cluster' }, 'cluster');
+    }).toThrow(/--os-config cannot be played with cluster/);
+  });
+});
