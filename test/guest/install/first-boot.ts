@@ -11,6 +11,8 @@ export interface DiskBoot {
   readonly report: string;
   /** Paths that the Machine Config Server was asked for until then. */
   readonly asked: readonly string[];
+  /** From its start until it had said what it is. */
+  readonly seconds: number;
 }
 
 /** A machine that was installed. */
@@ -45,11 +47,14 @@ export async function bootInstalled(
   if (agentDisk !== undefined)
     disks.push({ path: agentDisk, serial: 'agent', writes: 'read-only' });
   if (job !== undefined) disks.push(await createJobDisk(job, folder, name));
+  const startedAt = performance.now();
   await using guest = startGuest({ ...shape, disks }, folder, name);
   signal?.addEventListener('abort', () => void guest.powerCut());
-  if (job === undefined) await guest.job.waitForLine(/^LABCOREOS-REPORT-END$/, deadlineSeconds);
-  else await guest.ended(deadlineSeconds);
+  await guest.job.waitForLine(/^LABCOREOS-REPORT-END$/, deadlineSeconds);
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (job !== undefined) await guest.ended(deadlineSeconds);
   return {
+    seconds,
     console: guest.console.text(),
     report: guest.job.text(),
     asked: machineConfigServer.requests.map(({ path }) => path),
