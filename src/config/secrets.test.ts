@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { Config } from './schema.ts';
-import { secretFrom, secretsToRead, secretValues } from './secrets.ts';
+import { secretFrom, secretsToRead } from './secrets.ts';
 
 describe('secretsToRead', () => {
   it('names the file of a secret that nothing else gives', () => {
@@ -23,20 +22,5 @@ describe('secretFrom', () => {
     const { value, origin } = secretFrom('abc\n', '/t');
     expect((value as Secret).reveal()).toBe('abc');
     expect(origin).toBe('file /t');
-  });
-});
-
-describe('the secrets of a configuration', () => {
-  it('are its secret settings and what stands in its addresses', () => {
-    const config = Config.parse({
-      service: { token: new Secret('the-token') },
-      image: { url: 'http://user:s3cretpw@mirror.example/a.raw?X-Sig=abcdef' },
-    });
-    expect(secretValues(config).map((secret) => secret.reveal())).toEqual([
-      'the-token',
-      'user:s3cretpw',
-      's3cretpw',
-      'X-Sig=abcdef',
-    ]);
   });
 });

@@ -1,7 +1,5 @@
-import { hiddenInUrls } from '../lib/shown-url.ts';
 import { Secret } from '../model/secret.ts';
 import { secretFiles, type SettingKey } from './keys.ts';
-import type { Config } from './schema.ts';
 import { type Given, type Layer, textIn } from './layer.ts';
 
 /** A secret that is to be read from a file. */
@@ -27,19 +25,3 @@ export const secretFrom = (text: string, path: string): Given => ({
   value: new Secret(text.replace(/\s+$/, '')),
   origin: `file ${path}`,
 });
-
-/** A part of an address that is shorter would be found in harmless text too. */
-const shortestPart = 6;
-
-/** Every secret that a configuration holds, those in the addresses among its settings included. */
-export function secretValues(config: Config): readonly Secret[] {
-  const leaves = Object.values(config)
-    .flatMap((section: unknown) => Object.values(section as object) as unknown[])
-    .flat();
-  const texts = leaves.filter((leaf) => typeof leaf === 'string');
-  const parts = hiddenInUrls(texts).filter(({ length }) => length >= shortestPart);
-  return [
-    ...leaves.filter((leaf) => leaf instanceof Secret),
-    ...parts.map((part) => new Secret(part)),
-  ];
-}

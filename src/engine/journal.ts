@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '../lib/json.ts';
 
 /** What must be the same for a journal to be gone on with. */
 export const JournalHeader = z.object({
@@ -51,21 +52,13 @@ export function parseJournal(
   lines: readonly string[],
 ): { readonly header: JournalHeader; readonly entries: readonly JournalEntry[] } | undefined {
   const [first, ...rest] = lines;
-  const header = first === undefined ? undefined : JournalHeader.safeParse(parseLine(first)).data;
+  const header = first === undefined ? undefined : JournalHeader.safeParse(jsonIn(first)).data;
   if (header === undefined) return undefined;
   const entries: JournalEntry[] = [];
   for (const line of rest) {
-    const entry = JournalEntry.safeParse(parseLine(line));
+    const entry = JournalEntry.safeParse(jsonIn(line));
     if (!entry.success) break;
     entries.push(entry.data);
   }
   return { header, entries };
-}
-
-function parseLine(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,8 @@
 const prefix = 'machineconfiguration.openshift.io';
 
+/** Whether a label or an annotation is one of the Machine Config Operator. */
+export const isOperatorKey = (key: string): boolean => key.startsWith(`${prefix}/`);
+
 /** Annotations by which nodes and the Machine Config Operator speak of MachineConfigs and images. */
 export const nodeKeys = {
   /** Name of the MachineConfig that the node has. */

@@ -38,6 +38,10 @@ export const isPullSpec = (text: string): boolean =>
   text.length <= 447 &&
   pullSpecRules.every(({ holds }) => holds(text, undefined));
 
+/** Whether images of a pool can lie in a repository; a digest of zeros stands for theirs. */
+export const isPullRepository = (repository: string): boolean =>
+  isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`);
+
 /** A push spec without its tag: what stands before a digest or another tag. */
 export const repositoryOf = (pushSpec: string): string => pushSpec.replace(/:[^:/]*$/, '');
 

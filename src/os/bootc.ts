@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
-import { jsonIn } from './json.ts';
+import { jsonIn } from '../lib/json.ts';
 import type { OsDriver, StageOrder } from './driver.ts';
 import type { Verification } from './origin.ts';
 import type { OsDeployment, OsStatus } from './status.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
-import { jsonIn } from './json.ts';
+import { jsonIn } from '../lib/json.ts';
 
 /** What a registry says of an image. */
 export interface RegistryImage {

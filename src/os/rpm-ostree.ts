@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
-import { jsonIn } from './json.ts';
+import { jsonIn } from '../lib/json.ts';
 import type { OsDriver, StageOrder } from './driver.ts';
 import { readOrigin, renderOrigin } from './origin.ts';
 import { type OsDeployment, type OsStatus, statusOf } from './status.ts';

@@ -26,5 +26,6 @@ limited='podman() {
 code=0
 bash -euo pipefail -c "$limited; $2" || code=$?
 kill "$daemon"
-wait "$daemon" 2>/dev/null || true
+# By that signal it may end, and in no other way than well.
+wait "$daemon" 2>/dev/null || [ $? -eq 143 ]
 exit "$code"

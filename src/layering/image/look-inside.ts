@@ -15,6 +15,9 @@ export interface Inside {
   readonly isWhole: boolean;
 }
 
+/** Tag of the image that is thrown away after the look. */
+export const lookTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
+
 /** Lines of what bootc says that are kept: the findings come last. */
 const linesOfLint = 12;
 

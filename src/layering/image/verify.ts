@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { imageFailure } from './failures.ts';
 import type { Inside } from './look-inside.ts';
@@ -93,12 +94,4 @@ function objectionToInside(
     'layering.image-wrong-config',
     `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, ${renderedConfig} is wanted`,
   );
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,3 +1,4 @@
+import { isOperatorKey } from '../node-keys.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { textAt } from '../cluster-object.ts';
 
@@ -52,7 +53,7 @@ const annotationsOf =
   (kind: string) =>
   ({ metadata: { name, annotations = {} } }: KubeObject): readonly NamedText[] =>
     Object.entries(annotations)
-      .filter(([key]) => key.startsWith('machineconfiguration.openshift.io/'))
+      .filter(([key]) => isOperatorKey(key))
       .map(([key, text]) => ({ place: `${kind} ${name} ${key}`, text }));
 
 const textsOf = (

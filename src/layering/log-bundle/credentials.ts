@@ -1,5 +1,6 @@
 import { Buffer } from 'node:buffer';
 import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
 import { Secret } from '../../model/secret.ts';
 
 const PullSecret = z.object({
@@ -21,7 +22,7 @@ export interface Credentials {
 
 /** Takes a pull secret apart; of a text that is none, all of it is secret. */
 export function credentialsIn(text: string): Credentials {
-  const parsed = PullSecret.safeParse(parseJson(text));
+  const parsed = PullSecret.safeParse(jsonIn(text));
   if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
   const { auths } = parsed.data;
   const words = Object.values(auths).flatMap((entry) => Object.entries(entry).flatMap(wordsOf));
@@ -38,12 +39,4 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
   const pair = Buffer.from(value, 'base64').toString('utf8');
   const [, password = ''] = /^[^:]*:(.*)$/s.exec(pair) ?? [];
   return [value, pair, password];
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,9 @@ import { isMembers, type Members, type Value } from '../schema/schema.ts';
 /** Members of an Ignition config that say what a part is, and hold nothing of its content. */
 const telling = new Set(['version', 'path', 'name', 'target', 'device', 'label', 'format']);
 
+/** Whether a MachineConfig, or a file of one, is called as the rendered ones are. */
+export const isRendered = (name: string): boolean => name.startsWith('rendered-');
+
 /**
  * A rendered MachineConfig as people may see it: names, paths, modes and sizes of all that its Ignition brings,
  * and none of the content, among which are the pull secret and keys of the cluster.

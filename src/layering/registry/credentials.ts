@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { encodeBase64, hashSync } from 'bcryptjs';
 import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
 import { imageFailure } from '../image/failures.ts';
 import { isMembers, type Members } from '../schema/schema.ts';
 import type { SourceObject } from '../source-object.ts';
@@ -39,7 +40,7 @@ export function mergePullSecrets(
   secrets: readonly { readonly from: string; readonly text: string }[],
 ): string {
   const auths = secrets.map(({ from, text }) => {
-    const parsed = PullSecret.safeParse(parseJson(text));
+    const parsed = PullSecret.safeParse(jsonIn(text));
     if (parsed.success) return parsed.data.auths;
     throw imageFailure('layering.bad-credentials', `${from} is not a pull secret`);
   });
@@ -91,11 +92,3 @@ const textIn = (members: Members[string] | undefined, key: string): string | und
 
 const decoded = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : Buffer.from(text, 'base64').toString('utf8');
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

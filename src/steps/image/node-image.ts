@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
 import { imageFailure } from './failures.ts';
 import {
   compareLines,
@@ -50,7 +51,7 @@ const versionLabels = ['io.openshift.release', 'version', 'org.opencontainers.im
 
 /** Reads the output of `inspectArgv`; without it, or when it is unreadable, only the tag is known. */
 export function readNodeImage(pullSpec: string, inspected: string | undefined): NodeImage {
-  const parsed = ImageConfig.safeParse(parseJson(inspected));
+  const parsed = ImageConfig.safeParse(jsonIn(inspected ?? ''));
   const labels = parsed.data?.config.Labels ?? {};
   const told = versionLabels.flatMap((name) => {
     const version = labels[name] ?? '';
@@ -66,14 +67,6 @@ export function readNodeImage(pullSpec: string, inspected: string | undefined): 
 function openshiftLine(version: string): ReleaseLine | undefined {
   const line = lineOfVersion(version);
   return line !== undefined && (line.major === 4 || line.major === 5) ? line : undefined;
-}
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return undefined;
-  }
 }
 
 /**

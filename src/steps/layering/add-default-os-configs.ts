@@ -4,7 +4,7 @@ import { PULL_SECRET_PATH } from '../../ignition/file.ts';
 import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { poolsWithoutConfig } from '../../layering/bootstrap-manifests/default-pools.ts';
 import { defaultMachineOSConfig, pushSecretObject } from '../../layering/os-config/default.ts';
-import { isPullSpec } from '../../layering/pull-spec.ts';
+import { isPullRepository } from '../../layering/pull-spec.ts';
 import { narrowedTo } from '../../layering/registry/credentials.ts';
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
@@ -56,9 +56,8 @@ export const addDefaultOsConfigs = step({
   },
 });
 
-/** A name with a digest of zeros stands for what will be pushed. */
 function refuseUnusable(repository: string): void {
-  if (isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`)) return;
+  if (isPullRepository(repository)) return;
   throw layeringStepFailure(
     'layering.push-to-unusable',
     `${repository} is no name that the cluster takes for an image of a pool`,

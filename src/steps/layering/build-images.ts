@@ -8,7 +8,7 @@ import {
   localConfigArgv,
   pushArgv,
 } from '../../layering/image/builder.ts';
-import { lookInsideArgv } from '../../layering/image/look-inside.ts';
+import { lookInsideArgv, lookTag } from '../../layering/image/look-inside.ts';
 import { rawArgv } from '../../layering/image/copy-argv.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
 import { placesIn } from '../../layering/registry/places.ts';
@@ -179,7 +179,7 @@ function previewOf(): readonly (readonly string[])[] {
   return [
     buildArgv(builder, { ...access, ...call, buildArguments: [], volumes: [] }),
     localConfigArgv(builder, tag),
-    lookInsideArgv(builder, { ...look, tag: 'localhost/bootwright/look-<pool>:latest' }),
+    lookInsideArgv(builder, { ...look, tag: lookTag('<pool>') }),
     pushArgv(builder, { ...access, tag, to, digestFile: '<scratch>/digest' }),
   ];
 }

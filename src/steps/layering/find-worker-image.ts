@@ -5,7 +5,7 @@ import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-
 import { troubleIn } from '../../layering/image/trouble.ts';
 import { readImageFacts } from '../../layering/image/verify.ts';
 import { readPullAccess } from '../../layering/overlay/pull-access.ts';
-import { isPullSpec } from '../../layering/pull-spec.ts';
+import { isPullRepository } from '../../layering/pull-spec.ts';
 import { secretsFolder } from '../../layering/registry/places.ts';
 import { readServedConfig, type ServedConfig, servedFault } from '../../layering/served-config.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
@@ -64,9 +64,8 @@ export const findWorkerImage = step({
   },
 });
 
-/** A name with a digest of zeros stands for what will be found. */
 function refuseUnusable(repository: string): void {
-  if (isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`)) return;
+  if (isPullRepository(repository)) return;
   throw layeringStepFailure(
     'layering.repository-unusable',
     `${repository} is not HOST/[NAMESPACE/]NAME`,

@@ -66,11 +66,14 @@ export const gatherLogsAtTheEnd = step({
 
 type Occasion = 'before the host leaves' | 'after a failure';
 
+/** The first line of the index. */
+const titleOf = (occasion: Occasion): string => `gathered ${occasion}`;
+
 /** Nothing of the build is left to be gathered, and it was gathered before that. */
 async function isGathered({ host, signal }: GatherScope): Promise<boolean> {
   const isCleared = (await host.realPath(stagingPlaces().work, signal)) === undefined;
   const index = isCleared ? await host.readText(`${bundleFolder}/index.txt`, signal) : undefined;
-  return index?.startsWith('gathered before the host leaves') === true;
+  return index?.startsWith(titleOf('before the host leaves')) === true;
 }
 
 /** Logs are never worth an installation: that they cannot be gathered is told, and no more. */
@@ -85,7 +88,7 @@ async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
     await bundle.add('credentials.json', () => Promise.resolve(JSON.stringify(sources, null, 2)));
     await addHostPieces(scope, bundle);
     await addClusterPieces(scope, bundle);
-    await bundle.close(`gathered ${occasion}`);
+    await bundle.close(titleOf(occasion));
     for (const argv of copyCommands(config.cluster.hostId)) await run(argv);
   } catch (error) {
     signal.throwIfAborted();

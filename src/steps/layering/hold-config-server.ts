@@ -1,33 +1,27 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import { minutes } from '../../model/duration.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
-import { unitState, unitStateArgv } from '../cluster/unit-watch.ts';
+import { unitStateArgv } from '../cluster/unit-watch.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';
+import { pathUnit, startWatch, watchArgv } from './path-unit.ts';
 import { unlessAtFirstBoot } from './skips.ts';
 
-const unit = 'bootwright-hold';
+const unit = pathUnit('bootwright-hold');
 
 /** The unit of systemd that waits for the file. */
-export const holdPathUnit = `${unit}.path`;
+export const holdPathUnit = unit.path;
 
 /** The unit that moves it away, once for each time that it comes. */
-export const holdServiceUnit = `${unit}.service`;
+export const holdServiceUnit = unit.service;
 
 /**
  * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
  * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
  */
-export const holdArgv = [
-  'systemd-run',
-  `--unit=${unit}`,
-  '--collect',
-  `--path-property=PathExists=${controllerConfig}`,
-  'mv',
-  '--force',
-  controllerConfig,
-  heldControllerConfig,
-] as const;
+export const holdArgv = watchArgv(unit, `PathExists=${controllerConfig}`, [
+  ...['mv', '--force', controllerConfig, heldControllerConfig],
+]);
 
 /**
  * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its first request
@@ -42,8 +36,5 @@ export const holdConfigServer = step({
   skipIf: unlessAtFirstBoot,
   limit: minutes(3),
   preview: () => [unitStateArgv(holdPathUnit), holdArgv],
-  run: async ({ host, signal }) => {
-    if ((await unitState(host, holdPathUnit, signal)) === 'active') return;
-    await host.exec(holdArgv, { signal, limit: seconds(60) });
-  },
+  run: (scope) => startWatch(scope, unit, holdArgv),
 });

@@ -6,23 +6,24 @@ import {
 } from '../../layering/delivery/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/delivery/serve.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { unitState, unitStateArgv } from '../cluster/unit-watch.ts';
+import { unitStateArgv } from '../cluster/unit-watch.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
+import { pathUnit, startWatch, watchArgv } from './path-unit.ts';
 import { unlessAtFirstBoot } from './skips.ts';
 
 /** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
 const servedPools = ['master', 'arbiter'];
 
-const unit = 'bootwright-serve';
+const unit = pathUnit('bootwright-serve');
 
 /** The unit of systemd that waits for another rendering. */
-export const servePathUnit = `${unit}.path`;
+export const servePathUnit = unit.path;
 
 /** The unit that puts the image back into what was rendered. */
-export const serveServiceUnit = `${unit}.service`;
+export const serveServiceUnit = unit.service;
 
 /**
  * Lets systemd put the image back whenever the pod of the bootstrap host is made anew: its init container renders
@@ -30,15 +31,10 @@ export const serveServiceUnit = `${unit}.service`;
  * (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`). What is the same is not touched, so that the release
  * of the hold changes nothing under a server that runs.
  */
-export const keepServedArgv = (names: readonly string[]): readonly string[] => [
-  ...[
-    'systemd-run',
-    `--unit=${unit}`,
-    '--collect',
-    `--path-property=PathChanged=${controllerConfig}`,
-  ],
-  ...['install', '--compare', '--mode=0644', ...names.map(servedCopy), renderedFolder],
-];
+export const keepServedArgv = (names: readonly string[]): readonly string[] =>
+  watchArgv(unit, `PathChanged=${controllerConfig}`, [
+    ...['install', '--compare', '--mode=0644', ...names.map(servedCopy), renderedFolder],
+  ]);
 
 const folderArgv = ['install', '--directory', dirname(servedCopy(''))] as const;
 
@@ -67,10 +63,7 @@ export const serveImages = step({
     await host.exec(folderArgv, { signal, limit: seconds(30) });
     const texts: ServedText[] = [];
     for (const { config, final } of served) texts.push(await keepCopy(scope, config, final));
-    if ((await unitState(host, servePathUnit, signal)) !== 'active') {
-      const argv = keepServedArgv(served.map(({ config }) => config.name));
-      await host.exec(argv, { signal, limit: seconds(60) });
-    }
+    await startWatch(scope, unit, keepServedArgv(served.map(({ config }) => config.name)));
     for (const one of texts) await serve(scope, one);
   },
 });

@@ -11,4 +11,5 @@ while [ ! -S /run/systemd/journal/socket ]; do sleep 0.05; done
 journalctl --sync >/dev/null 2>&1 || sleep 1
 journalctl --no-pager --all --output=json TAG=installer
 kill "$daemon"
-wait "$daemon" 2>/dev/null || true
+# By that signal it may end, and in no other way than well.
+wait "$daemon" 2>/dev/null || [ $? -eq 143 ]

@@ -10,7 +10,11 @@ import {
 import { engineFailure } from '../../../engine/failures.ts';
 import { limited } from '../../../engine/limit.ts';
 import { operatorNamespace } from '../../../layering/bootstrap-manifests/secret.ts';
-import { machineConfigShape } from '../../../layering/log-bundle/machine-config-shape.ts';
+import {
+  isRendered,
+  machineConfigShape,
+} from '../../../layering/log-bundle/machine-config-shape.ts';
+import { isOperatorKey } from '../../../layering/node-keys.ts';
 import type { Members } from '../../../layering/schema/schema.ts';
 import { seconds } from '../../../model/duration.ts';
 import type { KubeObject, KubeSelection } from '../../../ports/kube.ts';
@@ -33,9 +37,7 @@ const asYaml = (objects: readonly object[]): string =>
 /** Of a node only what the Machine Config Operator goes by. */
 const nodeShape = ({ metadata, status }: KubeObject): object => {
   const { name, labels, annotations = {} } = metadata;
-  const own = Object.entries(annotations).filter(([key]) =>
-    key.startsWith('machineconfiguration.openshift.io/'),
-  );
+  const own = Object.entries(annotations).filter(([key]) => isOperatorKey(key));
   const conditions = (status as { readonly conditions?: unknown } | undefined)?.conditions;
   return {
     metadata: { name, labels, annotations: Object.fromEntries(own) },
@@ -54,7 +56,7 @@ const pieces: readonly ClusterPiece[] = [
     kind: machineConfigs,
     show: (objects) =>
       objects
-        .filter(({ metadata }) => metadata.name.startsWith('rendered-'))
+        .filter(({ metadata }) => isRendered(metadata.name))
         .map((object) => machineConfigShape(object as unknown as Members))
         .join('---\n'),
   },

@@ -3,7 +3,10 @@ import { AgentError } from '../../../model/failure.ts';
 import { containerfileFile } from '../../../layering/build/context-paths.ts';
 import { isRendererLog } from '../../../layering/delivery/bootstrap-log.ts';
 import { poolsFolder, renderedFolder } from '../../../layering/delivery/bootstrap-files.ts';
-import { machineConfigShape } from '../../../layering/log-bundle/machine-config-shape.ts';
+import {
+  isRendered,
+  machineConfigShape,
+} from '../../../layering/log-bundle/machine-config-shape.ts';
 import { registryContainer } from '../../../layering/registry/container.ts';
 import { stagingPlaces } from '../../../layering/registry/places.ts';
 import { readObjects } from '../../../layering/source-object.ts';
@@ -83,10 +86,7 @@ async function addRendered({ host, signal }: HostScope, bundle: Bundle): Promise
   for (const name of await host.list(poolsFolder, signal)) {
     await bundle.add(`pool-${name}`, () => host.readText(`${poolsFolder}/${name}`, signal));
   }
-  const names = (await host.list(renderedFolder, signal)).filter((one) =>
-    one.startsWith('rendered-'),
-  );
-  for (const name of names) {
+  for (const name of (await host.list(renderedFolder, signal)).filter(isRendered)) {
     await bundle.add(name, async () => {
       const path = `${renderedFolder}/${name}`;
       const text = await host.readText(path, signal);

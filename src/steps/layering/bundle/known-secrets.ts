@@ -1,4 +1,3 @@
-import type { Config } from '../../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../../ignition/file.ts';
 import { registrySecretOf } from '../../../layering/bootstrap-manifests/secret.ts';
 import {
@@ -10,6 +9,7 @@ import { pullSecretIn } from '../../../layering/registry/credentials.ts';
 import { secretFiles } from '../../../layering/registry/places.ts';
 import { readObjects, type SourceObject } from '../../../layering/source-object.ts';
 import { type Masker, masker } from '../../../lib/masker.ts';
+import { secretValues } from '../../../lib/secret-values.ts';
 import { Secret } from '../../../model/secret.ts';
 import type { StepScope } from '../../step.ts';
 import { stashFolders } from '../stash-os-configs.ts';
@@ -26,7 +26,7 @@ export async function readKnownSecrets(
   scope: Pick<StepScope<'host'>, 'host' | 'signal' | 'config'>,
 ): Promise<KnownSecrets> {
   const { register, mask } = masker();
-  for (const secret of secretsOf(scope.config)) register(secret);
+  for (const secret of secretValues(scope.config)) register(secret);
   const sources: { readonly from: string; readonly registries: readonly string[] }[] = [];
   for (const { from, ...known } of await readCredentials(scope)) {
     for (const secret of known.secrets) register(secret);
@@ -82,9 +82,3 @@ function pullSecretOrNothing(object: SourceObject): string {
     return '';
   }
 }
-
-/** The secrets of the configuration itself, the token of the service among them. */
-const secretsOf = (config: Config): readonly Secret[] =>
-  Object.values(config)
-    .flatMap((section: unknown) => Object.values(section as object) as unknown[])
-    .filter((leaf) => leaf instanceof Secret);

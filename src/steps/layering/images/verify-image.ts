@@ -5,6 +5,7 @@ import {
   insideReader,
   lookInsideArgv,
   lookInsideContainerfile,
+  lookTag,
 } from '../../../layering/image/look-inside.ts';
 import { type ImageFacts, objectionTo, readImageFacts } from '../../../layering/image/verify.ts';
 import { minutes } from '../../../model/duration.ts';
@@ -66,7 +67,7 @@ async function lookInside(
 ): Promise<Inside> {
   const context = `${scratch}/look`;
   const containerfile = `${context}/Containerfile`;
-  const looked = `localhost/bootwright/look-${pool}:latest`;
+  const looked = lookTag(pool);
   await host.exec(['mkdir', '-p', context], { signal, limit: minutes(1) });
   await host.writeFile(containerfile, lookInsideContainerfile(tag), { signal, mode: 0o644 });
   const reader = insideReader();

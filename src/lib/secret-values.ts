@@ -1,0 +1,18 @@
+import { Secret } from '../model/secret.ts';
+import { hiddenInUrls } from './shown-url.ts';
+
+/** A part of an address that is shorter would be found in harmless text too. */
+const shortestPart = 6;
+
+/** Every secret that settings in sections hold, those in the addresses among them included. */
+export function secretValues(settings: object): readonly Secret[] {
+  const leaves = Object.values(settings)
+    .flatMap((section: unknown) => Object.values(section as object) as unknown[])
+    .flat();
+  const texts = leaves.filter((leaf) => typeof leaf === 'string');
+  const parts = hiddenInUrls(texts).filter(({ length }) => length >= shortestPart);
+  return [
+    ...leaves.filter((leaf) => leaf instanceof Secret),
+    ...parts.map((part) => new Secret(part)),
+  ];
+}
