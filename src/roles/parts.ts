@@ -69,6 +69,8 @@ export const buildOwnImage = [
   layering.buildImages,
   layering.publishImages,
   layering.serveImages,
+  layering.pinImages,
+  layering.submitPins,
   layering.releaseConfigServer,
   layering.handOverServed,
   layering.deployOwn,

@@ -15,9 +15,11 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { breachesOf } from '../../src/layering/invariants/table.ts';
 import { sightOf } from '../../src/layering/invariants/standing.ts';
+import { pinName } from '../../src/layering/delivery/pin.ts';
 import { conditionsOf } from '../../src/layering/os-build/status.ts';
 import type { Kube, KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { handOver } from '../../src/steps/layering/hand-over.ts';
+import { submitPins } from '../../src/steps/layering/submit-pins.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';
 import {
   buildNamed,
@@ -33,6 +35,7 @@ import {
   site,
   stockFacts,
 } from '../layering/hand-over-site.ts';
+import { orderFor } from '../layering/lane-facts.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -290,6 +293,7 @@ describe('the gate before the pivot, on a real API server', () => {
   const facts = {
     ...handOverFacts,
     controlPlane: { units: [] },
+    pinned: [],
     registry: {
       kind: 'running' as const,
       address: '10.0.0.1:5000',
@@ -347,6 +351,22 @@ describe('the gate before the pivot, on a real API server', () => {
       jobs: await kube.list({ kind: jobs, namespace: operator }, signal),
     });
     expect(breachesOf(sight, { image: final, rendered })).toEqual([]);
+  });
+
+  it('takes the MachineConfig that names an image, once', async () => {
+    const order = orderFor(['master'], 'pinned');
+    const pinned = [{ pool: 'master', name: rendered, file: '', osImage: final }];
+    const run = { config, facts: { order, pinned }, kube, clock };
+    const ref = { kind: machineConfigs, name: pinName('master') };
+    await runStep(submitPins, run);
+    const made = await rig.client.get(ref);
+    expect(made).toMatchObject({
+      metadata: { labels: { [key('role')]: 'master' } },
+      spec: { osImageURL: final },
+    });
+    await runStep(submitPins, run);
+    expect(await rig.client.get(ref)).toEqual(made);
+    await rig.client.remove(ref);
   });
 
   it('stays shut while a MachineConfig names the registry of this host', async () => {

@@ -168,8 +168,8 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
 };
 
 /** Older releases roll the image out when this host has gone. */
-const isServedByUs = ({ cluster }: Config): boolean =>
-  deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
+const isServedByUs = ({ cluster, layering }: Config): boolean =>
+  deliveryOf(cluster.openshiftVersion, layering.olderReleases).kind !== 'after-join';
 
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 async function live(

@@ -24,7 +24,7 @@ export interface BuildPlan {
 }
 
 /** What a build is planned from. */
-export interface PlanRequest {
+export interface PlanRequest extends Pick<ContainerfileInputs, 'leavesConfigOut'> {
   readonly config: MachineOSConfig;
   readonly machineConfig: MachineConfig;
   /** PEM certificates; none when it is left out. */
@@ -43,6 +43,7 @@ export function planBuild({
   machineConfig,
   caBundle = '',
   images,
+  leavesConfigOut = false,
 }: PlanRequest): BuildPlan {
   const pool = config.spec.machineConfigPool.name;
   if (machineConfig.pool !== pool) {
@@ -56,6 +57,7 @@ export function planBuild({
     baseImage: images?.baseImage ?? machineConfig.osImageURL,
     extensionsImage: images?.extensionsImage ?? machineConfig.extensionsImage,
     userContent: userContainerfile(config),
+    leavesConfigOut,
   };
   return {
     baseImage: inputs.baseImage,

@@ -2,17 +2,23 @@ import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/re
 
 /**
  * How nodes of a release come to an image that is built during the installation. `first-boot`: they are served
- * the image and boot into it at once. `after-join`: they boot the system of the release, and the Machine Config
- * Operator rolls the image out once it is handed over. `none`: the release has nothing to hand an image over to.
+ * the image and boot into it at once. `pinned`: the same, and a MachineConfig of the cluster names the image.
+ * `after-join`: they boot the system of the release, and the Machine Config Operator rolls the image out once it is
+ * handed over. `none`: the release has nothing to hand an image over to.
  */
 export interface Delivery {
-  readonly kind: 'first-boot' | 'after-join' | 'none';
+  readonly kind: 'first-boot' | 'pinned' | 'after-join' | 'none';
   /** Why, in one sentence without its period. */
   readonly why: string;
 }
 
+/** What is wanted of a release whose nodes do not keep an image that their Ignition alone names. */
+export type OlderReleases = 'roll-out' | 'pin';
+
 interface Row extends Delivery {
   readonly from: ReleaseVersion;
+  /** The other way, for those who ask for it. */
+  readonly pinned?: Delivery;
 }
 
 /**
@@ -29,6 +35,10 @@ const rows: readonly Row[] = [
     from: [4, 18, 21],
     kind: 'after-join',
     why: 'its nodes go back to the system of the release at their first start, so the Machine Config Operator rolls the image out when they have joined, with one more reboot for each',
+    pinned: {
+      kind: 'pinned',
+      why: 'its nodes run what their MachineConfig names, so one that names the built image is added, all is rendered again, and they boot into it; it stays until a person deletes it',
+    },
   },
   {
     from: [0, 0, 0],
@@ -38,11 +48,12 @@ const rows: readonly Row[] = [
 ];
 
 /** How nodes of a release come to a built image. */
-export function deliveryOf(openshiftVersion: string): Delivery {
+export function deliveryOf(openshiftVersion: string, olderReleases: OlderReleases): Delivery {
   const version = releaseVersion(openshiftVersion);
   const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));
   if (row === undefined) {
     return { kind: 'none', why: `${openshiftVersion} is not the version of an OpenShift release` };
   }
-  return { kind: row.kind, why: `OpenShift ${openshiftVersion}: ${row.why}` };
+  const { kind, why } = olderReleases === 'pin' ? (row.pinned ?? row) : row;
+  return { kind, why: `OpenShift ${openshiftVersion}: ${why}` };
 }

@@ -23,8 +23,10 @@ export const checkSingleNode = step({
     const { osConfigs } = readOsManifests(await readManifestFiles(scope));
     const unbuilt = osConfigs.filter(({ object }) => !isBuiltBefore(object));
     const [first] = unbuilt.map(({ path, object }) => `${namesOf(object.value).name} in ${path}`);
-    const isFatal = deliveryOf(config.cluster.openshiftVersion).kind === 'first-boot';
-    if (config.layering.mode !== 'on' && (first === undefined || !isFatal)) return;
+    const { cluster, layering } = config;
+    const delivery = deliveryOf(cluster.openshiftVersion, layering.olderReleases);
+    const isFatal = delivery.kind === 'first-boot';
+    if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
     throw layeringStepFailure(
       'layering.single-node',
       first === undefined ? 'layering.mode is on' : `there is the MachineOSConfig ${first}`,

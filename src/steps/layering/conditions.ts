@@ -9,9 +9,9 @@ import { writesDisk } from '../conditions.ts';
  */
 export const looksForOsConfigs = condition<Config>(
   'operating systems may be built during the installation',
-  ({ layering, cluster }) =>
-    layering.mode === 'on' ||
-    (layering.mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
+  ({ layering: { mode, olderReleases }, cluster }) =>
+    mode === 'on' ||
+    (mode === 'auto' && deliveryOf(cluster.openshiftVersion, olderReleases).kind !== 'none'),
 );
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */

@@ -1,10 +1,5 @@
 import type { OsImageOrder, PublishedImage } from './facts.ts';
-import { unlessAtFirstBoot } from './skips.ts';
-
-/** What became of the images, as the fact about them says it. */
-type Published =
-  | { readonly kind: 'stock'; readonly why: string }
-  | { readonly kind: 'published'; readonly images: readonly PublishedImage[] };
+import { type Published, unlessHeld } from './skips.ts';
 
 /** The pool that this host, too, will belong to. */
 export const mastersPool = 'master';
@@ -14,7 +9,7 @@ const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
 
 /** Why no node boots straight into an image before this host leaves, or undefined when some do. */
 export function whyNotServed(order: OsImageOrder, published: Published): string | undefined {
-  const why = unlessAtFirstBoot({ order });
+  const why = unlessHeld({ order });
   if (why !== undefined) return why;
   if (published.kind === 'stock') return published.why;
   return controlPlaneImages(published).length === 0

@@ -85,6 +85,14 @@ describe('layering/find-worker-image', () => {
     expect(host.ran.filter(([program]) => program === 'skopeo')).toEqual([]);
   });
 
+  it('takes the image of its repository that a MachineConfig of the pool names', async () => {
+    const host = hostWith();
+    const pinned = servedToWorker(undefined, { osImage: image });
+    const { value } = await find({ host, web: fakeWeb().with(url, pinned) });
+    expect(value).toEqual({ kind: 'served', image, ...kept });
+    expect(host.ran.filter(([program]) => program === 'skopeo')).toEqual([]);
+  });
+
   it('refuses a cluster that names two images', async () => {
     const torn = servedToWorker(image, { osImage: workerCase.stock });
     const { failure } = await find({ web: fakeWeb().with(url, torn) });

@@ -84,7 +84,7 @@ async function find(scope: FindScope, ignitionPath: string): Promise<FoundImage>
   const access = await keepAccess(scope, text);
   const { rendered } = served;
   const kept = { rendered, served: workerFiles.served, ...access };
-  const named = imageServed(served);
+  const named = imageServed(served, repository);
   if (named !== undefined) {
     note('info', 'the cluster serves the built image by itself', { image: named });
     return { kind: 'served', image: named, ...kept };
@@ -102,12 +102,14 @@ async function find(scope: FindScope, ignitionPath: string): Promise<FoundImage>
 }
 
 /**
- * The image that a served config names; undefined where it is that of the release.
- * @throws AgentError `layering.served-config-invalid` when its places differ
+ * The image that a served config names; undefined where it is that of the release. Where the MachineConfig of the
+ * pool names it, no other place does.
+ * @throws AgentError `layering.served-torn` when its places differ
  */
-function imageServed(served: ServedConfig): string | undefined {
+function imageServed(served: ServedConfig, repository: string): string | undefined {
+  const { osImage } = served;
   const named = served.currentImage ?? served.desiredImage;
-  if (named === undefined) return undefined;
+  if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
   const fault = servedFault(served, named);
   if (fault === undefined) return named;
   throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);

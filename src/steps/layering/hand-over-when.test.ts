@@ -13,11 +13,18 @@ import { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 const config = { layering: { mode: 'on' } } as const;
 const { order } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
+const pinned = order.kind === 'off' ? order : { ...order, delivery: 'pinned' as const };
 const rolledOut = order.kind === 'off' ? order : { ...order, delivery: 'after-join' as const };
 
 describe.each([
   ['served', handOverFacts, [true, false]],
   ['rolled out by the cluster', { ...handOverFacts, order: rolledOut }, [false, true]],
+  ['named by a MachineConfig', { ...handOverFacts, order: pinned }, [false, false]],
+  [
+    'to be named by a MachineConfig, and built by the cluster',
+    { ...stockFacts, order: pinned },
+    [false, true],
+  ],
   ['built by the cluster', stockFacts, [false, true]],
   ['not ordered', { ...handOverFacts, order: none }, [false, false]],
 ] as const)('an image that is %s', (...[, facts, expected]) => {

@@ -1,18 +1,6 @@
 import { step } from '../step.ts';
-import type { OsImageOrder, PublishedImage } from './facts.ts';
 import { handOver } from './hand-over.ts';
-import { unlessAtFirstBoot, unlessOrdered } from './skips.ts';
-
-interface HandOverNeeds {
-  readonly order: OsImageOrder;
-  readonly published:
-    | { readonly kind: 'stock'; readonly why: string }
-    | { readonly kind: 'published'; readonly images: readonly PublishedImage[] };
-}
-
-/** Why nothing is handed over while the masters join. */
-const unlessServed = (needs: HandOverNeeds): string | undefined =>
-  unlessAtFirstBoot(needs) ?? (needs.published.kind === 'stock' ? needs.published.why : undefined);
+import { unlessOrdered, unlessPinned, unlessServed } from './skips.ts';
 
 /** Hands over what nodes are served, before the first of them joins. */
 export const handOverServed = step({ ...handOver, skipIf: unlessServed });
@@ -25,7 +13,9 @@ export const handOverToRollOut = step({
   ...handOver,
   id: 'layering/hand-over-to-roll-out',
   title: 'Let the cluster roll out what its nodes do not run yet',
-  skipIf: (needs) =>
-    unlessOrdered(needs) ??
-    (unlessServed(needs) === undefined ? 'nodes are served their image' : undefined),
+  skipIf: (needs) => {
+    if (unlessServed(needs) === undefined) return 'nodes are served their image';
+    if (unlessPinned(needs) === undefined) return 'a MachineConfig names the image of the nodes';
+    return unlessOrdered(needs);
+  },
 });

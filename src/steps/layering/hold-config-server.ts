@@ -5,7 +5,7 @@ import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';
 import { pathUnit, startWatch, watchArgv } from './path-unit.ts';
-import { unlessAtFirstBoot } from './skips.ts';
+import { unlessHeld } from './skips.ts';
 
 const unit = pathUnit('bootwright-hold');
 
@@ -33,7 +33,7 @@ export const holdConfigServer = step({
   uses: ['host'],
   needs: { order: OsImageOrder },
   when: buildsOsImages,
-  skipIf: unlessAtFirstBoot,
+  skipIf: unlessHeld,
   limit: minutes(3),
   preview: () => [unitStateArgv(holdPathUnit), holdArgv],
   run: (scope) => startWatch(scope, unit, holdArgv),

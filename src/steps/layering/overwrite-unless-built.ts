@@ -20,7 +20,7 @@ export const overwriteUnlessBuilt = step({
   when: all(finalOverwrite.when, looksForOsConfigs),
   needs: { ...overwriteNeeds, order: OsImageOrder },
   skipIf: ({ order }) =>
-    order.kind === 'on' && order.delivery === 'first-boot'
+    order.kind === 'on' && order.delivery !== 'after-join'
       ? 'the operating system that is built is written instead'
       : undefined,
 });

@@ -28,7 +28,8 @@ export const readOsConfigs = step({
   gives: OsImageOrder,
   when: looksForOsConfigs,
   limit: minutes(5),
-  explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
+  explain: ({ cluster, layering }) =>
+    deliveryOf(cluster.openshiftVersion, layering.olderReleases).why,
   run: async (scope) => {
     const { config, note } = scope;
     const orders = ordersIn(readOsManifests(await readManifestFiles(scope)));
@@ -51,7 +52,7 @@ export function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsI
     if (isAskedFor) throw layeringStepFailure('layering.nothing-to-build', why);
     return { kind: 'off', why };
   }
-  const { kind, why } = deliveryOf(config.cluster.openshiftVersion);
+  const { kind, why } = deliveryOf(config.cluster.openshiftVersion, config.layering.olderReleases);
   if (kind === 'none') {
     if (isAskedFor) throw layeringStepFailure('layering.release-too-old', why);
     return { kind: 'off', why };

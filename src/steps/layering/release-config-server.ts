@@ -4,7 +4,7 @@ import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';
 import { holdPathUnit } from './hold-config-server.ts';
-import { unlessAtFirstBoot } from './skips.ts';
+import { unlessHeld } from './skips.ts';
 
 /** Ends the hold; systemd forgets the unit with it. */
 export const endHoldArgv = ['systemctl', 'stop', holdPathUnit] as const;
@@ -22,7 +22,7 @@ export const releaseConfigServer = step({
   uses: ['host'],
   needs: { order: OsImageOrder },
   when: buildsOsImages,
-  skipIf: unlessAtFirstBoot,
+  skipIf: unlessHeld,
   limit: minutes(3),
   preview: () => [endHoldArgv, putBackArgv],
   run: async ({ host, signal }) => {

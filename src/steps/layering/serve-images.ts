@@ -12,7 +12,7 @@ import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { pathUnit, startWatch, watchArgv } from './path-unit.ts';
-import { unlessAtFirstBoot } from './skips.ts';
+import { unlessServed } from './skips.ts';
 
 /** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
 const servedPools = ['master', 'arbiter'];
@@ -48,8 +48,7 @@ export const serveImages = step({
   uses: ['host'],
   needs: { order: OsImageOrder, rendered: RenderedConfigs, published: PublishedImages },
   when: buildsOsImages,
-  skipIf: ({ order, published }) =>
-    unlessAtFirstBoot({ order }) ?? (published.kind === 'stock' ? published.why : undefined),
+  skipIf: unlessServed,
   limit: minutes(5),
   preview: () => [folderArgv, unitStateArgv(servePathUnit), keepServedArgv(['<rendered config>'])],
   run: async (scope, { rendered, published }) => {

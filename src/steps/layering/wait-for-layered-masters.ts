@@ -11,14 +11,27 @@ import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts'
 import type { Expected } from '../../layering/invariants/sight.ts';
 import { sightOf } from '../../layering/invariants/standing.ts';
 import { stagingReferences } from '../../layering/invariants/staging.ts';
-import { breachesOf, breachText } from '../../layering/invariants/table.ts';
+import {
+  breachesOf,
+  breachText,
+  type Invariant,
+  invariants,
+  pinnedInvariants,
+} from '../../layering/invariants/table.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
 import { followed, gapIn, longestWait, together } from '../cluster/cluster-wait.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
-import { OsImageOrder, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
+import {
+  OsImageOrder,
+  PinnedConfigs,
+  type PublishedImage,
+  PublishedImages,
+  type RenderedConfig,
+  StagingRegistry,
+} from './facts.ts';
 import { handOverFailure } from './hand-over-failures.ts';
 import { unlessOrdered } from './skips.ts';
 import { controlPlaneImages, mastersPool, whyNotServed } from './control-plane-images.ts';
@@ -35,6 +48,7 @@ export const waitForLayeredMasters = step({
     controlPlane: ControlPlane,
     order: OsImageOrder,
     published: PublishedImages,
+    pinned: PinnedConfigs,
     registry: StagingRegistry,
   },
   when: buildsOsImages,
@@ -42,28 +56,46 @@ export const waitForLayeredMasters = step({
     unlessOrdered({ order }) ?? (published.kind === 'stock' ? published.why : undefined),
   limit: longestWait + minutes(10),
   waitsFor: 'the invariants of a layered pool on nodes, pool, MachineOSConfig and MachineOSBuild',
-  run: async (scope, { order, published, registry }) => {
+  run: async (scope, { order, published, pinned, registry }) => {
     const why = whyNotServed(order, published);
-    if (why === undefined) await waitForPools(scope, controlPlaneImages(published));
-    else scope.note('info', `no node is waited for: ${why}`);
+    if (why === undefined) {
+      const images = controlPlaneImages(published);
+      await waitForPools(
+        scope,
+        images.map((image) => atRest(image, pinned)),
+      );
+    } else {
+      scope.note('info', `no node is waited for: ${why}`);
+    }
     if (registry.kind === 'running') await requireNoStaging(scope, registry.address);
   },
 });
 
-async function waitForPools(
-  scope: StepScope<'kube'>,
-  images: readonly PublishedImage[],
-): Promise<void> {
+/** A pool as it must be before this host may leave. */
+interface Rest {
+  readonly pool: string;
+  readonly expected: Expected;
+  readonly asked: readonly Invariant[];
+}
+
+function atRest(
+  { pool, final: image, renderedConfig }: PublishedImage,
+  pinned: readonly RenderedConfig[],
+): Rest {
+  const again = pinned.find((one) => one.pool === pool);
+  return again === undefined
+    ? { pool, expected: { image, rendered: renderedConfig }, asked: invariants }
+    : { pool, expected: { image, rendered: again.name }, asked: pinnedInvariants };
+}
+
+async function waitForPools(scope: StepScope<'kube'>, pools: readonly Rest[]): Promise<void> {
   scope.progress({ info: 'Waiting for the masters to run their image' });
-  for (const { pool, final, renderedConfig } of images) {
-    await waitForPool(scope, pool, { image: final, rendered: renderedConfig });
-  }
+  for (const pool of pools) await waitForPool(scope, pool);
 }
 
 async function waitForPool(
   { kube, until }: StepScope<'kube'>,
-  pool: string,
-  expected: Expected,
+  { pool, expected, asked }: Rest,
 ): Promise<void> {
   const selections = {
     nodes: followed(kube, { kind: nodes }),
@@ -88,7 +120,7 @@ async function waitForPool(
     if (pool === mastersPool && sight.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    const [first, ...others] = breachesOf(sight, expected);
+    const [first, ...others] = breachesOf(sight, expected, asked);
     if (first === undefined) return Promise.resolve({ done: true });
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
     return Promise.resolve({ status: `${breachText(first)}${more}` });

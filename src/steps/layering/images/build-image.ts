@@ -39,7 +39,7 @@ export const localTag = (pool: string, renderedConfig: string): string =>
  * `layering.image-*`, and what `planBuild` throws
  */
 export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
-  const { machineConfig, scratch, builder } = build;
+  const { machineConfig, scratch, builder, leavesConfigOut = false } = build;
   const { name: renderedConfig, pool } = machineConfig;
   const plan = planBuild(build);
   const context = `${scratch}/context`;
@@ -58,7 +58,8 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
       : {}),
   };
   await runBuild(work, build, { argv: buildArgv(builder, call), env, plan });
-  await verifyImage(work, { builder, scratch, tag, base: plan.baseImage, renderedConfig, pool });
+  const image = { tag, base: plan.baseImage, renderedConfig, pool, leavesConfigOut };
+  await verifyImage(work, { builder, scratch, ...image });
   return tag;
 }
 
