@@ -10,14 +10,9 @@ import type { Deed, Purpose } from './cluster-state.ts';
 import { configRequestLine, configServerLog } from './config-server-log.ts';
 import { controllerLook } from './controller-look.ts';
 import { kinds } from './kinds.ts';
-import { joinedNode } from './layering/daemon.ts';
-import {
-  awaitRelease,
-  bringPools,
-  firstBoot,
-  renderOnBootstrap,
-  renderPools,
-} from './layering/deeds.ts';
+import { renderOnBootstrap } from './layering/bootstrap-controller.ts';
+import { withSystem } from './layering/daemon.ts';
+import { awaitRelease, bringPools, firstBoot, renderPools } from './layering/deeds.ts';
 import type { LayeredSite } from './layering/site.ts';
 import { applyManifests } from './manifests.ts';
 import { etcdConditions, firstObjects, type Named, nodeObject } from './objects.ts';
@@ -60,10 +55,9 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
   'note-request': ({ asked }, { host }) => void asked.add(host),
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
-    const node = nodeObject(memberNamed(work, host));
-    const system = work.layered?.systems.get(host);
-    const joined = system === undefined ? node : joinedNode(node, system);
-    await work.kube.client.apply(kinds.Node, joined);
+    const member = memberNamed(work, host);
+    const node = nodeObject(member);
+    await work.kube.client.apply(kinds.Node, await withSystem(work, node, member.role));
     await tellNode(work, host, false);
   },
   'make-ready': async (work, { host }) => {

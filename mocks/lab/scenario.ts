@@ -74,6 +74,8 @@ const Layering = z.strictObject({
   diesForSeconds: z.number().positive().optional(),
   /** What every build ends with. */
   buildTrouble: z.string().optional(),
+  /** A MachineConfig of each pool is to name its image in the end, and no MachineOSConfig. */
+  isPinned: z.boolean().default(false),
 });
 
 /** A play of the lab: hosts, a cluster, faults, and what must come out. */

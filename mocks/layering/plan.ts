@@ -18,6 +18,8 @@ export interface LayeredPlan {
   readonly diesForSeconds?: number | undefined;
   /** What a build ends with; it ends well without it. */
   readonly buildTrouble?: string | undefined;
+  /** A MachineConfig of each pool is to name its image in the end. */
+  readonly isPinned?: boolean | undefined;
 }
 
 /** The pools, in the order of their builds. */

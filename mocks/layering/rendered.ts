@@ -1,10 +1,18 @@
 // The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the bootstrap host and in
 // the cluster.
+import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { textIn } from '../cluster/layering/objects.ts';
 import { renderedName } from '../cluster/objects.ts';
 import { nodePullSecret } from './manifests.ts';
-import { builtPools, type LayeredPlan, registrySettings, stockImage } from './plan.ts';
+import {
+  type BuiltPool,
+  builtPools,
+  type LayeredPlan,
+  registrySettings,
+  stockImage,
+} from './plan.ts';
 
 const group = 'machineconfiguration.openshift.io';
 const apiVersion = `${group}/v1`;
@@ -12,11 +20,35 @@ const apiVersion = `${group}/v1`;
 /** Kernel arguments of every machine. */
 export const kernelArguments = ['psi=0'];
 
-const source = (pool: string): readonly object[] =>
-  [`00-${pool}`, `01-${pool}-kubelet`].map((name) => ({ apiVersion, kind: 'MachineConfig', name }));
+/** A MachineConfig that names the operating system of a pool. */
+export interface Pin {
+  readonly name: string;
+  readonly image: string;
+}
+
+/** What a MachineConfig names for a pool; undefined for any other object, and for a rendered one. */
+export function pinIn(object: unknown, pool: string): Pin | undefined {
+  const name = textIn(object, 'metadata', 'name');
+  const image = textIn(object, 'spec', 'osImageURL');
+  const role = textIn(object, 'metadata', 'labels', `${group}/role`);
+  return role === pool && image !== '' ? { name, image } : undefined;
+}
+
+/** The name follows from what is rendered. */
+export const renderedNameWith = (pool: BuiltPool, pin: Pin | undefined): string =>
+  pin === undefined
+    ? renderedName(pool)
+    : `rendered-${pool}-${createHash('md5').update(pin.image).digest('hex')}`;
+
+const source = (pool: string, pin: Pin | undefined): readonly object[] =>
+  [`00-${pool}`, `01-${pool}-kubelet`, ...(pin === undefined ? [] : [pin.name])].map((name) => ({
+    apiVersion,
+    kind: 'MachineConfig',
+    name,
+  }));
 
 /** The rendered MachineConfig of a pool: the same on the bootstrap host and in the cluster. */
-export function renderedConfig(plan: LayeredPlan, pool: 'master' | 'worker'): KubeObject {
+export function renderedConfig(plan: LayeredPlan, pool: BuiltPool, pin?: Pin): KubeObject {
   const settings = registrySettings(plan);
   const files = [
     fileOf('/var/lib/kubelet/config.json', nodePullSecret),
@@ -26,14 +58,14 @@ export function renderedConfig(plan: LayeredPlan, pool: 'master' | 'worker'): Ku
     apiVersion,
     kind: 'MachineConfig',
     metadata: {
-      name: renderedName(pool),
+      name: renderedNameWith(pool, pin),
       annotations: {
         [`${group}/generated-by-controller-version`]: '0123456789abcdef',
         [`${group}/release-image-version`]: plan.openshiftVersion,
       },
     },
     spec: {
-      osImageURL: stockImage,
+      osImageURL: pin?.image ?? stockImage,
       kernelType: 'default',
       kernelArguments,
       config: { ignition: { version: '3.5.0' }, storage: { files } },
@@ -60,9 +92,9 @@ export const poolObject = (pool: string): KubeObject => ({
 });
 
 /** What a pool names once it is rendered. */
-export const configurationOf = (pool: 'master' | 'worker'): object => ({
-  name: renderedName(pool),
-  source: source(pool),
+export const configurationOf = (pool: BuiltPool, pin?: Pin): object => ({
+  name: renderedNameWith(pool, pin),
+  source: source(pool, pin),
 });
 
 /** The ConfigMap with the images of the release, of which builds up to 4.21 are made. */
@@ -90,10 +122,19 @@ export const poolPath = (pool: string): string => `${directory}/machine-pools/${
 /** A rendered MachineConfig as it leaves it. */
 export const renderedPath = (name: string): string => `${directory}/machine-configs/${name}.yaml`;
 
+/** Folder of the manifests that the bootstrap controller reads. */
+export const manifestsFolder = '/etc/mcc/bootstrap';
+
+/** The pod in which it runs first. */
+export const podPath = '/etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml';
+
 /** What the bootstrap controller leaves behind, as paths with texts, in its order. */
-export const bootstrapRendering = (plan: LayeredPlan): readonly (readonly [string, string])[] => [
+export const bootstrapRendering = (
+  plan: LayeredPlan,
+  pinOf: (pool: BuiltPool) => Pin | undefined,
+): readonly (readonly [string, string])[] => [
   ...builtPools.map((pool) => {
-    const configuration = configurationOf(pool);
+    const configuration = configurationOf(pool, pinOf(pool));
     const { metadata, spec, ...kind } = poolObject(pool) as KubeObject & { readonly spec: object };
     const object = {
       ...kind,
@@ -103,8 +144,9 @@ export const bootstrapRendering = (plan: LayeredPlan): readonly (readonly [strin
     };
     return [poolPath(pool), stringify(object)] as const;
   }),
-  ...builtPools.map(
-    (pool) => [renderedPath(renderedName(pool)), stringify(renderedConfig(plan, pool))] as const,
-  ),
+  ...builtPools.map((pool) => {
+    const rendered = renderedConfig(plan, pool, pinOf(pool));
+    return [renderedPath(rendered.metadata.name), stringify(rendered)] as const;
+  }),
   [controllerConfig, stringify({ apiVersion, kind: 'ControllerConfig' })],
 ];

@@ -2,16 +2,39 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { stockImage } from '../../layering/plan.ts';
+import { type Pin, pinIn } from '../../layering/rendered.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import { pullOnNode } from './first-boot.ts';
 import { keyOf } from './objects.ts';
-import type { LayeredSite, NodeSystem } from './site.ts';
+import type { LayeredSite } from './site.ts';
 
-/** What a daemon writes on its node when it joins. */
-export function joinedNode(node: KubeObject, system: NodeSystem): KubeObject {
+/** What the MachineConfigs of the cluster name for a pool; the last one counts. */
+export async function pinOfPool(
+  client: ClusterWork['kube']['client'],
+  pool: string,
+): Promise<Pin | undefined> {
+  const all = await client.list({ kind: kinds.MachineConfig });
+  return all.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
+}
+
+/** From 4.21 on a daemon goes by the annotation that its node was born with (machine-config-operator, `pkg/daemon`). */
+const goesByAnnotation = (openshiftVersion: string): boolean => {
+  const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
+  return major > 4 || minor >= 21;
+};
+
+/** A node as its daemon lets it join, with what it says of the system that it runs. */
+export async function withSystem(
+  { kube: { client }, layered }: ClusterWork,
+  node: KubeObject,
+  pool: string,
+): Promise<KubeObject> {
+  const system = layered?.systems.get(node.metadata.name);
+  if (layered === undefined || system === undefined) return node;
   const { rendered, currentImage, desiredImage, image } = system;
-  const isAsTold = image === (currentImage ?? stockImage);
+  const named = goesByAnnotation(layered.plan.openshiftVersion) ? currentImage : undefined;
+  const wanted = named ?? (await pinOfPool(client, pool))?.image ?? stockImage;
   return {
     ...node,
     metadata: {
@@ -21,7 +44,7 @@ export function joinedNode(node: KubeObject, system: NodeSystem): KubeObject {
         [keyOf('desiredConfig')]: rendered,
         ...(currentImage === undefined ? {} : { [keyOf('currentImage')]: currentImage }),
         ...(desiredImage === undefined ? {} : { [keyOf('desiredImage')]: desiredImage }),
-        [keyOf('state')]: isAsTold ? 'Done' : 'Degraded',
+        [keyOf('state')]: image === wanted ? 'Done' : 'Degraded',
       },
     },
   };

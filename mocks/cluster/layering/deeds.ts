@@ -1,9 +1,6 @@
 // What a cluster does at its birth when its operating systems are built.
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  bootstrapRendering,
   configurationOf,
   imagesObject,
   poolObject,
@@ -13,44 +10,11 @@ import { builtPools } from '../../layering/plan.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import { canServe } from './config-server.ts';
+import { pinOfPool } from './daemon.ts';
 import { bootFirst } from './first-boot.ts';
 import type { LayeredSite } from './site.ts';
 
 const LOOK_EVERY_MILLIS = 100;
-
-/**
- * The bootstrap controller renders on the bootstrap host, before the API server is up. It ends with an error at a
- * MachineOSConfig that names no image (machine-config-operator from 4.21 on).
- */
-export async function renderOnBootstrap(
-  { bootstrap }: ClusterWork,
-  { plan, incidents }: LayeredSite,
-): Promise<void> {
-  const refused = await manifestWithoutImage(bootstrap.files);
-  if (refused !== undefined) {
-    incidents.push(`the bootstrap controller cannot render: ${refused} names no image`);
-    return;
-  }
-  for (const [path, text] of bootstrapRendering(plan)) {
-    const place = await bootstrap.files.real(path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, text);
-  }
-}
-
-async function manifestWithoutImage({
-  real,
-}: ClusterWork['bootstrap']['files']): Promise<string | undefined> {
-  for (const folder of ['/opt/openshift/manifests', '/opt/openshift/openshift']) {
-    const place = await real(folder);
-    for (const name of await readdir(place).catch(() => [])) {
-      const text = await readFile(join(place, name), 'utf8').catch(() => '');
-      const isOne = /^kind: MachineOSConfig$/m.test(text);
-      if (isOne && !text.includes('pre-built-image')) return `${folder}/${name}`;
-    }
-  }
-  return undefined;
-}
 
 /** The release brings its pools into the cluster; nothing is rendered yet. */
 export async function bringPools({ kube }: ClusterWork): Promise<void> {
@@ -63,9 +27,10 @@ export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite):
   const { client } = kube;
   await client.apply(kinds.ConfigMap, imagesObject(plan));
   for (const pool of builtPools) {
-    await client.apply(kinds.MachineConfig, renderedConfig(plan, pool));
+    const pin = await pinOfPool(client, pool);
+    await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, pin));
     const ref = { kind: kinds.MachineConfigPool, name: pool };
-    await client.merge(ref, { spec: { configuration: configurationOf(pool) } });
+    await client.merge(ref, { spec: { configuration: configurationOf(pool, pin) } });
   }
 }
 

@@ -3,11 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { pushAuth } from '../../layering/manifests.ts';
 import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
-import { kernelArguments } from '../../layering/rendered.ts';
+import { kernelArguments, renderedNameWith } from '../../layering/rendered.ts';
 import { credentialsIn } from '../../registries/network.ts';
 import { kinds } from '../kinds.ts';
 import { renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
+import { pinOfPool } from './daemon.ts';
 import { type JudgedPool, violationsOf } from './oracle.ts';
 import type { LayeredSite } from './site.ts';
 
@@ -57,10 +58,18 @@ async function poolsOf(
   ]);
   const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
     objects.find(({ metadata }) => metadata.name === name);
+  const { isPinned = false } = layered.plan;
+  const pins = new Map<string, string>();
+  for (const pool of builtPools) pins.set(pool, (await pinOfPool(client, pool))?.image ?? '');
   return builtPools.map((pool) => ({
     pool,
     final: finalOf(layered, pool),
-    rendered: renderedName(pool),
+    ...(isPinned
+      ? {
+          pin: { there: pins.get(pool) ?? '' },
+          rendered: renderedNameWith(pool, { name: '', image: finalOf(layered, pool) }),
+        }
+      : { rendered: renderedName(pool) }),
     kernelArguments,
     machineConfigPool: named(pools, pool),
     osConfig: named(osConfigs, pool),

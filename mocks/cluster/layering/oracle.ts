@@ -29,6 +29,8 @@ export interface JudgedPool {
   readonly nodes: readonly JudgedNode[];
   /** How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do not. */
   readonly refusals: readonly string[];
+  /** What a MachineConfig has to name for the pool, and what one does; undefined where none has to. */
+  readonly pin?: { readonly there: string } | undefined;
 }
 
 type Found = readonly (readonly [what: string, there: string, expected: string])[];
@@ -46,15 +48,22 @@ const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
   I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
   I2: (pool) =>
     ofNodes(pool, ({ node }) =>
-      ['currentImage', 'desiredImage'].map((key) => [key, annotation(node, key), pool.final]),
+      ['currentImage', 'desiredImage'].map((key) => [
+        key,
+        annotation(node, key),
+        pool.pin === undefined ? pool.final : '',
+      ]),
     ),
-  I3: (pool) => [
-    ['MachineOSConfig', imageOf(pool.osConfig), pool.final],
-    ['MachineOSBuild', textIn(buildOf(pool), 'status', 'digestedImagePushSpec'), pool.final],
-  ],
+  I3: (pool) =>
+    pool.pin === undefined
+      ? handedOver(pool)
+      : [
+          ['MachineConfig', pool.pin.there, pool.final],
+          ['MachineOSConfig', pool.osConfig?.metadata.name ?? '', ''],
+        ],
   I4: (pool) => [
     ['pool', textIn(pool.machineConfigPool, 'spec', 'configuration', 'name'), pool.rendered],
-    ['MachineOSBuild', textIn(buildOf(pool), 'spec', 'machineConfig', 'name'), pool.rendered],
+    ...(pool.pin === undefined ? builtFor(pool) : []),
     ...ofNodes(pool, ({ node }) =>
       ['currentConfig', 'desiredConfig'].map((key) => [key, annotation(node, key), pool.rendered]),
     ),
@@ -84,6 +93,15 @@ const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
     ['jobs', pool.jobs.filter((name) => name.startsWith('build-')).join(' '), ''],
   ],
 };
+
+const handedOver = (pool: JudgedPool): Found => [
+  ['MachineOSConfig', imageOf(pool.osConfig), pool.final],
+  ['MachineOSBuild', textIn(buildOf(pool), 'status', 'digestedImagePushSpec'), pool.final],
+];
+
+const builtFor = (pool: JudgedPool): Found => [
+  ['MachineOSBuild', textIn(buildOf(pool), 'spec', 'machineConfig', 'name'), pool.rendered],
+];
 
 const countsOf = ({ nodes }: JudgedPool) => ({
   machineCount: nodes.length,

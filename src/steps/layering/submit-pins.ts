@@ -1,14 +1,17 @@
 import { machineConfigs } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
 import { pinName, pinObject } from '../../layering/delivery/pin.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, gapIn, longestWait } from '../cluster/cluster-wait.ts';
+import { followed, gapIn } from '../cluster/cluster-wait.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, PinnedConfigs } from './facts.ts';
 import { createUnlessThere, requireKept } from './hand-over-objects.ts';
 import { unlessOrdered } from './skips.ts';
+
+/** The temporary API server needs no other host, so that it is there before an image is built, or never. */
+const longestWait = hours(1);
 
 /**
  * Gives the cluster the MachineConfigs that were added on this host, while no master has begun: their controllers
