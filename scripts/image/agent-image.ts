@@ -27,7 +27,8 @@ export async function buildAgentImage(
 ): Promise<string> {
   const from = base ?? (await makeDebianBase(store));
   const settings = ['--build-arg', `BASE=${from}`, '--build-arg', `VERSION=${version}`];
-  await store.run('buildah', 'build', ...settings, '--tag', name, top);
+  // With layers, a second build of the same bundle finds what the first one made.
+  await store.run('buildah', 'build', '--layers', ...settings, '--tag', name, top);
   await store.run('podman', 'image', 'prune', '--force');
   return name;
 }

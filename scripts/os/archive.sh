@@ -1,9 +1,9 @@
 #!/bin/bash
 # usage: archive.sh TREE OUT.tar.zst
-# Packs a system tree without what belongs to a running system or can be fetched again, and without the large files of
-# packages/left-out.txt, which no test needs: a guest would have to write, to hash and to read them. The tree is
-# read through a bind mount of its own, which leaves out what is mounted in it: the kernel's /sys
-# changes while it is read, and tar then fails.
+# Packs a system tree without what belongs to a running system or can be fetched again, and without what
+# packages/left-out.txt names, which no test needs: a guest would have to write large files, to hash and to read them, and
+# each deployment by ostree links and looks at every file. The tree is read through a bind mount of its own, which leaves
+# out what is mounted in it: the kernel's /sys changes while it is read, and tar then fails.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 if [ -z "${ARCHIVE_OWN_MOUNTS:-}" ]; then

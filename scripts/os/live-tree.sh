@@ -22,6 +22,8 @@ rm -rf "$tree/usr/lib/dracut"
 rm "$tree/usr/lib/systemd/system/sysinit.target.wants/"systemd-{journal-flush,machine-id-commit,tmpfiles-setup}.service
 chroot "$tree" systemctl enable --quiet live-job.service
 kernel=$(ls "$tree/usr/lib/modules")
+# Of its modules only some are there.
+chroot "$tree" depmod "$kernel"
 cp "$tree/boot/vmlinuz-$kernel" "$out/vmlinuz"
 "$here/live/initrd.sh" "$tree" "$kernel" "$out/initrd.img"
 rm -rf "$tree"/{boot,vmlinuz,initrd.img}{,.old}

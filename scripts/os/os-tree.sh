@@ -10,6 +10,8 @@ ln -sf ../usr/lib/os-release "$tree/etc/os-release"
 mkdir -p "$tree/usr/lib/dracut/modules.d"
 tar -C "$here/initramfs" --owner=0 --group=0 --mode=u=rwX,go=rX -cf - . | tar -C "$tree/usr/lib/dracut/modules.d" -xpf -
 "$here/emulated.sh" "$tree"
+# Of the kernel's modules only some are there.
+chroot "$tree" depmod "$(ls "$tree/usr/lib/modules")"
 # libostree wants bwrap and semodule for every deployment that has a merge source and this file.
 rm -f "$tree/etc/selinux/config"
 rm -f "$tree"/etc/ssh/ssh_host_*

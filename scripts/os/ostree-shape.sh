@@ -5,10 +5,6 @@ set -euo pipefail
 tree=$1 kernel=$2
 install -m 0644 "$tree/boot/vmlinuz-$kernel" "$tree/usr/lib/modules/$kernel/vmlinuz"
 install -m 0644 "$3" "$tree/usr/lib/modules/$kernel/initramfs.img"
-# dpkg's database must not lie in /var, which a commit has none of.
-mkdir -p "$tree/usr/lib/sysimage"
-mv "$tree/var/lib/dpkg" "$tree/usr/lib/sysimage/dpkg"
-echo 'admindir=/usr/lib/sysimage/dpkg' > "$tree/etc/dpkg/dpkg.cfg.d/ostree"
 
 # The initramfs is made. What it was made of, and units that only it or nobody starts, a node would read for nothing.
 # A build of an image looks for Ignition here, as on RHCOS.

@@ -12,7 +12,7 @@ import type { BuildSite, CachedPart } from './part.ts';
 
 /** The places of the partitions. Small, because coreos-installer writes all of it; the root file system has room for a second deployment. */
 export const osDiskShape = coreosShape({
-  diskMiB: 1024,
+  diskMiB: 768,
   espMiB: 32,
   bootMiB: 192,
   sectorBytes: 512,

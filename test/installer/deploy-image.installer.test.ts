@@ -28,7 +28,7 @@ import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './writ
 const mebibyte = 1024 ** 2;
 const roomyMiB = 3072;
 /** The image itself; its root has less than 500 MiB free. */
-const tightMiB = 1024;
+const tightMiB = 768;
 const final = 'quay.example/team/os';
 const renderedFile = '/opt/rendered.yaml';
 const rendered = `rendered-master-${'a'.repeat(32)}`;

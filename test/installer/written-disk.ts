@@ -13,7 +13,7 @@ export interface WrittenDisk extends Disposable {
 
 /** What a disk is made of. */
 export interface DiskOrder {
-  /** Of the operating system, 1024 MiB when unpacked: `labcoreos.raw.zst`. */
+  /** Of the operating system, 768 MiB when unpacked: `labcoreos.raw.zst`. */
   readonly image: string;
   readonly path: string;
   readonly sizeMiB: number;

@@ -64,7 +64,7 @@ export async function playPowerCut(
 async function cutPower(install: LiveInstall, folder: string): Promise<JobAccount> {
   const before = readFileSync(new URL('leftovers.sh', import.meta.url), 'utf8');
   await using guest = await startLiveInstall({ ...install, before }, folder, 'bios-first');
-  await guest.job.waitForLine(/"step":"image\/write".*"percent":[34]\d/, deadlineSeconds);
+  await guest.job.waitForLine(/"step":"image\/write".*"percent":[1-4]\d/, deadlineSeconds);
   await waitUntilWritten(install.target, 64);
   await guest.powerCut();
   return readJob(guest.job.text());

@@ -28,9 +28,12 @@ export interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'fir
 /**
  * As in the disk's grub.cfg: without what an emulated processor would spend time on for nothing. A kernel that panics
  * ends the guest at once, and with it whatever waits for the guest. Devices may take their time on a busy machine.
+ * Of units systemd shows only what fails: else it draws what it waits for three times a second.
  */
-const emulated =
-  'audit=0 lsm=capability mitigations=off init_on_alloc=0 panic=-1 systemd.default_device_timeout_sec=900';
+const emulated = [
+  'audit=0 lsm=capability mitigations=off init_on_alloc=0 panic=-1',
+  'systemd.default_device_timeout_sec=900 systemd.show_status=error',
+].join(' ');
 
 /** Starts a live guest in a folder of the test; needs the parts qemu and live-root. */
 export async function startLiveGuest(
