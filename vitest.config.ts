@@ -6,6 +6,8 @@ interface Suite {
   readonly setupFiles?: readonly string[];
   /** Real programs and guests share two cores: their files run one after the other. */
   readonly inTurn?: boolean;
+  /** How many tests of a file that say they may run at once do so. */
+  readonly atOnce?: number;
   /** The files share their modules: loading those anew for each file is most of the work of quick tests. */
   readonly sharesModules?: boolean;
   /** Options of the Node that runs the tests. */
@@ -32,7 +34,13 @@ const suites: readonly Suite[] = [
   { name: 'contract', include: ['test/contract/**/*.test.ts'], timeoutSeconds: 60 },
   { name: 'process', include: ['test/process/**/*.test.ts'], inTurn: true, timeoutSeconds: 120 },
   { name: 'cli', include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },
-  { name: 'lab', include: ['test/lab/**/*.test.ts'], inTurn: true, timeoutSeconds: 300 },
+  {
+    name: 'lab',
+    include: ['test/lab/**/*.test.ts'],
+    inTurn: true,
+    atOnce: 3,
+    timeoutSeconds: 300,
+  },
   { name: 'oracle', include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
   { name: 'objects', include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
   { name: 'kube', include: ['test/**/*.kube.test.ts'], inTurn: true, timeoutSeconds: 300 },
@@ -49,12 +57,22 @@ const suites: readonly Suite[] = [
 export default defineConfig({
   test: {
     projects: suites.map(
-      ({ name, include, setupFiles, inTurn, sharesModules, nodeOptions, timeoutSeconds }) => ({
+      ({
+        name,
+        include,
+        setupFiles,
+        inTurn,
+        atOnce,
+        sharesModules,
+        nodeOptions,
+        timeoutSeconds,
+      }) => ({
         test: {
           name,
           include: [...include],
           setupFiles: [...(setupFiles ?? [])],
           fileParallelism: inTurn !== true,
+          ...(atOnce === undefined ? {} : { maxConcurrency: atOnce }),
           isolate: sharesModules !== true,
           execArgv: [...(nodeOptions ?? [])],
           sequence: { shuffle: inTurn !== true },

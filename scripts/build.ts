@@ -14,7 +14,7 @@ import {
 } from './build/parts.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const dist = resolve(root, process.argv[2] ?? 'dist');
+const dist = resolve(root, 'dist');
 const marker = 'bootwright-parts';
 
 /** The file holds code for any Node that reads modules, so that an old one can be told so. */

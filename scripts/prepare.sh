@@ -23,4 +23,6 @@ mkdir -p "$cache"
 ) 9>"$cache/npm-ci.lock" || exit 1
 
 PATH=$PWD/node_modules/.bin:$PATH
-export PATH
+# Programs that are started from their sources are stripped of their types and compiled once.
+NODE_COMPILE_CACHE=$cache/compiled
+export PATH NODE_COMPILE_CACHE

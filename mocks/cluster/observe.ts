@@ -2,6 +2,7 @@
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { followChanges } from './changes.ts';
 import type { Happening, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller-look.ts';
 import { kinds } from './kinds.ts';
@@ -29,6 +30,13 @@ const Job = z.object({
   }),
 });
 
+/** What somebody else may change. */
+const observed = [
+  { kind: kinds.Etcd },
+  { kind: kinds.CertificateSigningRequest },
+  { kind: kinds.Job, namespace: controllerNamespace },
+];
+
 /** Watches a cluster until it is closed; jobs that run our program are run. */
 export async function observe(
   work: ClusterWork,
@@ -36,14 +44,17 @@ export async function observe(
 ): Promise<void> {
   const told = new Set<string>();
   const jobs = new Map<string, Promise<void>>();
+  const changes = followChanges(work, observed);
   while (!work.signal.aborted) {
     try {
-      if (work.state().isApiUp) await look(work, { happen, told, jobs });
+      if (work.state().isApiUp && changes.take()) await look(work, { happen, told, jobs });
     } catch {
       // The API may be moving; the next look tells.
+      changes.keep();
     }
     await sleep(LOOK_EVERY_MILLIS, undefined, { signal: work.signal }).catch(() => undefined);
   }
+  await changes.ended;
   await Promise.all(jobs.values());
 }
 

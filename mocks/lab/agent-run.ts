@@ -42,7 +42,7 @@ export async function runAgent(
   lab.signal.addEventListener('abort', stop);
   try {
     const end = await agent.ended;
-    await follower.end();
+    follower.end();
     return { ...end, wasStopped };
   } finally {
     clearInterval(watch);

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readdir, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { cacheFolder } from '../../scripts/parts/cache.ts';
+import { takeLock } from '../../scripts/parts/lock.ts';
 
 const top = join(import.meta.dirname, '..', '..');
 
@@ -9,19 +11,35 @@ const top = join(import.meta.dirname, '..', '..');
 export const bundlePath = join(top, 'dist', 'bootwright.mjs');
 
 /**
- * Builds the bundle of the agent when it is missing or older than its sources.
+ * Builds the bundle of the agent when it is missing or older than its sources; one process at a time does.
  * @throws Error when the build fails
  */
 export async function ensureBundle(say: (text: string) => void): Promise<string> {
-  const built = await modified(bundlePath);
+  if (await isUpToDate()) return bundlePath;
+  const cache = join(cacheFolder(), '..');
+  await mkdir(cache, { recursive: true });
+  const lock = await takeLock(join(cache, 'bundle.lock'));
+  try {
+    if (!(await isUpToDate())) await build(say);
+    return bundlePath;
+  } finally {
+    await lock.release();
+  }
+}
+
+async function isUpToDate(): Promise<boolean> {
+  // The last thing that a build writes.
+  const built = await modified(join(dirname(bundlePath), 'licences.txt'));
   const sources = [join(top, 'package.json'), ...(await filesBelow(join(top, 'src')))];
   const newest = Math.max(...(await Promise.all(sources.map(modified))));
-  if (built > newest) return bundlePath;
+  return built > newest;
+}
+
+async function build(say: (text: string) => void): Promise<void> {
   say('building the agent\n');
-  const build = spawn('npm', ['run', '--silent', 'build'], { cwd: top, stdio: ['ignore', 2, 2] });
-  const [exitCode] = (await once(build, 'close')) as [number | null];
+  const child = spawn('npm', ['run', '--silent', 'build'], { cwd: top, stdio: ['ignore', 2, 2] });
+  const [exitCode] = (await once(child, 'close')) as [number | null];
   if (exitCode !== 0) throw new Error('the agent cannot be built');
-  return bundlePath;
 }
 
 const modified = async (path: string): Promise<number> =>

@@ -22,6 +22,15 @@ export interface LayeredPlan {
   readonly isPinned?: boolean | undefined;
 }
 
+/**
+ * Whether a release serves the image of a pool to nodes, and these go by what they were served: from 4.21 on
+ * (machine-config-operator, `pkg/server` and `pkg/daemon`).
+ */
+export function servesImages({ openshiftVersion }: LayeredPlan): boolean {
+  const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
+  return major > 4 || minor >= 21;
+}
+
 /** The pools, in the order of their builds. */
 export const builtPools: readonly BuiltPool[] = ['master', 'worker'];
 

@@ -73,6 +73,6 @@ async function waitsForMasters(agent: Watched, events: string): Promise<void> {
     await Promise.race([promise, ended]);
   } finally {
     ended.catch(() => undefined);
-    await follower.end();
+    follower.end();
   }
 }

@@ -2,12 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Bundle, buildBundle } from './bundle.ts';
+import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
 let folder: string;
 beforeAll(async () => {
-  bundle = await buildBundle();
+  bundle = await copyBundle();
   folder = await mkdtemp(join(tmpdir(), 'bootwright-input-'));
 });
 afterAll(async () => {

@@ -2,11 +2,11 @@ import { readFile, rm, stat } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/help.ts';
 import { version } from '../../src/cli/version.ts';
-import { type Bundle, buildBundle } from './bundle.ts';
+import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
 beforeAll(async () => {
-  bundle = await buildBundle();
+  bundle = await copyBundle();
 });
 afterAll(async () => {
   await rm(bundle.directory, { recursive: true });

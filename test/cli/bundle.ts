@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { ensureBundle } from '../../mocks/lab/bundle.ts';
 
-const root = resolve(import.meta.dirname, '../..');
 const execute = promisify(execFile);
 
 /** How one run of the program ended. */
@@ -31,10 +31,10 @@ interface RunOptions {
   readonly path?: string;
 }
 
-/** Builds the program as it ships. */
-export async function buildBundle(): Promise<Bundle> {
+/** A copy of the program as it ships; it is built where its sources have changed. */
+export async function copyBundle(): Promise<Bundle> {
   const directory = await mkdtemp(join(tmpdir(), 'bootwright-bundle-'));
-  await execute(process.execPath, ['scripts/build.ts', directory], { cwd: root });
+  await cp(dirname(await ensureBundle(() => undefined)), directory, { recursive: true });
   const path = join(directory, 'bootwright.mjs');
   const text = await readFile(path, 'utf8');
   const entryAlone = join(directory, 'entry-alone.mjs');

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import planSchema from '../../docs/plan.schema.json' with { type: 'json' };
-import { type Bundle, buildBundle } from './bundle.ts';
+import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
 let folder: string;
 beforeAll(async () => {
-  bundle = await buildBundle();
+  bundle = await copyBundle();
   folder = await mkdtemp(join(tmpdir(), 'bootwright-commands-'));
 });
 afterAll(async () => {

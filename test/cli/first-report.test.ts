@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ReportRequest } from '../../src/cli/early-report.ts';
 import { sendFirstReport } from '../../src/cli/first-report.ts';
 import { Secret } from '../../src/model/secret.ts';
-import { type Bundle, buildBundle } from './bundle.ts';
+import { type Bundle, copyBundle } from './bundle.ts';
 
 interface Seen {
   readonly method: string | undefined;
@@ -147,7 +147,7 @@ describe('sendFirstReport over TLS', () => {
 describe('the built program', () => {
   let bundle: Bundle;
   beforeAll(async () => {
-    bundle = await buildBundle();
+    bundle = await copyBundle();
   });
   afterAll(() => rm(bundle.directory, { recursive: true }));
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../src/os/os-samples.ts';
-import { type Bundle, buildBundle } from './bundle.ts';
+import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
 let folder: string;
@@ -22,7 +22,7 @@ esac
 `;
 
 beforeAll(async () => {
-  bundle = await buildBundle();
+  bundle = await copyBundle();
   folder = await mkdtemp(join(tmpdir(), 'bootwright-node-'));
   await writeFile(join(folder, 'nsenter'), standIn, { mode: 0o755 });
   const booted = rpmOstreeDeployment('1', { booted: true });

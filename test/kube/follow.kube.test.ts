@@ -1,7 +1,8 @@
 // What becomes of a selection that is followed when the API server, or the way to it, fails.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ApiServer } from '../../mocks/kube/control-plane.ts';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
@@ -14,6 +15,8 @@ import { nodeOf } from './rig-samples.ts';
 const patience = 60_000;
 
 let rig: Rig;
+/** A server of the final control plane, from the first test on that needs one. */
+let final: Promise<ApiServer> | undefined;
 let kube: KubeCluster;
 let views: KubeView[];
 let stop: AbortController;
@@ -26,10 +29,14 @@ const asked = (message: unknown): void => {
   if (path.includes('limit=')) lists.push(path);
 };
 
+beforeAll(async () => {
+  rig = await startKube({ crds: [] });
+});
+afterAll(() => rig.close());
+
 beforeEach(async () => {
   lists = [];
   subscribe('undici:request:create', asked);
-  rig = await startKube({ crds: [] });
   views = [];
   stop = new AbortController();
   kube = kubeCluster({
@@ -46,9 +53,19 @@ afterEach(async () => {
   stop.abort(new Error('the test is over'));
   await ended;
   await kube.close();
-  await rig.close();
   unsubscribe('undici:request:create', asked);
+  await restore();
 });
+
+/** Whatever a test has done to it, the next one finds the first server, its network and no nodes. */
+async function restore(): Promise<void> {
+  await rig.api.thaw();
+  await rig.api.start();
+  rig.forwarder.heal();
+  rig.forwarder.moveTo(rig.api, 'reset');
+  const left = await rig.client.list({ kind: nodes });
+  await Promise.all(left.map(({ metadata }) => remove(metadata.name)));
+}
 
 const names = (): readonly string[] =>
   views.at(-1)?.objects.map(({ metadata }) => metadata.name) ?? [];
@@ -148,8 +165,7 @@ describe('a follower goes on', () => {
   it.each(['lost', 'kept', 'reset'] as const)(
     'when the address moves to a server of the final control plane, connections %s',
     async (connections) => {
-      const final = await rig.startFinal();
-      rig.forwarder.moveTo(final, connections);
+      rig.forwarder.moveTo(await (final ??= rig.startFinal()), connections);
       await add('meanwhile');
       const time = await seen(['first', 'meanwhile']);
       expect(time, took(time)).toBeLessThan(patience);

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import type { KubeObject } from '../../../src/ports/kube.ts';
+import { servesImages } from '../../layering/plan.ts';
 import { controllerConfig, poolPath, renderedPath } from '../../layering/rendered.ts';
 import { servedIgnition } from '../../layering/served-config.ts';
 import { kinds } from '../kinds.ts';
@@ -30,13 +31,14 @@ async function servedByBootstrap(work: ClusterWork, pool: string): Promise<strin
   const text = await fileOn(work, renderedPath(String(name)));
   if (text === undefined) return undefined;
   const machineConfig = parse(text) as KubeObject;
-  const image = machineConfig.metadata.annotations?.[preBuiltImage];
+  const isTold = work.layered !== undefined && servesImages(work.layered.plan);
+  const image = isTold ? machineConfig.metadata.annotations?.[preBuiltImage] : undefined;
   return servedIgnition({ machineConfig, image });
 }
 
 /** The image of a layered pool comes in once one of its nodes is counted as updated. */
 async function servedByCluster(
-  { kube: { client } }: ClusterWork,
+  { kube: { client }, layered }: ClusterWork,
   name: string,
 ): Promise<string | undefined> {
   const pool = await client.get({ kind: kinds.MachineConfigPool, name });
@@ -46,7 +48,8 @@ async function servedByCluster(
   if (machineConfig === undefined) return undefined;
   const osConfig = await client.get({ kind: kinds.MachineOSConfig, name });
   const isRunning = Number(partAt(pool, 'status', 'updatedMachineCount') ?? 0) > 0;
-  const image = isRunning ? imageOf(osConfig) : '';
+  const isTold = isRunning && layered !== undefined && servesImages(layered.plan);
+  const image = isTold ? imageOf(osConfig) : '';
   return servedIgnition({ machineConfig, image: image === '' ? undefined : image });
 }
 

@@ -1,7 +1,7 @@
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { stockImage } from '../../layering/plan.ts';
+import { servesImages, stockImage } from '../../layering/plan.ts';
 import { type Pin, pinIn } from '../../layering/rendered.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
@@ -18,12 +18,6 @@ export async function pinOfPool(
   return all.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
 }
 
-/** From 4.21 on a daemon goes by the annotation that its node was born with (machine-config-operator, `pkg/daemon`). */
-const goesByAnnotation = (openshiftVersion: string): boolean => {
-  const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
-  return major > 4 || minor >= 21;
-};
-
 /** A node as its daemon lets it join, with what it says of the system that it runs. */
 export async function withSystem(
   { kube: { client }, layered }: ClusterWork,
@@ -33,7 +27,7 @@ export async function withSystem(
   const system = layered?.systems.get(node.metadata.name);
   if (layered === undefined || system === undefined) return node;
   const { rendered, currentImage, desiredImage, image } = system;
-  const named = goesByAnnotation(layered.plan.openshiftVersion) ? currentImage : undefined;
+  const named = servesImages(layered.plan) ? currentImage : undefined;
   const wanted = named ?? (await pinOfPool(client, pool))?.image ?? stockImage;
   return {
     ...node,

@@ -1,6 +1,7 @@
 // Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API server.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
+import { followChanges } from '../changes.ts';
 import { tellNode } from '../tell-node.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
@@ -18,6 +19,15 @@ import type { LayeredSite } from './site.ts';
 const LOOK_EVERY_MILLIS = 300;
 const operatorNamespace = 'openshift-machine-config-operator';
 
+/** Of what the views are made. Their deeds that wait for nothing but time are done at the looks in between. */
+const viewed = [
+  { kind: kinds.MachineConfigPool },
+  { kind: kinds.MachineOSConfig },
+  { kind: kinds.MachineOSBuild },
+  { kind: kinds.Node },
+  { kind: kinds.Job, namespace: operatorNamespace },
+];
+
 /** Acts until the cluster is closed. */
 export async function runControllers(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { signal } = work;
@@ -27,14 +37,23 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
     told: new Map(),
     moving: new Set(),
   };
+  const changes = followChanges(work, viewed);
+  let objects = none;
+  const lookOnce = async (): Promise<void> => {
+    if (changes.take()) objects = await readObjects(work);
+    const hasActed = await look(work, layered, { memory, objects });
+    if (hasActed) changes.keep();
+  };
   while (!signal.aborted) {
     try {
-      if (work.state().isApiUp) await look(work, layered, memory);
+      if (work.state().isApiUp) await lookOnce();
     } catch {
       // The API may be moving; the next look tells.
+      changes.keep();
     }
     await sleep(LOOK_EVERY_MILLIS, undefined, { signal }).catch(() => undefined);
   }
+  await changes.ended;
 }
 
 /** When what was first seen, by the names of pools. */
@@ -47,26 +66,55 @@ interface Memory {
   readonly moving: Set<string>;
 }
 
-async function look(work: ClusterWork, layered: LayeredSite, memory: Memory): Promise<void> {
-  for (const view of await viewsOf(work, memory)) {
-    await tellPool(work, view, memory);
-    for (const deed of decideControllers(view)) await doDeed(work, { layered, deed, view });
-    for (const node of view.nodes) startMove(work, { layered, memory, node });
-  }
+/** What the API server has. */
+interface Objects {
+  readonly pools: readonly KubeObject[];
+  readonly osConfigs: readonly KubeObject[];
+  readonly builds: readonly KubeObject[];
+  readonly nodes: readonly KubeObject[];
+  readonly jobs: readonly KubeObject[];
 }
 
-async function viewsOf({ kube }: ClusterWork, memory: Memory): Promise<readonly PoolView[]> {
-  const { client } = kube;
+const none: Objects = { pools: [], osConfigs: [], builds: [], nodes: [], jobs: [] };
+
+async function readObjects({ kube: { client } }: ClusterWork): Promise<Objects> {
   const pools = await client.list({ kind: kinds.MachineConfigPool });
   const rendered = pools.filter((pool) => textIn(pool, 'spec', 'configuration', 'name') !== '');
-  if (rendered.length === 0) return [];
+  if (rendered.length === 0) return none;
   const [osConfigs, builds, nodes, jobs] = await Promise.all([
     client.list({ kind: kinds.MachineOSConfig }),
     client.list({ kind: kinds.MachineOSBuild }),
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
   ]);
-  return rendered.map((pool) => {
+  return { pools: rendered, osConfigs, builds, nodes, jobs };
+}
+
+interface Seen {
+  readonly memory: Memory;
+  readonly objects: Objects;
+}
+
+/** Acts on what was read, and on the time since; tells whether it wrote anything but a status. */
+async function look(
+  work: ClusterWork,
+  layered: LayeredSite,
+  { memory, objects }: Seen,
+): Promise<boolean> {
+  let hasActed = false;
+  for (const view of viewsOf(objects, memory)) {
+    await tellPool(work, view, memory);
+    for (const deed of decideControllers(view)) {
+      await doDeed(work, { layered, deed, view });
+      hasActed = true;
+    }
+    for (const node of view.nodes) startMove(work, { layered, memory, node });
+  }
+  return hasActed;
+}
+
+function viewsOf({ pools, osConfigs, builds, nodes, jobs }: Objects, memory: Memory): PoolView[] {
+  return pools.map((pool) => {
     const { name } = pool.metadata;
     const osConfig = osConfigs.find(({ metadata }) => metadata.name === name);
     return {
