@@ -3,6 +3,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -44,23 +45,27 @@ export function syncDev(root: string, devices: Devices): void {
   const dev = join(root, 'dev');
   mkdirSync(dev, { recursive: true });
   const links = devices.links();
-  const wanted = new Set([...devices.all().map(({ kname }) => `/dev/${kname}`), ...links.keys()]);
-  for (const path of filesBelow(dev)) {
-    if (!wanted.has(`/${relative(root, path)}`)) rmSync(path);
-  }
-  for (const { kname } of devices.all()) writeFileSync(join(dev, kname), '');
-  for (const [link, target] of links) replaceLink(join(root, link), join(root, target));
+  const nodes = devices.all().map(({ kname }) => `/dev/${kname}`);
+  const wanted = new Set([...nodes, ...links.keys()]);
+  const found = new Set(filesBelow(dev).map((path) => `/${relative(root, path)}`));
+  for (const path of found) if (!wanted.has(path)) rmSync(join(root, path));
+  for (const node of nodes) if (!found.has(node)) writeFileSync(join(root, node), '');
+  for (const [link, target] of links) placeLink(join(root, link), join(root, target));
 }
 
-function replaceLink(link: string, target: string): void {
-  mkdirSync(dirname(link), { recursive: true });
-  rmSync(link, { force: true });
-  symlinkSync(relative(dirname(link), target), link);
+function placeLink(link: string, target: string): void {
+  const folder = dirname(link);
+  const leadsTo = relative(folder, target);
+  const found = lstatSync(link, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink() === true && readlinkSync(link) === leadsTo) return;
+  if (found !== undefined) rmSync(link);
+  mkdirSync(folder, { recursive: true });
+  symlinkSync(leadsTo, link);
 }
 
 function filesBelow(folder: string): readonly string[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name);
-    return lstatSync(path).isDirectory() ? filesBelow(path) : [path];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : [path];
   });
 }

@@ -5,6 +5,8 @@ import type { RegistryNetwork } from '../registries/network.ts';
 export interface HeldImage {
   readonly digest: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Name of the rendered MachineConfig that it keeps a copy of. */
+  readonly currentConfig?: string | undefined;
 }
 
 /** The images that a simulated host can reach, and those that it made. */

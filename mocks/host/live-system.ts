@@ -2,11 +2,11 @@
 // after each start.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mount } from './block/devices.ts';
 import type { LiveSystem, Machine } from './machine.ts';
+import { writeFile } from './prompt-files.ts';
 import { type UnitLife, type Units, unitsOf } from './units.ts';
 
 /** What a live system has mounted when it starts. */

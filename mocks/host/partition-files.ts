@@ -10,10 +10,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { Device } from './block/device.ts';
 import type { Machine } from './machine.ts';
+import { readdir } from './prompt-files.ts';
 
 /** Where the folders of partitions lie, below the root of the host. */
 const STORES = '.partitions';

@@ -4,31 +4,38 @@ export const renderedName = (pool: string): string => `rendered-${pool}-${'0'.re
 /** The operating system of the release in a rendered MachineConfig of the tests. */
 export const releaseImage = `quay.io/release/os@sha256:${'a'.repeat(64)}`;
 
+/** The same once a MachineConfig with another operating system is among those that it is rendered from. */
+export const pinnedName = (pool: string): string => `rendered-${pool}-${'1'.repeat(32)}`;
+
 /** A pool as the bootstrap controller writes it. */
-export const poolText = (pool: string): string => `apiVersion: machineconfiguration.openshift.io/v1
+export const poolText = (
+  pool: string,
+  name = renderedName(pool),
+): string => `apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfigPool
 metadata:
   name: ${pool}
 spec:
   configuration:
-    name: ${renderedName(pool)}
+    name: ${name}
 status:
   configuration:
-    name: ${renderedName(pool)}
+    name: ${name}
 `;
 
 /** A rendered MachineConfig as the bootstrap controller writes it. */
 export const renderedText = (
   pool: string,
+  { name = renderedName(pool), image = releaseImage } = {},
 ): string => `apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfig
 metadata:
   annotations:
     machineconfiguration.openshift.io/generated-by-controller-version: 1abc
     machineconfiguration.openshift.io/release-image-version: 4.21.0
-  name: ${renderedName(pool)}
+  name: ${name}
 spec:
   config: {ignition: {version: 3.5.0}}
   kernelType: ""
-  osImageURL: ${releaseImage}
+  osImageURL: ${image}
 `;

@@ -14,6 +14,6 @@ describe.each(quick)('a $name', ({ config, plan: more }) => {
     const straight = await install(host);
     expect(straight.life.error).toBeUndefined();
     expect(straight.machine.unknown).toEqual([]);
-    await expectAlikeAfterEachWrite(host, straight, true);
+    await expectAlikeAfterEachWrite(host, straight, [true]);
   }, 180_000);
 });

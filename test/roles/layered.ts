@@ -12,10 +12,21 @@ import {
   secrets,
 } from '../../src/cluster/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
+import {
+  controllerConfig,
+  poolFile,
+  renderedFile,
+} from '../../src/layering/delivery/bootstrap-files.ts';
 import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
-import { poolText, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
+import {
+  pinnedName,
+  poolText,
+  releaseImage,
+  renderedName,
+  renderedText,
+} from '../layering/rendered.ts';
 import type { FakeKube } from '../support/fake-kube.ts';
 
 const pools = ['master', 'worker'] as const;
@@ -52,26 +63,42 @@ export function giveRelease({ images }: Machine, buildTrouble?: string): void {
   if (buildTrouble !== undefined) images.buildTrouble = buildTrouble;
 }
 
-/** What the bootstrap controller leaves behind, in its order. */
+/** Puts a file on a host. */
+export type Write = (path: string, text: string) => Promise<void>;
+
+/** What the bootstrap controller leaves behind, in its order; `imageOf` is what MachineConfigs were added for. */
 export async function writeRendered(
-  write: (path: string, text: string) => Promise<void>,
+  write: Write,
+  imageOf: (pool: string) => string | undefined = () => undefined,
 ): Promise<void> {
-  const directory = '/etc/mcs/bootstrap';
-  for (const pool of pools) await write(`${directory}/machine-pools/${pool}.yaml`, poolText(pool));
+  for (const pool of pools)
+    await write(poolFile(pool), poolText(pool, nameFor(pool, imageOf(pool))));
   for (const pool of pools) {
-    await write(`${directory}/machine-configs/${renderedName(pool)}.yaml`, renderedText(pool));
+    const image = imageOf(pool);
+    const name = nameFor(pool, image);
+    const rendered = image === undefined ? { name } : { name, image };
+    await write(renderedFile(name), renderedText(pool, rendered));
   }
-  await write(
-    `${directory}/controller-config/machine-config-controller.yaml`,
-    'kind: ControllerConfig\n',
-  );
+  await write(controllerConfig, 'kind: ControllerConfig\n');
 }
 
-/** Lets the cluster render what the bootstrap host did; `image` is what its masters run. */
-export function makeLayered(kube: FakeKube, image: string | undefined): void {
+const nameFor = (pool: string, image: string | undefined): string =>
+  image === undefined ? renderedName(pool) : pinnedName(pool);
+
+/** What the masters of a cluster run. */
+export interface Masters {
+  /** The image that their annotations name. */
+  readonly image?: string;
+  /** A MachineConfig names their image. */
+  readonly isPinned?: boolean;
+}
+
+/** Lets the cluster render what the bootstrap host did. */
+export function makeLayered(kube: FakeKube, { image, isPinned = false }: Masters): void {
+  const nameOf = isPinned ? pinnedName : renderedName;
   for (const pool of pools) {
-    kube.put(machineConfigPools, poolObject(pool));
-    kube.put(machineConfigs, parse(renderedText(pool)) as KubeObject);
+    kube.put(machineConfigPools, poolObject(pool, nameOf(pool)));
+    kube.put(machineConfigs, parse(renderedText(pool, { name: nameOf(pool) })) as KubeObject);
   }
   kube.put(configMaps, {
     metadata: { name: 'machine-config-osimageurl', namespace: operatorNamespace },
@@ -79,8 +106,8 @@ export function makeLayered(kube: FakeKube, image: string | undefined): void {
   });
   for (const node of kube.objectsOf(nodes)) {
     const annotations = {
-      [key('currentConfig')]: renderedName('master'),
-      [key('desiredConfig')]: renderedName('master'),
+      [key('currentConfig')]: nameOf('master'),
+      [key('desiredConfig')]: nameOf('master'),
       [key('state')]: 'Done',
       ...(image === undefined
         ? {}
@@ -90,7 +117,7 @@ export function makeLayered(kube: FakeKube, image: string | undefined): void {
   }
 }
 
-const poolObject = (pool: string): KubeObject => {
+const poolObject = (pool: string, name: string): KubeObject => {
   const count = pool === 'master' ? 2 : 0;
   return {
     apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -98,7 +125,7 @@ const poolObject = (pool: string): KubeObject => {
     metadata: { name: pool },
     spec: {
       nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${pool}`]: '' } },
-      configuration: { name: renderedName(pool), source: [{ name: `00-${pool}` }] },
+      configuration: { name, source: [{ name: `00-${pool}` }] },
     },
     status: {
       machineCount: count,

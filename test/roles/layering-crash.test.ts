@@ -1,24 +1,25 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { machineOSConfigs } from '../../src/cluster/kinds.ts';
+import { machineConfigs, machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
   controllerConfig,
   heldControllerConfig,
+  poolFile,
   renderedFile,
 } from '../../src/layering/delivery/bootstrap-files.ts';
 import { buildKeys } from '../../src/layering/os-build/object.ts';
-import { renderedName, renderedText } from '../layering/rendered.ts';
+import { pinnedName, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
   expectAlikeAfterEachWrite,
   expectAlikeAfterTwoDeaths,
-  type Host,
   install,
   type Straight,
 } from './lives.ts';
+import type { Host } from './world.ts';
 
 const cornerNamed = (part: string): Corner => {
   const found = corners.find(({ name }) => name.includes(part));
@@ -27,13 +28,16 @@ const cornerNamed = (part: string): Corner => {
 };
 const hostOf = ({ config, layering }: Corner): Host => ({ config, plan: {}, layering });
 const built = cornerNamed('with operating systems that are built');
+const pinned = cornerNamed('that a MachineConfig names');
 const rolledOut = cornerNamed('that its cluster rolls out');
 const unbuilt = cornerNamed('that cannot be built');
 
 /** What masters and cluster know in the end. */
 function outcomeOf({ machine, kube }: Straight): unknown {
   const at = (path: string): string => join(machine.files.root, path);
-  const served = readFileSync(at(renderedFile(renderedName('master'))), 'utf8');
+  const pool = readFileSync(at(poolFile('master')), 'utf8');
+  const rendered = pool.includes(pinnedName('master')) ? pinnedName : renderedName;
+  const served = readFileSync(at(renderedFile(rendered('master'))), 'utf8');
   return {
     deployed: machine.deployments.get('rhcos')?.image,
     servesFinal: served.includes(mastersFinal),
@@ -43,6 +47,10 @@ function outcomeOf({ machine, kube }: Straight): unknown {
       hasBuild: metadata.annotations?.[buildKeys.currentBuild] !== undefined,
       image: (status as { currentImagePullSpec?: string } | undefined)?.currentImagePullSpec,
     })),
+    pins: kube
+      .objectsOf(machineConfigs)
+      .filter(({ metadata }) => metadata.labels !== undefined)
+      .map(({ spec }) => (spec as { osImageURL: string }).osImageURL),
     published: [...machine.images.inRegistries.keys()].filter((name) =>
       name.startsWith('registry.example.com/ocl/master@'),
     ),
@@ -73,6 +81,23 @@ const cases: readonly (readonly [string, Corner, object])[] = [
       servesFinal: true,
       isHeld: released,
       osConfigs: handedOver,
+      pins: [],
+      published: [mastersFinal],
+      leftOnDisk: [],
+    },
+  ],
+  [
+    'has the MachineConfigs of an older release name them and boots into its own',
+    pinned,
+    {
+      deployed: expect.stringMatching(/:22626\/layering\/os@sha256:/) as string,
+      servesFinal: true,
+      isHeld: released,
+      osConfigs: [],
+      pins: [
+        mastersFinal,
+        expect.stringContaining('registry.example.com/ocl/worker@sha256:') as string,
+      ],
       published: [mastersFinal],
       leftOnDisk: [],
     },
@@ -84,6 +109,7 @@ const cases: readonly (readonly [string, Corner, object])[] = [
       servesFinal: false,
       isHeld: released,
       osConfigs: handedOver,
+      pins: [],
       published: [mastersFinal],
       leftOnDisk: [],
     },
@@ -91,7 +117,14 @@ const cases: readonly (readonly [string, Corner, object])[] = [
   [
     'falls back to the operating system of the release, and leaves the build to the cluster',
     unbuilt,
-    { servesFinal: false, isHeld: released, osConfigs: submitted, published: [], leftOnDisk: [] },
+    {
+      servesFinal: false,
+      isHeld: released,
+      osConfigs: submitted,
+      pins: [],
+      published: [],
+      leftOnDisk: [],
+    },
   ],
 ];
 
@@ -131,7 +164,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     '%s, alike when the agent dies after each write to its journal',
     async (...[, corner]) => {
       const straight = await install(hostOf(corner));
-      await expectAlikeAfterEachWrite(hostOf(corner), straight, true);
+      await expectAlikeAfterEachWrite(hostOf(corner), straight, [true]);
     },
     300_000,
   );

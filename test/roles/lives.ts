@@ -1,89 +1,36 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createHash } from 'node:crypto';
-import { dirname, join, relative } from 'node:path';
+import { rmSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { z } from 'zod';
-import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { runRole, type RunOutcome } from '../../src/engine/run.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { deliveryOf } from '../../src/layering/delivery/matrix.ts';
+import { JournalEntry } from '../../src/engine/journal.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
-import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
-import type { FakeKube } from '../support/fake-kube.ts';
+import { workerCase } from '../layering/worker.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock } from './brisk-clock.ts';
-import {
-  bootstrapFile,
-  clusterWorld,
-  giveControlPlane,
-  layeredBootstrapFile,
-  readyCluster,
-} from './control-plane.ts';
-import { renderedName } from '../layering/rendered.ts';
-import { servedToWorker, workerCase, workerPointer } from '../layering/worker.ts';
-import type { Layering } from './corners.ts';
-import { hostFolder } from './host-folders.ts';
-import { giveRelease, makeLayered, mastersFinal, servedAnnotations } from './layered.ts';
-import { giveWorkerImage, takesImage } from './layered-worker.ts';
+import { bootstrapFile } from './control-plane.ts';
+import { deathsOf, type Mark } from './deaths.ts';
 import { machineHost, type Power } from './machine-host.ts';
-
-const inBase64 = (content: object): string =>
-  `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
-/** A pointer that carries its rendered config, with files in it. */
-const pointerTo = (files: readonly { readonly path: string; readonly content: object }[]): string =>
-  JSON.stringify({
-    ignition: {
-      version: '3.2.0',
-      config: {
-        merge: [
-          {
-            source: inBase64({
-              ignition: { version: '3.4.0' },
-              storage: {
-                files: files.map(({ path, content }) => ({
-                  path,
-                  contents: { source: inBase64(content) },
-                })),
-              },
-            }),
-          },
-        ],
-      },
-    },
-  });
-const encapsulated = (osImageURL: string) => ({
-  path: '/etc/ignition-machine-config-encapsulated.json',
-  content: { metadata: { name: renderedName('master') }, spec: { osImageURL } },
-});
-/** A pointer with the final operating system in it. */
-const ignition = pointerTo([encapsulated('registry.example/final@sha256:1')]);
-/** The same where the operating system of the masters was built. */
-const layeredIgnition = pointerTo([encapsulated(mastersFinal), servedAnnotations]);
-/** What the cluster serves a worker. */
-const workerConfig = servedToWorker();
-/** An image that looks like one. */
-export const image = Buffer.alloc(4096);
-image.write('EFI PART', 512, 'latin1');
-/** Files that the cases read, on every machine. */
-const files: Readonly<Record<string, string | Uint8Array>> = {
-  'opt/host.ign': ignition,
-  'run/media/iso/image.raw': image,
-  'ostree/repo/refs/heads/coreos/node-image': '',
-  'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
-};
-/** The digest of the image. */
-export const imageSha256 = createHash('sha256').update(image).digest('hex');
-/** The URL of the image for those who take it from one. */
-export const imageUrl = 'http://mirror.example/image.raw';
+import {
+  type Host,
+  ignition,
+  image,
+  imageSha256,
+  imageUrl,
+  movesOf,
+  newWorld,
+  stateOf,
+  workerConfig,
+  type World,
+} from './world.ts';
 
 /** Hands the image on without a socket: the stand-in of the writer reads any address. */
 const relay: ImageRelay = {
@@ -94,19 +41,6 @@ const relay: ImageRelay = {
       close: () => Promise.resolve(),
     }),
 };
-
-/** A machine that nothing was installed on. */
-export function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
-  const root = hostFolder();
-  const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(join(root, dirname(path)), { recursive: true });
-    writeFileSync(join(root, path), content);
-  }
-  const machine = buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
-  giveControlPlane(machine);
-  return machine;
-}
 
 /** One process of the agent, from its start to its end. */
 export interface Life {
@@ -132,50 +66,12 @@ function powerFor(
   };
 }
 
-/** What outlives a process of the agent. */
-interface World {
-  readonly machine: Machine;
-  readonly kube: FakeKube;
-  readonly inventory: FakeInventory;
-}
-
-function newWorld({ plan, config, layering }: Host): World {
-  const machine = newMachine(plan);
-  const kube = readyCluster();
-  if (layering !== undefined) {
-    const isServed = layering.buildTrouble === undefined && isServedByUs(config);
-    giveRelease(machine, layering.buildTrouble);
-    makeLayered(kube, isServed ? mastersFinal : undefined);
-  }
-  if (takesImage(config)) giveWorkerImage(machine);
-  const inventory = fakeInventory({
-    ignition: ignitionOf({ config, layering }),
-    files: {
-      'bootstrap.ign': layering === undefined ? bootstrapFile : layeredBootstrapFile(config),
-    },
-    hosts: [
-      inventoryHost({ id: 'H', name: 'master-0', addresses: ['192.168.126.10'] }),
-      inventoryHost({ id: '1', stage: 'Done', addresses: ['192.168.126.11'] }),
-      inventoryHost({ id: '2', name: 'master-2', stage: 'Done', addresses: ['192.168.126.12'] }),
-    ],
-  });
-  return { machine, kube, inventory };
-}
-
-const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): string => {
-  if (takesImage(config)) return workerPointer;
-  return layering === undefined ? ignition : layeredIgnition;
-};
-
-/** Older releases roll the image out when this host has gone. */
-const isServedByUs = ({ cluster, layering }: Config): boolean =>
-  deliveryOf(cluster.openshiftVersion, layering.olderReleases).kind !== 'after-join';
-
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 async function live(
-  { machine, kube, inventory }: World,
+  world: World,
   { config, journal, commands }: { config: Config; journal: MemoryJournal; commands: number },
 ): Promise<Life> {
+  const { machine, kube, inventory } = world;
   const power = powerFor(commands);
   const events: RunEvent[] = [];
   const brisk = briskClock();
@@ -190,7 +86,12 @@ async function live(
       role: chooseRole(config),
       config,
       ports: {
-        host: machineHost(machine, power),
+        host: machineHost(machine, {
+          ...power,
+          moved: () => {
+            world.moves += 1;
+          },
+        }),
         inventory,
         kube,
         web: fakeWeb().with(imageUrl, image).with(workerCase.url, workerConfig),
@@ -227,46 +128,13 @@ async function live(
   }
 }
 
-/** What is left of a host once the agent is through: the same whatever happened on the way. */
-function stateOf({ machine, kube }: World): unknown {
-  const { root } = machine.files;
-  return {
-    cluster: clusterWorld(kube),
-    installed: machine.installed,
-    deployments: [...machine.deployments],
-    reboot: machine.reboot,
-    devices: machine.devices.all().map(({ kname, type, parents }) => [kname, type, parents]),
-    labels: machine.firmware.entries.map(({ label }) => label),
-    boots: machine.firmware.order.map(
-      (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,
-    ),
-    images: [...machine.images.inRegistries.keys()].toSorted(),
-    isServing: machine.images.isServing,
-    units: machine.units.all().filter(({ name }) => name.startsWith('bootwright')),
-    files: ['opt', 'boot', 'ostree', 'root', 'etc/mcs', '.partitions'].flatMap((folder) =>
-      filesBelow(join(root, folder), root),
-    ),
-    mounts: machine.devices.mounts.map(({ target }) => target),
-    unknown: machine.unknown,
-  };
-}
-
-const filesBelow = (folder: string, root: string): readonly unknown[] =>
-  !existsSync(folder)
-    ? []
-    : readdirSync(folder, { recursive: true, withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map((entry) => join(entry.parentPath, entry.name))
-        .toSorted()
-        .map((path) => [relative(root, path), readFileSync(path, 'utf8')]);
-
 /** A run that nothing disturbed. */
 export interface Straight extends World {
   readonly life: Life;
   /** What it left. */
   readonly state: unknown;
-  /** Lines that it wrote to its journal. */
-  readonly appends: number;
+  /** The lines that it wrote to its journal. */
+  readonly marks: readonly Mark[];
 }
 
 /** How often and where the agent dies. */
@@ -295,20 +163,32 @@ export function unplanned(machine: Machine, config: Config): readonly string[] {
 const count = (machine: Machine, program: string): number =>
   machine.ran.filter(({ argv }) => argv[0] === program).length;
 
-/** What is installed and how. */
-export interface Host {
-  readonly config: Config;
-  readonly plan: Partial<z.input<typeof HostPlan>>;
-  readonly layering?: Layering | undefined;
-}
-
 /** Installs a machine in one life. */
 export async function install(host: Host): Promise<Straight> {
   const { config } = host;
   const world = newWorld(host);
-  const journal = memoryJournal();
+  const marks: Mark[] = [];
+  const journal = memoryJournal([], {
+    onStored: (_, isFlushed) => marks.push({ isFlushed, moves: movesOf(world) }),
+  });
   const life = await live(world, { config, journal, commands: 1e6 });
-  return { ...world, life, state: stateOf(world), appends: journal.lines.length };
+  return { ...world, life, state: stateOf(world), marks };
+}
+
+/** The step that must run anew in each life: a lock ends with its process. */
+const ofEachLife = 'disk/lock';
+
+/** One more life, which begins no step whose end was on the disk before. */
+async function liveOnce(
+  world: World,
+  how: Parameters<typeof live>[1],
+  ended: ReadonlySet<string>,
+): Promise<Life> {
+  const before = new Set(ended);
+  const life = await live(world, how);
+  const begun = life.events.flatMap((event) => (event.type === 'step.started' ? event.step : []));
+  expect(begun.filter((step) => before.has(step) && step !== ofEachLife)).toEqual([]);
+  return life;
 }
 
 /** Lives until one is not killed, and holds what it leaves against the straight run. */
@@ -316,12 +196,19 @@ export async function expectAlike(host: Host, straight: Straight, lives: Lives):
   const { config } = host;
   const world = newWorld(host);
   const { machine } = world;
-  const journal = memoryJournal([], lives);
+  const ended = new Set<string>();
+  const journal = memoryJournal([], {
+    ...lives,
+    onStored: (line, isFlushed) => {
+      const entry = JournalEntry.safeParse(JSON.parse(line)).data;
+      if (isFlushed && entry?.type === 'finished') ended.add(entry.step);
+    },
+  });
   for (const commands of lives.commands) {
-    await live(world, { config, journal, commands });
+    await liveOnce(world, { config, journal, commands }, ended);
     journal.restart();
   }
-  const last = await live(world, { config, journal, commands: 1e6 });
+  const last = await liveOnce(world, { config, journal, commands: 1e6 }, ended);
   expect(last.error).toBeUndefined();
   expect(stateOf(world)).toEqual(straight.state);
   expect(count(machine, 'shutdown')).toBe(count(straight.machine, 'shutdown'));
@@ -333,18 +220,18 @@ export async function expectAlike(host: Host, straight: Straight, lives: Lives):
 /** Hosts that are installed beside each other while one waits; more would only fill the memory. */
 const atOnce = 12;
 
-/** Crashes a host after each write of its straight run. */
+/**
+ * Crashes a host after each write of its straight run, with or without the loss of what was not
+ * flushed, or both ways; ways that leave the same come once.
+ */
 export async function expectAlikeAfterEachWrite(
   host: Host,
   straight: Straight,
-  losesUnflushed: boolean,
+  losses: readonly boolean[],
 ): Promise<void> {
-  let crashAfter = 0;
+  const deaths = deathsOf(straight.marks, losses).values();
   const crashOn = async (): Promise<void> => {
-    while (crashAfter < straight.appends) {
-      crashAfter += 1;
-      await expectAlike(host, straight, { crashAfter, losesUnflushed, commands: [1e6] });
-    }
+    for (const death of deaths) await expectAlike(host, straight, { ...death, commands: [1e6] });
   };
   await Promise.all(Array.from({ length: atOnce }, crashOn));
 }
@@ -354,7 +241,7 @@ export async function expectAlikeAfterTwoDeaths(host: Host, straight: Straight):
   const most = straight.machine.ran.length;
   await fc.assert(
     fc.asyncProperty(
-      fc.integer({ min: 1, max: straight.appends }),
+      fc.integer({ min: 1, max: straight.marks.length }),
       fc.tuple(fc.integer({ min: 0, max: most }), fc.integer({ min: 0, max: most })),
       fc.boolean(),
       (crashAfter, commands, losesUnflushed) =>

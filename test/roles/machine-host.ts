@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Machine } from '../../mocks/host/machine.ts';
 import { nsenterOptions, runCommand } from '../../mocks/host/run-command.ts';
 import {
@@ -6,15 +7,10 @@ import {
   commandNotFound,
   commandStopped,
 } from '../../src/adapters/host/command-failures.ts';
-import {
-  listDirect,
-  readDirect,
-  removeDirect,
-  writeDirect,
-} from '../../src/adapters/host/direct-files.ts';
 import { lineSplitter } from '../../src/adapters/host/lines.ts';
 import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
 import { seconds } from '../../src/model/duration.ts';
+import { listHostFiles, readHostFile, removeHostFile, writeHostFile } from './host-files.ts';
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
 
 /** What ends a process between two of its commands. */
@@ -23,22 +19,31 @@ export interface Power {
   readonly check: () => void;
 }
 
+/** The life of an agent as its host sees it. */
+interface Agent extends Power {
+  /** Called when the agent has begun or ended something that may change the host. */
+  readonly moved: () => void;
+}
+
 /** The host port on a simulated host in this process: the lab's own model, without any process. */
-export function machineHost(machine: Machine, power: Power): Host {
+export function machineHost(machine: Machine, agent: Agent): Host {
   const held = new Set<string>();
   const place = async (path: string) => ({ at: await machine.files.real(path), path });
+  const doing = async <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    agent.check();
+    agent.moved();
+    return work().finally(agent.moved);
+  };
   return {
-    exec: async (argv, options) => {
-      power.check();
-      return runOn(machine, argv, options);
+    exec: (argv, options) => doing(() => runOn(machine, argv, options)),
+    readText: async (path) => readHostFile(await place(path)),
+    writeFile: (path, content, options) =>
+      doing(async () => writeHostFile(await place(path), content, options)),
+    remove: async (path) => {
+      agent.moved();
+      removeHostFile(await place(path));
     },
-    readText: async (path) => readDirect(await place(path)),
-    writeFile: async (path, content, options) => {
-      power.check();
-      return writeDirect(await place(path), content, options);
-    },
-    remove: async (path) => removeDirect(await place(path)),
-    list: async (path) => listDirect(await place(path)),
+    list: async (path) => listHostFiles(await place(path)),
     realPath: async (path) => {
       const device = machine.devices.byPath(path);
       if (device !== undefined) return `/dev/${device.kname}`;
@@ -85,6 +90,8 @@ async function runOn(
       lines.stderr.push(text);
     },
   });
+  // A command takes its time: what else is under way goes on before its caller hears of the end.
+  await nextTurn();
   const story = { argv, duration: 0, stdout, stderr };
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);
   if (exitCode === 127) throw commandNotFound(story);

@@ -24,12 +24,14 @@ export interface CrashPlan {
   readonly crashAfter?: number;
   /** What was not flushed is lost with the crash, as at a power loss. */
   readonly losesUnflushed?: boolean;
+  /** Called right when a line was stored, before anything else can happen. */
+  readonly onStored?: (line: string, isFlushed: boolean) => void;
 }
 
 /** An empty journal, or one with given lines. */
 export function memoryJournal(
   lines: readonly string[] = [],
-  { crashAfter = Number.POSITIVE_INFINITY, losesUnflushed = false }: CrashPlan = {},
+  { crashAfter = Number.POSITIVE_INFINITY, losesUnflushed = false, onStored }: CrashPlan = {},
 ): MemoryJournal {
   let kept = [...lines];
   let flushed = kept.length;
@@ -57,6 +59,7 @@ export function memoryJournal(
       kept.push(line);
       appended += 1;
       if (flush) flushed = kept.length;
+      onStored?.(line, flush);
       if (appended < endsAfter) return;
       hasCrashed = true;
       if (losesUnflushed) kept.length = flushed;

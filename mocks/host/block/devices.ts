@@ -31,6 +31,7 @@ export interface Devices {
 /** Makes the block devices of one host. */
 export function devicesOf(begin: readonly Device[], onChange: () => void): Devices {
   let list: readonly Device[] = begin;
+  let links = linksOf(list);
   const childrenOf = ({ kname }: Device): readonly Device[] =>
     list.filter(({ parents }) => parents.includes(kname));
   const above = (device: Device): readonly Device[] => [
@@ -38,13 +39,14 @@ export function devicesOf(begin: readonly Device[], onChange: () => void): Devic
   ];
   const change = (next: readonly Device[]): void => {
     list = next;
+    links = linksOf(list);
     onChange();
   };
   return {
     all: () => list,
     byKname: (kname) => list.find((one) => one.kname === kname),
     byPath: (path) => {
-      const target = linksOf(list).get(path) ?? path;
+      const target = links.get(path) ?? path;
       return list.find((one) => `/dev/${one.kname}` === target);
     },
     childrenOf,
@@ -56,7 +58,7 @@ export function devicesOf(begin: readonly Device[], onChange: () => void): Devic
       const gone = new Set(removed.flatMap((one) => [one, ...above(one)]));
       change(list.filter((one) => !gone.has(one)));
     },
-    links: () => linksOf(list),
+    links: () => links,
     mounts: [],
     swaps: [],
   };

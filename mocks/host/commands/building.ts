@@ -1,10 +1,10 @@
 // `podman` and `buildah` as they build and push images: what comes out has the labels of its Containerfile, and a
 // digest that follows from its MachineConfig.
-import { readFile, writeFile } from 'node:fs/promises';
 import { type Call, fail } from '../call.ts';
 import { pullImage, pushImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import type { Machine } from '../machine.ts';
+import { readFile, writeFile } from '../prompt-files.ts';
 import { sortWords, type Words } from './words.ts';
 
 const withValue = [
@@ -44,9 +44,11 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
       ([, key = '', value = '']) => [key, value] as const,
     ),
   );
+  const isLeftOut = /^ +rm .*\/currentconfig\b/m.test(text);
   images.inStore.set(tag, {
     digest: digestOfText(labels['machineconfig'] ?? text),
     labels: { ...found.labels, ...labels },
+    ...(isLeftOut ? {} : { currentConfig: labels['machineconfig'] }),
   });
   call.out(`STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
   return 0;
@@ -54,8 +56,9 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
 
 /** The build that only tells of the inside of an image. */
 function look({ images }: Machine, call: Call, base: string): number {
-  const config = images.inStore.get(base)?.labels['machineconfig'] ?? '';
-  const saw = ['kernel 5.14.0-570.el9.x86_64', `config ${config}`, 'end'];
+  const config = images.inStore.get(base)?.currentConfig;
+  const configs = config === undefined ? [] : [`config ${config}`];
+  const saw = ['kernel 5.14.0-570.el9.x86_64', ...configs, 'end'];
   call.out(saw.map((line) => `bootwright-saw ${line}\n`).join(''));
   return 0;
 }

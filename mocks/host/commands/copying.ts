@@ -1,6 +1,6 @@
-import { cp, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, type Program, type Programs } from '../call.ts';
+import { copyTree, readdir, stat } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 /** `du -sb PATH…`: the sum of the apparent sizes. */
@@ -39,7 +39,7 @@ const rsync: Program = async ({ files }, call) => {
   }
   const tells = has('--info') && all('--info').includes('progress2');
   if (tells) call.out('              0   0%    0.00kB/s    0:00:00 \r');
-  await cp(source, target, { recursive: true, force: true });
+  await copyTree(source, target);
   if (tells) {
     for (const percent of [37, 74, 100])
       call.out(`         ${percent}.00M ${percent}%   85.21MB/s    0:00:01 \r`);

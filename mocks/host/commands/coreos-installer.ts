@@ -1,12 +1,12 @@
 // Prints what the real tool prints (coreos-installer 0.26): everything on stderr, lines that end
 // with a line feed because stderr is no terminal.
-import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Device } from '../block/device.ts';
 import { coreosPartitions, partitionsFor } from '../block/layout.ts';
 import { mountpointsOf } from '../block/devices.ts';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { readFile } from '../prompt-files.ts';
 import { imageSource, type ReadSoFar } from './image-source.ts';
 import { sortWords, type Words } from './words.ts';
 

@@ -1,7 +1,7 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
+import { mkdir, rm, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const withValue = [

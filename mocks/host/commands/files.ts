@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
+import { basename, dirname, join, relative } from 'node:path';
+import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Machine } from '../machine.ts';
 import {
   copyFile,
-  cp as copyTree,
+  copyTree,
   mkdir,
+  readBytes,
+  readdir,
   readFile,
   readlink,
   realpath,
@@ -10,11 +15,7 @@ import {
   rm,
   stat,
   writeFile,
-} from 'node:fs/promises';
-import { readdir } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
-import { type Call, fail, type Program, type Programs } from '../call.ts';
-import type { Machine } from '../machine.ts';
+} from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
@@ -163,20 +164,20 @@ async function placeOne(
   } else if (!(await exists(machine, from))) return false;
   else if (call.argv[0] === 'mv') await rename(await machine.files.real(from), target);
   else if (from.endsWith('/.')) {
-    await copyTree(await machine.files.real(from), target, { recursive: true });
+    await copyTree(await machine.files.real(from), target);
   } else await copyFile(await machine.files.real(from), target);
   return true;
 }
 
 const sha256sum = forEachPath('sha256sum:', async ({ files }, call, path) => {
-  const content = await readFile(await files.real(path));
+  const content = await readBytes(await files.real(path));
   call.out(`${createHash('sha256').update(content).digest('hex')}  ${path}\n`);
 });
 
 /** Prints the beginning of a file as hexadecimal bytes. */
 const od = forEachPath('od:', async ({ files }, call, path) => {
   const [most = ''] = sortWords(call.argv.slice(1)).all('--read-bytes');
-  const content = await readFile(await files.real(path));
+  const content = await readBytes(await files.real(path));
   call.out(`${content.subarray(0, Number(most)).toString('hex')}\n`);
 });
 

@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Call } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { stat } from '../prompt-files.ts';
 import type { Words } from './words.ts';
 
 /** How much of an image was read. */

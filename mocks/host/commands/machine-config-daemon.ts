@@ -1,11 +1,11 @@
 // `machine-config-daemon start --once-from FILE` in a container: writes what an Ignition says into the host, as a first
 // boot would.
-import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { type Call, fail } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 /** A list that may be missing or null. */

@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { type Mount, mountpointsOf } from '../block/devices.ts';
 import { fail, type Program, type Programs } from '../call.ts';
 import { showMount } from '../partition-files.ts';
+import { stat } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const mount: Program = async (machine, call) => {

@@ -1,7 +1,7 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { mkdir, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const hostname: Program = (machine, call) => {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { readFile, stat, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const BEGIN = '-----BEGIN OPENSSH PRIVATE KEY-----';

@@ -1,6 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Program, Programs } from '../call.ts';
+import { mkdir, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const nothing: Program = () => 0;

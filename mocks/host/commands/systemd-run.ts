@@ -1,7 +1,7 @@
-import { stat } from 'node:fs/promises';
 import { watchPaths } from '../../../src/adapters/host/watch-paths.ts';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
+import { stat } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 /** Pause between two looks, for what no file event tells; never needed here. */

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
-import { poolText, releaseImage, renderedText } from '../../../test/layering/rendered.ts';
+import {
+  pinnedName,
+  poolText,
+  releaseImage,
+  renderedText,
+} from '../../../test/layering/rendered.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -31,7 +36,6 @@ const published = {
   })),
 };
 const facts = { order: orderFor(pools, 'pinned'), published };
-const againOf = (pool: string): string => `rendered-${pool}-${'1'.repeat(32)}`;
 const pod = 'kind: Pod\nmetadata: {name: bootstrap-machine-config-operator}\n';
 
 /** A host that holds its server back; its kubelet starts nothing by itself. */
@@ -45,20 +49,18 @@ const heldHost = (): FakeHost =>
 /** What the controller and the hold do when the pod is made anew. */
 function render(host: FakeHost, imageOf = finalOf): void {
   for (const pool of pools) {
-    const text = renderedText(pool)
-      .replace(renderedFor(pool).name, againOf(pool))
-      .replace(releaseImage, imageOf(pool));
+    const name = pinnedName(pool);
     host
-      .withFile(poolFile(pool), poolText(pool).replaceAll(renderedFor(pool).name, againOf(pool)))
-      .withFile(renderedFile(againOf(pool)), text);
+      .withFile(poolFile(pool), poolText(pool, name))
+      .withFile(renderedFile(name), renderedText(pool, { name, image: imageOf(pool) }));
   }
   host.withFile(heldControllerConfig, 'kind: ControllerConfig\n');
 }
 
 const pinned = pools.map((pool) => ({
   pool,
-  name: againOf(pool),
-  file: renderedFile(againOf(pool)),
+  name: pinnedName(pool),
+  file: renderedFile(pinnedName(pool)),
   osImage: finalOf(pool),
 }));
 

@@ -1,0 +1,50 @@
+import { readFile } from 'node:fs/promises';
+import type { Machine } from '../../mocks/host/machine.ts';
+import { watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import { controllerPod } from '../../src/layering/delivery/bootstrap-files.ts';
+import { pinPath } from '../../src/layering/delivery/pin.ts';
+import { type Write, writeRendered } from './layered.ts';
+
+/** Pause between two looks, for what no file event tells; never needed here. */
+const never = 1e9;
+
+/** A bootstrap host with its manifests. */
+interface Rendering {
+  readonly machine: Machine;
+  readonly write: Write;
+}
+
+/**
+ * The kubelet of a bootstrap host and the controller in the pod that it makes anew: when the manifest of the pod has
+ * changed, all is rendered again from what lies among the manifests then.
+ */
+export async function renderOnceMore(
+  { machine: { files }, write }: Rendering,
+  signal: AbortSignal,
+): Promise<void> {
+  const read = async (path: string): Promise<string> => readFile(await files.real(path), 'utf8');
+  let pod = await read(controllerPod);
+  const look = async (): Promise<void> => {
+    const found = await read(controllerPod);
+    if (found === pod) return;
+    pod = found;
+    const images = new Map<string, string>();
+    for (const pool of ['master', 'worker']) {
+      const { spec } = JSON.parse(await read(pinPath(pool))) as { spec: { osImageURL: string } };
+      images.set(pool, spec.osImageURL);
+    }
+    await writeRendered(write, (pool) => images.get(pool));
+  };
+  const all = { root: files.root, isShared: () => true, isAboveShared: () => true };
+  await watchPaths(
+    { files: all, look: () => Promise.resolve(''), every: never },
+    {
+      paths: [controllerPod],
+      changed: () => {
+        // The folder of a host goes with its test.
+        void look().catch(() => undefined);
+      },
+    },
+    signal,
+  );
+}

@@ -1,0 +1,183 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { dirname, join, relative } from 'node:path';
+import type { z } from 'zod';
+import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
+import type { Machine } from '../../mocks/host/machine.ts';
+import type { Config } from '../../src/config/schema.ts';
+import { deliveryOf } from '../../src/layering/delivery/matrix.ts';
+import { renderedName } from '../layering/rendered.ts';
+import { servedToWorker, workerPointer } from '../layering/worker.ts';
+import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import type { FakeKube } from '../support/fake-kube.ts';
+import {
+  bootstrapFile,
+  clusterWorld,
+  giveControlPlane,
+  layeredBootstrapFile,
+  readyCluster,
+} from './control-plane.ts';
+import type { Layering } from './corners.ts';
+import { hostFolder } from './host-folders.ts';
+import {
+  giveRelease,
+  makeLayered,
+  type Masters,
+  mastersFinal,
+  servedAnnotations,
+} from './layered.ts';
+import { giveWorkerImage, takesImage } from './layered-worker.ts';
+
+const inBase64 = (content: object): string =>
+  `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
+/** A pointer that carries its rendered config, with files in it. */
+const pointerTo = (files: readonly { readonly path: string; readonly content: object }[]): string =>
+  JSON.stringify({
+    ignition: {
+      version: '3.2.0',
+      config: {
+        merge: [
+          {
+            source: inBase64({
+              ignition: { version: '3.4.0' },
+              storage: {
+                files: files.map(({ path, content }) => ({
+                  path,
+                  contents: { source: inBase64(content) },
+                })),
+              },
+            }),
+          },
+        ],
+      },
+    },
+  });
+const encapsulated = (osImageURL: string) => ({
+  path: '/etc/ignition-machine-config-encapsulated.json',
+  content: { metadata: { name: renderedName('master') }, spec: { osImageURL } },
+});
+/** A pointer with the final operating system in it. */
+export const ignition = pointerTo([encapsulated('registry.example/final@sha256:1')]);
+/** The same where the operating system of the masters was built. */
+const layeredIgnition = pointerTo([encapsulated(mastersFinal), servedAnnotations]);
+/** What the cluster serves a worker. */
+export const workerConfig = servedToWorker();
+/** An image that looks like one. */
+export const image = Buffer.alloc(4096);
+image.write('EFI PART', 512, 'latin1');
+/** Files that the cases read, on every machine. */
+const files: Readonly<Record<string, string | Uint8Array>> = {
+  'opt/host.ign': ignition,
+  'run/media/iso/image.raw': image,
+  'ostree/repo/refs/heads/coreos/node-image': '',
+  'etc/NetworkManager/system-connections/eth0.nmconnection': '[ipv4]',
+};
+/** The digest of the image. */
+export const imageSha256 = createHash('sha256').update(image).digest('hex');
+/** The URL of the image for those who take it from one. */
+export const imageUrl = 'http://mirror.example/image.raw';
+
+/** A machine that nothing was installed on. */
+export function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
+  const root = hostFolder();
+  const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(join(root, dirname(path)), { recursive: true });
+    writeFileSync(join(root, path), content);
+  }
+  const machine = buildMachine(HostPlan.parse({ name: 'master-0', write, ...plan }), root);
+  giveControlPlane(machine);
+  return machine;
+}
+
+/** What is installed and how. */
+export interface Host {
+  readonly config: Config;
+  readonly plan: Partial<z.input<typeof HostPlan>>;
+  readonly layering?: Layering | undefined;
+}
+
+/** What outlives a process of the agent. */
+export interface World {
+  readonly machine: Machine;
+  readonly kube: FakeKube;
+  readonly inventory: FakeInventory;
+  /** How often an agent had begun or ended anything on the host, or one of its units had changed. */
+  moves: number;
+}
+
+/** How often anything had been done to a world. */
+export const movesOf = ({ moves, kube, inventory }: World): number =>
+  moves + kube.writes.length + inventory.calls.length;
+
+/** What a host finds before its first life. */
+export function newWorld({ plan, config, layering }: Host): World {
+  const machine = newMachine(plan);
+  const kube = readyCluster();
+  if (layering !== undefined) {
+    giveRelease(machine, layering.buildTrouble);
+    makeLayered(kube, mastersOf(config, layering));
+  }
+  if (takesImage(config)) giveWorkerImage(machine);
+  const inventory = fakeInventory({
+    ignition: ignitionOf({ config, layering }),
+    files: {
+      'bootstrap.ign': layering === undefined ? bootstrapFile : layeredBootstrapFile(config),
+    },
+    hosts: [
+      inventoryHost({ id: 'H', name: 'master-0', addresses: ['192.168.126.10'] }),
+      inventoryHost({ id: '1', stage: 'Done', addresses: ['192.168.126.11'] }),
+      inventoryHost({ id: '2', name: 'master-2', stage: 'Done', addresses: ['192.168.126.12'] }),
+    ],
+  });
+  const world: World = { machine, kube, inventory, moves: 0 };
+  machine.units.follow(() => {
+    world.moves += 1;
+  });
+  return world;
+}
+
+const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): string => {
+  if (takesImage(config)) return workerPointer;
+  return layering === undefined ? ignition : layeredIgnition;
+};
+
+/** What the masters run when this host looks at them. */
+function mastersOf({ cluster, layering }: Config, { buildTrouble }: Layering): Masters {
+  const { kind } = deliveryOf(cluster.openshiftVersion, layering.olderReleases);
+  if (buildTrouble !== undefined || kind === 'after-join') return {};
+  return kind === 'pinned' ? { isPinned: true } : { image: mastersFinal };
+}
+
+/** What is left of a host once the agent is through: the same whatever happened on the way. */
+export function stateOf({ machine, kube }: World): unknown {
+  const { root } = machine.files;
+  return {
+    cluster: clusterWorld(kube),
+    installed: machine.installed,
+    deployments: [...machine.deployments],
+    reboot: machine.reboot,
+    devices: machine.devices.all().map(({ kname, type, parents }) => [kname, type, parents]),
+    labels: machine.firmware.entries.map(({ label }) => label),
+    boots: machine.firmware.order.map(
+      (number) => machine.firmware.entries.find((entry) => entry.number === number)?.label,
+    ),
+    images: [...machine.images.inRegistries.keys()].toSorted(),
+    isServing: machine.images.isServing,
+    units: machine.units.all().filter(({ name }) => name.startsWith('bootwright')),
+    files: ['opt', 'boot', 'ostree', 'root', 'etc/mcs', '.partitions'].flatMap((folder) =>
+      filesBelow(join(root, folder), root),
+    ),
+    mounts: machine.devices.mounts.map(({ target }) => target),
+    unknown: machine.unknown,
+  };
+}
+
+const filesBelow = (folder: string, root: string): readonly unknown[] =>
+  !existsSync(folder)
+    ? []
+    : readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name))
+        .toSorted()
+        .map((path) => [relative(root, path), readFileSync(path, 'utf8')]);
