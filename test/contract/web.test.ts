@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authoritiesIn } from '../../src/adapters/http/trust.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
-import { seconds } from '../../src/model/duration.ts';
+import { minutes } from '../../src/model/duration.ts';
 import type { Web } from '../../src/ports/web.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
@@ -98,7 +98,7 @@ describe('the web', () => {
   it('gives up in the end', async () => {
     await server.close();
     await expect(
-      real({ openLimit: seconds(20) }).open(`${server.url}/page`, { signal }),
+      real({ openLimit: minutes(5) }).open(`${server.url}/page`, { signal }),
     ).rejects.toMatchObject({ code: 'web.unreachable', context: { fault: 'ECONNREFUSED' } });
     server = await startServer(pages);
   });
