@@ -33,8 +33,8 @@ async function runAll(chosen: readonly Suite[]): Promise<number> {
     say(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
     return 1;
   }
-  const building = buildParts([...new Set(chosen.flatMap((suite) => suite.parts))]);
   const lanes = [...Map.groupBy(chosen, ({ lane }) => lane).values()];
+  const building = buildParts(lanes.map((suites) => suites.flatMap(({ parts }) => parts)));
   const runLane = lanes.length === 1 ? runInSight : runOutOfSight;
   const results = await runLanes(lanes, (suite) => runLane(suite, building));
   return conclude(
@@ -77,16 +77,25 @@ async function runOutOfSight(suite: Suite, building: Building): Promise<Result> 
 
 const buildBundle = ['node', 'scripts/build.ts'] as const;
 
-/** Starts getting every part in order; the promise of a part resolves when it and those before are there. */
-function buildParts(parts: readonly string[]): Building {
+/**
+ * Starts getting the parts of each lane in their order, so that no lane waits for what only another one needs; the
+ * promise of a part resolves when it is there, or could not be had.
+ */
+function buildParts(lanes: readonly (readonly string[])[]): Building {
   const building = new Map<string, Promise<boolean>>();
-  let before = Promise.resolve(true);
-  for (const part of parts) {
-    before = before.then(async () => (await runCommand(['node', 'scripts/parts.ts', part])) === 0);
-    building.set(part, before);
+  for (const parts of lanes) {
+    let before: Promise<unknown> = Promise.resolve();
+    for (const part of parts) {
+      const known = building.get(part) ?? before.then(() => getPart(part));
+      building.set(part, known);
+      before = known;
+    }
   }
   return building;
 }
+
+const getPart = async (part: string): Promise<boolean> =>
+  (await runCommand(['node', 'scripts/parts.ts', part])) === 0;
 
 async function runOne(suite: Suite, building: Building, output: Output): Promise<Counts> {
   for (const part of suite.parts) {
