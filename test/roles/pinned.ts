@@ -1,12 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import { watchFile } from '../../mocks/host/watch-file.ts';
 import { controllerPod } from '../../src/layering/delivery/bootstrap-files.ts';
 import { pinPath } from '../../src/layering/delivery/pin.ts';
 import { type Write, writeRendered } from './layered.ts';
-
-/** Pause between two looks, for what no file event tells; never needed here. */
-const never = 1e9;
 
 /** A bootstrap host with its manifests. */
 interface Rendering {
@@ -35,16 +32,8 @@ export async function renderOnceMore(
     }
     await writeRendered(write, (pool) => images.get(pool));
   };
-  const all = { root: files.root, isShared: () => true, isAboveShared: () => true };
-  await watchPaths(
-    { files: all, look: () => Promise.resolve(''), every: never },
-    {
-      paths: [controllerPod],
-      changed: () => {
-        // The folder of a host goes with its test.
-        void look().catch(() => undefined);
-      },
-    },
-    signal,
-  );
+  await watchFile({ files, path: controllerPod, signal }, () => {
+    // The folder of a host goes with its test.
+    void look().catch(() => undefined);
+  });
 }

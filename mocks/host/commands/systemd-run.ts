@@ -1,11 +1,8 @@
-import { watchPaths } from '../../../src/adapters/host/watch-paths.ts';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import { stat } from '../prompt-files.ts';
+import { watchFile } from '../watch-file.ts';
 import { sortWords } from './words.ts';
-
-/** Pause between two looks, for what no file event tells; never needed here. */
-const never = 1e9;
 
 /** Makes `systemd-run`, for programs that are looked up by name. */
 export function transientPrograms(programNamed: (name: string) => Program | undefined): Programs {
@@ -45,16 +42,8 @@ async function whenever(
   { machine: { files }, path, signal }: PathUnit,
   run: () => number | Promise<number>,
 ): Promise<void> {
-  const all = { root: files.root, isShared: () => true, isAboveShared: () => true };
   const place = await files.real(path);
-  await watchPaths(
-    { files: all, look: () => Promise.resolve(''), every: never },
-    {
-      paths: [path],
-      changed: () => {
-        void stat(place).then(run, () => undefined);
-      },
-    },
-    signal,
-  );
+  await watchFile({ files, path, signal }, () => {
+    void stat(place).then(run, () => undefined);
+  });
 }
