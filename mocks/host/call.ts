@@ -18,6 +18,10 @@ export type Program = (machine: Machine, call: Call) => number | Promise<number>
 /** Programs by name. */
 export type Programs = Readonly<Record<string, Program>>;
 
+/** Stands for a program that the hosts do not have: ends as nsenter does then. */
+export const absent: Program = (_machine, call) =>
+  fail(call, `nsenter: failed to execute ${call.argv[0] ?? ''}: No such file or directory`, 127);
+
 /** Ends a program with a message on stderr. */
 export function fail(call: Call, message: string, exitCode = 1): number {
   call.err(`${message}\n`);

@@ -36,6 +36,14 @@ interface Deployment {
   isFinal: boolean;
 }
 
+/** A system that a host was started into from its disk, and what rpm-ostree has made of it since. */
+export interface RunningSystem {
+  /** Pull spec of the image that runs. */
+  booted: string;
+  /** Pull spec of the image that the next start brings up; undefined when that is what runs. */
+  staged?: string | undefined;
+}
+
 /** What the live system of a host is like each time it starts. */
 export interface LiveSystem {
   readonly firmware: Firmware['kind'];
@@ -80,6 +88,8 @@ export interface Machine {
   /** Partitions that were made larger. */
   readonly grown: Set<Device>;
   installed?: InstalledSystem | undefined;
+  /** What the host runs since it was started from its disk; undefined in the live system. */
+  running?: RunningSystem | undefined;
   /** The reboot that was ordered; `when` as it was given to `shutdown`. */
   reboot?: { readonly when: string; readonly message: string } | undefined;
 }

@@ -19,4 +19,5 @@ export async function restartLiveSystem(machine: Machine): Promise<void> {
   restartUnits(machine);
   machine.hostname = live.hostname;
   machine.reboot = undefined;
+  machine.running = undefined;
 }

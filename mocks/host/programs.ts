@@ -8,9 +8,11 @@ import { deployingPrograms } from './commands/deploying.ts';
 import { filePrograms } from './commands/files.ts';
 import { firmwarePrograms } from './commands/efibootmgr.ts';
 import { keyPrograms } from './commands/ssh-keygen.ts';
+import { linkPrograms } from './commands/linking.ts';
 import { listingPrograms } from './commands/lsblk.ts';
 import { mappingPrograms } from './commands/mapping.ts';
 import { mountingPrograms } from './commands/mounting.ts';
+import { movingPrograms } from './commands/rpm-ostree.ts';
 import { namingPrograms } from './commands/naming.ts';
 import { shellPrograms } from './commands/shell.ts';
 import { systemPrograms } from './commands/system.ts';
@@ -27,9 +29,11 @@ const bare: Programs = {
   ...imagePrograms,
   ...firmwarePrograms,
   ...keyPrograms,
+  ...linkPrograms,
   ...listingPrograms,
   ...mappingPrograms,
   ...mountingPrograms,
+  ...movingPrograms,
   ...namingPrograms,
   ...ownRegistryPrograms,
   ...systemPrograms,

@@ -18,6 +18,7 @@ describe('parseCommand', () => {
     ['after-pivot', ['--kubeconfig', '/k', '--verbose']],
     ['node', ['status', '--format', 'json']],
     ['node', ['apply', 'q.io/a/b:1', '--reboot', '--append-karg', 'a=1', '--delete-karg', 'b']],
+    ['node', ['apply', 'q.io/a/b:1', '--record']],
     ['node', ['rollback', '--reboot']],
     ['completion', ['fish']],
   ])('understands %s %j', async (command, words) => {
@@ -36,6 +37,7 @@ describe('parseCommand', () => {
     ['node', ['stauts'], 'cli.unknown-command', 'bootwright node status'],
     ['node', ['apply'], 'cli.bad-flag', 'bootwright node --help'],
     ['node', ['status', '--reboot'], 'cli.bad-flag', 'bootwright node --help'],
+    ['node', ['rollback', '--record'], 'cli.bad-flag', 'bootwright node --help'],
     ['completion', [], 'cli.bad-flag', 'bootwright completion --help'],
     ['completion', ['tcsh'], 'cli.bad-flag', 'bootwright completion --help'],
   ])('refuses %s %j', async (...[command, words, code, hint]) => {

@@ -67,6 +67,21 @@ export const osFailures = {
     title: 'What is staged on this host cannot be dropped',
     hint: 'reboot into it, then roll back',
   },
+  'os.not-operators': {
+    kind: 'host',
+    title: 'The Machine Config Operator does not look after this host, or not yet',
+    hint: 'leave --record out, or wait until the Machine Config Daemon has taken the node over',
+  },
+  'os.runs-another': {
+    kind: 'host',
+    title: 'The host does not run the image that it is expected to run',
+    hint: 'look at what it boots next; bootwright node apply IMAGE --reboot brings it there',
+  },
+  'os.record-lost': {
+    kind: 'host',
+    title: 'What is recorded now would be gone with the next boot',
+    hint: 'reboot into what is booted next, then run again',
+  },
   'os.signature-unsupported': {
     kind: 'unsupported',
     title: 'The host checks the signature of its image in a way that cannot be kept',

@@ -13,6 +13,7 @@ export const nodeApply = role<os.NodeOrder, os.NodePorts>('node-apply', {
     os.checkSpace,
     os.stage,
     os.verify,
+    os.recordImage,
     os.restart,
   ],
 });

@@ -3,6 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../src/os/os-samples.ts';
+import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
+import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-system.ts';
+import { serveHost } from '../../mocks/host/socket-server.ts';
+import { placeStandIn } from '../../mocks/host/stand-in.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
@@ -53,10 +57,28 @@ describe('bootwright node', () => {
     expect(stdout).toContain(`\nbooted      ${imageOf('1')}\n`);
   });
 
+  it.each([
+    ['1', 0, ''],
+    ['2', 4, `os.runs-another: the host runs ${imageOf('1')}, not ${imageOf('2')}`],
+  ])('tells whether the host runs image %s', async (digit, code, words) => {
+    const { exitCode, stdout, stderr } = await node('status', '--runs', imageOf(digit));
+    expect(exitCode).toBe(code);
+    expect(stderr).toContain(words);
+    expect(stdout).toContain(`booted      ${imageOf('1')}`);
+  });
+
   it('asks nobody about an image whose name cannot be used', async () => {
     await rm(join(folder, 'ran'), { force: true });
     const { exitCode, stderr } = await node('apply', 'os:1');
     expect([exitCode, stderr.split(':', 2)]).toEqual([2, ['failed', ' os.bad-image-name']]);
+    await expect(readFile(join(folder, 'ran'), 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('asks nobody when the name that is to be recorded has no digest', async () => {
+    await rm(join(folder, 'ran'), { force: true });
+    const { exitCode, stderr } = await node('apply', 'registry.example.com/os/node:1', '--record');
+    expect([exitCode, stderr.split(':', 2)]).toEqual([2, ['failed', ' os.bad-image-name']]);
+    expect(stderr).toMatch(/^next: write HOST\/PATH@sha256:DIGEST$/m);
     await expect(readFile(join(folder, 'ran'), 'utf8')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
@@ -66,4 +88,33 @@ describe('bootwright node', () => {
     expect([exitCode, stdout]).toEqual([4, '']);
     expect(stderr).toMatch(/^failed: \S+: .+\nwhy: .+\nnext: .+\n$/m);
   });
+});
+
+it('moves a simulated node to another image by the real program', async () => {
+  const home = await mkdtemp(join(folder, 'host-'));
+  const machine = buildMachine(HostPlan.parse({ name: 'm1' }), join(home, 'root'));
+  machine.images.inRegistries.set(imageOf('2'), { digest: `sha256:${'2'.repeat(64)}`, labels: {} });
+  await startFromDisk(machine, { image: imageOf('1'), pullSecret: '{}' });
+  const server = await serveHost(machine, join(home, 'socket'));
+  await placeStandIn(join(home, 'bin'), join(home, 'socket'));
+  const apply = async (...more: readonly string[]): Promise<unknown> => {
+    const words = ['node', 'apply', imageOf('2'), ...more];
+    const { exitCode, stderr } = await bundle.run(words, {
+      environment: { PATH: join(home, 'bin') },
+    });
+    return exitCode === 0 ? 0 : stderr;
+  };
+  try {
+    expect(await apply()).toBe(0);
+    expect(await apply('--record', '--reboot')).toBe(0);
+    const record = join(home, 'root/etc/machine-config-daemon/currentimage');
+    expect(await readFile(record, 'utf8')).toBe(imageOf('2'));
+    expect(machine.reboot).toBeDefined();
+    await restartFromDisk(machine);
+    expect(await apply('--record', '--reboot')).toBe(0);
+    expect(machine).toMatchObject({ running: { booted: imageOf('2') }, unknown: [] });
+    expect(machine.reboot).toBeUndefined();
+  } finally {
+    await server.close();
+  }
 });

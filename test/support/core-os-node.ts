@@ -5,6 +5,8 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import type { Role } from '../../src/engine/role.ts';
 import { runRole } from '../../src/engine/run.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from '../../src/os/os-samples.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Host } from '../../src/ports/host.ts';
 import type { NodeOrder, NodePorts } from '../../src/steps/os/step.ts';
 
 /** What the host of a test has beside what a CoreOS node has. */
@@ -89,20 +91,20 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
 const order: NodeOrder = {
   image: imageOf('2'),
   kernelArguments: { append: [], remove: [] },
+  records: false,
   reboots: false,
 };
 
-/** Runs a role of a node on a fake host. */
+/** Runs a role of a node on a host. */
 export async function runOnNode(
   role: Role<NodeOrder, NodePorts>,
-  host: FakeHost,
-  asked: Partial<NodeOrder> = {},
+  host: Host,
+  { clock = fakeClock(), ...asked }: Partial<NodeOrder> & { readonly clock?: Clock } = {},
 ): Promise<{
   readonly isRestarted: boolean;
   readonly skipped: readonly string[];
   readonly notes: readonly string[];
 }> {
-  const clock = fakeClock();
   const events: RunEvent[] = [];
   await runRole({
     role,

@@ -6,7 +6,7 @@ import { sortWords } from './words.ts';
 
 const withValue = [
   ...['--stateroot', '--sysroot', '--authfile', '--karg', '--image', '--imgref', '--repo'],
-  ...['--os', '--append', '--delete-if-present', '--target-imgref', '--cert-dir'],
+  ...['--target-imgref', '--cert-dir'],
 ];
 
 type Verb = (machine: Machine, call: Call) => number | Promise<number>;
@@ -22,6 +22,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   },
   'container image': async (machine, call) => {
     const { deployments, devices, files } = machine;
+    if (call.argv.includes('--help')) return 0;
     const words = sortWords(call.argv.slice(4), withValue);
     const [sysroot = ''] = words.all('--sysroot');
     if (sysroot !== '/' && !devices.mounts.some(({ target }) => target === sysroot)) {
@@ -58,6 +59,8 @@ const verbs: Readonly<Record<string, Verb>> = {
     await rm(await files.real(`/ostree/repo/refs/heads/${ref}`), { force: true });
     return 0;
   },
+  // No layer of an image is there before it is pulled.
+  'refs --repo=/ostree/repo': () => 0,
 };
 
 /** `ostree-unverified-registry:HOST/…` */
@@ -78,25 +81,6 @@ const ostree: Program = (machine, call) => {
   const verb = call.argv.slice(1, 3).join(' ');
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   return run === undefined ? fail(call, `error: Unknown command '${verb}'`) : run(machine, call);
-};
-
-/** `rpm-ostree kargs --os NAME` prints the kernel arguments of a stateroot, or changes them. */
-const rpmOstree: Program = ({ deployments }, call) => {
-  const words = sortWords(call.argv.slice(2), withValue);
-  const [stateroot = ''] = words.all('--os');
-  const deployment = deployments.get(stateroot);
-  if (deployment === undefined) return fail(call, `error: No deployments found for ${stateroot}`);
-  if (!words.has('--append', '--delete-if-present')) {
-    call.out(`${deployment.kernelArguments.join(' ')}\n`);
-    return 0;
-  }
-  const gone = words.all('--delete-if-present');
-  deployment.kernelArguments = [
-    ...deployment.kernelArguments.filter((argument) => !gone.includes(argument)),
-    ...words.all('--append'),
-  ];
-  deployment.isFinal = false;
-  return 0;
 };
 
 const getenforce: Program = ({ selinux }, call) => {
@@ -135,7 +119,6 @@ const xfsGrowfs: Program = ({ devices }, call) => {
 /** Programs that put an operating system into a root that is there. */
 export const deployingPrograms: Programs = {
   ostree,
-  'rpm-ostree': rpmOstree,
   getenforce,
   setenforce,
   growpart,

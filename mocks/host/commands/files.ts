@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { type Call, fail, type Program, type Programs } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import {
@@ -9,8 +9,6 @@ import {
   readBytes,
   readdir,
   readFile,
-  readlink,
-  realpath,
   rename,
   rm,
   stat,
@@ -99,27 +97,6 @@ const test: Program = async (machine, call) => {
     '-b': machine.devices.byPath(path) !== undefined,
   };
   return isTrue[option] === true ? 0 : 1;
-};
-
-const realpathProgram: Program = async ({ files }, call) => {
-  const { rest } = sortWords(call.argv.slice(1));
-  const root = await realpath(files.root);
-  for (const path of rest) {
-    const real = await realpath(await files.real(path)).catch(() => undefined);
-    if (real === undefined)
-      return fail(call, `${call.argv[0] ?? ''}: ${path}: No such file or directory`);
-    call.out(`/${relative(root, real)}\n`);
-  }
-  return 0;
-};
-
-const readlinkProgram: Program = async (machine, call) => {
-  const { has, rest } = sortWords(call.argv.slice(1));
-  if (has('-f', '-e', '--canonicalize', '--canonicalize-existing'))
-    return realpathProgram(machine, call);
-  const target = await readlink(await machine.files.real(rest[0] ?? '')).catch(() => undefined);
-  if (target !== undefined) call.out(`${target}\n`);
-  return target === undefined ? 1 : 0;
 };
 
 const tee: Program = async ({ files }, call) => {
@@ -230,8 +207,6 @@ export const filePrograms: Programs = {
   touch,
   ls,
   test,
-  realpath: realpathProgram,
-  readlink: readlinkProgram,
   tee,
   cp: place,
   mv: place,

@@ -1,4 +1,4 @@
-import { fail, type Call, type Program, type Programs } from '../call.ts';
+import { absent, fail, type Call, type Program, type Programs } from '../call.ts';
 import { building } from './building.ts';
 import { imageOfRelease, registryContainer } from './own-registry.ts';
 import { runOnceFrom } from './machine-config-daemon.ts';
@@ -83,9 +83,5 @@ async function send(
   }
 }
 
-/** As nsenter ends for a program that is not there: a live system of CoreOS has no buildah. */
-const buildah: Program = (_machine, call) =>
-  fail(call, 'nsenter: failed to execute buildah: No such file or directory', 127);
-
-/** The container engine of the host. */
-export const containerPrograms: Programs = { podman, buildah };
+/** The container engine of the host; a live system of CoreOS has no buildah. */
+export const containerPrograms: Programs = { podman, buildah: absent };

@@ -1,6 +1,6 @@
 import type { Program, Programs } from '../call.ts';
 import { failImage, pullImage, pushImage } from '../image-access.ts';
-import type { HeldImage } from '../images.ts';
+import { digestOfText, type HeldImage } from '../images.ts';
 import type { Machine } from '../machine.ts';
 import { sortWords } from './words.ts';
 
@@ -36,9 +36,24 @@ const skopeo: Program = async (machine, call) => {
   if (words.has('--raw')) call.out('{"schemaVersion":2,"layers":[]}\n');
   else if (words.has('--config')) {
     call.out(`${JSON.stringify({ architecture: 'amd64', config: { Labels: image.labels } })}\n`);
-  } else call.out(`${image.digest}\n`);
+  } else if (words.has('--format')) call.out(`${image.digest}\n`);
+  else call.out(`${JSON.stringify(inspected(image))}\n`);
   return 0;
 };
+
+/** What `skopeo inspect` prints unless told else; every image is one layer of a mebibyte. */
+function inspected({ digest, labels }: HeldImage): object {
+  const layer = digestOfText(`layer of ${digest}`);
+  return {
+    Digest: digest,
+    RepoTags: [],
+    Labels: labels,
+    Architecture: 'amd64',
+    Os: 'linux',
+    Layers: [layer],
+    LayersData: [{ Digest: layer, Size: 2 ** 20 }],
+  };
+}
 
 /** The program that copies images between registries. */
 export const imagePrograms: Programs = { skopeo };

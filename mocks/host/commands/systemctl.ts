@@ -1,23 +1,26 @@
 import { type Call, fail, type Program, type Programs } from '../call.ts';
+import type { Machine } from '../machine.ts';
 import type { Units, UnitState } from '../units.ts';
 import { sortWords, type Words } from './words.ts';
 
 const withValue = ['--property', '-p', '-P', '--type', '-t', '--state', '--lines', '-n'];
 
 interface UnitCall {
+  readonly machine: Machine;
   readonly units: Units;
   readonly names: readonly string[];
   readonly words: Words;
   readonly call: Call;
 }
 
-const systemctl: Program = ({ units }, call) => {
+const systemctl: Program = (machine, call) => {
+  const { units } = machine;
   const words = sortWords(call.argv.slice(1), withValue);
   const [verb = '', ...names] = words.rest;
   const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
   return run === undefined
     ? fail(call, `Unknown command verb '${verb}'.`)
-    : run({ units, names, words, call });
+    : run({ machine, units, names, words, call });
 };
 
 /** Waits for a unit that takes time, as the real one does, unless told not to. */
@@ -124,6 +127,11 @@ const verbs: Readonly<Record<string, (of: UnitCall) => number | Promise<number>>
     return 0;
   },
   'daemon-reload': () => 0,
+  // As the real one: it answers at once, and the host goes down behind it.
+  reboot: ({ machine }) => {
+    machine.reboot = { when: 'now', message: '' };
+    return 0;
+  },
 };
 
 /** `busctl monitor`: what it prints for each change of a unit, until it is stopped. */

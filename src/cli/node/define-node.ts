@@ -7,6 +7,8 @@ import type { CommandCall } from '../program.ts';
 interface NodeOptions {
   readonly format: string;
   readonly verbose: boolean;
+  readonly runs?: string;
+  readonly record?: boolean;
   readonly reboot?: boolean;
   readonly appendKarg?: readonly string[];
   readonly deleteKarg?: readonly string[];
@@ -36,18 +38,23 @@ export function defineNode(
         action,
         order: {
           image,
+          records: options.record === true,
           reboots: options.reboot === true,
           kernelArguments: { append: options.appendKarg ?? [], remove: options.deleteKarg ?? [] },
         },
+        ...(options.runs === undefined ? {} : { expected: options.runs }),
         format: options.format,
         isVerbose: options.verbose,
         environment: call.environment,
       });
     });
   };
-  declare('status').action((options: NodeOptions) => ready('status', options));
+  declare('status')
+    .option('--runs <image>', 'fail unless the host runs this image')
+    .action((options: NodeOptions) => ready('status', options));
   declare('apply')
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
+    .option('--record', 'write the image down for the Machine Config Daemon', false)
     .option('--reboot', 'restart the host at the end, if that makes a difference', false)
     .option('--append-karg <argument>', 'a kernel argument that is to be there', collect)
     .option('--delete-karg <argument>', 'a kernel argument that is to be gone', collect)

@@ -44,6 +44,8 @@ const NextBootSchema = z.object({
   checksum: z.string(),
   /** It is not what runs now. */
   isAnother: z.boolean(),
+  /** It is put together on the way down. */
+  isStaged: z.boolean(),
 });
 
 /** What the host boots next, as it was read back. */

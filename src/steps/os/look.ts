@@ -4,7 +4,7 @@ import { osFailure } from '../../os/failures.ts';
 import { asksForChange } from '../../os/kernel-arguments.ts';
 import { Sight } from './facts.ts';
 import { ask, readHost } from './read-host.ts';
-import { step } from './step.ts';
+import { type NodeScope, step } from './step.ts';
 
 /** Left by the Machine Config Daemon on every node that it looks after. */
 const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
@@ -34,15 +34,24 @@ export const look = step({
   preflight: true,
   limit: minutes(10),
   preview: () => [bootc.statusArgv],
-  run: async ({ host, signal, note, config: { kernelArguments } }) => {
-    const sight = await readHost({ host, signal }, asksForChange(kernelArguments));
+  run: async (scope) => {
+    const { host, signal, note, config } = scope;
+    const sight = await readHost({ host, signal }, asksForChange(config.kernelArguments));
     note('info', `the driver is ${sight.driver}: ${sight.reason}`, { driver: sight.driver });
-    if ((await ask({ host, signal }, ['test', '-e', machineConfigFile])) !== undefined) {
-      note(
-        'warn',
-        'the Machine Config Operator looks after this node; it calls the node degraded, or moves it back, unless its MachineConfig names the same image',
-      );
-    }
+    await heedOperator(scope);
     return sight;
   },
 });
+
+/** A record is for nodes of the operator alone; without one the operator and the image may differ. */
+async function heedOperator({ host, signal, note, config: { records } }: NodeScope): Promise<void> {
+  const found = await ask({ host, signal }, ['test', '-e', machineConfigFile]);
+  if (records && found === undefined) {
+    throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);
+  }
+  if (records || found === undefined) return;
+  note(
+    'warn',
+    'the Machine Config Operator looks after this node; it calls the node degraded, or moves it back, unless its MachineConfig names the same image',
+  );
+}

@@ -7,6 +7,8 @@ export interface NodeOrder {
   /** Name of the image to move to; empty for a rollback. */
   readonly image: string;
   readonly kernelArguments: KernelArgumentChange;
+  /** Write the image down for the Machine Config Daemon. */
+  readonly records: boolean;
   /** Restart the host at the end. */
   readonly reboots: boolean;
 }

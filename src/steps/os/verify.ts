@@ -69,5 +69,6 @@ const nextBoot = (status: OsStatus): NextBoot => {
   return {
     checksum: (another ?? status.booted)?.checksum ?? '',
     isAnother: another !== undefined,
+    isStaged: status.staged !== undefined,
   };
 };

@@ -1,0 +1,92 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { registryNetwork } from '../../registries/network.ts';
+import { buildMachine, HostPlan } from '../build-machine.ts';
+import { startFromDisk } from '../installed-system.ts';
+import type { Machine } from '../machine.ts';
+import { nsenterOptions, runCommand } from '../run-command.ts';
+
+const [one, two] = ['1', '2'].map((digit) => `quay.test/os@sha256:${digit.repeat(64)}`) as [
+  string,
+  string,
+];
+
+let root = '';
+let machine: Machine;
+
+beforeEach(async () => {
+  root = mkdtempSync(join(tmpdir(), 'rpm-ostree-'));
+  const network = registryNetwork([
+    { host: 'quay.test', users: [{ credentials: 'a:b', may: 'pull' }] },
+  ]);
+  network.images.set(two, { digest: two.replace(/^.*@/, ''), labels: {} });
+  machine = buildMachine(HostPlan.parse({ name: 'm1' }), root, { network });
+  const auth = Buffer.from('a:b').toString('base64');
+  const pullSecret = JSON.stringify({ auths: { 'quay.test': { auth } } });
+  await startFromDisk(machine, { image: one, pullSecret });
+});
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+async function run(words: string): Promise<{ exitCode: number; stdout: string; stderr: string }> {
+  let [stdout, stderr] = ['', ''];
+  const exitCode = await runCommand(machine, {
+    argv: [...nsenterOptions, ...words.split(' ')],
+    env: {},
+    stdin: (async function* nothing() {
+      // No command of this test reads its input.
+    })(),
+    signal: new AbortController().signal,
+    out: (text) => (stdout += text),
+    err: (text) => (stderr += text),
+  });
+  return { exitCode, stdout, stderr };
+}
+
+const rebase = 'rpm-ostree rebase --experimental ostree-unverified-registry:';
+
+describe('rpm-ostree on a host that was started from its disk', () => {
+  it('stages an image with the pull secret that ostree finds, and drops it', async () => {
+    await run('mkdir -p /run/ostree');
+    await run('ln -sfn /var/lib/kubelet/config.json /run/ostree/auth.json');
+    expect((await run(`${rebase}${two}`)).exitCode).toBe(0);
+    expect(machine.running).toEqual({ booted: one, staged: two });
+    const { stdout } = await run('rpm-ostree status --json');
+    expect(JSON.parse(stdout)).toMatchObject({
+      deployments: [
+        { staged: true, booted: false, 'container-image-reference-digest': two.slice(-71) },
+        {
+          staged: false,
+          booted: true,
+          'container-image-reference': `ostree-unverified-registry:${one}`,
+        },
+      ],
+    });
+    expect((await run('rpm-ostree cleanup --pending')).exitCode).toBe(0);
+    expect(machine.running).toEqual({ booted: one, staged: undefined });
+  });
+
+  it.each([
+    [`${rebase}${two}`, 'unauthorized'],
+    [`${rebase}${one}`, 'Old and new refs are equal'],
+    [`rpm-ostree rebase ostree-unverified-registry:${two}`, 'only --experimental'],
+    ['rpm-ostree status', 'only --json'],
+    ['bootc status', 'nsenter: failed to execute bootc'],
+    ['ln /etc/hostname /run/hostname', 'only symbolic links'],
+    ['ln -s /etc/hostname /etc/resolv.conf', 'failed to create symbolic link'],
+  ])('fails at %s', async (words, trouble) => {
+    const { exitCode, stderr } = await run(words);
+    expect(exitCode).not.toBe(0);
+    expect(stderr).toContain(trouble);
+    expect(machine).toMatchObject({ running: { booted: one }, unknown: [] });
+    expect(machine.running?.staged).toBeUndefined();
+  });
+
+  it('fails loudly at a command that it does not know', async () => {
+    expect((await run('rpm-ostree install vim')).exitCode).toBe(1);
+    expect(machine.unknown).toEqual(['rpm-ostree install vim']);
+  });
+});

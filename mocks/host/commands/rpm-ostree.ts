@@ -1,0 +1,128 @@
+// rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
+// kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
+import { absent, type Call, fail, type Program, type Programs } from '../call.ts';
+import { pullImage } from '../image-access.ts';
+import { digestOfText } from '../images.ts';
+import type { Machine, RunningSystem } from '../machine.ts';
+import { stat } from '../prompt-files.ts';
+import { sortWords } from './words.ts';
+
+/** A call on a host that was started from its disk. */
+interface NodeCall {
+  readonly machine: Machine;
+  readonly running: RunningSystem;
+  readonly call: Call;
+}
+
+const SCHEME = 'ostree-unverified-registry:';
+
+/** Checksum of the commit that an image becomes. */
+export const checksumOf = (image: string): string => digestOfText(image).replace('sha256:', '');
+
+function version({ call }: NodeCall): number {
+  call.out("rpm-ostree:\n Version: '2024.7'\n Git: 0000000\n");
+  return 0;
+}
+
+/** What is booted next stands first. */
+function status({ machine, running: { booted, staged }, call }: NodeCall): number {
+  if (!call.argv.includes('--json')) return fail(call, 'error: only --json is in the lab');
+  const deployments = [
+    ...(staged === undefined ? [] : [deployment(machine, staged, { staged: true })]),
+    deployment(machine, booted, { booted: true }),
+  ];
+  const none = { transaction: null, 'cached-update': null, 'update-driver': null };
+  call.out(`${JSON.stringify({ deployments, ...none }, null, 2)}\n`);
+  return 0;
+}
+
+const deployment = ({ images }: Machine, image: string, state: object): object => ({
+  id: `rhcos-${checksumOf(image)}.0`,
+  osname: 'rhcos',
+  serial: 0,
+  checksum: checksumOf(image),
+  booted: false,
+  staged: false,
+  pinned: false,
+  'container-image-reference': `${SCHEME}${image}`,
+  'container-image-reference-digest':
+    /@(sha256:.+)$/.exec(image)?.[1] ??
+    images.inRegistries.get(image)?.digest ??
+    digestOfText(image),
+  ...state,
+});
+
+function cleanup({ running, call }: NodeCall): number {
+  if (sortWords(call.argv.slice(2)).has('--pending', '-p')) running.staged = undefined;
+  return 0;
+}
+
+async function rebase({ machine, running, call }: NodeCall): Promise<number> {
+  const { has, rest } = sortWords(call.argv.slice(2));
+  const [reference = ''] = rest;
+  if (!has('--experimental') || !reference.startsWith(SCHEME)) {
+    return fail(call, `error: only --experimental ${SCHEME}IMAGE is in the lab`);
+  }
+  const image = reference.slice(SCHEME.length);
+  if (image === (running.staged ?? running.booted)) {
+    return fail(call, `error: Old and new refs are equal: ${reference}`);
+  }
+  const found = await pullImage(machine, { image, authFile: await authFileOf(machine) });
+  if (typeof found === 'string') {
+    return fail(call, `error: Creating importer: failed to invoke method OpenImage: ${found}`);
+  }
+  running.staged = image;
+  call.out(`Pulling manifest: ${reference}\nImporting: ${reference} (digest: ${found.digest})\n`);
+  call.out('Staging deployment... done\nChanges queued for next boot.\n');
+  return 0;
+}
+
+/** Where ostree looks for pull secrets, in its order. */
+const authFiles = ['/run/ostree/auth.json', '/etc/ostree/auth.json', '/usr/lib/ostree/auth.json'];
+
+async function authFileOf({ files }: Machine): Promise<string | undefined> {
+  for (const path of authFiles) {
+    const found = await stat(await files.real(path)).catch(() => undefined);
+    if (found !== undefined) return path;
+  }
+  return undefined;
+}
+
+const verbs: Readonly<Record<string, (of: NodeCall) => number | Promise<number>>> = {
+  '--version': version,
+  status,
+  cleanup,
+  rebase,
+};
+
+const rpmOstree: Program = (machine, call) => {
+  const { running } = machine;
+  if (running === undefined) return kargs(machine, call);
+  const [, verb = ''] = call.argv;
+  const run = Object.hasOwn(verbs, verb) ? verbs[verb] : undefined;
+  if (run !== undefined) return run({ machine, running, call });
+  machine.unknown.push(call.argv.join(' '));
+  return fail(call, `error: Unknown command '${verb}'`);
+};
+
+/** `rpm-ostree kargs --os NAME` prints the kernel arguments of a stateroot, or changes them. */
+const kargs: Program = ({ deployments }, call) => {
+  const words = sortWords(call.argv.slice(2), ['--os', '--append', '--delete-if-present']);
+  const [stateroot = ''] = words.all('--os');
+  const deployed = deployments.get(stateroot);
+  if (deployed === undefined) return fail(call, `error: No deployments found for ${stateroot}`);
+  if (!words.has('--append', '--delete-if-present')) {
+    call.out(`${deployed.kernelArguments.join(' ')}\n`);
+    return 0;
+  }
+  const gone = words.all('--delete-if-present');
+  deployed.kernelArguments = [
+    ...deployed.kernelArguments.filter((argument) => !gone.includes(argument)),
+    ...words.all('--append'),
+  ];
+  deployed.isFinal = false;
+  return 0;
+};
+
+/** Programs that move a running host to another image; bootc is not at home on these. */
+export const movingPrograms: Programs = { 'rpm-ostree': rpmOstree, bootc: absent };
