@@ -72,6 +72,10 @@ export function apiServerFlags(plan: {
     '--service-cluster-ip-range=10.0.0.0/24',
     // No controller makes the service account `default`, without which no pod would be let in.
     '--disable-admission-plugins=ServiceAccount',
+    // As that of OpenShift, whose constraints say who may.
+    '--allow-privileged=true',
+    // As that of OpenShift: what blocks the deletion of its owner may only be made by who may finalize that.
+    '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     '--profiling=false',
     // Otherwise a stopped server keeps its watches open, and silent, for a minute.
     '--shutdown-watch-termination-grace-period=1s',

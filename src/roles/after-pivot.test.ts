@@ -35,11 +35,12 @@ async function run(kube: FakeKube): Promise<readonly RunEvent[]> {
 
 /** A cluster that the bootstrap host has left for. */
 function pivoted(): FakeKube {
-  const record = { node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false };
+  const host = { node: 'm0', addresses: ['192.0.2.7'], role: 'master' };
+  const record = { ...host, isEtcdOverridden: false, images: [] };
   const { kind, name, namespace = '' } = recordRef;
   return fakeKube()
     .put(kind, { metadata: { name, namespace }, data: recordData(record) })
-    .put(clusterRoles, clusterRoleManifest.object);
+    .put(clusterRoles, clusterRoleManifest([]).object);
 }
 
 describe('the role after-pivot', () => {
@@ -51,6 +52,8 @@ describe('the role after-pivot', () => {
       ['after-pivot/read-record', undefined],
       ['after-pivot/approve-requests', undefined],
       ['cluster/restore-etcd', undefined],
+      ['layering/switch-nodes', undefined],
+      ['layering/hand-over-left', undefined],
       ['after-pivot/remove-record', undefined],
     ]);
   });
@@ -70,7 +73,7 @@ describe('the role after-pivot', () => {
   });
 
   it('waits for nobody where there is no record, and cleans up what is left', async () => {
-    const kube = fakeKube().put(clusterRoles, clusterRoleManifest.object);
+    const kube = fakeKube().put(clusterRoles, clusterRoleManifest([]).object);
     const events = await run(kube);
     expect(events).toContainEqual(
       expect.objectContaining({ type: 'step.skipped', step: 'after-pivot/approve-requests' }),

@@ -56,6 +56,7 @@ export const bootstrapHost = role('bootstrap', {
     cluster.waitForWorkers,
     cluster.waitForMachineConfigs,
     cluster.waitForEtcdHandover,
+    layering.leaveHandOver,
     layering.handOverToRollOut,
     layering.waitForLayeredMasters,
     layering.checkServedConfig,

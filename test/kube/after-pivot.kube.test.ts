@@ -34,6 +34,7 @@ import { afterPivot } from '../../src/roles/after-pivot.ts';
 import { leaveFollowUp } from '../../src/steps/after-pivot/leave-job.ts';
 import {
   clusterRoleManifest,
+  clusterRoleRef,
   jobManifest,
   namespaceManifest,
   ownedManifests,
@@ -171,10 +172,11 @@ const leaveIt = () =>
     clock: systemClock,
   });
 
-const record = { node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false };
+const left = { node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false };
+const record = { ...left, images: [] };
 const manifests = [
   namespaceManifest,
-  clusterRoleManifest,
+  clusterRoleManifest([]),
   ...ownedManifests({ record, ownerUid: '11111111-2222-3333-4444-555555555555' }),
   jobManifest({ image: 'quay.io/b:v1', openshiftVersion: '4.18.1' }),
   jobManifest({ image: 'quay.io/b:v1', openshiftVersion: '4.6' }),
@@ -279,7 +281,7 @@ describe('the role after-pivot on a real API server', () => {
   it('leaves nothing behind but its job', async () => {
     const place = { name: leftName, namespace: leftNamespace };
     const gone: readonly KubeRef[] = [
-      clusterRoleManifest.ref,
+      clusterRoleRef,
       { kind: clusterRoleBindings, name: leftName },
       { kind: configMaps, ...place },
       { kind: serviceAccounts, ...place },

@@ -145,7 +145,7 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
 /** What the masters run when this host looks at them. */
 function mastersOf({ cluster, layering }: Config, { buildTrouble }: Layering): Masters {
   const { kind } = deliveryOf(cluster.openshiftVersion, layering.olderReleases);
-  if (buildTrouble !== undefined || kind === 'after-join') return {};
+  if (buildTrouble !== undefined || kind === 'after-join' || kind === 'switched') return {};
   return kind === 'pinned' ? { isPinned: true } : { image: mastersFinal };
 }
 

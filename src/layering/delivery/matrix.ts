@@ -4,21 +4,22 @@ import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/re
  * How nodes of a release come to an image that is built during the installation. `first-boot`: they are served
  * the image and boot into it at once. `pinned`: the same, and a MachineConfig of the cluster names the image.
  * `after-join`: they boot the system of the release, and the Machine Config Operator rolls the image out once it is
- * handed over. `none`: the release has nothing to hand an image over to.
+ * handed over. `switched`: the same, and what follows the bootstrap host into the cluster switches them before it
+ * hands the image over. `none`: the release has nothing to hand an image over to.
  */
 export interface Delivery {
-  readonly kind: 'first-boot' | 'pinned' | 'after-join' | 'none';
+  readonly kind: 'first-boot' | 'pinned' | 'after-join' | 'switched' | 'none';
   /** Why, in one sentence without its period. */
   readonly why: string;
 }
 
 /** What is wanted of a release whose nodes do not keep an image that their Ignition alone names. */
-export type OlderReleases = 'roll-out' | 'pin';
+export type OlderReleases = 'roll-out' | 'switch' | 'pin';
 
 interface Row extends Delivery {
   readonly from: ReleaseVersion;
-  /** The other way, for those who ask for it. */
-  readonly pinned?: Delivery;
+  /** The other ways, for those who ask for them. */
+  readonly others?: Readonly<Partial<Record<OlderReleases, Delivery>>>;
 }
 
 /**
@@ -35,9 +36,15 @@ const rows: readonly Row[] = [
     from: [4, 18, 21],
     kind: 'after-join',
     why: 'its nodes go back to the system of the release at their first start, so the Machine Config Operator rolls the image out when they have joined, with one more reboot for each',
-    pinned: {
-      kind: 'pinned',
-      why: 'its nodes run what their MachineConfig names, so one that names the built image is added, all is rendered again, and they boot into it; it stays until a person deletes it',
+    others: {
+      switch: {
+        kind: 'switched',
+        why: 'its nodes go back to the system of the release at their first start, so a job of ours in the cluster switches them when they have joined, one after the other, with one more reboot for each',
+      },
+      pin: {
+        kind: 'pinned',
+        why: 'its nodes run what their MachineConfig names, so one that names the built image is added, all is rendered again, and they boot into it; it stays until a person deletes it',
+      },
     },
   },
   {
@@ -54,6 +61,6 @@ export function deliveryOf(openshiftVersion: string, olderReleases: OlderRelease
   if (row === undefined) {
     return { kind: 'none', why: `${openshiftVersion} is not the version of an OpenShift release` };
   }
-  const { kind, why } = olderReleases === 'pin' ? (row.pinned ?? row) : row;
+  const { kind, why } = row.others?.[olderReleases] ?? row;
   return { kind, why: `OpenShift ${openshiftVersion}: ${why}` };
 }

@@ -20,6 +20,7 @@ const record: PivotRecord = {
   addresses: ['192.0.2.7'],
   role: 'master',
   isEtcdOverridden: false,
+  images: [],
 };
 const facts = { record };
 

@@ -1,9 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 import { condition } from '../../engine/condition.ts';
 
+/** Whether something is to follow this host, as far as the settings say. */
+export const wantsFollowUp = ({ bootstrap: { followUp }, images }: Config): boolean =>
+  followUp === 'always' || (followUp === 'auto' && images.self !== '');
+
 /** Whether something follows this host into its cluster. A dry host goes nowhere. */
 export const leavesFollowUp = condition<Config>(
   'something is to follow the bootstrap host, and the image of this program is known',
-  ({ bootstrap: { followUp }, images, host }) =>
-    host.reach !== 'dry' && (followUp === 'always' || (followUp === 'auto' && images.self !== '')),
+  (config) => config.host.reach !== 'dry' && wantsFollowUp(config),
 );

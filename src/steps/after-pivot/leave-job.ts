@@ -1,7 +1,10 @@
 import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts';
 import type { Config } from '../../config/schema.ts';
+import { all, not } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { minutes } from '../../model/duration.ts';
+import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { leavesFollowUp } from './conditions.ts';
 import { afterPivotFailure } from './failures.ts';
@@ -18,38 +21,47 @@ import type { PivotRecord } from './record.ts';
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
-/**
- * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
- * and that puts the settings of etcd back: this host cannot, it is away by then. Unless it is asked
- * for in so many words, an installation does not end because of it.
- */
+/** As `layering/leave-hand-over`, where no operating system is built. */
 export const leaveFollowUp = step({
   id: 'after-pivot/leave-job',
   title: 'Leave a job in the cluster that follows this host',
   uses: ['kube', 'host', 'inventory', 'clock'],
-  when: leavesFollowUp,
+  when: all(leavesFollowUp, not(buildsOsImages, 'no operating system is built')),
   limit: minutes(20),
   explain: ({ images }: Config) => `runs ${images.self}`,
   preview: () => [listAddressesArgv],
   run: async (scope) => {
-    try {
-      await leave(scope);
-    } catch (error) {
-      scope.signal.throwIfAborted();
-      const { code, message, hint } = asAgentError(error);
-      if (scope.config.bootstrap.followUp === 'always') throw error;
-      scope.note('warn', `nothing follows this host into its cluster: ${message}`, { code, hint });
-    }
+    await leaveJob(scope, []);
   },
 });
 
-async function leave(scope: LeaveScope): Promise<void> {
+/**
+ * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
+ * that puts the settings of etcd back, and that hands images over: this host cannot, it is away by then. Unless it
+ * is asked for in so many words, an installation does not end because of it.
+ * @returns whether the job is there
+ * @throws AgentError `after-pivot.*`, `kube.*` with `bootstrap.followUp: always`
+ */
+export async function leaveJob(scope: LeaveScope, images: readonly LeftImage[]): Promise<boolean> {
+  try {
+    await leave(scope, images);
+    return true;
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    const { code, message, hint } = asAgentError(error);
+    if (scope.config.bootstrap.followUp === 'always') throw error;
+    scope.note('warn', `nothing follows this host into its cluster: ${message}`, { code, hint });
+    return false;
+  }
+}
+
+async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<void> {
   const { config, note } = scope;
   const image = config.images.self;
   if (image === '') throw afterPivotFailure('after-pivot.no-image', 'images.self is not set');
-  const record = await recordOf(scope);
+  const record = { ...(await recordOf(scope)), images };
   await put(scope, namespaceManifest, 'keep');
-  const role = await put(scope, clusterRoleManifest, 'patch');
+  const role = await put(scope, clusterRoleManifest(images), 'patch');
   const ownerUid = role.metadata.uid ?? '';
   for (const manifest of ownedManifests({ record, ownerUid })) await put(scope, manifest, 'patch');
   const { openshiftVersion } = config.cluster;
@@ -59,6 +71,7 @@ async function leave(scope: LeaveScope): Promise<void> {
     image,
     addresses: record.addresses.join(', '),
     isEtcdOverridden: record.isEtcdOverridden,
+    pools: images.map(({ pool }) => pool).join(', '),
   });
 }
 
@@ -68,7 +81,7 @@ const put = (
   whenThere: WhenThere,
 ): ReturnType<typeof putManifest> => putManifest(kube, manifest, { whenThere, signal });
 
-async function recordOf(scope: LeaveScope): Promise<PivotRecord> {
+async function recordOf(scope: LeaveScope): Promise<Omit<PivotRecord, 'images'>> {
   const { kube, signal, note } = scope;
   const node = await findOwnNode(scope);
   if (node === undefined) {

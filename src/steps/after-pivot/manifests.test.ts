@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import {
   clusterRoleManifest,
+  clusterRoleRef,
   jobManifest,
   namespaceManifest,
   ownedManifests,
@@ -13,10 +16,11 @@ const record: PivotRecord = {
   addresses: ['192.0.2.7', '2001:db8::7'],
   role: 'master',
   isEtcdOverridden: true,
+  images: [],
 };
 const owned = ownedManifests({ record, ownerUid: 'uid-1' });
 const job = jobManifest({ image: 'quay.io/b:v1', openshiftVersion: '4.18.3' });
-const all = [namespaceManifest, clusterRoleManifest, ...owned, job];
+const all = [namespaceManifest, clusterRoleManifest([]), ...owned, job];
 
 describe('what is left in the cluster', () => {
   it.each(all.map((manifest) => [manifest.object.kind, manifest] as const))(
@@ -33,9 +37,7 @@ describe('what is left in the cluster', () => {
   it('belongs to the role in the cluster, but for the job that deletes it', () => {
     for (const { object } of owned) {
       expect(object.metadata).toMatchObject({
-        ownerReferences: [
-          { kind: 'ClusterRole', name: clusterRoleManifest.ref.name, uid: 'uid-1' },
-        ],
+        ownerReferences: [{ kind: 'ClusterRole', name: clusterRoleRef.name, uid: 'uid-1' }],
       });
     }
     expect(job.object.metadata).not.toHaveProperty('ownerReferences');
@@ -52,8 +54,16 @@ describe('what is left in the cluster', () => {
   });
 });
 
-describe('what the job may do', () => {
-  const rules = [clusterRules, ...Object.values(namespacedRules)].flat();
+describe.each<[string, readonly LeftImage[], readonly (readonly string[])[]]>([
+  ['without images', [], []],
+  ['with an image to hand over', [leftImage], [['machineosconfigs'], ['machineosbuilds']]],
+  [
+    'with nodes to switch',
+    [switchedImage],
+    [['machineosconfigs'], ['machineosbuilds'], ['nodes'], ['pods']],
+  ],
+])('what a job may do %s', (_, images, further) => {
+  const rules = [clusterRules(images), ...Object.values(namespacedRules(images))].flat();
 
   it('is named verb by verb and kind by kind', () => {
     for (const { apiGroups, resources, verbs } of rules) {
@@ -61,7 +71,7 @@ describe('what the job may do', () => {
     }
   });
 
-  it('changes only objects that are named', () => {
+  it('changes only objects that are named, or that it makes', () => {
     const changing = ['create', 'update', 'patch', 'delete', 'approve', 'use'];
     const unnamed = rules.filter(
       ({ verbs, resourceNames }) =>
@@ -70,6 +80,7 @@ describe('what the job may do', () => {
     // Which requests it approves is limited by the signers.
     expect(unnamed.map(({ resources }) => resources)).toEqual([
       ['certificatesigningrequests/approval'],
+      ...further,
     ]);
   });
 

@@ -8,6 +8,7 @@ import {
   roles,
   serviceAccounts,
 } from '../../cluster/kinds.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { clusterRules, namespacedRules } from './permissions.ts';
@@ -46,19 +47,19 @@ export const namespaceManifest: Manifest = {
   },
 };
 
+/** Where the role in the cluster is. */
+export const clusterRoleRef: KubeRef = { kind: clusterRoles, name: leftName };
+
+const clusterRole = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole' } as const;
+
 /**
  * The role in the cluster, which owns whatever else is left but the job: when the job deletes it at
  * its end, or a person does, the garbage collector takes the rest away.
  */
-export const clusterRoleManifest: Manifest = {
-  ref: { kind: clusterRoles, name: leftName },
-  object: {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRole',
-    metadata: { name: leftName, labels },
-    rules: clusterRules,
-  },
-};
+export const clusterRoleManifest = (images: readonly LeftImage[]): Manifest => ({
+  ref: clusterRoleRef,
+  object: { ...clusterRole, metadata: { name: leftName, labels }, rules: clusterRules(images) },
+});
 
 /** What the objects that the role owns are made from. */
 export interface LeftParts {
@@ -70,13 +71,15 @@ export interface LeftParts {
 /** The record and the permissions, in the order in which they are needed. */
 export function ownedManifests({ record, ownerUid }: LeftParts): readonly Manifest[] {
   const owned = ownedBy(ownerUid);
-  const inNamespaces = Object.entries(namespacedRules).flatMap(([namespace, rules]) => [
-    owned({ kind: roles, name: leftName, namespace }, { rules }),
-    owned(
-      { kind: roleBindings, name: leftName, namespace },
-      { roleRef: roleRef('Role'), subjects },
-    ),
-  ]);
+  const inNamespaces = Object.entries(namespacedRules(record.images)).flatMap(
+    ([namespace, rules]) => [
+      owned({ kind: roles, name: leftName, namespace }, { rules }),
+      owned(
+        { kind: roleBindings, name: leftName, namespace },
+        { roleRef: roleRef('Role'), subjects },
+      ),
+    ],
+  );
   return [
     owned(
       { kind: configMaps, name: leftName, namespace: leftNamespace },
@@ -111,8 +114,7 @@ const ownedBy =
   (uid: string) =>
   (ref: KubeRef, content: Readonly<Record<string, unknown>>): Manifest => {
     const { group, version } = ref.kind;
-    const { apiVersion, kind } = clusterRoleManifest.object;
-    const ownerReferences = [{ apiVersion, kind, name: leftName, uid }];
+    const ownerReferences = [{ ...clusterRole, name: leftName, uid }];
     const metadata = {
       name: ref.name,
       ...(ref.namespace === undefined ? {} : { namespace: ref.namespace }),

@@ -1,23 +1,17 @@
 import { etcdNamespace } from '../../cluster/etcd-conditions.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { buildJobRules, handOverRules, switchPodRules, switchRules } from './image-permissions.ts';
+import { look, type PolicyRule } from './policy-rule.ts';
 import { leftName, leftNamespace } from './record.ts';
-
-/** A rule of a role (rbac.authorization.k8s.io/v1). */
-export interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
-
-const look = ['get', 'list', 'watch'] as const;
 
 /** The constraints under which a pod may use its node's network: of OpenShift 4.11, and before. */
 const hostNetworkConstraints = ['hostnetwork-v2', 'hostnetwork'] as const;
 
-/** What the job may do in the whole cluster. To delete this role of its own is its last act. */
-export const clusterRules: readonly PolicyRule[] = [
+/** What every job may do in the whole cluster. To delete this role of its own is its last act. */
+const clusterRulesOfAll: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['nodes'], verbs: look },
   {
     apiGroups: ['certificates.k8s.io'],
@@ -56,8 +50,17 @@ export const clusterRules: readonly PolicyRule[] = [
   },
 ];
 
-/** What the job may do in single namespaces. */
-export const namespacedRules: Readonly<Record<string, readonly PolicyRule[]>> = {
+/** What the job may do in the whole cluster, with these images to bring to their pools. */
+export const clusterRules = (images: readonly LeftImage[]): readonly PolicyRule[] => [
+  ...clusterRulesOfAll,
+  ...handOverRules(images),
+  ...switchRules(images),
+];
+
+/** What the job may do in single namespaces, with these images to bring to their pools. */
+export const namespacedRules = (
+  images: readonly LeftImage[],
+): Readonly<Record<string, readonly PolicyRule[]>> => ({
   [leftNamespace]: [
     {
       apiGroups: [''],
@@ -65,6 +68,8 @@ export const namespacedRules: Readonly<Record<string, readonly PolicyRule[]>> = 
       resourceNames: [leftName],
       verbs: ['get', 'patch', 'delete'],
     },
+    ...switchPodRules(images),
   ],
   [etcdNamespace]: [{ apiGroups: [''], resources: ['pods'], verbs: look }],
-};
+  ...(images.length === 0 ? {} : { [operatorNamespace]: buildJobRules(images) }),
+});

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
 import { type PivotRecord, readRecord, recordData } from './record.ts';
 
 const whole: PivotRecord = {
@@ -6,6 +7,7 @@ const whole: PivotRecord = {
   addresses: ['192.0.2.7', '2001:db8::7'],
   role: 'master',
   isEtcdOverridden: false,
+  images: [],
   clientKey: '00ff',
 };
 const configMap = (data: unknown) => ({ metadata: { name: 'x' }, data });
@@ -15,6 +17,7 @@ describe('the record', () => {
     ['a whole one', whole],
     ['one without addresses', { ...whole, addresses: [] }],
     ['one of changed settings', { ...whole, isEtcdOverridden: true }],
+    ['one with images', { ...whole, images: [leftImage, switchedImage] }],
   ])('%s is read as it was written', (_, record) => {
     expect(readRecord(configMap(recordData(record)))).toEqual(record);
   });
@@ -25,6 +28,8 @@ describe('the record', () => {
     ['no node', { ...recordData(whole), node: '' }],
     ['a node that is no name', { ...recordData(whole), node: 'm0,system:masters' }],
     ['an answer that is none', { ...recordData(whole), etcdOverridden: 'yes' }],
+    ['images that are no list', { ...recordData(whole), images: '{' }],
+    ['an image without a pool', { ...recordData(whole), images: '[{}]' }],
   ])('with %s is refused', (_, data) => {
     expect(() => readRecord(configMap(data))).toThrow(
       expect.objectContaining({ code: 'after-pivot.bad-record' }),

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import { configMaps } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
+import { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { jsonIn } from '../../lib/json.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { afterPivotFailure } from './failures.ts';
 
@@ -24,6 +26,8 @@ export const PivotRecord = z.strictObject({
   isEtcdOverridden: z.boolean(),
   /** The key that a client certificate was approved for; another one is refused from then on. */
   clientKey: z.string().optional(),
+  /** Images that are to be handed over, masters first. */
+  images: z.array(LeftImage).readonly(),
 });
 export type PivotRecord = z.infer<typeof PivotRecord>;
 
@@ -39,6 +43,7 @@ export const recordData = (record: PivotRecord): Readonly<Record<string, string>
   addresses: record.addresses.join(','),
   role: record.role,
   etcdOverridden: String(record.isEtcdOverridden),
+  ...(record.images.length === 0 ? {} : { images: JSON.stringify(record.images) }),
   ...(record.clientKey === undefined ? {} : { clientKey: record.clientKey }),
 });
 
@@ -49,6 +54,7 @@ const Data = z.object({
   role: z.string(),
   etcdOverridden: z.enum(['true', 'false']),
   clientKey: z.string().optional(),
+  images: z.string().default('[]'),
 });
 
 /**
@@ -63,6 +69,7 @@ export function readRecord(configMap: KubeObject): PivotRecord {
       addresses: data.addresses.split(',').filter((address) => address !== ''),
       role: data.role,
       isEtcdOverridden: data.etcdOverridden === 'true',
+      images: jsonIn(data.images),
       ...(data.clientKey === undefined ? {} : { clientKey: data.clientKey }),
     },
   );

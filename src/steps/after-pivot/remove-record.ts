@@ -1,7 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step } from '../step.ts';
-import { clusterRoleManifest } from './manifests.ts';
+import { clusterRoleRef } from './manifests.ts';
 import { recordRef } from './record.ts';
 
 /**
@@ -16,7 +16,7 @@ export const removeRecord = step({
   run: async ({ kube, signal, note }) => {
     await kube.remove(recordRef, signal);
     try {
-      await kube.remove(clusterRoleManifest.ref, signal);
+      await kube.remove(clusterRoleRef, signal);
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'kube.denied') throw error;
       // The role itself allows it: it is gone, and only the word of that was lost.

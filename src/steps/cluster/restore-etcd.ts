@@ -1,11 +1,9 @@
 import { etcdCluster, isRestored, recordedBefore, restorePatch } from '../../cluster/etcd.ts';
-import { etcdNamespace, threeHealthyMembers } from '../../cluster/etcd-conditions.ts';
-import { pods } from '../../cluster/kinds.ts';
-import type { Look } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { step, type StepScope } from '../step.ts';
-import { followed, gapIn, longestWait, together } from './cluster-wait.ts';
+import { step } from '../step.ts';
+import { longestWait } from './cluster-wait.ts';
 import { etcdFailure } from './etcd-failures.ts';
+import { waitForThreeMembers } from './three-members.ts';
 
 /**
  * Puts back what the record on the object of the etcd operator says, once the cluster can do without
@@ -26,7 +24,7 @@ export const restoreEtcd = step({
       note('info', 'the settings of etcd were not changed');
       return;
     }
-    await waitForMembers(scope);
+    await waitForThreeMembers(scope);
     const etcd = await kube.get(etcdCluster, signal);
     const record = etcd && recordedBefore(etcd);
     const patch = etcd && restorePatch(etcd);
@@ -42,20 +40,3 @@ export const restoreEtcd = step({
     note('info', 'the settings of etcd are as they were');
   },
 });
-
-async function waitForMembers({ kube, until }: StepScope<'kube'>): Promise<void> {
-  const { kind, name } = etcdCluster;
-  const etcds = followed(kube, { kind, fieldSelector: `metadata.name=${name}` });
-  const members = followed(kube, { kind: pods, namespace: etcdNamespace });
-  const look = (): Promise<Look<true>> => {
-    const gap = gapIn(etcds.view()) ?? gapIn(members.view());
-    if (gap !== undefined) return Promise.resolve({ status: gap });
-    const standing = threeHealthyMembers(etcds.view().objects[0], members.view().objects);
-    return Promise.resolve(standing.isReached ? { done: true } : { status: standing.status });
-  };
-  await until('three members of etcd are healthy', look, {
-    watch: together(etcds.watch, members.watch),
-    every: seconds(30),
-    within: longestWait,
-  });
-}

@@ -26,9 +26,10 @@ const OsImageOrderSchema = z.discriminatedUnion('kind', [
     /**
      * `first-boot`: nodes are served the image and boot into it at once. `pinned`: the same, and a MachineConfig
      * of the cluster names the image. `after-join`: they boot the system of the release, and the Machine Config
-     * Operator rolls the image out once it is handed over.
+     * Operator rolls the image out once it is handed over. `switched`: the same, and a job of ours switches them
+     * before that.
      */
-    delivery: z.enum(['first-boot', 'pinned', 'after-join']),
+    delivery: z.enum(['first-boot', 'pinned', 'after-join', 'switched']),
     why: z.string(),
   }),
 ]);
@@ -100,12 +101,21 @@ const PublishedImageSchema = BuiltImageSchema.extend({
   final: z.string(),
 });
 
+const PublishedImagesSchema = z.discriminatedUnion('kind', [
+  stock,
+  z.object({ kind: z.literal('published'), images: z.array(PublishedImageSchema) }),
+]);
+
 /** The images under the names that nodes and cluster know them by. */
-export const PublishedImages = fact(
-  'layering.published',
+export const PublishedImages = fact('layering.published', PublishedImagesSchema);
+export type PublishedImages = z.infer<typeof PublishedImagesSchema>;
+export type PublishedImage = z.infer<typeof PublishedImageSchema>;
+
+/** Who hands the images over that nodes get once they have joined: a job in the cluster, or this host. */
+export const HandOverBy = fact(
+  'layering.hand-over-by',
   z.discriminatedUnion('kind', [
-    stock,
-    z.object({ kind: z.literal('published'), images: z.array(PublishedImageSchema) }),
+    z.object({ kind: z.literal('job') }),
+    z.object({ kind: z.literal('host'), why: z.string() }),
   ]),
 );
-export type PublishedImage = z.infer<typeof PublishedImageSchema>;

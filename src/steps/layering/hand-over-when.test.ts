@@ -13,28 +13,41 @@ import { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 const config = { layering: { mode: 'on' } } as const;
 const { order } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
-const pinned = order.kind === 'off' ? order : { ...order, delivery: 'pinned' as const };
-const rolledOut = order.kind === 'off' ? order : { ...order, delivery: 'after-join' as const };
+const by = { kind: 'host', why: 'nothing follows this host' } as const;
+const byJob = { kind: 'job' } as const;
+const deliveredBy = (delivery: 'pinned' | 'after-join' | 'switched') =>
+  order.kind === 'off' ? order : { ...order, delivery };
+const rolledOut = { ...handOverFacts, order: deliveredBy('after-join') };
+const pinned = deliveredBy('pinned');
 
 describe.each([
-  ['served', handOverFacts, [true, false]],
-  ['rolled out by the cluster', { ...handOverFacts, order: rolledOut }, [false, true]],
-  ['named by a MachineConfig', { ...handOverFacts, order: pinned }, [false, false]],
+  ['served', { ...handOverFacts, by }, [true, false]],
+  ['rolled out by the cluster', { ...rolledOut, by }, [false, true]],
+  ['rolled out, and handed over by a job', { ...rolledOut, by: byJob }, [false, false]],
+  ['to be switched by nobody', { ...rolledOut, order: deliveredBy('switched'), by }, [false, true]],
+  ['named by a MachineConfig', { ...handOverFacts, order: pinned, by }, [false, false]],
   [
     'to be named by a MachineConfig, and built by the cluster',
-    { ...stockFacts, order: pinned },
+    { ...stockFacts, order: pinned, by },
     [false, true],
   ],
-  ['built by the cluster', stockFacts, [false, true]],
-  ['not ordered', { ...handOverFacts, order: none }, [false, false]],
-] as const)('an image that is %s', (...[, facts, expected]) => {
-  it.each([
-    ['while the masters join', handOverServed, expected[0]],
-    ['at last', handOverToRollOut, expected[1]],
-  ] as const)('is handed over %s: %#', async (...[, step, isDone]) => {
-    const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
-    const run = { config, facts, kube, host: handOverHost(), clock: fakeClock() };
-    await runStep(step, run);
-    expect(kube.writes.length > 0).toBe(isDone);
+  ['built by the cluster', { ...stockFacts, by }, [false, true]],
+  ['not ordered', { ...handOverFacts, order: none, by }, [false, false]],
+] as const)('an image that is %s', (...[, facts, [isEarly, isLate]]) => {
+  const settings = () => ({
+    kube: site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube()),
+    ...{ config, facts, host: handOverHost(), clock: fakeClock() },
+  });
+
+  it(`is handed over while the masters join: ${String(isEarly)}`, async () => {
+    const run = settings();
+    await runStep(handOverServed, run);
+    expect(run.kube.writes.length > 0).toBe(isEarly);
+  });
+
+  it(`is handed over at last: ${String(isLate)}`, async () => {
+    const run = settings();
+    await runStep(handOverToRollOut, run);
+    expect(run.kube.writes.length > 0).toBe(isLate);
   });
 });

@@ -1,19 +1,26 @@
 import { step } from '../step.ts';
-import { handOver } from './hand-over.ts';
+import { HandOverBy } from './facts.ts';
+import { handingOver, handOverNeeds } from './hand-over.ts';
 import { unlessOrdered, unlessPinned, unlessServed } from './skips.ts';
 
 /** Hands over what nodes are served, before the first of them joins. */
-export const handOverServed = step({ ...handOver, skipIf: unlessServed });
+export const handOverServed = step({
+  ...handingOver,
+  needs: handOverNeeds,
+  skipIf: unlessServed,
+});
 
 /**
- * Hands over what the cluster is to roll out, or to build, as late as this host can: it drains and starts masters
- * anew, and there are two as long as this host is none.
+ * Hands over what the cluster is to roll out, or to build, as late as this host can, where no job does it later: it
+ * drains and starts masters anew, and there are two as long as this host is none.
  */
 export const handOverToRollOut = step({
-  ...handOver,
+  ...handingOver,
   id: 'layering/hand-over-to-roll-out',
   title: 'Let the cluster roll out what its nodes do not run yet',
+  needs: { ...handOverNeeds, by: HandOverBy },
   skipIf: (needs) => {
+    if (needs.by.kind === 'job') return 'a job in the cluster does it, once etcd has three members';
     if (unlessServed(needs) === undefined) return 'nodes are served their image';
     if (unlessPinned(needs) === undefined) return 'a MachineConfig names the image of the nodes';
     return unlessOrdered(needs);

@@ -7,6 +7,7 @@ export { deployOwn } from './deploy-own.ts';
 export { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
 export { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 export { holdConfigServer } from './hold-config-server.ts';
+export { leaveHandOver } from './leave-hand-over.ts';
 export { overwriteUnlessBuilt, overwriteWithoutOrders } from './overwrite-unless-built.ts';
 export { pinImages } from './pin-images.ts';
 export { publishImages } from './publish-images.ts';

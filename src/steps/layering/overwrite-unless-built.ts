@@ -3,6 +3,7 @@ import { finalOverwrite, overwriteNeeds, overwriteOs } from '../image/overwrite-
 import { step } from '../step.ts';
 import { looksForOsConfigs } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';
+import { joinsWithStock } from './skips.ts';
 
 /** As `image/overwrite-os`, where nobody looks for anything to build. */
 export const overwriteWithoutOrders = step({
@@ -20,7 +21,7 @@ export const overwriteUnlessBuilt = step({
   when: all(finalOverwrite.when, looksForOsConfigs),
   needs: { ...overwriteNeeds, order: OsImageOrder },
   skipIf: ({ order }) =>
-    order.kind === 'on' && order.delivery !== 'after-join'
+    order.kind === 'on' && !joinsWithStock(order)
       ? 'the operating system that is built is written instead'
       : undefined,
 });

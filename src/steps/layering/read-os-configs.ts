@@ -9,6 +9,7 @@ import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { deliveryOf } from '../../layering/delivery/matrix.ts';
 import { repositoryOf } from '../../layering/pull-spec.ts';
 import { isActive } from '../../engine/condition.ts';
+import { wantsFollowUp } from '../after-pivot/conditions.ts';
 import { usesExistingRoot } from '../conditions.ts';
 import { step } from '../step.ts';
 import { looksForOsConfigs } from './conditions.ts';
@@ -40,7 +41,8 @@ export const readOsConfigs = step({
 
 /**
  * The order that the manifests and the settings make together.
- * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
+ * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.switch-needs-job`,
+ * `layering.needs-disk`
  */
 export function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsImageOrder {
   const isAskedFor = config.layering.mode === 'on';
@@ -56,6 +58,9 @@ export function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsI
   if (kind === 'none') {
     if (isAskedFor) throw layeringStepFailure('layering.release-too-old', why);
     return { kind: 'off', why };
+  }
+  if (kind === 'switched' && !wantsFollowUp(config)) {
+    throw layeringStepFailure('layering.switch-needs-job', 'no job would follow this host');
   }
   if (isActive(usesExistingRoot, config)) {
     throw layeringStepFailure(

@@ -1,23 +1,21 @@
-import type { OsImageOrder, PublishedImage } from './facts.ts';
-
-/** What became of the images, as the fact about them says it. */
-export type Published =
-  | { readonly kind: 'stock'; readonly why: string }
-  | { readonly kind: 'published'; readonly images: readonly PublishedImage[] };
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import type { OsImageOrder, PublishedImages } from './facts.ts';
 
 /** Why a step of the lane has nothing to do, where nothing is to be built. */
 export const unlessOrdered = ({ order }: { readonly order: OsImageOrder }): string | undefined =>
   order.kind === 'off' ? order.why : undefined;
 
+/** Whether nodes join with the system of the release, and come to their image afterwards. */
+export const joinsWithStock = (order: OsImageOrder): boolean =>
+  order.kind === 'on' && (order.delivery === 'after-join' || order.delivery === 'switched');
+
 /** Why a step has nothing to do that masters are held back for. */
-export const unlessHeld = (needs: { readonly order: OsImageOrder }): string | undefined => {
-  if (needs.order.kind === 'on' && needs.order.delivery === 'after-join') return needs.order.why;
-  return unlessOrdered(needs);
-};
+export const unlessHeld = (needs: { readonly order: OsImageOrder }): string | undefined =>
+  joinsWithStock(needs.order) ? needs.order.why : unlessOrdered(needs);
 
 interface HandedOut {
   readonly order: OsImageOrder;
-  readonly published: Published;
+  readonly published: PublishedImages;
 }
 
 /** Why a step has nothing to do that belongs to one way in which nodes come to their image. */
@@ -33,3 +31,14 @@ export const unlessServed = unlessBy('first-boot');
 
 /** Why no MachineConfig names a built image. */
 export const unlessPinned = unlessBy('pinned');
+
+/** Why a job in the cluster has nothing to hand over. */
+export const unlessLeft = (images: readonly LeftImage[]): string | undefined =>
+  images.length === 0 ? 'no image was left to be handed over' : undefined;
+
+/** Why a job in the cluster switches no node. */
+export const unlessSwitched = (images: readonly LeftImage[]): string | undefined =>
+  unlessLeft(images) ??
+  (images.some(({ switchedBy }) => switchedBy !== undefined)
+    ? undefined
+    : 'the cluster rolls the images out');

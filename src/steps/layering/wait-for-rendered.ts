@@ -7,6 +7,7 @@ import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, RenderedConfigs } from './facts.ts';
 import { holdServiceUnit } from './hold-config-server.ts';
 import { readRenderedConfigs, untilRendered } from './rendering.ts';
+import { joinsWithStock } from './skips.ts';
 
 /** Waits until the temporary control plane has rendered what the images are built from. */
 export const waitForRendered = step({
@@ -21,7 +22,7 @@ export const waitForRendered = step({
   preview: () => [unitMonitorArgv([holdServiceUnit])],
   run: async (scope, { order }) => {
     if (order.kind === 'off') return [];
-    const isHeld = order.delivery !== 'after-join';
+    const isHeld = !joinsWithStock(order);
     await untilRendered(scope, isHeld ? heldControllerConfig : controllerConfig);
     return readRenderedConfigs(
       scope,

@@ -1,0 +1,85 @@
+import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { jobOf } from '../../layering/invariants/sight.ts';
+import { look, type PolicyRule } from './policy-rule.ts';
+
+const operator = [machineOSConfigs.group] as const;
+const poolsOf = (images: readonly LeftImage[]): readonly string[] => images.map(({ pool }) => pool);
+const buildsOf = (images: readonly LeftImage[]): readonly string[] =>
+  images.map(({ machineOSBuild }) => machineOSBuild);
+
+/** What the job may do in the whole cluster to hand images over. */
+export function handOverRules(images: readonly LeftImage[]): readonly PolicyRule[] {
+  if (images.length === 0) return [];
+  const written = [
+    { kind: machineOSConfigs, resourceNames: poolsOf(images) },
+    { kind: machineOSBuilds, resourceNames: buildsOf(images) },
+  ];
+  return [
+    { apiGroups: operator, resources: [machineConfigPools.plural], verbs: look },
+    ...written.flatMap(({ kind: { plural }, resourceNames }) => [
+      { apiGroups: operator, resources: [plural], verbs: [...look, 'create'] },
+      {
+        apiGroups: operator,
+        resources: [plural, `${plural}/status`],
+        resourceNames,
+        verbs: ['patch'],
+      },
+    ]),
+    // Who gives an object an owner must be allowed to delete it, and to finalize an owner whose deletion it blocks
+    // (Kubernetes, OwnerReferencesPermissionEnforcement).
+    {
+      apiGroups: operator,
+      resources: [machineOSBuilds.plural],
+      resourceNames: buildsOf(images),
+      verbs: ['delete'],
+    },
+    {
+      apiGroups: operator,
+      resources: [`${machineOSConfigs.plural}/finalizers`],
+      resourceNames: poolsOf(images),
+      verbs: ['update'],
+    },
+  ];
+}
+
+/** What it may do about jobs of the cluster's builder, which starts one by mistake. */
+export const buildJobRules = (images: readonly LeftImage[]): readonly PolicyRule[] => [
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: look },
+  {
+    apiGroups: ['batch'],
+    resources: ['jobs'],
+    resourceNames: buildsOf(images).map(jobOf),
+    verbs: ['delete'],
+  },
+];
+
+const switched = (images: readonly LeftImage[]): readonly LeftImage[] =>
+  images.filter(({ switchedBy }) => switchedBy !== undefined);
+
+/** What it may do in the whole cluster to switch nodes; its pods may do anything on them. */
+export function switchRules(images: readonly LeftImage[]): readonly PolicyRule[] {
+  const resourceNames = poolsOf(switched(images));
+  if (resourceNames.length === 0) return [];
+  return [
+    {
+      apiGroups: operator,
+      resources: [machineConfigPools.plural],
+      resourceNames,
+      verbs: ['patch'],
+    },
+    { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
+    {
+      apiGroups: ['security.openshift.io'],
+      resources: ['securitycontextconstraints'],
+      resourceNames: ['privileged'],
+      verbs: ['use'],
+    },
+  ];
+}
+
+/** What it may do about pods beside it. */
+export const switchPodRules = (images: readonly LeftImage[]): readonly PolicyRule[] =>
+  switched(images).length === 0
+    ? []
+    : [{ apiGroups: [''], resources: ['pods'], verbs: [...look, 'create', 'delete'] }];

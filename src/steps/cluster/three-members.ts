@@ -1,0 +1,52 @@
+import { etcdCluster } from '../../cluster/etcd.ts';
+import {
+  type EtcdStanding,
+  etcdNamespace,
+  threeHealthyMembers,
+} from '../../cluster/etcd-conditions.ts';
+import { pods } from '../../cluster/kinds.ts';
+import type { Look, Watch } from '../../engine/wait.ts';
+import { seconds } from '../../model/duration.ts';
+import type { Kube } from '../../ports/kube.ts';
+import type { StepScope } from '../step.ts';
+import { followed, gapIn, longestWait, together } from './cluster-wait.ts';
+
+/** The members of etcd, as they are followed. */
+export interface FollowedMembers {
+  /** Whether three of them are healthy, and what is missing. */
+  readonly standing: () => EtcdStanding;
+  readonly watch: Watch;
+}
+
+/** Follows the members of etcd for a wait. */
+export function followMembers(kube: Kube): FollowedMembers {
+  const { kind, name } = etcdCluster;
+  const etcds = followed(kube, { kind, fieldSelector: `metadata.name=${name}` });
+  const members = followed(kube, { kind: pods, namespace: etcdNamespace });
+  return {
+    standing: () => {
+      const gap = gapIn(etcds.view()) ?? gapIn(members.view());
+      return gap === undefined
+        ? threeHealthyMembers(etcds.view().objects[0], members.view().objects)
+        : { isReached: false, status: gap };
+    },
+    watch: together(etcds.watch, members.watch),
+  };
+}
+
+/**
+ * Waits until etcd can lose a member.
+ * @throws AgentError `wait.timed-out`, `kube.denied`
+ */
+export async function waitForThreeMembers({ kube, until }: StepScope<'kube'>): Promise<void> {
+  const members = followMembers(kube);
+  const look = (): Promise<Look<true>> => {
+    const { isReached, status } = members.standing();
+    return Promise.resolve(isReached ? { done: true } : { status });
+  };
+  await until('three members of etcd are healthy', look, {
+    watch: members.watch,
+    every: seconds(30),
+    within: longestWait,
+  });
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import {
+  final,
+  handOverFacts,
+  handOverHost,
+  operator,
+  site,
+  stockFacts,
+} from '../../../test/layering/hand-over-site.ts';
+import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { configMaps, jobs, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { readRecord } from '../after-pivot/record.ts';
+import { leaveHandOver } from './leave-hand-over.ts';
+
+const { order } = handOverFacts;
+const ordered = (delivery: 'first-boot' | 'after-join' | 'switched', facts = handOverFacts) => ({
+  ...facts,
+  order: order.kind === 'off' ? order : { ...order, delivery },
+});
+
+const run = (facts = ordered('after-join'), followUp: 'auto' | 'always' | 'never' = 'auto') => ({
+  config: {
+    role: 'bootstrap',
+    service: { url: 'http://svc.example' },
+    cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.20.1' },
+    layering: { mode: 'on' },
+    images: { self: 'quay.io/b:v1' },
+    bootstrap: { followUp },
+  } satisfies ConfigInput,
+  facts,
+  kube: site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube()),
+  host: handOverHost(),
+  clock: fakeClock(),
+  inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h0', name: 'm0' })] }),
+});
+const recorded = ({ kube }: ReturnType<typeof run>) =>
+  kube.objectsOf(configMaps).map((object) => readRecord(object).images);
+
+describe('layering/leave-hand-over', () => {
+  it.each([
+    ['that the cluster rolls out', ordered('after-join'), leftImage],
+    ['to which nodes are switched', ordered('switched'), switchedImage],
+  ])('leaves an image %s to the job', async (_, facts, left) => {
+    const made = run(facts);
+    const { value } = await runStep(leaveHandOver, made);
+    expect(value).toEqual({ kind: 'job' });
+    expect(recorded(made)).toEqual([[left]]);
+    expect(made.kube.objectsOf(jobs)).toHaveLength(1);
+  });
+
+  it('gives the image its tag and the cluster its Secret, and starts nothing', async () => {
+    const made = run();
+    await runStep(leaveHandOver, made);
+    const copies = made.host.ran.filter(([, verb]) => verb === 'copy').map((argv) => argv.at(-1));
+    expect(copies).toEqual([`docker://${final.replace(/@.*/, '')}:${leftImage.machineOSBuild}`]);
+    expect(made.kube.objectsOf(secrets).map(({ metadata }) => metadata.namespace)).toEqual([
+      operator,
+    ]);
+    expect(made.kube.objectsOf(machineOSConfigs)).toEqual([]);
+  });
+
+  it.each([
+    ['nodes are served their image', ordered('first-boot')],
+    ['nothing could be built', ordered('after-join', stockFacts)],
+    ['nothing is ordered', { ...handOverFacts, order: { kind: 'off', why: 'none' } as const }],
+  ])('leaves a job without images when %s', async (_, facts) => {
+    const made = run(facts);
+    const { value } = await runStep(leaveHandOver, made);
+    expect(value).toEqual({ kind: 'host', why: 'nothing is left to hand over' });
+    expect(recorded(made)).toEqual([[]]);
+  });
+
+  it('leaves nothing when nothing is to follow the host', async () => {
+    const made = run(ordered('after-join'), 'never');
+    const { value } = await runStep(leaveHandOver, made);
+    expect(value).toMatchObject({ kind: 'host' });
+    expect(made.kube.writes).toEqual([]);
+  });
+
+  it.each([
+    ['auto', { value: { kind: 'host', why: 'no job could be left' } }],
+    ['always', { failure: { code: 'after-pivot.not-left' } }],
+  ] as const)('with %s, when the host has no name, ends so', async (followUp, end) => {
+    const made = run(ordered('after-join'), followUp);
+    expect(
+      await tryStep(leaveHandOver, { ...made, inventory: fakeInventory({ hosts: [] }) }),
+    ).toMatchObject(end);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(leaveHandOver, () => {
+      const made = run();
+      return { ...made, world: () => recorded(made) };
+    });
+  });
+});

@@ -1,0 +1,15 @@
+import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
+import { buildNamed, final, rendered } from './hand-over-site.ts';
+import { osConfigObject } from './samples.ts';
+
+/** The image of the masters, left for the operator to roll out. */
+export const leftImage: LeftImage = {
+  pool: 'master',
+  renderedConfig: rendered,
+  machineOSBuild: buildNamed,
+  image: final,
+  osConfig: osConfigObject(),
+};
+
+/** The same, whose nodes are switched before it is handed over. */
+export const switchedImage: LeftImage = { ...leftImage, switchedBy: 'quay.io/b:v1' };
