@@ -20,6 +20,8 @@ export interface LayeredPlan {
   readonly buildTrouble?: string | undefined;
   /** A MachineConfig of each pool is to name its image in the end. */
   readonly isPinned?: boolean | undefined;
+  /** Every node is to run its image before the operator is told of it. */
+  readonly isSwitched?: boolean | undefined;
 }
 
 /**

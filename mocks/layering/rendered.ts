@@ -27,12 +27,16 @@ export interface Pin {
 }
 
 /** What a MachineConfig names for a pool; undefined for any other object, and for a rendered one. */
-export function pinIn(object: unknown, pool: string): Pin | undefined {
+function pinIn(object: unknown, pool: string): Pin | undefined {
   const name = textIn(object, 'metadata', 'name');
   const image = textIn(object, 'spec', 'osImageURL');
   const role = textIn(object, 'metadata', 'labels', `${group}/role`);
   return role === pool && image !== '' ? { name, image } : undefined;
 }
+
+/** What MachineConfigs, in their order, name for a pool: the last one that names anything counts. */
+export const lastPin = (objects: readonly unknown[], pool: string): Pin | undefined =>
+  objects.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
 
 /** The name follows from what is rendered. */
 export const renderedNameWith = (pool: BuiltPool, pin: Pin | undefined): string =>

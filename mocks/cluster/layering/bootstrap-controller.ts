@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parse } from 'yaml';
-import { bootstrapRendering, manifestsFolder, pinIn, podPath } from '../../layering/rendered.ts';
+import { bootstrapRendering, lastPin, manifestsFolder, podPath } from '../../layering/rendered.ts';
 import type { ClusterWork } from '../site.ts';
 import type { LayeredSite } from './site.ts';
 
@@ -50,9 +50,7 @@ async function render({ bootstrap: { files } }: ClusterWork, { plan }: LayeredSi
   const manifests = await Promise.all(
     names.map(async (name) => parse(await readFile(join(folder, name), 'utf8')) as unknown),
   );
-  const rendering = bootstrapRendering(plan, (pool) =>
-    manifests.map((manifest) => pinIn(manifest, pool)).findLast((pin) => pin !== undefined),
-  );
+  const rendering = bootstrapRendering(plan, (pool) => lastPin(manifests, pool));
   for (const [path, text] of rendering) await write(files, path, text);
 }
 
