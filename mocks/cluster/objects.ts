@@ -137,8 +137,15 @@ export function nodeStatus(
   {
     isReady,
     kubeletPort,
+    bootId,
     at,
-  }: { readonly isReady: boolean; readonly kubeletPort: number; readonly at: Date },
+  }: {
+    readonly isReady: boolean;
+    readonly kubeletPort: number;
+    /** Of the start in which the host is. */
+    readonly bootId: string;
+    readonly at: Date;
+  },
 ): object {
   return {
     addresses: [
@@ -146,6 +153,7 @@ export function nodeStatus(
       { type: 'Hostname', address: '127.0.0.1' },
       ...addresses.map((address) => ({ type: 'InternalIP', address })),
     ],
+    nodeInfo: { bootID: bootId },
     daemonEndpoints: { kubeletEndpoint: { Port: kubeletPort } },
     conditions: [
       {

@@ -6,6 +6,8 @@ import { followChanges } from './changes.ts';
 import type { Happening, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller-look.ts';
 import { kinds } from './kinds.ts';
+import { isReady } from './layering/controllers.ts';
+import { isCordoned } from './layering/drain.ts';
 import { controllerNamespace } from './pods.ts';
 import type { ClusterWork } from './site.ts';
 
@@ -106,7 +108,7 @@ function approvalIn(request: KubeObject): readonly Told[] {
   return [{ name, happening: { kind: 'request-approved', host, purpose: purpose as Purpose } }];
 }
 
-/** A pod of a job is started again until it succeeds. */
+/** A pod of a job is started again until it succeeds, on another node where its own was emptied. */
 async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise<void> {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const kubeconfig = await work.kube.kubeconfigFor({
@@ -117,8 +119,26 @@ async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise
   });
   const { signal } = work;
   while (!signal.aborted) {
-    const exitCode = await work.runJob({ args: containers[0]?.args ?? [], kubeconfig, signal });
+    const leaving = new AbortController();
+    const moveOut = await moveIn(work, () => {
+      leaving.abort(new Error('its node is emptied'));
+    });
+    const exitCode = await work.runJob({
+      args: containers[0]?.args ?? [],
+      kubeconfig,
+      signal: AbortSignal.any([signal, leaving.signal]),
+    });
+    moveOut();
     if (exitCode === 0) return;
     await sleep(RESTART_AFTER_MILLIS, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** A pod comes to a master that takes any; gives what takes it out again. */
+async function moveIn(work: ClusterWork, leave: () => void): Promise<() => void> {
+  const nodes = await work.kube.client.list({ kind: kinds.Node }).catch(() => []);
+  const isMaster = ({ metadata: { labels } }: KubeObject): boolean =>
+    labels?.['node-role.kubernetes.io/master'] !== undefined;
+  const open = nodes.find((node) => isMaster(node) && isReady(node) && !isCordoned(node));
+  return open === undefined ? () => undefined : work.tenants.moveIn(open.metadata.name, leave);
 }

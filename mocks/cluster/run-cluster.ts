@@ -1,4 +1,5 @@
 // A cluster that lives: what happens is decided by `decide`, what it does is done in order.
+import { bootIds } from './boot-ids.ts';
 import { type ClusterState, type Deed, type Happening, unborn } from './cluster-state.ts';
 import { decide } from './decide.ts';
 import { doDeed } from './deeds.ts';
@@ -9,8 +10,10 @@ import { startKubelet } from './kubelet.ts';
 import { serveConfig } from './layering/config-server.ts';
 import { judge } from './layering/judge.ts';
 import { runControllers } from './layering/run-controllers.ts';
+import { runKubelets } from './node-pods.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
+import { tenants } from './tenants.ts';
 
 /** A cluster in a play. */
 export interface ClusterLife extends AsyncDisposable {
@@ -43,6 +46,8 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
     state: () => state,
     asked: new Set(),
     jobs: new Set(),
+    bootIds: bootIds(),
+    tenants: tenants(),
     marks,
     complain: (what) => complaints.push(what),
     happen: (happening) => {
@@ -70,6 +75,7 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
   const observing = observe(work, happen);
   const { layered } = work;
   const controlling = layered === undefined ? undefined : runControllers(work, layered);
+  const keeping = layered === undefined ? undefined : runKubelets(work, layered);
   return {
     happen,
     state: () => state,
@@ -87,6 +93,7 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
       await doing;
       await observing;
       await controlling;
+      await keeping;
       await kubelet[Symbol.asyncDispose]();
     },
   };

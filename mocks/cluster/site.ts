@@ -2,11 +2,13 @@ import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
+import type { BootIds } from './boot-ids.ts';
 import type { ClusterPlan, ClusterState, Happening } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
 import type { Kubelet } from './kubelet.ts';
 import type { LayeredSite } from './layering/site.ts';
 import type { Invoker, NodeFacts } from './objects.ts';
+import type { Tenants } from './tenants.ts';
 
 /** A job of the cluster that runs our own program. */
 export interface JobRun {
@@ -15,6 +17,24 @@ export interface JobRun {
   /** Text of a kubeconfig with the rights of the job's service account. */
   readonly kubeconfig: string;
   readonly signal: AbortSignal;
+}
+
+/** A pod on a node whose program is ours. */
+export interface NodeRun {
+  /** Name of the node. */
+  readonly node: string;
+  /** Name of the pod. */
+  readonly pod: string;
+  /** Words for the program. */
+  readonly args: readonly string[];
+  readonly signal: AbortSignal;
+}
+
+/** How a program of a pod ended. */
+export interface NodeRunEnd {
+  readonly exitCode: number;
+  /** The last that it said. */
+  readonly message: string;
 }
 
 /** Where and of what a cluster is born. */
@@ -31,6 +51,8 @@ export interface ClusterSite {
   readonly layered?: LayeredSite | undefined;
   /** Runs a job's program to its end, and gives its exit code. */
   readonly runJob: (job: JobRun) => Promise<number>;
+  /** Runs the program of a pod on the host of its node, once; missing where hosts are no simulated ones. */
+  readonly runOnNode?: ((run: NodeRun) => Promise<NodeRunEnd>) | undefined;
 }
 
 /** What a cluster needs to do its deeds. */
@@ -42,6 +64,8 @@ export interface ClusterWork extends ClusterSite {
   /** Names of hosts that asked a master for their Ignition. */
   readonly asked: Set<string>;
   readonly marks: ReadyMark[];
+  readonly bootIds: BootIds;
+  readonly tenants: Tenants;
   /** Jobs that run, by uid. */
   readonly jobs: Set<string>;
   readonly complain: (what: string) => void;

@@ -7,6 +7,7 @@ export async function tellNode(work: ClusterWork, host: string, isReady: boolean
   const status = nodeStatus(memberNamed(work, host), {
     isReady,
     kubeletPort: work.kubelet.port,
+    bootId: work.bootIds.of(host),
     at: new Date(),
   });
   await work.kube.client.mergeStatus({ kind: kinds.Node, name: host }, status);

@@ -23,8 +23,8 @@ export interface KubeClient {
   readonly replaceStatus: (ref: KubeRef, status: unknown) => Promise<KubeObject>;
   /** Puts the whole object, or a subresource of it such as `approval`. */
   readonly replace: (ref: KubeRef, object: KubeObject, subresource?: string) => Promise<KubeObject>;
-  /** No error when there is none. */
-  readonly remove: (ref: KubeRef) => Promise<void>;
+  /** No error when there is none. A pod that runs is given the seconds to end that it asks for, unless told. */
+  readonly remove: (ref: KubeRef, options?: { readonly graceSeconds: number }) => Promise<void>;
   /** What happens to a selection, until the server or the signal ends it. */
   readonly watch: (
     selection: KubeSelection,
@@ -63,9 +63,11 @@ export function openClient(options: TransportOptions): KubeClient {
       const answer = await transport.send({ method: 'GET', path: pathOfSelection(selection) });
       return ((await answer.json()) as { readonly items: readonly KubeObject[] }).items;
     },
-    remove: async (ref) => {
+    remove: async (ref, options) => {
+      const grace = options === undefined ? '' : `?gracePeriodSeconds=${options.graceSeconds}`;
+      const path = `${pathOfObject(ref)}${grace}`;
       // The answer is read to its end, so that its connection can be used again.
-      await orNone(transport.send({ method: 'DELETE', path: pathOfObject(ref) }).then(textOf));
+      await orNone(transport.send({ method: 'DELETE', path }).then(textOf));
     },
     watch: (selection, { resourceVersion, signal }) => {
       const path = pathOfSelection(selection, { watch: 'true', resourceVersion });

@@ -55,6 +55,7 @@ export function layeredSite(
 ): LayeredSite {
   store.addBootstrapFiles(layeredBootstrapFiles(plan));
   for (const { machine } of seats) machine.images.buildTrouble = plan.buildTrouble;
+  const seatOf = (host: string): Seat | undefined => seats.find((seat) => seat.plan.name === host);
   return {
     plan,
     network,
@@ -62,8 +63,13 @@ export function layeredSite(
     systems: new Map(),
     incidents: [],
     restarted: (host) => {
-      const seat = seats.find(({ plan: { name } }) => name === host);
+      const seat = seatOf(host);
       if (seat !== undefined) seat.boots += 1;
+    },
+    power: (host, isOn) => {
+      const server = seatOf(host)?.server;
+      if (isOn) server?.powerOn();
+      else server?.powerOff();
     },
   };
 }

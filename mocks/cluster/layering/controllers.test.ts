@@ -30,6 +30,7 @@ function nodeOf(shape: NodeShape = {}): KubeObject {
 }
 
 const stock = { current: '' };
+const paused = { spec: { configuration: { name: rendered }, paused: true } };
 const osConfig: KubeObject = {
   metadata: { name: 'master', annotations: { [keyOf('current-machine-os-build')]: 'b' } },
   status: { currentImagePullSpec: image },
@@ -112,6 +113,21 @@ describe('the controllers of the Machine Config Operator', () => {
       { ...layered, builds: [{ ...build, metadata: { name: 'b' } }] },
       startBuild('build b is not finished'),
     ],
+    [
+      'roll nothing out in a pool that is paused',
+      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(stock)] },
+      [],
+    ],
+    [
+      'take no image off in a pool that is paused',
+      { ...unlayered, pool: { ...pool, ...paused } },
+      [],
+    ],
+    [
+      'build for a pool that is paused',
+      { ...layered, pool: { ...pool, ...paused }, builds: [] },
+      startBuild('there is no build b'),
+    ],
     ['take a while to build', { ...layered, builds: [], orderedForMillis: 4999 }, []],
     ['build once', { ...layered, builds: [], jobs: ['build-master-x'] }, []],
   ])('%s', (_, view, deeds) => {
@@ -143,6 +159,12 @@ describe('poolStatus', () => {
       { ...layered, nodes: [nodeOf({ state: 'Degraded' })] },
       [1, 0, 0, 1, 1],
       ['Updating', 'Degraded', 'NodeDegraded'],
+    ],
+    [
+      'is neither updated nor updating while it is paused',
+      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(stock)] },
+      [1, 0, 0, 0, 0],
+      [],
     ],
     ['waits for a build', { ...layered, builds: [] }, [2, 2, 2, 0, 0], ['Updating']],
     [

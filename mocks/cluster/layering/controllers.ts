@@ -1,7 +1,7 @@
 // The controllers of the Machine Config Operator in the cluster, as pure functions of what the API shows
 // (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { annotation, conditionIn, imageOf, keyOf, textIn } from './objects.ts';
+import { annotation, conditionIn, imageOf, keyOf, partAt, textIn } from './objects.ts';
 
 /** What they see of one pool. */
 export interface PoolView {
@@ -32,6 +32,10 @@ export const ACTS_AFTER_MILLIS = 5000;
 
 const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
 
+/** Whether the nodes of a pool are left where they are; it is built for all the same. */
+export const isPaused = (pool: KubeObject | undefined): boolean =>
+  partAt(pool, 'spec', 'paused') === true;
+
 /** What the controllers do about a pool now: one node at a time. */
 export function decideControllers(view: PoolView): readonly ControllerDeed[] {
   if (renderedOf(view) === '') return [];
@@ -49,7 +53,7 @@ export function decideControllers(view: PoolView): readonly ControllerDeed[] {
 }
 
 function unlayered(view: PoolView): readonly ControllerDeed[] {
-  if (view.renderedForMillis < ACTS_AFTER_MILLIS || !view.nodes.every(isAtRest)) return [];
+  if (view.renderedForMillis < ACTS_AFTER_MILLIS || isHeld(view)) return [];
   const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== '');
   return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
 }
@@ -68,12 +72,16 @@ function whyBuild(view: PoolView): string | undefined {
 }
 
 function rollOut(view: PoolView, image: string): readonly ControllerDeed[] {
-  if (!view.nodes.every(isAtRest)) return [];
+  if (isHeld(view)) return [];
   const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== image);
   return node === undefined ? [] : [{ kind: 'roll-out', node: node.metadata.name, image }];
 }
 
-const isReady = (node: KubeObject): boolean => conditionIn(node, 'Ready') === 'True';
+/** Whether no node may be told anything now. */
+const isHeld = ({ pool, nodes }: PoolView): boolean => isPaused(pool) || !nodes.every(isAtRest);
+
+/** Whether the kubelet of a node says that all is well. */
+export const isReady = (node: KubeObject): boolean => conditionIn(node, 'Ready') === 'True';
 
 /** Whether the daemon of a node is through with all it was told. */
 export const isAtRest = (node: KubeObject): boolean =>
@@ -116,7 +124,7 @@ export function poolStatus(view: PoolView): PoolStatus {
     degradedMachineCount: degraded,
     conditions: [
       condition('Updated', isAllUpdated),
-      condition('Updating', !isAllUpdated),
+      condition('Updating', !isAllUpdated && !isPaused(view.pool)),
       condition('Degraded', degraded > 0),
       condition('NodeDegraded', degraded > 0),
       condition('RenderDegraded', false),

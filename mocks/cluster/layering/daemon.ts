@@ -1,34 +1,37 @@
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
+import { restartFromDisk } from '../../host/installed-system.ts';
 import { servesImages, stockImage } from '../../layering/plan.ts';
-import { type Pin, pinIn } from '../../layering/rendered.ts';
+import { lastPin } from '../../layering/rendered.ts';
 import { kinds } from '../kinds.ts';
-import type { ClusterWork } from '../site.ts';
+import { type ClusterWork, memberNamed } from '../site.ts';
 import { pullOnNode } from './first-boot.ts';
-import { keyOf } from './objects.ts';
-import type { LayeredSite } from './site.ts';
+import { record, recordedOn } from './node-disk.ts';
+import { annotation, keyOf } from './objects.ts';
+import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
+import { daemonVerdict } from './verdict.ts';
 
-/** What the MachineConfigs of the cluster name for a pool; the last one counts. */
-export async function pinOfPool(
-  client: ClusterWork['kube']['client'],
-  pool: string,
-): Promise<Pin | undefined> {
-  const all = await client.list({ kind: kinds.MachineConfig });
-  return all.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
+/** What the MachineConfig of a pool names, now that all of them are as they are. */
+async function namedFor({ kube: { client } }: ClusterWork, pool: string): Promise<string> {
+  const machineConfigs = await client.list({ kind: kinds.MachineConfig });
+  return lastPin(machineConfigs, pool)?.image ?? stockImage;
 }
 
 /** A node as its daemon lets it join, with what it says of the system that it runs. */
 export async function withSystem(
-  { kube: { client }, layered }: ClusterWork,
+  work: ClusterWork,
   node: KubeObject,
   pool: string,
 ): Promise<KubeObject> {
-  const system = layered?.systems.get(node.metadata.name);
+  const { layered } = work;
+  const { name } = node.metadata;
+  const system = layered?.systems.get(name);
   if (layered === undefined || system === undefined) return node;
   const { rendered, currentImage, desiredImage, image } = system;
   const named = servesImages(layered.plan) ? currentImage : undefined;
-  const wanted = named ?? (await pinOfPool(client, pool))?.image ?? stockImage;
+  const wanted = named ?? (await namedFor(work, pool));
+  await record(machineOf(layered, name), { rendered, image: currentImage });
   return {
     ...node,
     metadata: {
@@ -55,26 +58,63 @@ export interface NodeMove {
 
 /** Drains a node, brings it to an image and starts it anew. */
 export async function moveNode(
-  { kube: { client }, plan: { pace }, signal }: ClusterWork,
-  { network, systems, restarted }: LayeredSite,
+  work: ClusterWork,
+  layered: LayeredSite,
   { name, target, told }: NodeMove,
 ): Promise<void> {
-  const ref = { kind: kinds.Node, name };
-  const before = systems.get(name);
-  if (before === undefined) throw new RangeError(`${name} runs nothing`);
-  const annotate = (annotations: Readonly<Record<string, string | null>>): Promise<unknown> =>
-    client.merge(ref, { metadata: { annotations } });
-  await annotate({ [keyOf('state')]: 'Working' });
+  const { network, systems, restarted } = layered;
+  const before = systemOf(layered, name);
+  await annotate(work, name, { state: 'Working' });
   const image = target === '' ? stockImage : target;
   pullOnNode(network, { host: name, image, pullSecret: before.pullSecret });
+  work.tenants.evict(name);
   await told(false);
   restarted(name);
-  await sleep(pace.bootSeconds * 1000, undefined, { signal });
+  await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
   const running = target === '' ? undefined : target;
-  systems.set(name, { ...before, image, currentImage: running, desiredImage: running });
+  const system = { ...before, image, currentImage: running, desiredImage: running };
+  systems.set(name, system);
+  const machine = machineOf(layered, name);
+  machine.running = { booted: before.image, staged: image };
+  work.bootIds.renew(name, await restartFromDisk(machine));
+  await record(machine, { rendered: before.rendered, image: running });
   await told(true);
-  await annotate({
-    [keyOf('currentImage')]: target === '' ? null : target,
-    [keyOf('state')]: 'Done',
+  await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
+}
+
+/**
+ * The daemon of a node that was restarted by another hand: it holds what runs against what it was told, and has the
+ * node filled again when that is the same.
+ */
+export async function startDaemon(
+  work: ClusterWork,
+  layered: LayeredSite,
+  name: string,
+): Promise<void> {
+  const node = await work.kube.client.get({ kind: kinds.Node, name });
+  const { role } = memberNamed(work, name);
+  const verdict = daemonVerdict({
+    booted: systemOf(layered, name).image,
+    recorded: await recordedOn(machineOf(layered, name)),
+    currentImage: annotation(node, 'currentImage'),
+    named: await namedFor(work, role),
   });
+  const uncordon = { desiredDrain: `uncordon-${annotation(node, 'desiredConfig')}` };
+  await annotate(work, name, { ...verdict, ...(verdict.state === 'Done' ? uncordon : {}) });
+}
+
+function systemOf({ systems }: LayeredSite, host: string): NodeSystem {
+  const found = systems.get(host);
+  if (found === undefined) throw new RangeError(`${host} runs nothing`);
+  return found;
+}
+
+async function annotate(
+  { kube: { client } }: ClusterWork,
+  name: string,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const keyed = Object.entries(annotations).map(([key, value]) => [keyOf(key), value] as const);
+  const change = { metadata: { annotations: Object.fromEntries(keyed) } };
+  await client.merge({ kind: kinds.Node, name }, change);
 }

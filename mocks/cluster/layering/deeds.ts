@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   configurationOf,
   imagesObject,
+  lastPin,
   poolObject,
   renderedConfig,
 } from '../../layering/rendered.ts';
@@ -10,7 +11,6 @@ import { builtPools } from '../../layering/plan.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import { canServe } from './config-server.ts';
-import { pinOfPool } from './daemon.ts';
 import { bootFirst } from './first-boot.ts';
 import type { LayeredSite } from './site.ts';
 
@@ -26,8 +26,9 @@ export async function bringPools({ kube }: ClusterWork): Promise<void> {
 export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite): Promise<void> {
   const { client } = kube;
   await client.apply(kinds.ConfigMap, imagesObject(plan));
+  const machineConfigs = await client.list({ kind: kinds.MachineConfig });
   for (const pool of builtPools) {
-    const pin = await pinOfPool(client, pool);
+    const pin = lastPin(machineConfigs, pool);
     await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, pin));
     const ref = { kind: kinds.MachineConfigPool, name: pool };
     await client.merge(ref, { spec: { configuration: configurationOf(pool, pin) } });

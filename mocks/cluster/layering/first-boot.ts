@@ -1,5 +1,6 @@
 // The first start of a node from its disk: which system it comes up with, and whether it has to start once more.
 import { ignitionOnDisk, systemOnDisk } from '../../host/first-boot.ts';
+import { startFromDisk } from '../../host/installed-system.ts';
 import {
   type FirstBootConfig,
   readFirstBootConfig,
@@ -8,7 +9,7 @@ import {
 import { credentialsIn, type RegistryNetwork, registryOf } from '../../registries/network.ts';
 import type { ClusterWork } from '../site.ts';
 import { serveConfig } from './config-server.ts';
-import type { LayeredSite, NodeSystem } from './site.ts';
+import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
 
 /** The system with which a first boot ends. */
 export interface FirstBoot {
@@ -29,8 +30,7 @@ export async function bootFirst(
   layered: LayeredSite,
   host: string,
 ): Promise<boolean> {
-  const machine = layered.machines.get(host);
-  if (machine === undefined) throw new RangeError(`there is no machine ${host}`);
+  const machine = machineOf(layered, host);
   const pointer = readPointerOnDisk(await ignitionOnDisk(machine));
   const text = pointer.kind === 'embedded' ? pointer.config : await serveConfig(work, pointer.pool);
   if (text === undefined) throw new Error(`${host} is served no config`);
@@ -46,6 +46,8 @@ export async function bootFirst(
   };
   layered.systems.set(host, system);
   if (pivots) layered.restarted(host);
+  work.bootIds.renew(host, await startFromDisk(machine, { image, pullSecret }));
+  layered.power(host, true);
   return pivots;
 }
 

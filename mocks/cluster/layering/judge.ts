@@ -3,13 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { pushAuth } from '../../layering/manifests.ts';
 import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
-import { kernelArguments, renderedNameWith } from '../../layering/rendered.ts';
+import { kernelArguments, lastPin, renderedNameWith } from '../../layering/rendered.ts';
 import { credentialsIn } from '../../registries/network.ts';
 import { kinds } from '../kinds.ts';
+import { nodePods } from '../node-pods.ts';
 import { renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import { pinOfPool } from './daemon.ts';
-import { type JudgedPool, violationsOf } from './oracle.ts';
+import { recordedOn } from './node-disk.ts';
+import { type JudgedNode, type JudgedPool, violationsOf } from './oracle.ts';
 import type { LayeredSite } from './site.ts';
 
 const LOOK_EVERY_MILLIS = 250;
@@ -32,10 +33,17 @@ async function violationsAtRest(
 ): Promise<readonly string[]> {
   const until = Date.now() + RESTS_WITHIN_MILLIS;
   for (;;) {
-    const found = (await poolsOf(work, layered)).flatMap(violationsOf);
+    const pools = await poolsOf(work, layered);
+    const found = [...pools.flatMap(violationsOf), ...(await podsLeft(work))];
     if (found.length === 0 || Date.now() > until) return found;
     await sleep(LOOK_EVERY_MILLIS);
   }
+}
+
+/** Pods that were to move a node, and whose work is done. */
+async function podsLeft({ kube: { client } }: ClusterWork): Promise<readonly string[]> {
+  const pods = await client.list(nodePods);
+  return pods.map(({ metadata }) => `the pod ${metadata.name} was left in the cluster`);
 }
 
 /** The image that the repository of a pool has under the name of its MachineConfig, by digest; empty without it. */
@@ -49,45 +57,60 @@ async function poolsOf(
   { kube: { client }, members }: ClusterWork,
   layered: LayeredSite,
 ): Promise<readonly JudgedPool[]> {
-  const [pools, osConfigs, builds, nodes, jobs] = await Promise.all([
+  const [pools, osConfigs, builds, nodes, jobs, machineConfigs] = await Promise.all([
     client.list({ kind: kinds.MachineConfigPool }),
     client.list({ kind: kinds.MachineOSConfig }),
     client.list({ kind: kinds.MachineOSBuild }),
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
+    client.list({ kind: kinds.MachineConfig }),
   ]);
-  const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
-    objects.find(({ metadata }) => metadata.name === name);
-  const { isPinned = false } = layered.plan;
-  const pins = new Map<string, string>();
-  for (const pool of builtPools) pins.set(pool, (await pinOfPool(client, pool))?.image ?? '');
+  const judged = members.map(({ name }) => judgedNode(layered, name, named(nodes, name)));
+  const all = await Promise.all(judged);
   return builtPools.map((pool) => ({
     pool,
     final: finalOf(layered, pool),
-    ...(isPinned
-      ? {
-          pin: { there: pins.get(pool) ?? '' },
-          rendered: renderedNameWith(pool, { name: '', image: finalOf(layered, pool) }),
-        }
-      : { rendered: renderedName(pool) }),
+    ...pinOf(layered, pool, machineConfigs),
     kernelArguments,
     machineConfigPool: named(pools, pool),
     osConfig: named(osConfigs, pool),
     builds,
     jobs: jobs.map(({ metadata }) => metadata.name),
-    nodes: members
-      .filter(({ role }) => role === pool)
-      .map(({ name }) => {
-        const system = layered.systems.get(name);
-        return {
-          name,
-          node: named(nodes, name),
-          booted: system?.image ?? '',
-          kernelArguments: system?.kernelArguments ?? [],
-        };
-      }),
+    nodes: all.filter((_, at) => members[at]?.role === pool),
     refusals: refusalsOf(layered, pool, members.find(({ role }) => role === pool)?.name),
   }));
+}
+
+const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
+  objects.find(({ metadata }) => metadata.name === name);
+
+/** What has to be rendered for a pool, and where a MachineConfig has to name its image, what one names. */
+function pinOf(
+  layered: LayeredSite,
+  pool: BuiltPool,
+  machineConfigs: readonly KubeObject[],
+): Pick<JudgedPool, 'pin' | 'rendered'> {
+  if (layered.plan.isPinned !== true) return { rendered: renderedName(pool) };
+  return {
+    pin: { there: lastPin(machineConfigs, pool)?.image ?? '' },
+    rendered: renderedNameWith(pool, { name: '', image: finalOf(layered, pool) }),
+  };
+}
+
+async function judgedNode(
+  { systems, machines }: LayeredSite,
+  name: string,
+  node: KubeObject | undefined,
+): Promise<JudgedNode> {
+  const system = systems.get(name);
+  const machine = machines.get(name);
+  return {
+    name,
+    node,
+    booted: system?.image ?? '',
+    recorded: machine === undefined ? '' : await recordedOn(machine),
+    kernelArguments: system?.kernelArguments ?? [],
+  };
 }
 
 /** FINAL must be there for nodes that come later, and for the builder. */

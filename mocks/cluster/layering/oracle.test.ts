@@ -19,6 +19,7 @@ const node: JudgedNode = {
   name: 'm1',
   node: nodeWith({}),
   booted: final,
+  recorded: final,
   kernelArguments: ['ignition.platform.id=metal', 'psi=0'],
 };
 const counts = {
@@ -28,9 +29,10 @@ const counts = {
   unavailableMachineCount: 0,
   degradedMachineCount: 0,
 };
+const specOf = (name: string): object => ({ configuration: { name } });
 const poolWith = (status: object, conditions: object = {}): KubeObject => ({
   metadata: { name: 'master' },
-  spec: { configuration: { name: rendered } },
+  spec: specOf(rendered),
   status: {
     ...counts,
     ...status,
@@ -86,6 +88,7 @@ describe('the oracle of layered pools', () => {
     ['never booted', withNode({ booted: '' }), 'I1'],
     ['says another image', annotated('currentImage', 'other'), 'I2'],
     ['is to run another image', annotated('desiredImage', 'other'), 'I2'],
+    ['records another image on its disk', withNode({ recorded: '' }), 'I2'],
     ['has a MachineOSConfig without status', { osConfig: { ...osConfig, status: {} } }, 'I3'],
     ['has a build of another image', { builds: [{ ...build, status: {} }] }, 'I3'],
     ['is built for another config', { builds: [{ ...build, spec: {} }] }, 'I4'],
@@ -100,6 +103,12 @@ describe('the oracle of layered pools', () => {
       'I7',
     ],
     ['is built for', { jobs: ['build-master-1'] }, 'I7'],
+    [
+      'is still paused',
+      { machineConfigPool: { ...poolWith({}), spec: { ...specOf(rendered), paused: true } } },
+      'I7',
+    ],
+    ['takes no pods', withNode({ node: { ...nodeWith({}), spec: { unschedulable: true } } }), 'I7'],
   ])('tells of a pool or a node that %s', (_, change, id) => {
     expect(violationsOf({ ...good, ...change })).toEqual([
       expect.stringMatching(new RegExp(`^invariant ${id} of pool master: `)),
@@ -108,6 +117,7 @@ describe('the oracle of layered pools', () => {
 
   it('asks a MachineConfig where that is to name the image', () => {
     const bare = withNode({
+      recorded: '',
       node: nodeWith({ [keyOf('currentImage')]: '', [keyOf('desiredImage')]: '' }),
     });
     const pinned = { ...good, ...bare, osConfig: undefined, builds: [], pin: { there: final } };

@@ -1,6 +1,8 @@
 // What must be true of a layered pool in the end, judged by what its hosts booted, what the API holds and what the
 // registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
+import { isPaused } from './controllers.ts';
+import { isCordoned } from './drain.ts';
 import { annotation, conditionIn, imageOf, partAt, textIn } from './objects.ts';
 
 /** A node of a pool, and what it really runs. */
@@ -9,6 +11,8 @@ export interface JudgedNode {
   readonly node: KubeObject | undefined;
   /** The image that it booted last; empty for a host that never started from its disk. */
   readonly booted: string;
+  /** The image that its disk records; empty without one. */
+  readonly recorded: string;
   readonly kernelArguments: readonly string[];
 }
 
@@ -47,13 +51,15 @@ const ofNodes = ({ nodes }: JudgedPool, look: (one: JudgedNode) => Found): Found
 const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
   I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
   I2: (pool) =>
-    ofNodes(pool, ({ node }) =>
-      ['currentImage', 'desiredImage'].map((key) => [
-        key,
-        annotation(node, key),
-        pool.pin === undefined ? pool.final : '',
-      ]),
-    ),
+    ofNodes(pool, ({ node, recorded }) => {
+      const told = pool.pin === undefined ? pool.final : '';
+      return [
+        ...['currentImage', 'desiredImage'].map(
+          (key) => [key, annotation(node, key), told] as const,
+        ),
+        ['currentimage', recorded, told],
+      ];
+    }),
   I3: (pool) =>
     pool.pin === undefined
       ? handedOver(pool)
@@ -91,6 +97,8 @@ const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
         [count, String(partAt(pool.machineConfigPool, 'status', count)), String(expected)] as const,
     ),
     ['jobs', pool.jobs.filter((name) => name.startsWith('build-')).join(' '), ''],
+    ['paused', isPaused(pool.machineConfigPool) ? 'True' : '', ''],
+    ...ofNodes(pool, ({ node }) => [['unschedulable', isCordoned(node) ? 'True' : '', '']]),
   ],
 };
 

@@ -5,19 +5,14 @@ import { followChanges } from '../changes.ts';
 import { tellNode } from '../tell-node.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
-import {
-  type ControllerDeed,
-  decideControllers,
-  poolStatus,
-  type PoolStatus,
-  type PoolView,
-} from './controllers.ts';
+import { decideControllers, poolStatus, type PoolStatus, type PoolView } from './controllers.ts';
 import { moveNode } from './daemon.ts';
-import { annotation, keyOf, textIn } from './objects.ts';
+import { doControllerDeed, operatorNamespace } from './do-controller-deed.ts';
+import { drainNodes } from './drain.ts';
+import { annotation, textIn } from './objects.ts';
 import type { LayeredSite } from './site.ts';
 
 const LOOK_EVERY_MILLIS = 300;
-const operatorNamespace = 'openshift-machine-config-operator';
 
 /** Of what the views are made. Their deeds that wait for nothing but time are done at the looks in between. */
 const viewed = [
@@ -101,11 +96,11 @@ async function look(
   layered: LayeredSite,
   { memory, objects }: Seen,
 ): Promise<boolean> {
-  let hasActed = false;
+  let hasActed = await drainNodes(work, objects.nodes);
   for (const view of viewsOf(objects, memory)) {
     await tellPool(work, view, memory);
     for (const deed of decideControllers(view)) {
-      await doDeed(work, { layered, deed, view });
+      await doControllerDeed(work, { layered, deed, view, nodes: objects.nodes });
       hasActed = true;
     }
     for (const node of view.nodes) startMove(work, { layered, memory, node });
@@ -155,51 +150,6 @@ const conditionsAt = ({ conditions }: PoolStatus, at: Date): readonly object[] =
     message: '',
     lastTransitionTime: at.toISOString().replace(/\.\d+Z$/, 'Z'),
   }));
-
-interface Doing {
-  readonly layered: LayeredSite;
-  readonly deed: ControllerDeed;
-  readonly view: PoolView;
-}
-
-async function doDeed(work: ClusterWork, { layered, deed, view }: Doing): Promise<void> {
-  const { client } = work.kube;
-  switch (deed.kind) {
-    case 'take-image':
-      layered.incidents.push(
-        `the image was taken off node ${deed.node}, whose pool nobody layered`,
-      );
-      await client.merge(nodeRef(deed.node), desiredImage(null));
-      return;
-    case 'roll-out':
-      await client.merge(nodeRef(deed.node), desiredImage(deed.image));
-      return;
-    case 'start-build':
-      layered.incidents.push(`the cluster builds for pool ${deed.pool}: ${deed.because}`);
-      await client.create(kinds.Job, buildJob(deed.pool, view));
-      return;
-  }
-}
-
-const nodeRef = (name: string) => ({ kind: kinds.Node, name });
-
-const desiredImage = (image: string | null): object => ({
-  metadata: { annotations: { [keyOf('desiredImage')]: image } },
-});
-
-const buildJob = (pool: string, { pool: { metadata } }: PoolView): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name: `build-${pool}-${metadata.uid ?? ''}`, namespace: operatorNamespace },
-  spec: {
-    template: {
-      spec: {
-        restartPolicy: 'Never',
-        containers: [{ name: 'image-build', image: 'registry.example.test/mco:1' }],
-      },
-    },
-  },
-});
 
 interface Moving {
   readonly layered: LayeredSite;

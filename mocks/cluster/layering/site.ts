@@ -24,6 +24,18 @@ export interface LayeredSite {
   readonly systems: Map<string, NodeSystem>;
   /** A host is started from its disk once more. */
   readonly restarted: (host: string) => void;
+  /** Switches a host on or off; nothing runs on one that is off. */
+  readonly power: (host: string, isOn: boolean) => void;
   /** What the controllers did that they must not have to do. */
   readonly incidents: string[];
+}
+
+/**
+ * The machine of a host.
+ * @throws RangeError when there is none of this name
+ */
+export function machineOf({ machines }: Pick<LayeredSite, 'machines'>, host: string): Machine {
+  const found = machines.get(host);
+  if (found === undefined) throw new RangeError(`there is no machine ${host}`);
+  return found;
 }
