@@ -4,8 +4,8 @@ import { canonicalAddress } from '../lib/address.ts';
 /** Roles of nodes that the bootstrap host waits for. */
 export type ControlPlaneRole = 'master' | 'arbiter';
 
-/** Label of the nodes of a role, or of the pool of that name. */
-export const nodeLabel = (role: string): string => `node-role.kubernetes.io/${role}`;
+/** Label of the nodes of a role. */
+export const nodeLabel = (role: ControlPlaneRole): string => `node-role.kubernetes.io/${role}`;
 
 /** A taint of a node, as the API server keeps it. */
 export interface Taint {

@@ -52,8 +52,7 @@ describe('the role after-pivot', () => {
       ['after-pivot/read-record', undefined],
       ['after-pivot/approve-requests', undefined],
       ['cluster/restore-etcd', undefined],
-      ['layering/switch-nodes', undefined],
-      ['layering/hand-over-left', undefined],
+      ['layering/bring-images', undefined],
       ['after-pivot/remove-record', undefined],
     ]);
   });

@@ -4,8 +4,7 @@ import { lanes } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
 import * as left from '../steps/after-pivot/index.ts';
 import { restoreEtcd } from '../steps/cluster/restore-etcd.ts';
-import { handOverLeft } from '../steps/layering/hand-over-left.ts';
-import { switchNodes } from '../steps/layering/switch-nodes.ts';
+import { bringImages } from '../steps/layering/bring-images.ts';
 
 /** All that a pod in the cluster can reach: there is no host, and no inventory service. */
 export type ClusterPorts = Pick<Ports, 'kube' | 'clock' | 'random'>;
@@ -19,7 +18,7 @@ export const afterPivot = role<Config, ClusterPorts>('after-pivot', {
     lanes<Config, ClusterPorts>({
       requests: [left.approveOwnRequests],
       etcd: [restoreEtcd],
-      images: [switchNodes, handOverLeft],
+      images: [bringImages],
     }),
     left.removeRecord,
   ],

@@ -110,10 +110,15 @@ it('moves a simulated node to another image by the real program', async () => {
     const record = join(home, 'root/etc/machine-config-daemon/currentimage');
     expect(await readFile(record, 'utf8')).toBe(imageOf('2'));
     expect(machine.reboot).toBeDefined();
-    await restartFromDisk(machine);
+    const bootId = await restartFromDisk(machine);
     expect(await apply('--record', '--reboot')).toBe(0);
     expect(machine).toMatchObject({ running: { booted: imageOf('2') }, unknown: [] });
     expect(machine.reboot).toBeUndefined();
+    machine.running = { booted: imageOf('1') };
+    expect(await apply('--reboot', '--in-boot', 'of-before')).toBe(0);
+    expect([machine.running.staged, machine.reboot]).toEqual([undefined, undefined]);
+    expect(await apply('--reboot', '--in-boot', bootId)).toBe(0);
+    expect(machine.reboot).toBeDefined();
   } finally {
     await server.close();
   }

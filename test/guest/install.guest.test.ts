@@ -273,6 +273,10 @@ describe('bootwright node on the host that was installed by UEFI', () => {
     expect(kernelArguments).toContain('lab.node=yes');
   });
 
+  it('finds there what was recorded for the daemon before it went down', () => {
+    expect(second().record).toBe(images.second.image);
+  });
+
   it('removes what nothing leads back to, and keeps the way back', () => {
     const [before, after] = second().images;
     const kept = [images.final, images.second].map(({ image }) => `docker://${image}`);

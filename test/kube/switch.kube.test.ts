@@ -14,9 +14,8 @@ import {
   readRecord,
   recordRef,
 } from '../../src/steps/after-pivot/record.ts';
-import { handOverLeft } from '../../src/steps/layering/hand-over-left.ts';
+import { bringImages } from '../../src/steps/layering/bring-images.ts';
 import { leaveHandOver } from '../../src/steps/layering/leave-hand-over.ts';
-import { switchNodes } from '../../src/steps/layering/switch-nodes.ts';
 import {
   final,
   handedOver,
@@ -111,8 +110,8 @@ async function putEtcdMember(node: string): Promise<void> {
   );
 }
 
-/** Restarts of nodes, each with whether it was drained and told what it will run. */
-const restarts: (readonly [string, boolean, boolean])[] = [];
+/** Restarts of nodes, each with whether its pool was paused, and it was drained and told what it will run. */
+const restarts: (readonly [string, boolean, boolean, boolean])[] = [];
 
 /** Answers as kubelets, daemons and the drain controller do, until all has been seen. */
 async function answer(signal: AbortSignal): Promise<void> {
@@ -151,9 +150,13 @@ async function runPod(pod: KubeObject): Promise<void> {
   const node = await rig.client.get({ kind: nodes, name: spec.nodeName });
   if (node === undefined) throw new RangeError(`there is no node ${spec.nodeName}`);
   const isDrained = noted(node, 'lastAppliedDrain') === `drain-${rendered}`;
+  const pool = await rig.client.get({ kind: machineConfigPools, name: 'master' });
+  const isPaused = (pool?.['spec'] as { paused?: boolean } | undefined)?.paused === true;
   const told = [noted(node, 'currentImage'), noted(node, 'desiredImage')];
-  restarts.push([spec.nodeName, isDrained, told.every((image) => image === final)]);
+  restarts.push([spec.nodeName, isPaused, isDrained, told.every((image) => image === final)]);
   await tellNode(spec.nodeName, 'boot-1');
+  const annotations = { [nodeKeys.desiredDrain]: `uncordon-${rendered}` };
+  await rig.client.merge({ kind: nodes, name: spec.nodeName }, { metadata: { annotations } });
 }
 
 it('switches nodes and hands their image over with no rights but those of the job', async () => {
@@ -178,14 +181,12 @@ it('switches nodes and hands their image over with no rights but those of the jo
   const over = new AbortController();
   const answering = answer(over.signal);
   const run = { kube, clock: systemClock, facts: { record } };
-  await runStep(switchNodes, run);
+  await runStep(bringImages, run);
   const pool = { kind: machineConfigPools, name: 'master' };
-  expect(await rig.client.get(pool)).toMatchObject({ spec: { paused: true } });
-  await runStep(handOverLeft, run);
   over.abort(new Error('all was seen'));
   await answering;
 
-  expect(restarts).toEqual(names.map((node) => [node, true, true]));
+  expect(restarts).toEqual(names.map((node) => [node, true, true, true]));
   expect(await rig.client.list({ kind: pods, namespace: leftNamespace })).toEqual([]);
   expect(await rig.client.get(pool)).toMatchObject({ spec: { paused: false } });
   const [build] = (await handedOver(kube)) as [{ readonly name: string }];

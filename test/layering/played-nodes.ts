@@ -119,7 +119,10 @@ function restart({ kube, played, incidents }: World, node: PlayedNode): void {
   }
   node.booted = node.staged;
   node.starts += 1;
-  kube.put(nodes, withBoot(object, node.starts));
+  // The daemon finds what it was told, and gives the node back to its work.
+  const given = { [nodeKeys.desiredDrain]: `uncordon-${rendered}` };
+  const back = { ...given, [nodeKeys.lastAppliedDrain]: `uncordon-${rendered}` };
+  kube.put(nodes, withBoot(annotated(object, back), node.starts));
   if (played.filter(({ booted }) => booted !== '' && booted !== final).length > 0) {
     complain('it runs something else');
   }

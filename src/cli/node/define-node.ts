@@ -10,6 +10,7 @@ interface NodeOptions {
   readonly runs?: string;
   readonly record?: boolean;
   readonly reboot?: boolean;
+  readonly inBoot?: string;
   readonly appendKarg?: readonly string[];
   readonly deleteKarg?: readonly string[];
 }
@@ -43,6 +44,7 @@ export function defineNode(
           kernelArguments: { append: options.appendKarg ?? [], remove: options.deleteKarg ?? [] },
         },
         ...(options.runs === undefined ? {} : { expected: options.runs }),
+        ...(options.inBoot === undefined ? {} : { inBoot: options.inBoot }),
         format: options.format,
         isVerbose: options.verbose,
         environment: call.environment,
@@ -56,6 +58,7 @@ export function defineNode(
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
     .option('--record', 'write the image down for the Machine Config Daemon', false)
     .option('--reboot', 'restart the host at the end, if that makes a difference', false)
+    .option('--in-boot <id>', 'do nothing once the host has started anew since this boot')
     .option('--append-karg <argument>', 'a kernel argument that is to be there', collect)
     .option('--delete-karg <argument>', 'a kernel argument that is to be gone', collect)
     .action((image: string, options: NodeOptions) => ready('apply', options, image));

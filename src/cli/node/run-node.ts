@@ -18,6 +18,8 @@ export interface NodeCall {
   readonly order: NodeOrder;
   /** For `status`: what the host must run, or the command fails. */
   readonly expected?: string;
+  /** Boot id of the host; with any other nothing is done. */
+  readonly inBoot?: string;
   /** `text` or `json`. */
   readonly format: string;
   /** Log at level debug. */
@@ -40,10 +42,21 @@ export async function runNode(call: NodeCall): Promise<number> {
     const host = nsenterHost({ environment, onCommand: tell });
     const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
     const ports = { host, clock: systemClock };
-    const outcome = role === undefined ? 'finished' : await play({ role, config: order, ports });
+    const isDue = role !== undefined && (await isInBoot(call, host, signal));
+    const outcome = isDue ? await play({ role, config: order, ports }) : 'finished';
     // A host that restarts has said all it will.
     if (outcome === 'finished') await print(call, host, signal);
   });
+}
+
+const bootIdFile = '/proc/sys/kernel/random/boot_id';
+
+async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): Promise<boolean> {
+  if (inBoot === undefined) return true;
+  const bootId = (await host.readText(bootIdFile, signal))?.trim();
+  if (bootId === inBoot) return true;
+  process.stderr.write(`note: the host has started anew since boot ${inBoot}: nothing is done\n`);
+  return false;
 }
 
 async function print(

@@ -6,7 +6,8 @@ import { type PodAct, podActs, type PodStanding } from './pods.ts';
 type Pods = NodeStanding['pods'];
 
 const pod = (act: PodAct, change: Partial<PodStanding> = {}): PodStanding => ({
-  ...{ name: `pod-${act}`, act, isDone: true, bootId: 'b1', status: 'runs', ...change },
+  ...{ name: `pod-${act}`, act, isDone: true, hasFailed: false, bootId: 'b1', status: 'runs' },
+  ...change,
 });
 const pods = (...some: readonly PodStanding[]): Pods =>
   Object.fromEntries(some.map((one) => [one.act, one]));
@@ -41,7 +42,9 @@ function inWords(act: SwitchAct): string {
     case 'start-pod':
       return `${act.act} ${act.node.name}`;
     case 'ask-drain':
-      return `${act.verb} ${act.node.name}`;
+      return `drain ${act.node.name}`;
+    case 'remove-pod':
+      return `remove ${act.pod.act} ${act.node.name}`;
     case 'wait':
       return `wait: ${act.why}`;
     case 'done':
@@ -51,8 +54,8 @@ function inWords(act: SwitchAct): string {
   }
 }
 
-const next = (nodes: readonly NodeStanding[], objection?: PoolStanding['objection']): string =>
-  inWords(nextSwitchAct({ nodes, objection }));
+const next = (nodes: readonly NodeStanding[], pool: Partial<PoolStanding> = {}): string =>
+  inWords(nextSwitchAct({ nodes, objection: undefined, isOutdated: false, ...pool }));
 
 describe('a node on its way to its image', () => {
   it.each<[string, NodeStanding, string]>([
@@ -88,41 +91,93 @@ describe('a node on its way to its image', () => {
     ],
     [
       'restarts',
-      back({ bootId: 'b1', readiness: notReady }),
+      back({ bootId: 'b1', readiness: notReady }, pod('restart', running)),
       'wait: m1: the pod that restarts it runs',
+    ],
+    [
+      'found that it runs its image, when it was to be restarted',
+      back({ bootId: 'b1' }),
+      'check m1',
     ],
     [
       'starts',
       back({ readiness: notReady }),
-      'wait: m1 has started with the image and is NotReady: kubelet stopped posting status',
+      'wait: m1 has restarted and is NotReady: kubelet stopped posting status',
     ],
     [
       'is looked at by its daemon',
-      back({ state: 'Working' }),
-      'wait: m1 has started with the image and is Working',
+      back({ state: 'Working' }, pod('check')),
+      'wait: m1 runs its image and is Working',
     ],
     [
       'is refused by its daemon',
-      back({ state: 'Degraded', reason: 'unexpected on-disk state' }),
-      'wait: m1 has started with the image and is Degraded: unexpected on-disk state',
+      back({ state: 'Degraded', reason: 'unexpected on-disk state' }, pod('check')),
+      'wait: m1 runs its image and is Degraded: unexpected on-disk state',
     ],
-    ['was told another image', back({ isTold: false }), 'wait: m1 no longer names the image'],
+    ['lost what it was told', back({ isTold: false }, pod('check')), 'tell-image m1'],
     ['runs again', back(), 'check m1'],
     [
       'tells what it runs',
       back({}, pod('check', { isDone: false, status: 'ended with 1' })),
       'wait: m1: the pod that looks what it runs ended with 1',
     ],
-    ['runs its image', back({}, pod('check')), 'uncordon m1'],
+    [
+      'runs its image',
+      back({}, pod('check')),
+      'wait: m1 runs its image, and its daemon has not given it back to its work',
+    ],
     [
       'is given back',
       back({ drain: 'returning' }, pod('check')),
-      'wait: m1 is being given back to its work',
+      'wait: m1 runs its image, and its daemon has not given it back to its work',
+    ],
+    ['is not ready for anything', node('m1', { state: 'Working' }), 'wait: m1 is Working'],
+    [
+      'is drained by its own daemon',
+      node('m1', { drain: 'drained', state: 'Working', hasConfig: false, pods: staged }),
+      'wait: m1 is Working',
+    ],
+    [
+      'has a pod that failed for good',
+      node('m1', { pods: pods(pod('stage', { isDone: false, hasFailed: true })) }),
+      'remove stage m1',
     ],
     ['works again', back({ drain: 'none' }, pod('check')), 'remove-pods m1'],
     ['works again, one pod left', { ...switched, pods: pods(pod('check')) }, 'remove-pods m1'],
     ['is through', switched, 'done'],
+    [
+      'is through, and away since',
+      { ...switched, readiness: notReady },
+      'wait: m1 names its image and is NotReady: kubelet stopped posting status',
+    ],
   ])('that %s', (_, standing, act) => {
+    expect(next([standing])).toBe(act);
+  });
+
+  /** Its daemon finds an image that nobody has told it. */
+  const stray = (...more: readonly PodStanding[]): NodeStanding =>
+    node('m1', { bootId: 'b2', state: 'Degraded', pods: pods(pod('stage'), ...more) });
+
+  it.each<[string, NodeStanding, string]>([
+    ['is looked at', stray(), 'check m1'],
+    [
+      'tells what it runs',
+      stray(pod('check', running)),
+      'wait: m1: the pod that looks what it runs runs',
+    ],
+    ['runs its image', stray(pod('check')), 'record m1'],
+    ['has recorded it', stray(pod('check'), pod('record')), 'tell-image m1'],
+    [
+      'is told',
+      { ...stray(pod('check'), pod('record')), isTold: true },
+      'wait: m1 names its image and is Degraded',
+    ],
+    [
+      'is through',
+      { ...stray(pod('check'), pod('record')), isTold: true, state: 'Done' },
+      'remove-pods m1',
+    ],
+  ])('that was restarted by somebody else %s', (_, standing, act) => {
     expect(next([standing])).toBe(act);
   });
 
@@ -138,6 +193,7 @@ describe('a node on its way to its image', () => {
 
 describe('a pool on its way to its image', () => {
   const ready = node('m2', { pods: staged });
+  const objection = '2 of 3 etcd members ready';
 
   it.each<[string, readonly NodeStanding[], string]>([
     ['stages on all nodes first of all', [ready, node('m3')], 'stage m3'],
@@ -150,7 +206,7 @@ describe('a pool on its way to its image', () => {
     [
       'takes none away while another starts',
       [ready, back({ readiness: notReady })],
-      'wait: m1 has started with the image and is NotReady: kubelet stopped posting status',
+      'wait: m1 has restarted and is NotReady: kubelet stopped posting status',
     ],
     ['goes on to the next', [switched, ready], 'drain m2'],
     [
@@ -175,10 +231,23 @@ describe('a pool on its way to its image', () => {
   });
 
   it('takes no node away against an objection', () => {
-    expect(next([ready], '2 of 3 etcd members ready')).toBe('wait: 2 of 3 etcd members ready');
+    expect(next([ready], { objection })).toBe(`wait: ${objection}`);
+  });
+
+  it('restarts none against an objection that came after its drain', () => {
+    const told = node('m1', { drain: 'drained', isTold: true, pods: pods(pod('record')) });
+    expect(next([told, ready], { objection })).toBe(`wait: ${objection}`);
   });
 
   it('goes on with the node that is away, whatever is objected', () => {
-    expect(next([back({}, pod('check')), ready], '2 of 3 etcd members ready')).toBe('uncordon m1');
+    expect(next([back(), ready], { objection })).toBe('check m1');
+  });
+
+  it.each<[string, readonly NodeStanding[], string]>([
+    ['begins with none', [ready, node('m3')], 'done'],
+    ['goes on with the node that is away', [back(), ready], 'check m1'],
+    ['is through with that', [switched, ready], 'done'],
+  ])('that has another MachineConfig meanwhile %s', (_, nodes, act) => {
+    expect(next(nodes, { isOutdated: true })).toBe(act);
   });
 });

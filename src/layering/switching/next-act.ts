@@ -1,10 +1,12 @@
 import type { NodeStanding } from './node-standing.ts';
-import type { PodAct } from './pods.ts';
+import type { PodAct, PodStanding } from './pods.ts';
 
 /** Something that is done about a pool; everything that was done before can be seen in the cluster. */
 export type SwitchAct =
   | { readonly kind: 'start-pod'; readonly node: NodeStanding; readonly act: PodAct }
-  | { readonly kind: 'ask-drain'; readonly node: NodeStanding; readonly verb: 'drain' | 'uncordon' }
+  /** So that it can be started anew. */
+  | { readonly kind: 'remove-pod'; readonly node: NodeStanding; readonly pod: PodStanding }
+  | { readonly kind: 'ask-drain'; readonly node: NodeStanding }
   /** Both annotations of the image are written, so that the daemon finds nothing to do when it starts. */
   | { readonly kind: 'tell-image'; readonly node: NodeStanding }
   | { readonly kind: 'remove-pods'; readonly node: NodeStanding }
@@ -17,31 +19,37 @@ export interface PoolStanding {
   readonly nodes: readonly NodeStanding[];
   /** Why no node may be taken out of work now; undefined when one may. */
   readonly objection: string | undefined;
+  /** The pool has another MachineConfig than the image was built for: no further node is begun. */
+  readonly isOutdated: boolean;
 }
 
 /**
  * What is to be done next about a pool. Every node stages its image as soon as it can, for that takes nothing away;
  * only one is drained and restarted at a time, and none while another is not at rest.
  */
-export function nextSwitchAct({ nodes, objection }: PoolStanding): SwitchAct {
+export function nextSwitchAct({ nodes, objection, isOutdated }: PoolStanding): SwitchAct {
   const acts = nodes.map((node) => ({ node, act: actOn(node) }));
   const staging = acts.find(({ act }) => act.kind === 'start-pod' && act.act === 'stage');
-  if (staging !== undefined) return staging.act;
-  const away = acts.find(({ node, act }) => isOnItsWay(node) && act.kind !== 'done');
-  if (away !== undefined) return away.act;
-  const next = acts.find(({ act }) => act.kind === 'ask-drain');
-  const waiting = acts.find(({ act }) => act.kind === 'wait')?.act;
-  if (next === undefined) return waiting ?? { kind: 'done' };
+  if (staging !== undefined && !isOutdated) return staging.act;
+  const away = acts.find(({ node, act }) => isOnItsWay(node) && act.kind !== 'done')?.act;
+  if (away !== undefined)
+    return isRestart(away) && objection !== undefined ? wait(objection) : away;
+  if (isOutdated) return { kind: 'done' };
+  const due = acts.map(({ act }) => act);
+  const drain = due.find(({ kind }) => kind === 'ask-drain');
+  if (drain === undefined) return due.find(({ kind }) => kind !== 'done') ?? { kind: 'done' };
   const restless = nodes.find((node) => !isAtRest(node));
-  if (restless !== undefined) return wait(`${restless.name} ${restlessness(restless)}`);
-  return objection === undefined ? next.act : wait(objection);
+  const why = restless === undefined ? objection : `${restless.name} ${restlessness(restless)}`;
+  return why === undefined ? drain : wait(why);
 }
 
 const wait = (why: string): SwitchAct => ({ kind: 'wait', why });
 
-/** The node is out of work, or about to be. */
-const isOnItsWay = ({ drain, isTold, pods: { record, restart } }: NodeStanding): boolean =>
-  drain !== 'none' || record !== undefined || restart !== undefined || isTold;
+const isRestart = (act: SwitchAct): boolean => act.kind === 'start-pod' && act.act === 'restart';
+
+/** The node is out of work, or has been. */
+const isOnItsWay = ({ drain, isTold, pods: { record, restart, check } }: NodeStanding): boolean =>
+  drain !== 'none' || isTold || [record, restart, check].some((pod) => pod !== undefined);
 
 const isAtRest = ({ readiness, state, hasConfig, drain }: NodeStanding): boolean =>
   readiness.isReady && state === 'Done' && hasConfig && drain === 'none';
@@ -55,10 +63,12 @@ function restlessness({ readiness, state, reason, hasConfig }: NodeStanding): st
 const because = (reason: string): string => (reason === '' ? '' : `: ${reason}`);
 
 function actOn(node: NodeStanding): SwitchAct {
-  const { bootId, drain, isTold, pods } = node;
-  const { stage, record, restart } = pods;
+  const { bootId, drain, pods } = node;
+  const { restart } = pods;
   if (restart !== undefined) {
-    return restart.bootId === bootId ? podWait(node, 'restart') : actOnReturned(node);
+    // One that is through without a restart found that the node runs the image already.
+    const isPending = restart.bootId === bootId && !restart.isDone;
+    return isPending ? onPod(node, 'restart') : actOnReturned(node);
   }
   switch (drain) {
     case 'drained':
@@ -68,44 +78,74 @@ function actOn(node: NodeStanding): SwitchAct {
     case 'returning':
       return wait(`${node.name} is being given back to its work`);
     case 'none':
-      if (record !== undefined) return { kind: 'ask-drain', node, verb: 'drain' };
-      if (isTold) return actOnTold(node);
-      if (stage === undefined) return start(node, 'stage');
-      return stage.isDone ? { kind: 'ask-drain', node, verb: 'drain' } : podWait(node, 'stage');
+      return actOnFree(node);
   }
 }
 
+function actOnFree(node: NodeStanding): SwitchAct {
+  const { isTold, state, pods } = node;
+  const { stage, record, check } = pods;
+  if (isTold && (record === undefined || check !== undefined)) return actOnTold(node);
+  if (check !== undefined || hasRestartedByItself(node)) return actOnStray(node);
+  if (record !== undefined) return { kind: 'ask-drain', node };
+  if (stage === undefined) {
+    const canStage = node.readiness.isReady && state === 'Done' && node.hasConfig;
+    return canStage ? start(node, 'stage') : wait(`${node.name} ${restlessness(node)}`);
+  }
+  return stage.isDone ? { kind: 'ask-drain', node } : onPod(node, 'stage');
+}
+
+/** Somebody restarted it once its image was staged, and the daemon finds what nobody has told it. */
+const hasRestartedByItself = ({ bootId, state, pods: { stage } }: NodeStanding): boolean =>
+  stage?.isDone === true && stage.bootId !== bootId && state === 'Degraded';
+
+/** Once it is certain that the node runs the image, its daemon and the cluster are told. */
+function actOnStray(node: NodeStanding): SwitchAct {
+  const { check, record } = node.pods;
+  if (check?.isDone !== true)
+    return check === undefined ? start(node, 'check') : onPod(node, 'check');
+  if (record?.isDone !== true) {
+    return record === undefined ? start(node, 'record') : onPod(node, 'record');
+  }
+  return { kind: 'tell-image', node };
+}
+
 function actOnDrained(node: NodeStanding): SwitchAct {
-  const { record } = node.pods;
-  if (record === undefined) return start(node, 'record');
-  if (!record.isDone) return podWait(node, 'record');
-  return node.isTold ? start(node, 'restart') : { kind: 'tell-image', node };
+  const { isTold, state, hasConfig, pods } = node;
+  const { record } = pods;
+  if (record === undefined) {
+    // A daemon that works has asked for the drain itself, to change something else.
+    const isOurs = hasConfig && state !== 'Working';
+    return isOurs ? start(node, 'record') : wait(`${node.name} ${restlessness(node)}`);
+  }
+  if (!record.isDone) return onPod(node, 'record');
+  return isTold ? start(node, 'restart') : { kind: 'tell-image', node };
 }
 
 /** The node was switched, by us or whoever it was, and takes part in the work. */
 function actOnTold(node: NodeStanding): SwitchAct {
-  if (!isSettled(node)) return wait(notSettled(node));
+  if (!isSettled(node)) return wait(`${node.name} names its image and ${restlessness(node)}`);
   return Object.keys(node.pods).length > 0 ? { kind: 'remove-pods', node } : { kind: 'done' };
 }
 
-/** The node runs again. Its daemon may not have looked at it yet: what it says can be of before. */
+/**
+ * The node runs again. What its daemon says may be of before, so a pod looks what runs; that the daemon has looked
+ * too is known when it gives the node back to its work.
+ */
 function actOnReturned(node: NodeStanding): SwitchAct {
-  if (!isSettled(node)) return wait(notSettled(node));
-  if (node.pods.check === undefined) return start(node, 'check');
-  if (!node.pods.check.isDone) return podWait(node, 'check');
-  if (node.drain === 'drained') return { kind: 'ask-drain', node, verb: 'uncordon' };
-  return node.drain === 'none'
+  const { readiness, isTold, drain, pods } = node;
+  if (!readiness.isReady) return wait(`${node.name} has restarted and ${restlessness(node)}`);
+  if (pods.check === undefined) return start(node, 'check');
+  if (!pods.check.isDone) return onPod(node, 'check');
+  if (!isTold) return { kind: 'tell-image', node };
+  if (!isSettled(node)) return wait(`${node.name} runs its image and ${restlessness(node)}`);
+  return drain === 'none'
     ? { kind: 'remove-pods', node }
-    : wait(`${node.name} is being given back to its work`);
+    : wait(`${node.name} runs its image, and its daemon has not given it back to its work`);
 }
 
 const isSettled = ({ readiness, state, isTold }: NodeStanding): boolean =>
   readiness.isReady && state === 'Done' && isTold;
-
-const notSettled = (node: NodeStanding): string =>
-  node.isTold || !node.readiness.isReady || node.state !== 'Done'
-    ? `${node.name} has started with the image and ${restlessness(node)}`
-    : `${node.name} no longer names the image`;
 
 const start = (node: NodeStanding, act: PodAct): SwitchAct => ({ kind: 'start-pod', node, act });
 
@@ -116,5 +156,8 @@ const verbs: Readonly<Record<PodAct, string>> = {
   check: 'that looks what it runs',
 };
 
-const podWait = ({ name, pods }: NodeStanding, act: PodAct): SwitchAct =>
-  wait(`${name}: the pod ${verbs[act]} ${pods[act]?.status ?? 'is not there'}`);
+function onPod(node: NodeStanding, act: PodAct): SwitchAct {
+  const pod = node.pods[act];
+  if (pod?.hasFailed === true) return { kind: 'remove-pod', node, pod };
+  return wait(`${node.name}: the pod ${verbs[act]} ${pod?.status ?? 'is not there'}`);
+}

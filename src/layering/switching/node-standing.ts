@@ -38,11 +38,11 @@ export interface NodeStanding {
   readonly pods: Readonly<Partial<Record<PodAct, PodStanding>>>;
 }
 
-/** What the drain controller is asked for (machine-config-operator, `pkg/controller/drain`). */
-export const drainRequests = {
-  drain: (renderedConfig: string): string => `drain-${renderedConfig}`,
-  uncordon: (renderedConfig: string): string => `uncordon-${renderedConfig}`,
-} as const;
+/**
+ * What the drain controller is asked for (machine-config-operator, `pkg/controller/drain`). It looks at nothing else, not
+ * at the pool either. The daemon asks for the way back once it finds its node as it should be.
+ */
+export const drainRequest = (renderedConfig: string): string => `drain-${renderedConfig}`;
 
 /** What is seen of a node; the pods are those of the switch. */
 export interface NodeSight {
@@ -73,7 +73,7 @@ export function nodeStanding(
 }
 
 function drainStanding(desired: string, applied: string, renderedConfig: string): DrainStanding {
-  if (desired === drainRequests.drain(renderedConfig)) {
+  if (desired === drainRequest(renderedConfig)) {
     return desired === applied ? 'drained' : 'draining';
   }
   return desired === applied ? 'none' : 'returning';

@@ -16,7 +16,7 @@ describe('a pod that switches a node', () => {
   it.each<[PodAct, readonly string[]]>([
     ['stage', ['node', 'apply', image]],
     ['record', ['node', 'apply', image, '--record']],
-    ['restart', ['node', 'apply', image, '--reboot']],
+    ['restart', ['node', 'apply', image, '--reboot', '--in-boot', 'b1']],
     ['check', ['node', 'status', '--runs', image]],
   ])('runs for %s', (act, args) => {
     expect(switchPod({ ...order, act })).toMatchObject({
@@ -41,6 +41,7 @@ describe('the pods of a node', () => {
     ['is not started', {}, 'is about to start', false],
     ['runs', { phase: 'Running' }, 'runs', false],
     ['is through', { phase: 'Succeeded' }, 'is through', true],
+    ['was ended for good', { phase: 'Failed' }, 'has failed', false],
     [
       'cannot be started',
       { phase: 'Pending', ...container({ state: { waiting: { reason: 'ImagePullBackOff' } } }) },

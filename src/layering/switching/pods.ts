@@ -9,12 +9,14 @@ import { annotationOf, countAt, listAt, partOf, textAt } from '../cluster-object
 export const podActs = ['stage', 'record', 'restart', 'check'] as const;
 export type PodAct = (typeof podActs)[number];
 
-/** Words for this program; each may be run again at any time. */
-const words: Readonly<Record<PodAct, (image: string) => readonly string[]>> = {
-  stage: (image) => ['node', 'apply', image],
-  record: (image) => ['node', 'apply', image, '--record'],
-  restart: (image) => ['node', 'apply', image, '--reboot'],
-  check: (image) => ['node', 'status', '--runs', image],
+type Words = (order: Pick<PodOrder, 'image' | 'bootId'>) => readonly string[];
+
+/** Words for this program; each may be run again at any time. A pod that restarts its node is run again after that. */
+const words: Readonly<Record<PodAct, Words>> = {
+  stage: ({ image }) => ['node', 'apply', image],
+  record: ({ image }) => ['node', 'apply', image, '--record'],
+  restart: ({ image, bootId }) => ['node', 'apply', image, '--reboot', '--in-boot', bootId],
+  check: ({ image }) => ['node', 'status', '--runs', image],
 };
 
 const actLabel = 'bootwright.io/act';
@@ -51,7 +53,7 @@ export function switchPodName({ act, node, image }: Pick<PodOrder, 'act' | 'node
  * succeeds, after a restart of the node too.
  */
 export function switchPod(order: PodOrder): KubeObject {
-  const { act, node, bootId, image, program, namespace } = order;
+  const { act, node, bootId, program, namespace } = order;
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -77,7 +79,7 @@ export function switchPod(order: PodOrder): KubeObject {
           name: act,
           image: program,
           imagePullPolicy: 'IfNotPresent',
-          args: words[act](image),
+          args: words[act](order),
           resources: { requests: { cpu: '10m', memory: '128Mi' } },
           securityContext: { privileged: true, runAsUser: 0 },
           terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -92,6 +94,8 @@ export interface PodStanding {
   readonly name: string;
   readonly act: PodAct;
   readonly isDone: boolean;
+  /** It ended for good without success: nobody starts it again. */
+  readonly hasFailed: boolean;
   /** Of the node when the pod was made. */
   readonly bootId: string;
   /** What it does, or what it failed with, for people. */
@@ -117,12 +121,17 @@ function standingOfPod(pod: KubeObject): PodStanding {
     name: pod.metadata.name,
     act: podActs.find((act) => act === label) ?? 'stage',
     isDone: phase === 'Succeeded',
+    hasFailed: phase === 'Failed',
     bootId: annotationOf(pod, bootIdKey),
     status: troubleOf(pod) ?? phaseWords[phase] ?? 'is about to start',
   };
 }
 
-const phaseWords: Readonly<Record<string, string>> = { Running: 'runs', Succeeded: 'is through' };
+const phaseWords: Readonly<Record<string, string>> = {
+  Running: 'runs',
+  Succeeded: 'is through',
+  Failed: 'has failed',
+};
 
 /** Letters that are kept of what a container said last. */
 const longestWord = 200;

@@ -57,7 +57,7 @@ export const buildJobRules = (images: readonly LeftImage[]): readonly PolicyRule
 const switched = (images: readonly LeftImage[]): readonly LeftImage[] =>
   images.filter(({ switchedBy }) => switchedBy !== undefined);
 
-/** What it may do in the whole cluster to switch nodes; its pods may do anything on them. */
+/** What it may do in the whole cluster to switch nodes. */
 export function switchRules(images: readonly LeftImage[]): readonly PolicyRule[] {
   const resourceNames = poolsOf(switched(images));
   if (resourceNames.length === 0) return [];
@@ -69,17 +69,19 @@ export function switchRules(images: readonly LeftImage[]): readonly PolicyRule[]
       verbs: ['patch'],
     },
     { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
-    {
-      apiGroups: ['security.openshift.io'],
-      resources: ['securitycontextconstraints'],
-      resourceNames: ['privileged'],
-      verbs: ['use'],
-    },
   ];
 }
 
-/** What it may do about pods beside it. */
+/** What it may do about pods beside it, which may do anything on their nodes. */
 export const switchPodRules = (images: readonly LeftImage[]): readonly PolicyRule[] =>
   switched(images).length === 0
     ? []
-    : [{ apiGroups: [''], resources: ['pods'], verbs: [...look, 'create', 'delete'] }];
+    : [
+        { apiGroups: [''], resources: ['pods'], verbs: [...look, 'create', 'delete'] },
+        {
+          apiGroups: ['security.openshift.io'],
+          resources: ['securitycontextconstraints'],
+          resourceNames: ['privileged'],
+          verbs: ['use'],
+        },
+      ];

@@ -18,31 +18,16 @@ type RenderedScope = StepScope<'host' | 'kube'>;
  * is handed over for another MachineConfig is cleared by one controller and set by the other for ever.
  * @throws AgentError `wait.timed-out`, `kube.denied`
  */
-export const waitForSameRendered = (
+export async function waitForSameRendered(
   scope: RenderedScope,
   rendered: RenderedConfig,
-): Promise<KubeObject> =>
-  waitForRenderedPool(scope, { ...rendered, differences: differencesFrom(scope, rendered) });
-
-/** What a pool is to be rendered as. */
-export interface ExpectedRendering {
-  readonly pool: string;
-  /** Of the rendered MachineConfig. */
-  readonly name: string;
-  /** Tells what another rendered MachineConfig differs in. */
-  readonly differences?: (other: string) => Promise<string>;
-}
-
-/**
- * Waits until the cluster renders a pool under a name, and gives its MachineConfigPool.
- * @throws AgentError `wait.timed-out`, `kube.denied`
- */
-export async function waitForRenderedPool(
-  { kube, until }: StepScope<'kube'>,
-  { pool, name, differences = nothingToCompare }: ExpectedRendering,
 ): Promise<KubeObject> {
-  const fieldSelector = `metadata.name=${pool}`;
-  const pools = followed(kube, { kind: machineConfigPools, fieldSelector });
+  const { pool, name } = rendered;
+  const pools = followed(scope.kube, {
+    kind: machineConfigPools,
+    fieldSelector: `metadata.name=${pool}`,
+  });
+  const differences = differencesFrom(scope, rendered);
   const look = async (): Promise<Look<KubeObject>> => {
     const view = pools.view();
     const gap = gapIn(view);
@@ -54,15 +39,12 @@ export async function waitForRenderedPool(
     if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
     return { status: `it is rendered as ${there}: ${await differences(there)}` };
   };
-  return until(`the cluster renders pool ${pool} as ${name}`, look, {
+  return scope.until(`the cluster renders pool ${pool} as ${name}`, look, {
     watch: pools.watch,
     every: seconds(30),
     within: longestWait,
   });
 }
-
-const nothingToCompare = (): Promise<string> =>
-  Promise.resolve('the image was built for another MachineConfig');
 
 /** Tells what another rendered MachineConfig of the cluster differs in; each is read once. */
 function differencesFrom(

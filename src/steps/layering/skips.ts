@@ -1,4 +1,3 @@
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import type { OsImageOrder, PublishedImages } from './facts.ts';
 
 /** Why a step of the lane has nothing to do, where nothing is to be built. */
@@ -31,14 +30,3 @@ export const unlessServed = unlessBy('first-boot');
 
 /** Why no MachineConfig names a built image. */
 export const unlessPinned = unlessBy('pinned');
-
-/** Why a job in the cluster has nothing to hand over. */
-export const unlessLeft = (images: readonly LeftImage[]): string | undefined =>
-  images.length === 0 ? 'no image was left to be handed over' : undefined;
-
-/** Why a job in the cluster switches no node. */
-export const unlessSwitched = (images: readonly LeftImage[]): string | undefined =>
-  unlessLeft(images) ??
-  (images.some(({ switchedBy }) => switchedBy !== undefined)
-    ? undefined
-    : 'the cluster rolls the images out');

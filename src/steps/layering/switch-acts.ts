@@ -2,7 +2,7 @@ import { nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/node-keys.ts';
 import type { SwitchAct } from '../../layering/switching/next-act.ts';
 import {
-  drainRequests,
+  drainRequest,
   type NodeStanding,
   type SwitchTarget,
 } from '../../layering/switching/node-standing.ts';
@@ -47,8 +47,10 @@ const deeds: { readonly [Kind in Deed['kind']]: Do<Kind> } = {
     const pod = switchPod({ act, node: name, bootId, image, program, namespace });
     await createUnlessThere(scope, { kind: pods, name: pod.metadata.name, namespace }, pod);
   },
-  'ask-drain': (scope, { node, verb }, { renderedConfig }) =>
-    annotate(scope, node, { [nodeKeys.desiredDrain]: drainRequests[verb](renderedConfig) }),
+  'remove-pod': ({ kube, signal }, { pod: { name } }, { namespace }) =>
+    kube.remove({ kind: pods, name, namespace }, signal),
+  'ask-drain': (scope, { node }, { renderedConfig }) =>
+    annotate(scope, node, { [nodeKeys.desiredDrain]: drainRequest(renderedConfig) }),
   'tell-image': (scope, { node }, { image }) =>
     annotate(scope, node, { [nodeKeys.currentImage]: image, [nodeKeys.desiredImage]: image }),
   'remove-pods': async ({ kube, signal }, { node }, { namespace }) => {
@@ -82,8 +84,10 @@ function wordsFor(deed: Deed): string {
   switch (deed.kind) {
     case 'start-pod':
       return podWords[deed.act];
+    case 'remove-pod':
+      return `has a pod that failed, which is made anew (${deed.pod.act})`;
     case 'ask-drain':
-      return deed.verb === 'drain' ? 'is to be drained' : 'is to be given back to its work';
+      return 'is to be drained';
     case 'tell-image':
       return 'names its image';
     case 'remove-pods':

@@ -22,6 +22,8 @@ export interface NodeAccount {
   readonly mounts: readonly string[];
   /** Images that ostree keeps, each time that they were looked at. */
   readonly images: readonly (readonly string[])[];
+  /** What the daemon would find recorded as its image. */
+  readonly record: string | undefined;
 }
 
 /** Each command is told in one line: kernel and systemd may write between lines. */
@@ -35,19 +37,20 @@ mounts() { awk '$2 == "/sysroot" || $2 == "/boot" { print "NODE-MOUNT " $2 " " s
 
 const job = (...lines: readonly string[]): Job => ({ script: [telling, ...lines].join('\n') });
 
-/** Stages the second image with a kernel argument more, and restarts. */
+/** Stages the second image with a kernel argument more, records it, and restarts. */
 export const moveNode = ({ second, before }: LayeredImages): Job =>
   job(
     before,
-    `node apply ${second.image} --append-karg lab.node=yes --format json`,
+    `node apply ${second.image} --append-karg lab.node=yes --record --format json`,
     'mounts',
     'systemctl reboot',
   );
 
 /** Orders the first image, takes that back, and goes back to it by what is there. */
-export const takeNodeBack = ({ final }: LayeredImages): Job =>
+export const takeNodeBack = ({ final, second }: LayeredImages): Job =>
   job(
-    'node status --format json',
+    `node status --runs ${second.image} --format json`,
+    'echo "NODE-RECORD $(cat /etc/machine-config-daemon/currentimage)"',
     'images',
     `node apply ${final.image} --format json`,
     'images',
@@ -67,6 +70,7 @@ export const readNode = ({ report }: DiskBoot): NodeAccount => ({
     }),
   ),
   mounts: [...report.matchAll(/^NODE-MOUNT (.*)$/gm)].map(([, mount = '']) => mount),
+  record: /^NODE-RECORD (.*)$/m.exec(report)?.[1],
   images: [...report.matchAll(/^NODE-IMAGES (.*)$/gm)].map(([, list = '']) => list.split(' ')),
 });
 

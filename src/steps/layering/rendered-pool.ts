@@ -1,0 +1,34 @@
+import { machineConfigPools } from '../../cluster/kinds.ts';
+import type { Look } from '../../engine/wait.ts';
+import { textAt } from '../../layering/cluster-object.ts';
+import { seconds } from '../../model/duration.ts';
+import { followed, gapIn, longestWait } from '../cluster/cluster-wait.ts';
+import type { StepScope } from '../step.ts';
+
+/**
+ * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig
+ * whose pool is not there yet is refused by the operator.
+ * @throws AgentError `wait.timed-out`, `kube.denied`
+ */
+export async function waitForPool(
+  { kube, until }: StepScope<'kube'>,
+  pool: string,
+): Promise<string> {
+  const pools = followed(kube, {
+    kind: machineConfigPools,
+    fieldSelector: `metadata.name=${pool}`,
+  });
+  const look = (): Promise<Look<string>> => {
+    const view = pools.view();
+    const gap = gapIn(view);
+    if (gap !== undefined) return Promise.resolve({ status: gap });
+    const rendered = textAt(view.objects[0], 'spec', 'configuration', 'name');
+    const status = `MachineConfigPool ${pool} is ${view.objects.length === 0 ? 'not there' : 'not rendered'} yet`;
+    return Promise.resolve(rendered === '' ? { status } : { done: rendered });
+  };
+  return until(`the cluster has pool ${pool}`, look, {
+    watch: pools.watch,
+    every: seconds(30),
+    within: longestWait,
+  });
+}

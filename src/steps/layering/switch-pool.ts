@@ -1,0 +1,88 @@
+import { machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
+import { readinessOf } from '../../cluster/node.ts';
+import type { Look } from '../../engine/wait.ts';
+import { textAt } from '../../layering/cluster-object.ts';
+import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { nodesOfPool } from '../../layering/invariants/pool-nodes.ts';
+import { nextSwitchAct, type PoolStanding } from '../../layering/switching/next-act.ts';
+import { nodeStanding } from '../../layering/switching/node-standing.ts';
+import { switchPodLabels } from '../../layering/switching/pods.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Kube, KubeSelection } from '../../ports/kube.ts';
+import { leftNamespace } from '../after-pivot/record.ts';
+import { followed, gapIn, together } from '../cluster/cluster-wait.ts';
+import { followMembers } from '../cluster/three-members.ts';
+import type { StepScope } from '../step.ts';
+import { pausePool } from './pool-pause.ts';
+import { doSwitchAct, type SwitchOrder } from './switch-acts.ts';
+
+const switchPods: KubeSelection = {
+  kind: pods,
+  namespace: leftNamespace,
+  labelSelector: Object.entries(switchPodLabels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(','),
+};
+
+/**
+ * Pauses a pool and switches its nodes to their image. All that was done can be seen in the cluster, so that the next
+ * pod of the job goes on where one was ended, as one is whose own node restarts. What is not through within the time is
+ * told and left to the Machine Config Operator, and so is a pool that gets another MachineConfig meanwhile.
+ * @throws AgentError `kube.*`
+ */
+export async function switchPool(
+  scope: StepScope<'kube'>,
+  { pool, renderedConfig, image }: LeftImage,
+  { program, within }: { readonly program: string; readonly within: Millis },
+): Promise<void> {
+  const { kube, until, note } = scope;
+  await pausePool(scope, { kind: machineConfigPools, name: pool });
+  const order = { pool, image, renderedConfig, program, namespace: leftNamespace };
+  const sight = followPool(kube, order);
+  const look = async (): Promise<Look<true>> => {
+    const seen = sight.standing();
+    if (typeof seen === 'string') return { status: seen };
+    const act = nextSwitchAct(seen);
+    if (act.kind === 'done') return { done: true };
+    return { status: act.kind === 'wait' ? act.why : await doSwitchAct(scope, act, order) };
+  };
+  try {
+    await until(`the nodes of pool ${pool} run ${image}`, look, {
+      watch: sight.watch,
+      every: seconds(30),
+      within,
+    });
+  } catch (error) {
+    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
+    note('warn', `not every node of pool ${pool} is switched; the cluster rolls the image out`, {
+      reason: error.message,
+    });
+  }
+}
+
+/** A pool as it is followed: its standing, or why it cannot be seen now. */
+function followPool(kube: Kube, { pool, ...order }: SwitchOrder & { readonly pool: string }) {
+  const selections = {
+    nodes: followed(kube, { kind: nodes }),
+    pools: followed(kube, { kind: machineConfigPools }),
+    pods: followed(kube, switchPods),
+  };
+  const all = Object.values(selections);
+  const members = followMembers(kube);
+  const standing = (): PoolStanding | string => {
+    const gap = all.map(({ view }) => gapIn(view())).find((one) => one !== undefined);
+    if (gap !== undefined) return gap;
+    const [there, pools, own] = all.map(({ view }) => view().objects);
+    const found = pools?.find(({ metadata }) => metadata.name === pool);
+    const { isReached, status } = members.standing();
+    return {
+      nodes: nodesOfPool(pool, { pools: pools ?? [], nodes: there ?? [] }).map((node) =>
+        nodeStanding({ node, readiness: readinessOf(node), pods: own ?? [] }, order),
+      ),
+      objection: isReached ? undefined : status,
+      isOutdated: textAt(found, 'spec', 'configuration', 'name') !== order.renderedConfig,
+    };
+  };
+  return { standing, watch: together(...all.map(({ watch }) => watch), members.watch) };
+}
