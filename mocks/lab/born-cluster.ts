@@ -111,7 +111,7 @@ export function memberOf(
   };
 }
 
-/** Up to this release etcd has to be let start with less than three members (agent that is replaced, 2020). */
+/** Up to this release of OpenShift 4 etcd has to be let start with less than three members (agent that is replaced, 2020). */
 const LAST_WITH_OVERRIDE = 6;
 
 /** What kind of cluster a scenario asks for, of these members. */
@@ -120,8 +120,8 @@ export function planOf(
   members: readonly NodeFacts[],
 ): ClusterPlan {
   const { openshiftVersion, apiMoves } = cluster;
-  const minor = Number(openshiftVersion.split('.')[1]);
-  const needsEtcdOverride = minor <= LAST_WITH_OVERRIDE;
+  const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
+  const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
   return { members, needsEtcdOverride, apiMoves, pace };
 }
 
