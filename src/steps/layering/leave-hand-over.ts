@@ -2,7 +2,7 @@ import { isActive } from '../../engine/condition.ts';
 import type { FactValue } from '../../engine/fact.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { leavesFollowUp } from '../after-pivot/conditions.ts';
+import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
 import { leaveJob } from '../after-pivot/leave-job.ts';
 import { listAddressesArgv } from '../after-pivot/own-host.ts';
 import { longestWait } from '../cluster/cluster-wait.ts';
@@ -34,8 +34,10 @@ export const leaveHandOver = step({
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
   waitsFor: 'each MachineConfigPool to be rendered in the cluster as on this host',
-  explain: ({ images, bootstrap }) =>
-    `bootstrap.followUp is ${bootstrap.followUp}; runs ${images.self}`,
+  explain: (config) =>
+    wantsFollowUp(config)
+      ? `a job follows this host, and runs ${config.images.self}`
+      : 'nothing follows this host: it hands over itself what nodes get once they have joined',
   preview: () => [listAddressesArgv],
   run: async (scope, needs) => {
     if (!isActive(leavesFollowUp, scope.config)) return byHost('nothing follows this host');
