@@ -33,6 +33,9 @@ export function servesImages({ openshiftVersion }: LayeredPlan): boolean {
   return major > 4 || minor >= 21;
 }
 
+/** Whether nodes can only have the system of the release, where they are installed at all: the cluster builds later. */
+export const fallsBack = ({ buildTrouble }: LayeredPlan): boolean => buildTrouble !== undefined;
+
 /** The pools, in the order of their builds. */
 export const builtPools: readonly BuiltPool[] = ['master', 'worker'];
 

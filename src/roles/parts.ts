@@ -74,6 +74,7 @@ export const buildOwnImage = [
   layering.releaseConfigServer,
   layering.handOverServed,
   layering.deployOwn,
+  layering.overwriteAfterAll,
 ] as const;
 
 /** Hands the logs over, and finds out who reboots the host. */
