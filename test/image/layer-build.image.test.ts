@@ -85,7 +85,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const machineConfig = (osImageURL: string, name = renderedConfig): object => ({
+const machineConfig = (
+  osImageURL: string,
+  { name = renderedConfig, files = [] as readonly object[] } = {},
+): object => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
   metadata: { name },
@@ -93,7 +96,9 @@ const machineConfig = (osImageURL: string, name = renderedConfig): object => ({
     osImageURL,
     config: {
       ignition: { version: '3.2.0' },
-      storage: { files: [{ path: '/etc/from-the-pool', contents: { source: 'data:,pool' } }] },
+      storage: {
+        files: [{ path: '/etc/from-the-pool', contents: { source: 'data:,pool' } }, ...files],
+      },
     },
   },
 });
@@ -319,7 +324,7 @@ describe('the lane that builds on a bootstrap host', () => {
 function anotherConfig(digit: string) {
   const name = `rendered-master-${digit.repeat(32)}`;
   const file = `/etc/mcs/bootstrap/machine-configs/${name}.yaml`;
-  lane.write(file, machineConfig(osImage, name));
+  lane.write(file, machineConfig(osImage, { name }));
   return [{ pool: 'master', name, file, osImage }];
 }
 
@@ -347,14 +352,25 @@ const laneScope = (): Parameters<typeof tagImage>[0] => ({
 });
 
 describe('layer build and layer push', () => {
-  it('build and push on a laptop, and keep the blobs of the base', async () => {
+  /** The release is nowhere but in its mirror. */
+  const upstream = 'release.nowhere.test/os';
+  const mirrors = (): object => {
+    const mirror = `${release.address}/${names.release}`;
+    const text = `[[registry]]\nprefix = "${upstream}"\nlocation = "${upstream}"\n[[registry.mirror]]\nlocation = "${mirror}"\n`;
+    const source = `data:,${encodeURIComponent(text)}`;
+    return { path: '/etc/containers/registries.conf', contents: { source } };
+  };
+
+  it('build and push on a laptop, from a mirror, and keep the blobs of the base', async () => {
     const printed: string[] = [];
     vi.stubEnv('TMPDIR', folder);
     vi.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
     vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const files = { osConfig: join(folder, 'os.json'), renderedConfig: join(folder, 'mc.json') };
     writeFileSync(files.osConfig, JSON.stringify(osConfig()));
-    writeFileSync(files.renderedConfig, JSON.stringify(machineConfig(osImage)));
+    const mirrored = osImage.replace(/^[^@]*/, upstream);
+    const rendered = machineConfig(mirrored, { files: [mirrors()] });
+    writeFileSync(files.renderedConfig, JSON.stringify(rendered));
     const call = {
       ...files,
       authfile: authFile,

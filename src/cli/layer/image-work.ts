@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { systemClock } from '../../adapters/clock.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Builder } from '../../layering/image/builder.ts';
-import { type MachineConfig, readMachineConfig } from '../../layering/machine-config.ts';
+import {
+  buildSettings,
+  type MachineConfig,
+  readMachineConfig,
+} from '../../layering/machine-config.ts';
 import { readMachineOSConfig } from '../../layering/os-config/read.ts';
 import type { MachineOSConfig } from '../../layering/os-config/types.ts';
 import { findBuilder } from '../../steps/layering/images/find-builder.ts';
@@ -33,6 +37,8 @@ export interface ImageJob {
   readonly builder: Builder;
   readonly scratch: string;
   readonly access: { readonly authFile?: string };
+  /** The mirrors of the machines, where their MachineConfig has any. */
+  readonly mirrors: { readonly registries?: string };
 }
 
 /**
@@ -54,7 +60,8 @@ export async function onThisMachine(
     work.note('info', `images are built with ${name}: ${reason}`);
     const builder = { name, ...storeIn(call.storage) };
     const access = call.authfile === undefined ? {} : { authFile: resolve(call.authfile) };
-    await run({ work, config, machineConfig, builder, scratch, access });
+    const mirrors = await writeMirrors(machineConfig, scratch);
+    await run({ work, config, machineConfig, builder, scratch, access, mirrors });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
@@ -63,6 +70,17 @@ export async function onThisMachine(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+async function writeMirrors(
+  machineConfig: MachineConfig,
+  scratch: string,
+): Promise<ImageJob['mirrors']> {
+  const settings = buildSettings(machineConfig).get('registries.conf');
+  if (settings === undefined) return {};
+  const registries = join(scratch, 'registries.conf');
+  await writeFile(registries, settings);
+  return { registries };
 }
 
 function storeIn(folder: string | undefined): Pick<Builder, 'store'> {

@@ -10,11 +10,14 @@ import { type ImageCall, onThisMachine } from './image-work.ts';
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export const runLayerPush = (call: ImageCall): Promise<number> =>
-  onThisMachine(call, async ({ work, config, machineConfig, builder, scratch, access }) => {
-    const to = config.spec.renderedImagePushSpec;
-    const base = { image: machineConfig.osImageURL, ...access };
-    await copyBaseImage(work, { base, repository: repositoryOf(to), access });
-    const tag = localTag(machineConfig.pool, machineConfig.name);
-    const digest = await pushImage(work, { builder, tag, to, access, scratch });
-    process.stdout.write(`digest     ${digest}\npull spec  ${withDigest(to, digest)}\n`);
-  });
+  onThisMachine(
+    call,
+    async ({ work, config, machineConfig, builder, scratch, access, mirrors }) => {
+      const to = config.spec.renderedImagePushSpec;
+      const base = { image: machineConfig.osImageURL, ...access, ...mirrors };
+      await copyBaseImage(work, { base, repository: repositoryOf(to), access });
+      const tag = localTag(machineConfig.pool, machineConfig.name);
+      const digest = await pushImage(work, { builder, tag, to, access, scratch });
+      process.stdout.write(`digest     ${digest}\npull spec  ${withDigest(to, digest)}\n`);
+    },
+  );

@@ -7,6 +7,8 @@ export interface RegistryAccess {
 
 /** An image in a registry. */
 export interface ImageAt extends RegistryAccess {
+  /** File with settings of registries, their mirrors above all; those of this machine without it. */
+  readonly registries?: string;
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;
 }
@@ -21,7 +23,7 @@ export const copyImageArgv = ({
   readonly to: ImageAt;
   readonly digestFile?: string;
 }): readonly string[] => [
-  ...['skopeo', 'copy', '--quiet', '--preserve-digests'],
+  ...[...skopeo(from), 'copy', '--quiet', '--preserve-digests'],
   ...accessWords('src-', from),
   ...accessWords('dest-', to),
   ...(digestFile === undefined ? [] : ['--digestfile', digestFile]),
@@ -31,24 +33,28 @@ export const copyImageArgv = ({
 
 /** Prints the manifest, or the list of manifests, as the registry has it. */
 export const rawArgv = (at: ImageAt): readonly string[] => [
-  ...['skopeo', 'inspect', '--raw'],
+  ...[...skopeo(at), 'inspect', '--raw'],
   ...accessWords('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the digest that the registry has for a name. */
 export const digestArgv = (at: ImageAt): readonly string[] => [
-  ...['skopeo', 'inspect', '--no-tags', '--format', '{{.Digest}}'],
+  ...[...skopeo(at), 'inspect', '--no-tags', '--format', '{{.Digest}}'],
   ...accessWords('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the configuration of an image in a registry: its architecture and its labels. */
 export const configArgv = (at: ImageAt): readonly string[] => [
-  ...['skopeo', 'inspect', '--config'],
+  ...[...skopeo(at), 'inspect', '--config'],
   ...accessWords('', at),
   `docker://${at.image}`,
 ];
+
+/** The variable that podman and buildah read is nothing to skopeo (seen with 1.9). */
+const skopeo = ({ registries }: ImageAt): readonly string[] =>
+  registries === undefined ? ['skopeo'] : ['skopeo', '--registries-conf', registries];
 
 const accessWords = (
   prefix: '' | 'src-' | 'dest-',
