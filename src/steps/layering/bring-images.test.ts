@@ -99,6 +99,7 @@ describe.each([
     expect(kube.objectsOf(machineOSBuilds)).toEqual([]);
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
     expect(pool.nodes.map(({ starts }) => starts)).toEqual([0, 0, 0]);
+    expect(leftPods(kube)).toEqual([]);
     expect((poolIn(kube)['spec'] as { paused?: boolean }).paused ?? false).toBe(false);
   });
 });
@@ -172,6 +173,7 @@ describe('layering/bring-images', () => {
     expect(notes).toContainEqual(
       expect.stringMatching(/^warn: not every node of pool master is switched/),
     );
+    expect(leftPods(kube)).toEqual([]);
     expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
     const status = { currentImagePullSpec: final };
     expect(kube.objectsOf(machineOSConfigs)).toMatchObject([{ status }]);

@@ -59,6 +59,14 @@ export async function switchPool(
       reason: error.message,
     });
   }
+  await removePodsLeft(scope);
+}
+
+/** Of nodes that were not begun, or that did not come back; one pool is switched at a time. */
+async function removePodsLeft({ kube, signal }: StepScope<'kube'>): Promise<void> {
+  for (const { metadata } of await kube.list(switchPods, signal)) {
+    await kube.remove({ kind: pods, name: metadata.name, namespace: leftNamespace }, signal);
+  }
 }
 
 /** A pool as it is followed: its standing, or why it cannot be seen now. */
