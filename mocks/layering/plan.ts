@@ -18,6 +18,8 @@ export interface LayeredPlan {
   readonly diesForSeconds?: number | undefined;
   /** What a build ends with; it ends well without it. */
   readonly buildTrouble?: string | undefined;
+  /** Nodes are to run the system of the release in the end, and the cluster is to build by itself. */
+  readonly fallsBack?: boolean | undefined;
   /** A MachineConfig of each pool is to name its image in the end. */
   readonly isPinned?: boolean | undefined;
   /** Every node is to run its image before the operator is told of it. */
@@ -32,9 +34,6 @@ export function servesImages({ openshiftVersion }: LayeredPlan): boolean {
   const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
   return major > 4 || minor >= 21;
 }
-
-/** Whether nodes can only have the system of the release, where they are installed at all: the cluster builds later. */
-export const fallsBack = ({ buildTrouble }: LayeredPlan): boolean => buildTrouble !== undefined;
 
 /** The pools, in the order of their builds. */
 export const builtPools: readonly BuiltPool[] = ['master', 'worker'];

@@ -1,6 +1,7 @@
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import { machineConfigPools, nodes, pods } from '../../src/cluster/kinds.ts';
 import { nodeKeys } from '../../src/layering/node-keys.ts';
+import type { PodAct } from '../../src/layering/switching/pods.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import { final, rendered, site } from './hand-over-site.ts';
@@ -25,8 +26,14 @@ export interface PlayedPool {
   readonly incidents: readonly string[];
 }
 
-/** Three masters on the system of the release, and an etcd that can lose one of them. */
-export function playedPool(names: readonly string[] = ['m1', 'm2', 'm3']): PlayedPool {
+/**
+ * Three masters on the system of the release, and an etcd that can lose one of them.
+ * @param stuck what no pod gets done
+ */
+export function playedPool(
+  names: readonly string[] = ['m1', 'm2', 'm3'],
+  stuck?: PodAct,
+): PlayedPool {
   const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
   kube.put(etcdCluster.kind, { metadata: { name: 'cluster' } });
   const played = names.map((name): PlayedNode => {
@@ -35,7 +42,7 @@ export function playedPool(names: readonly string[] = ['m1', 'm2', 'm3']): Playe
     return { name, booted: '', staged: '', recorded: '', starts: 0 };
   });
   const incidents: string[] = [];
-  const world = { kube, played, incidents };
+  const world = { kube, played, incidents, stuck };
   return {
     kube: {
       ...kube,
@@ -59,6 +66,7 @@ interface World {
   readonly kube: FakeKube;
   readonly played: readonly PlayedNode[];
   readonly incidents: string[];
+  readonly stuck: PodAct | undefined;
 }
 
 const joined = (name: string): KubeObject =>
@@ -89,6 +97,7 @@ function drainAsAsked(kube: FakeKube, node: KubeObject): void {
 }
 
 function runPod(world: World, pod: KubeObject): void {
+  if (pod.metadata.labels?.['bootwright.io/act'] === world.stuck) return;
   const { nodeName, containers } = pod['spec'] as {
     readonly nodeName: string;
     readonly containers: readonly [{ readonly args: readonly string[] }];
@@ -96,12 +105,17 @@ function runPod(world: World, pod: KubeObject): void {
   const node = world.played.find(({ name }) => name === nodeName);
   if (node === undefined) throw new RangeError(`there is no node ${nodeName}`);
   const [, verb, ...words] = containers[0].args;
-  const [image = '', option] = verb === 'status' ? words.slice(1) : words;
-  if (verb === 'apply' && node.booted !== image) node.staged = image;
-  if (option === '--record') node.recorded = image;
-  if (option === '--reboot' && node.booted !== image) restart(world, node);
-  const isDone = verb === 'apply' || node.booted === image;
+  const isDone = verb === 'status' ? node.booted === words[1] : applyOn(world, node, words);
   world.kube.put(pods, { ...pod, status: { phase: isDone ? 'Succeeded' : 'Running' } });
+}
+
+function applyOn(world: World, node: PlayedNode, words: readonly string[]): true {
+  const [image = '', option] = words;
+  const isRunning = node.booted === image;
+  if (!isRunning) node.staged = image;
+  if (option === '--record') node.recorded = image;
+  if (option === '--reboot' && !isRunning) restart(world, node);
+  return true;
 }
 
 function restart({ kube, played, incidents }: World, node: PlayedNode): void {

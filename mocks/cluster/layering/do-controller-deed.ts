@@ -1,6 +1,5 @@
 // What the controllers of the Machine Config Operator write once they have decided.
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { fallsBack } from '../../layering/plan.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import type { ControllerDeed, PoolView } from './controllers.ts';
@@ -38,7 +37,7 @@ export async function doControllerDeed(
       await client.merge(nodeRef(deed.node), desiredImage(deed.image));
       return;
     case 'start-build':
-      if (!fallsBack(layered.plan)) {
+      if (layered.plan.fallsBack !== true) {
         layered.incidents.push(`the cluster builds for pool ${deed.pool}: ${deed.because}`);
       }
       await client.create(kinds.Job, buildJob(deed.pool, view));

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { pushAuth } from '../../layering/manifests.ts';
-import { type BuiltPool, builtPools, fallsBack, repositoryOf } from '../../layering/plan.ts';
+import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
 import { kernelArguments, lastPin, renderedNameWith } from '../../layering/rendered.ts';
 import { credentialsIn } from '../../registries/network.ts';
 import { kinds } from '../kinds.ts';
@@ -35,7 +35,7 @@ async function violationsAtRest(
   const until = Date.now() + RESTS_WITHIN_MILLIS;
   for (;;) {
     const pools = await poolsOf(work, layered);
-    const look = fallsBack(layered.plan) ? violationsOfStock : violationsOf;
+    const look = layered.plan.fallsBack === true ? violationsOfStock : violationsOf;
     const found = [...pools.flatMap(look), ...(await podsLeft(work))];
     if (found.length === 0 || Date.now() > until) return found;
     await sleep(LOOK_EVERY_MILLIS);

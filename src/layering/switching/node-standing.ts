@@ -44,6 +44,9 @@ export interface NodeStanding {
  */
 export const drainRequest = (renderedConfig: string): string => `drain-${renderedConfig}`;
 
+/** What it is asked for to give a node back to its work. */
+export const uncordonRequest = (renderedConfig: string): string => `uncordon-${renderedConfig}`;
+
 /** What is seen of a node; the pods are those of the switch. */
 export interface NodeSight {
   readonly node: KubeObject;

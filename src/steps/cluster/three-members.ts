@@ -6,7 +6,7 @@ import {
 } from '../../cluster/etcd-conditions.ts';
 import { pods } from '../../cluster/kinds.ts';
 import type { Look, Watch } from '../../engine/wait.ts';
-import { seconds } from '../../model/duration.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import { followed, gapIn, longestWait, together } from './cluster-wait.ts';
@@ -35,10 +35,13 @@ export function followMembers(kube: Kube): FollowedMembers {
 }
 
 /**
- * Waits until etcd can lose a member.
+ * Waits until etcd can lose a member, a day unless told.
  * @throws AgentError `wait.timed-out`, `kube.denied`
  */
-export async function waitForThreeMembers({ kube, until }: StepScope<'kube'>): Promise<void> {
+export async function waitForThreeMembers(
+  { kube, until }: StepScope<'kube'>,
+  within: Millis = longestWait,
+): Promise<void> {
   const members = followMembers(kube);
   const look = (): Promise<Look<true>> => {
     const { isReached, status } = members.standing();
@@ -47,6 +50,6 @@ export async function waitForThreeMembers({ kube, until }: StepScope<'kube'>): P
   await until('three members of etcd are healthy', look, {
     watch: members.watch,
     every: seconds(30),
-    within: longestWait,
+    within,
   });
 }

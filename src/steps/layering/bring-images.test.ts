@@ -8,6 +8,7 @@ import {
 } from '../../../test/layering/hand-over-site.ts';
 import { poolObject } from '../../../test/layering/layered-pool.ts';
 import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { osConfigObject } from '../../../test/layering/samples.ts';
 import { type PlayedPool, playedPool } from '../../../test/layering/played-nodes.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -19,12 +20,17 @@ import {
   nodes,
   pods,
 } from '../../cluster/kinds.ts';
+import { osConfigRequest } from '../../layering/hand-over/os-config.ts';
 import { nodeKeys } from '../../layering/node-keys.ts';
+import type { PodAct } from '../../layering/switching/pods.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { leftNamespace } from '../after-pivot/record.ts';
 import { bringImages } from './bring-images.ts';
 import { handOver } from './hand-over.ts';
+import { pausePool } from './pool-pause.ts';
+
+const { signal } = new AbortController();
 
 const run = ({ kube }: Pick<PlayedPool, 'kube'>, images: readonly LeftImage[]) => ({
   kube,
@@ -74,9 +80,9 @@ describe.each([
 
   it('changes nothing at a second time', async () => {
     const pool = playedPool();
-    await runStep(bringImages, run(pool, [leftImage]));
+    await runStep(bringImages, run(pool, [image]));
     const before = pool.kube.writes.length;
-    await runStep(bringImages, run(pool, [leftImage]));
+    await runStep(bringImages, run(pool, [image]));
     expect(pool.kube.writes.slice(before)).toEqual([]);
   });
 
@@ -177,6 +183,61 @@ describe('layering/bring-images', () => {
     expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
     const status = { currentImagePullSpec: final };
     expect(kube.objectsOf(machineOSConfigs)).toMatchObject([{ status }]);
+  });
+
+  it.each<[string, PodAct, readonly string[], RegExp]>([
+    ['is drained', 'record', ['uncordon'], /^warn: not every node/],
+    ['is to restart', 'restart', ['drain'], /^warn: node m1 was on its way/],
+  ])('gives up a node that %s', async (...[, stuck, drains, words]) => {
+    const pool = playedPool(['m1', 'm2', 'm3'], stuck);
+    const { kube } = pool;
+    const { notes } = await runStep(bringImages, run(pool, [switchedImage]));
+    expect(notes).toContainEqual(expect.stringMatching(words));
+    expect(leftPods(kube)).toEqual([]);
+    expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
+    const asked = kube
+      .objectsOf(nodes)
+      .map(({ metadata }) => metadata.annotations?.[nodeKeys.desiredDrain]?.split('-')[0])
+      .filter((verb) => verb !== undefined);
+    expect(asked).toEqual(drains);
+  });
+
+  it('goes on with a pool that it has paused while etcd lacks the member that is away', async () => {
+    const pool = playedPool();
+    const { kube } = pool;
+    await pausePool({ kube, signal, note: () => undefined } as never, {
+      kind: machineConfigPools,
+      name: 'master',
+    });
+    kube.drop({ kind: pods, name: 'etcd-m1', namespace: 'openshift-etcd' });
+    await runStep(bringImages, run(pool, [switchedImage]));
+    expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
+    expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
+  });
+
+  it('touches no node whose image could not be handed over, and goes on to the next pool', async () => {
+    const pool = playedPool();
+    const { kube } = pool;
+    const spec = {
+      ...(switchedImage.osConfig['spec'] as object),
+      renderedImagePushSpec: 'r.test/x:1',
+    };
+    kube.put(machineOSConfigs, { ...osConfigRequest(switchedImage.osConfig), spec });
+    kube.put(machineConfigPools, poolObject('worker', { configuration: { name: 'other' } }));
+    const workers = {
+      ...leftImage,
+      ...{ pool: 'worker', renderedConfig: 'mine' },
+      osConfig: { ...osConfigObject(), metadata: { name: 'worker' } },
+    };
+    const { failure, notes } = await tryStep(bringImages, run(pool, [switchedImage, workers]));
+    expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
+    expect(pool.nodes.map(({ staged, starts }) => [staged, starts])).toEqual([
+      ['', 0],
+      ['', 0],
+      ['', 0],
+    ]);
+    expect((poolIn(kube)['spec'] as { paused?: boolean }).paused ?? false).toBe(false);
+    expect(notes).toContainEqual(expect.stringMatching(/^warn: pool worker is rendered as other/));
   });
 
   it('ends no pause that is not its own', async () => {

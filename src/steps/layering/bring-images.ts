@@ -1,21 +1,24 @@
-import { machineConfigPools } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
+import { textAt } from '../../layering/cluster-object.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { lineless } from '../../layering/source-object.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { KubeRef } from '../../ports/kube.ts';
 import { FoundRecord, recordRef } from '../after-pivot/record.ts';
 import { longestWait } from '../cluster/cluster-wait.ts';
 import { waitForThreeMembers } from '../cluster/three-members.ts';
 import { step, type StepScope } from '../step.ts';
 import { submitOsConfig } from './hand-over-os-config.ts';
-import { handOverImage } from './hand-over-pool.ts';
-import { endPause } from './pool-pause.ts';
+import { handOverImage, requireHandOver } from './hand-over-pool.ts';
+import { endPause, isPausedByUs } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 import { switchPool } from './switch-pool.ts';
 
 type BringScope = StepScope<'kube' | 'clock'>;
 
-/** The job has a day; a pool is never left paused when that ends. */
-const timeToSwitch = hours(22);
+/** The job has a day: what is left by then is handed over as it is. */
+const timeToBring = hours(22);
 
 /**
  * Brings the images that the bootstrap host has left to their pools, one pool after the other, once etcd can lose a
@@ -34,22 +37,57 @@ export const bringImages = step({
   limit: longestWait + minutes(30),
   waitsFor: 'three healthy members of etcd, and each node that is switched to run its image',
   run: async (scope, { record }) => {
-    await waitForThreeMembers(scope);
     const images = record?.images ?? [];
-    const end = await endOfSwitching(scope);
+    const end = await endOfBringing(scope);
+    const failures: unknown[] = [];
     for (const [index, image] of images.entries()) {
-      const left = Math.max(minutes(1), end - scope.clock.now());
-      await bringImage(scope, image, left / (images.length - index));
+      const within = Math.max(0, end - scope.clock.now()) / (images.length - index);
+      await bringImage(scope, image, within).catch(async (error: unknown) => {
+        await letPoolGo(scope, image, error);
+        failures.push(error);
+      });
     }
+    if (failures.length > 0) throw failures[0];
   },
 });
 
+/** @throws AgentError `layering.*`, `wait.timed-out`, `kube.*` */
 async function bringImage(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
-  const { pool, switchedBy } = image;
-  await waitForPool(scope, pool);
-  if (switchedBy !== undefined) await switchPool(scope, image, { program: switchedBy, within });
+  const pool = refOf(image);
+  if (within > 0 && !(await isHandedOver(scope, image))) {
+    // A pool of ours that is paused must not wait for a member that may be the node that is away.
+    if (!(await isPausedByUs(scope, pool))) await waitForThreeMembers(scope, within);
+    await switchIfAsked(scope, image, within);
+  }
   await handOverIfFitting(scope, image);
-  await endPause(scope, { kind: machineConfigPools, name: pool });
+  await endPause(scope, pool);
+}
+
+const refOf = ({ pool }: LeftImage): KubeRef => ({ kind: machineConfigPools, name: pool });
+
+async function isHandedOver(
+  { kube, signal }: BringScope,
+  { pool, image }: LeftImage,
+): Promise<boolean> {
+  const found = await kube.get({ kind: machineOSConfigs, name: pool }, signal);
+  return textAt(found, 'status', 'currentImagePullSpec') === image;
+}
+
+async function switchIfAsked(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
+  if (image.switchedBy === undefined) return;
+  await waitForPool(scope, image.pool);
+  await requireHandOver(scope, image);
+  await switchPool(scope, image, { program: image.switchedBy, within });
+}
+
+/** What cannot be handed over stays so; an API server that is away is asked again, with the pool as it is. */
+async function letPoolGo(scope: BringScope, image: LeftImage, error: unknown): Promise<void> {
+  scope.signal.throwIfAborted();
+  if (!(error instanceof AgentError) || error.code.startsWith('kube.')) throw error;
+  scope.note('warn', `pool ${image.pool} does not get its image: ${error.message}`, {
+    code: error.code,
+  });
+  await endPause(scope, refOf(image));
 }
 
 /** An image of another MachineConfig than that of its pool is none to hand over. */
@@ -71,8 +109,8 @@ async function handOverIfFitting(scope: BringScope, image: LeftImage): Promise<v
 }
 
 /** The time of the job counts from when it was left, whichever of its pods this is. */
-async function endOfSwitching({ kube, clock, signal }: BringScope): Promise<number> {
+async function endOfBringing({ kube, clock, signal }: BringScope): Promise<number> {
   const record = await kube.get(recordRef, signal);
   const left = Date.parse(record?.metadata.creationTimestamp ?? '');
-  return (Number.isNaN(left) ? clock.now() : left) + timeToSwitch;
+  return (Number.isNaN(left) ? clock.now() : left) + timeToBring;
 }

@@ -35,13 +35,7 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
   const ref = refOf(wanted);
   const request = wanted as unknown as KubeObject;
   const found = await createUnlessThere(scope, ref, request);
-  const standing = standingOf(found, { wanted, image });
-  if (standing.kind === 'in-the-way') {
-    throw handOverFailure(
-      'layering.build-in-the-way',
-      `MachineOSBuild ${ref.name}: ${standing.why}`,
-    );
-  }
+  const standing = standingUnlessInTheWay(found, { wanted, image });
   if (!standing.isFinished) {
     const status = finishedStatus(found, { image, at: new Date(clock.now()) });
     await keepStatus(scope, ref, { found, status });
@@ -57,6 +51,25 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
   const body = { metadata: { labels, annotations } };
   await kube.patch(ref, { type: 'merge', body }, signal);
   await requireKept(scope, ref, body);
+}
+
+/**
+ * Refuses to hand over an image whose MachineOSBuild has the name of another one.
+ * @throws AgentError `layering.build-in-the-way`, `kube.*`
+ */
+export async function requireNoOtherBuild(
+  { kube, signal }: BuildScope,
+  order: BuildOrder,
+): Promise<void> {
+  const found = await kube.get(refOf(order.wanted), signal);
+  if (found !== undefined) standingUnlessInTheWay(found, order);
+}
+
+function standingUnlessInTheWay(found: KubeObject, order: BuildOrder) {
+  const standing = standingOf(found, order);
+  if (standing.kind !== 'in-the-way') return standing;
+  const { name } = order.wanted.metadata;
+  throw handOverFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${standing.why}`);
 }
 
 /**

@@ -56,6 +56,26 @@ export async function submitOsConfig(
   await findOrMake(scope, source);
 }
 
+/**
+ * Refuses a MachineOSConfig that the cluster has another one of.
+ * @throws AgentError `layering.os-config-differs`, `kube.*`
+ */
+export async function requireSameOsConfig(
+  { kube, signal }: StepScope<'kube'>,
+  source: SourceObject,
+): Promise<void> {
+  const found = await kube.get(refOf(source), signal);
+  if (found !== undefined) requireSame(source, found);
+}
+
+function requireSame(source: SourceObject, found: KubeObject): void {
+  if (asksTheSame(source.value, found)) return;
+  throw handOverFailure(
+    'layering.os-config-differs',
+    `MachineOSConfig ${found.metadata.name} of the cluster has another spec than ${source.place(['spec'])}`,
+  );
+}
+
 async function findOrMake(
   scope: StepScope<'kube'>,
   source: SourceObject,
@@ -63,11 +83,8 @@ async function findOrMake(
 ): Promise<KubeObject> {
   const ref = refOf(source);
   const found = await createUnlessThere(scope, ref, osConfigRequest(source.value, build));
-  if (asksTheSame(source.value, found)) return found;
-  throw handOverFailure(
-    'layering.os-config-differs',
-    `MachineOSConfig ${ref.name} of the cluster has another spec than ${source.place(['spec'])}`,
-  );
+  requireSame(source, found);
+  return found;
 }
 
 const refOf = ({ value }: SourceObject): KubeRef => ({

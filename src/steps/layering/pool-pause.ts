@@ -5,6 +5,12 @@ import type { StepScope } from '../step.ts';
 /** Says on a pool that we have paused it, so that nobody else's pause is ended. */
 const pausedByUs = 'bootwright.io/paused-to-switch';
 
+/** Whether a pause of ours holds a pool. */
+export const isPausedByUs = async (
+  { kube, signal }: StepScope<'kube'>,
+  pool: KubeRef,
+): Promise<boolean> => annotationOf(await kube.get(pool, signal), pausedByUs) !== '';
+
 /**
  * Keeps the Machine Config Operator from changing the nodes of a pool. One that somebody has paused before stays as it is.
  * @throws AgentError `kube.*`

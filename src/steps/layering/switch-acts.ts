@@ -5,6 +5,7 @@ import {
   drainRequest,
   type NodeStanding,
   type SwitchTarget,
+  uncordonRequest,
 } from '../../layering/switching/node-standing.ts';
 import { type PodAct, switchPod } from '../../layering/switching/pods.ts';
 import type { StepScope } from '../step.ts';
@@ -30,22 +31,36 @@ export async function doSwitchAct(
   order: SwitchOrder,
 ): Promise<string> {
   const { node } = deed;
-  await deeds[deed.kind](scope, deed as never, order);
+  const isDone = await deeds[deed.kind](scope, deed as never, order);
+  if (isDone === false) return `${node.name}: an earlier pod is being removed`;
   const words = wordsFor(deed);
   scope.note('info', `node ${node.name} ${words}`);
   return `${node.name} ${words}`;
 }
 
+/**
+ * Has a node given back to its work.
+ * @throws AgentError `kube.*`
+ */
+export const returnNode = (
+  scope: StepScope<'kube'>,
+  node: NodeStanding,
+  { renderedConfig }: SwitchOrder,
+): Promise<void> =>
+  annotate(scope, node, { [nodeKeys.desiredDrain]: uncordonRequest(renderedConfig) });
+
 type Do<Kind extends Deed['kind']> = (
   scope: StepScope<'kube'>,
   deed: Extract<Deed, { readonly kind: Kind }>,
   order: SwitchOrder,
-) => Promise<void>;
+) => Promise<void | boolean>;
 
 const deeds: { readonly [Kind in Deed['kind']]: Do<Kind> } = {
   'start-pod': async (scope, { node: { name, bootId }, act }, { image, program, namespace }) => {
     const pod = switchPod({ act, node: name, bootId, image, program, namespace });
-    await createUnlessThere(scope, { kind: pods, name: pod.metadata.name, namespace }, pod);
+    const ref = { kind: pods, name: pod.metadata.name, namespace };
+    const made = await createUnlessThere(scope, ref, pod);
+    return made.metadata.deletionTimestamp === undefined;
   },
   'remove-pod': ({ kube, signal }, { pod: { name } }, { namespace }) =>
     kube.remove({ kind: pods, name, namespace }, signal),

@@ -4,6 +4,7 @@ import type { Look } from '../../engine/wait.ts';
 import { textAt } from '../../layering/cluster-object.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { nodesOfPool } from '../../layering/invariants/pool-nodes.ts';
+import { givenUp } from '../../layering/switching/give-up.ts';
 import { nextSwitchAct, type PoolStanding } from '../../layering/switching/next-act.ts';
 import { nodeStanding } from '../../layering/switching/node-standing.ts';
 import { switchPodLabels } from '../../layering/switching/pods.ts';
@@ -15,7 +16,7 @@ import { followed, gapIn, together } from '../cluster/cluster-wait.ts';
 import { followMembers } from '../cluster/three-members.ts';
 import type { StepScope } from '../step.ts';
 import { pausePool } from './pool-pause.ts';
-import { doSwitchAct, type SwitchOrder } from './switch-acts.ts';
+import { doSwitchAct, returnNode, type SwitchOrder } from './switch-acts.ts';
 
 const switchPods: KubeSelection = {
   kind: pods,
@@ -58,6 +59,7 @@ export async function switchPool(
     note('warn', `not every node of pool ${pool} is switched; the cluster rolls the image out`, {
       reason: error.message,
     });
+    await abandonNodes(scope, sight.standing(), order);
   }
   await removePodsLeft(scope);
 }
@@ -66,6 +68,22 @@ export async function switchPool(
 async function removePodsLeft({ kube, signal }: StepScope<'kube'>): Promise<void> {
   for (const { metadata } of await kube.list(switchPods, signal)) {
     await kube.remove({ kind: pods, name: metadata.name, namespace: leftNamespace }, signal);
+  }
+}
+
+/** Gives back to their work nodes that were only drained, and names those that a person has to finish. */
+async function abandonNodes(
+  scope: StepScope<'kube'>,
+  seen: PoolStanding | string,
+  order: SwitchOrder,
+): Promise<void> {
+  if (typeof seen === 'string') return;
+  const { toReturn, unfinished } = givenUp(seen.nodes);
+  for (const node of toReturn) await returnNode(scope, node, order);
+  for (const { name } of unfinished) {
+    scope.note('warn', `node ${name} was on its way to its image and needs a person`, {
+      hint: `restart it into the image: bootwright node apply ${order.image} --record --reboot`,
+    });
   }
 }
 
