@@ -12,6 +12,7 @@ import type { Host } from '../ports/host.ts';
 import type { Ports } from '../ports/ports.ts';
 import { type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
+import { readBootId } from './boot-id.ts';
 import { journalPathFor } from './early-report.ts';
 import { type EventHub, eventHub } from './event-hub.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
@@ -118,10 +119,6 @@ function reporterFor({ loaded, role, ports, hub, mask }: Run, early?: FirstRepor
     ...(early === undefined ? {} : { early }),
   });
 }
-
-/** Names the present boot of the host. */
-const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
-  (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';
 
 const noteOf = (message: string): RunHappening => ({
   type: 'note',

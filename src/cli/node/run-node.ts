@@ -8,6 +8,7 @@ import { nodeApply } from '../../roles/node-apply.ts';
 import { nodeRollback } from '../../roles/node-rollback.ts';
 import { checkOrder, type NodeOrder } from '../../steps/os/index.ts';
 import { readHost } from '../../steps/os/read-host.ts';
+import { readBootId } from '../boot-id.ts';
 import type { nodeActions } from '../commands.ts';
 import { withoutJournal } from '../without-journal.ts';
 import { renderStatusJson, renderStatusText } from './show.ts';
@@ -49,12 +50,8 @@ export async function runNode(call: NodeCall): Promise<number> {
   });
 }
 
-const bootIdFile = '/proc/sys/kernel/random/boot_id';
-
 async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): Promise<boolean> {
-  if (inBoot === undefined) return true;
-  const bootId = (await host.readText(bootIdFile, signal))?.trim();
-  if (bootId === inBoot) return true;
+  if (inBoot === undefined || inBoot === (await readBootId(host, signal))) return true;
   process.stderr.write(`note: the host has started anew since boot ${inBoot}: nothing is done\n`);
   return false;
 }
