@@ -8,7 +8,7 @@ import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { noJournal } from '../../src/adapters/journal/no-journal.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
@@ -44,6 +44,7 @@ import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
 import { runStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const config = {
   role: 'bootstrap',
@@ -61,7 +62,7 @@ const open: KubeCluster[] = [];
 
 beforeAll(async () => {
   rig = await startKube({ crds: ['etcds'] });
-  admin = clusterOf(rig.kubeconfig);
+  admin = opened(rig.kubeconfig);
   await rig.startControllerManager();
   await rig.client.apply(namespaces, {
     apiVersion: 'v1',
@@ -90,19 +91,14 @@ afterAll(async () => {
 const rbac = 'rbac.authorization.k8s.io';
 const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
 
-function clusterOf(kubeconfig: string): KubeCluster {
-  const cluster = kubeCluster({
-    credentials: () => Promise.resolve(kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+function opened(kubeconfig: string): KubeCluster {
+  const cluster = clusterOf(kubeconfig);
   open.push(cluster);
   return cluster;
 }
 
 const clusterAs = async (name: string, groups: readonly string[]): Promise<KubeCluster> =>
-  clusterOf(await rig.kubeconfigFor({ user: { name, groups } }));
+  opened(await rig.kubeconfigFor({ user: { name, groups } }));
 
 /** Asks for a certificate as a kubelet does. */
 async function ask(

@@ -1,8 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
-import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   certificateSigningRequests,
   clusterOperators,
@@ -11,9 +9,9 @@ import {
   nodes,
   pods,
 } from '../../src/cluster/kinds.ts';
-import type { Clock } from '../../src/ports/clock.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const { signal } = new AbortController();
 
@@ -39,14 +37,6 @@ beforeEach(() => {
   kube = clusterOf(rig.kubeconfig);
 });
 afterEach(() => kube.close());
-
-const clusterOf = (kubeconfig: string, clock: Clock = systemClock): KubeCluster =>
-  kubeCluster({
-    credentials: () => Promise.resolve(kubeconfig),
-    clock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
 
 kubeSuite('a real API server', () => ({
   kube,

@@ -2,8 +2,7 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster, overrideAnnotation } from '../../src/cluster/etcd.ts';
 import { events, machineConfigs, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
 import { patchEtcd } from '../../src/steps/cluster/patch-etcd.ts';
@@ -14,6 +13,7 @@ import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 const facts = { controlPlane: { units: [] } };
@@ -24,12 +24,7 @@ let kube: KubeCluster;
 
 beforeAll(async () => {
   rig = await startKube({ crds: ['etcds', 'machineconfigs'] });
-  kube = kubeCluster({
-    credentials: () => Promise.resolve(rig.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+  kube = clusterOf(rig.kubeconfig);
 });
 afterAll(async () => {
   await kube.close();

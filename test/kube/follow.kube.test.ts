@@ -4,12 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiServer } from '../../mocks/kube/control-plane.ts';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
-import { systemClock } from '../../src/adapters/clock.ts';
-import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
 import { nodeOf } from './rig-samples.ts';
+import { clusterOf } from './cluster-of.ts';
 
 /** Longer than any way back; how long it took is told where it fails. */
 const patience = 60_000;
@@ -39,12 +38,7 @@ beforeEach(async () => {
   subscribe('undici:request:create', asked);
   views = [];
   stop = new AbortController();
-  kube = kubeCluster({
-    credentials: () => Promise.resolve(rig.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+  kube = clusterOf(rig.kubeconfig);
   await rig.client.create(nodes, nodeOf('first'));
   ended = kube.follow({ kind: nodes }, (view) => void views.push(view), stop.signal);
   await seen(['first']);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   jobs,
   machineConfigPools,
@@ -40,6 +39,7 @@ import { nodeObject } from '../layering/layered-pool.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
 const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
@@ -57,12 +57,7 @@ let kube: KubeCluster;
 
 beforeAll(async () => {
   rig = await startKube();
-  kube = kubeCluster({
-    credentials: () => Promise.resolve(rig.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+  kube = clusterOf(rig.kubeconfig);
   const metadata = { name: operator };
   await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
   for (const [kind, object] of site) await rig.client.apply(kind, object);

@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { parseCommand } from '../../src/cli/parse-command.ts';
 import {
   machineConfigPools,
@@ -25,6 +24,7 @@ import {
 } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
 
 let rig: Rig;
 let kube: KubeCluster;
@@ -35,12 +35,7 @@ beforeAll(async () => {
   rig = await startKube();
   kubeconfig = join(rig.folder, 'admin.kubeconfig');
   writeFileSync(kubeconfig, rig.kubeconfig);
-  kube = kubeCluster({
-    credentials: () => Promise.resolve(rig.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+  kube = clusterOf(rig.kubeconfig);
   const metadata = { name: operator };
   await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
   for (const [kind, object] of site) await rig.client.apply(kind, object);

@@ -1,8 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Kube, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
 import { taintsOf } from '../../src/cluster/node.ts';
 import { cloudTaint } from '../../src/cluster/taint.ts';
@@ -11,6 +10,7 @@ import { installConfigMap, type NodeSketch, nodeObject } from '../support/cluste
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
 import { statusesOf } from '../support/wait-statuses.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const networkMissing = 'container runtime network not ready: NetworkReady=false';
 const facts = { controlPlane: { units: ['bootkube.service'] } };
@@ -20,12 +20,7 @@ let cluster: KubeCluster;
 
 beforeAll(async () => {
   kube = await startKube({ crds: [] });
-  cluster = kubeCluster({
-    credentials: () => Promise.resolve(kube.kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+  cluster = clusterOf(kube.kubeconfig);
   await putInstallConfig('vsphere');
 });
 

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
-import { systemRandom } from '../../src/adapters/random.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import { machineConfigPools, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
@@ -29,6 +28,7 @@ import { leftImage } from '../layering/left-images.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
 
 const names = ['m1', 'm2', 'm3'] as const;
 const { order } = handOverFacts;
@@ -44,13 +44,8 @@ const config = {
 let rig: Rig;
 const open: KubeCluster[] = [];
 
-function clusterOf(kubeconfig: string): KubeCluster {
-  const cluster = kubeCluster({
-    credentials: () => Promise.resolve(kubeconfig),
-    clock: systemClock,
-    random: systemRandom,
-    tell: () => undefined,
-  });
+function opened(kubeconfig: string): KubeCluster {
+  const cluster = clusterOf(kubeconfig);
   open.push(cluster);
   return cluster;
 }
@@ -160,7 +155,7 @@ async function runPod(pod: KubeObject): Promise<void> {
 }
 
 it('switches nodes and hands their image over with no rights but those of the job', async () => {
-  const admin = clusterOf(rig.kubeconfig);
+  const admin = opened(rig.kubeconfig);
   await runStep(leaveHandOver, {
     config,
     facts: {
@@ -177,7 +172,7 @@ it('switches nodes and hands their image over with no rights but those of the jo
   const record = readRecord(found);
   const name = `system:serviceaccount:${leftNamespace}:${leftName}`;
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${leftNamespace}`];
-  const kube = clusterOf(await rig.kubeconfigFor({ user: { name, groups } }));
+  const kube = opened(await rig.kubeconfigFor({ user: { name, groups } }));
   const over = new AbortController();
   const answering = answer(over.signal);
   const run = { kube, clock: systemClock, facts: { record } };
