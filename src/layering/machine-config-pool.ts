@@ -1,3 +1,5 @@
+import type { KubeObject } from '../ports/kube.ts';
+import { textAt } from './cluster-object.ts';
 import { layeringFailure } from './failures.ts';
 import { isMembers, type Members, type Value } from './schema/schema.ts';
 import type { SourceObject } from './source-object.ts';
@@ -29,6 +31,10 @@ const members = [
   'resourceVersion',
   'uid',
 ] as const;
+
+/** Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or there is no pool. */
+export const renderedNameOf = (pool: KubeObject | undefined): string =>
+  textAt(pool, 'spec', 'configuration', 'name');
 
 /**
  * Reads a MachineConfigPool.

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, textAt } from '../cluster-object.ts';
+import { renderedNameOf } from '../machine-config-pool.ts';
 import { buildKeys } from '../os-build/object.ts';
 
 /** What the API shows of a layered pool. */
@@ -32,7 +33,7 @@ export function currentBuild({ osConfig, builds }: PoolSight): KubeObject | unde
 /** What the cluster itself says that the pool is to be. */
 export const expectedBySight = ({ osConfig, machineConfigPool }: PoolSight): Expected => ({
   image: textAt(osConfig, 'status', 'currentImagePullSpec'),
-  rendered: textAt(machineConfigPool, 'spec', 'configuration', 'name'),
+  rendered: renderedNameOf(machineConfigPool),
 });
 
 /** Name of the job in which the cluster's builder makes the image of a build. */

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, countAt, textAt } from '../cluster-object.ts';
+import { renderedNameOf } from '../machine-config-pool.ts';
 import { nodeKeys } from '../node-keys.ts';
 import { buildJobs, currentBuild, type Expected, type PoolSight } from './sight.ts';
 
@@ -107,11 +108,7 @@ function configured(
   rendered: string,
 ): readonly Equality[] {
   return [
-    is(
-      'MachineConfigPool configuration',
-      rendered,
-      textAt(machineConfigPool, 'spec', 'configuration', 'name'),
-    ),
+    is('MachineConfigPool configuration', rendered, renderedNameOf(machineConfigPool)),
     ...nodes.flatMap((node) => [
       annotated(node, 'currentConfig', rendered),
       annotated(node, 'desiredConfig', rendered),

@@ -11,7 +11,14 @@ import type { Look } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, type Followed, gapIn, longestWait, together } from '../cluster/cluster-wait.ts';
+import {
+  followed,
+  followedOne,
+  type Followed,
+  gapAmong,
+  longestWait,
+  together,
+} from '../cluster/cluster-wait.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
 import { type OwnRequest, standingOf } from './standing.ts';
@@ -34,8 +41,7 @@ export const approveOwnRequests = step({
   run: async (scope, { record }) => {
     if (record === null) return;
     const requests = followed(scope.kube, { kind: certificateSigningRequests });
-    const fieldSelector = `metadata.name=${record.node}`;
-    const node = followed(scope.kube, { kind: nodes, fieldSelector });
+    const node = followedOne(scope.kube, { kind: nodes, name: record.node });
     await scope.until(`node ${record.node} is Ready`, looking(scope, record, { requests, node }), {
       watch: together(requests.watch, node.watch),
       every: seconds(30),
@@ -80,7 +86,7 @@ function looking(
     readySince: undefined,
   };
   return async () => {
-    const gap = gapIn(requests.view()) ?? gapIn(node.view());
+    const gap = gapAmong(requests, node);
     if (gap !== undefined) return { status: gap };
     const [there] = node.view().objects;
     const readiness = there && readinessOf(there);

@@ -1,6 +1,6 @@
 import type { Watch } from '../../engine/wait.ts';
 import { hours } from '../../model/duration.ts';
-import type { Kube, KubeSelection, KubeView } from '../../ports/kube.ts';
+import type { Kube, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
 
 /** The service itself gives a cluster up after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
@@ -28,6 +28,14 @@ export function followed(kube: Kube, selection: KubeSelection): Followed {
   };
 }
 
+/** Follows one object; the view holds it alone, or nothing. */
+export const followedOne = (kube: Kube, { kind, name, namespace }: KubeRef): Followed =>
+  followed(kube, {
+    kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    fieldSelector: `metadata.name=${name}`,
+  });
+
 /** Several watches as one. */
 export const together =
   (...watches: readonly Watch[]): Watch =>
@@ -40,3 +48,7 @@ export function gapIn({ isSynced, trouble }: KubeView): string | undefined {
   if (trouble !== undefined) return `the API server does not answer (${trouble.code})`;
   return isSynced ? undefined : 'the API server does not show them yet';
 }
+
+/** The first gap in what is followed. */
+export const gapAmong = (...all: readonly Followed[]): string | undefined =>
+  all.map(({ view }) => gapIn(view())).find((gap) => gap !== undefined);

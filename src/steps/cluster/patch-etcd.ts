@@ -13,7 +13,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
 import { step } from '../step.ts';
-import { followed, type Followed, gapIn, longestWait } from './cluster-wait.ts';
+import { followedOne, type Followed, gapIn, longestWait } from './cluster-wait.ts';
 import { EtcdOverride } from './etcd-facts.ts';
 import { etcdFailure } from './etcd-failures.ts';
 
@@ -44,8 +44,7 @@ export const patchEtcd = step({
       ? 'bootstrap.etcdOverride says so'
       : `OpenShift ${cluster.openshiftVersion} does not find it out by itself`,
   run: async ({ kube, until, signal }) => {
-    const { kind, name } = etcdCluster;
-    const etcds = followed(kube, { kind, fieldSelector: `metadata.name=${name}` });
+    const etcds = followedOne(kube, etcdCluster);
     const found = await until('the etcd operator has its object', () => lookFor(etcds), {
       watch: etcds.watch,
       every: seconds(30),

@@ -9,7 +9,7 @@ import type { Look, Watch } from '../../engine/wait.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
-import { followed, gapIn, longestWait, together } from './cluster-wait.ts';
+import { followed, followedOne, gapAmong, longestWait, together } from './cluster-wait.ts';
 
 /** The members of etcd, as they are followed. */
 export interface FollowedMembers {
@@ -20,12 +20,11 @@ export interface FollowedMembers {
 
 /** Follows the members of etcd for a wait. */
 export function followMembers(kube: Kube): FollowedMembers {
-  const { kind, name } = etcdCluster;
-  const etcds = followed(kube, { kind, fieldSelector: `metadata.name=${name}` });
+  const etcds = followedOne(kube, etcdCluster);
   const members = followed(kube, { kind: pods, namespace: etcdNamespace });
   return {
     standing: () => {
-      const gap = gapIn(etcds.view()) ?? gapIn(members.view());
+      const gap = gapAmong(etcds, members);
       return gap === undefined
         ? threeHealthyMembers(etcds.view().objects[0], members.view().objects)
         : { isReached: false, status: gap };

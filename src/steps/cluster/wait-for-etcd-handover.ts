@@ -5,7 +5,7 @@ import type { Look } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
 import { step } from '../step.ts';
-import { followed, type Followed, gapIn } from './cluster-wait.ts';
+import { followedOne, type Followed, gapIn } from './cluster-wait.ts';
 import { EtcdHandover } from './etcd-facts.ts';
 
 /**
@@ -28,8 +28,7 @@ export const waitForEtcdHandover = step({
   limit: longestHandover + minutes(2),
   waitsFor: 'the etcd operator to remove the member on this host, at most 10 minutes',
   run: async ({ kube, until, signal, note }) => {
-    const { kind, name } = etcdCluster;
-    const etcds = followed(kube, { kind, fieldSelector: `metadata.name=${name}` });
+    const etcds = followedOne(kube, etcdCluster);
     try {
       const isSeen = await until('etcd has left the bootstrap host', () => lookAt(etcds), {
         watch: etcds.watch,

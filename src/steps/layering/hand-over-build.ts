@@ -7,7 +7,7 @@ import { jobOf } from '../../layering/invariants/sight.ts';
 import type { MachineOSBuildObject } from '../../layering/os-build/object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followed, gapIn } from '../cluster/cluster-wait.ts';
+import { followedOne, gapIn } from '../cluster/cluster-wait.ts';
 import type { StepScope } from '../step.ts';
 import { handOverFailure } from './hand-over-failures.ts';
 import { createUnlessThere, keepStatus, requireKept } from './hand-over-objects.ts';
@@ -97,11 +97,8 @@ const refOf = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
 /** Waits until the job of a build shows, or the builder has had its time. */
 async function waitForJob(scope: BuildScope, build: string): Promise<void> {
   const name = jobOf(build);
-  const followedJobs = followed(scope.kube, {
-    kind: jobs,
-    namespace: operatorNamespace,
-    fieldSelector: `metadata.name=${name}`,
-  });
+  const job = { kind: jobs, namespace: operatorNamespace, name };
+  const followedJobs = followedOne(scope.kube, job);
   const look = (): Promise<Look<true>> => {
     const view = followedJobs.view();
     if (view.objects.length > 0) return Promise.resolve({ done: true });

@@ -1,12 +1,12 @@
 import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
-import { textAt } from '../../layering/cluster-object.ts';
+import { renderedNameOf } from '../../layering/machine-config-pool.ts';
 import { renderedDifference } from '../../layering/hand-over/rendered-difference.ts';
 import type { Members } from '../../layering/schema/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followed, gapIn, longestWait } from '../cluster/cluster-wait.ts';
+import { followedOne, gapIn, longestWait } from '../cluster/cluster-wait.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
 import { readManifest } from './hand-over-manifest.ts';
@@ -23,10 +23,7 @@ export async function waitForSameRendered(
   rendered: RenderedConfig,
 ): Promise<KubeObject> {
   const { pool, name } = rendered;
-  const pools = followed(scope.kube, {
-    kind: machineConfigPools,
-    fieldSelector: `metadata.name=${pool}`,
-  });
+  const pools = followedOne(scope.kube, { kind: machineConfigPools, name: pool });
   const differences = differencesFrom(scope, rendered);
   const look = async (): Promise<Look<KubeObject>> => {
     const view = pools.view();
@@ -34,7 +31,7 @@ export async function waitForSameRendered(
     if (gap !== undefined) return { status: gap };
     const [found] = view.objects;
     if (found === undefined) return { status: `there is no MachineConfigPool ${pool} yet` };
-    const there = textAt(found, 'spec', 'configuration', 'name');
+    const there = renderedNameOf(found);
     if (there === name) return { done: { ...found, kind: 'MachineConfigPool' } };
     if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
     return { status: `it is rendered as ${there}: ${await differences(there)}` };

@@ -1,8 +1,8 @@
 import { machineConfigPools } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
-import { textAt } from '../../layering/cluster-object.ts';
+import { renderedNameOf } from '../../layering/machine-config-pool.ts';
 import { seconds } from '../../model/duration.ts';
-import { followed, gapIn, longestWait } from '../cluster/cluster-wait.ts';
+import { followedOne, gapIn, longestWait } from '../cluster/cluster-wait.ts';
 import type { StepScope } from '../step.ts';
 
 /**
@@ -14,15 +14,12 @@ export async function waitForPool(
   { kube, until }: StepScope<'kube'>,
   pool: string,
 ): Promise<string> {
-  const pools = followed(kube, {
-    kind: machineConfigPools,
-    fieldSelector: `metadata.name=${pool}`,
-  });
+  const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
   const look = (): Promise<Look<string>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return Promise.resolve({ status: gap });
-    const rendered = textAt(view.objects[0], 'spec', 'configuration', 'name');
+    const rendered = renderedNameOf(view.objects[0]);
     const status = `MachineConfigPool ${pool} is ${view.objects.length === 0 ? 'not there' : 'not rendered'} yet`;
     return Promise.resolve(rendered === '' ? { status } : { done: rendered });
   };

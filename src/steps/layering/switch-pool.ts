@@ -1,9 +1,9 @@
 import { machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import type { Look } from '../../engine/wait.ts';
-import { textAt } from '../../layering/cluster-object.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { nodesOfPool } from '../../layering/invariants/pool-nodes.ts';
+import { renderedNameOf } from '../../layering/machine-config-pool.ts';
 import { givenUp } from '../../layering/switching/give-up.ts';
 import { nextSwitchAct, type PoolStanding } from '../../layering/switching/next-act.ts';
 import { nodeStanding } from '../../layering/switching/node-standing.ts';
@@ -12,7 +12,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeSelection } from '../../ports/kube.ts';
 import { leftNamespace } from '../after-pivot/record.ts';
-import { followed, gapIn, together } from '../cluster/cluster-wait.ts';
+import { followed, gapAmong, together } from '../cluster/cluster-wait.ts';
 import { followMembers } from '../cluster/three-members.ts';
 import type { StepScope } from '../step.ts';
 import { pausePool } from './pool-pause.ts';
@@ -97,7 +97,7 @@ function followPool(kube: Kube, { pool, ...order }: SwitchOrder & { readonly poo
   const all = Object.values(selections);
   const members = followMembers(kube);
   const standing = (): PoolStanding | string => {
-    const gap = all.map(({ view }) => gapIn(view())).find((one) => one !== undefined);
+    const gap = gapAmong(...all);
     if (gap !== undefined) return gap;
     const [there, pools, own] = all.map(({ view }) => view().objects);
     const found = pools?.find(({ metadata }) => metadata.name === pool);
@@ -107,7 +107,7 @@ function followPool(kube: Kube, { pool, ...order }: SwitchOrder & { readonly poo
         nodeStanding({ node, readiness: readinessOf(node), pods: own ?? [] }, order),
       ),
       objection: isReached ? undefined : status,
-      isOutdated: textAt(found, 'spec', 'configuration', 'name') !== order.renderedConfig,
+      isOutdated: renderedNameOf(found) !== order.renderedConfig,
     };
   };
   return { standing, watch: together(...all.map(({ watch }) => watch), members.watch) };

@@ -21,7 +21,7 @@ import {
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
-import { followed, gapIn, longestWait, together } from '../cluster/cluster-wait.ts';
+import { followed, gapAmong, longestWait, together } from '../cluster/cluster-wait.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import {
@@ -108,7 +108,7 @@ async function waitForPool(
   const objectsOf = (name: keyof typeof selections): readonly KubeObject[] =>
     selections[name].view().objects;
   const look = (): Promise<Look<true>> => {
-    const gap = all.map(({ view }) => gapIn(view())).find((one) => one !== undefined);
+    const gap = gapAmong(...all);
     if (gap !== undefined) return Promise.resolve({ status: gap });
     const sight = sightOf(pool, {
       pools: objectsOf('pools'),
