@@ -4,7 +4,7 @@ import type { NodeStanding } from './node-standing.ts';
 
 const node = (change: Partial<NodeStanding> = {}): NodeStanding => ({
   ...{ name: 'm1', bootId: 'b1', readiness: { isReady: true }, state: 'Done', reason: '' },
-  ...{ hasConfig: true, isTold: false, drain: 'none', pods: {} },
+  ...{ hasConfig: true, isTold: false, drain: 'none', pods: {}, leaving: [] },
   ...change,
 });
 const record = (isDone: boolean): NodeStanding['pods'] => ({

@@ -1,4 +1,4 @@
-import type { NodeStanding } from './node-standing.ts';
+import { isSettled, type NodeStanding } from './node-standing.ts';
 
 /** What is left of a switch that is given up. */
 export interface GivenUp {
@@ -12,8 +12,7 @@ export interface GivenUp {
 export function givenUp(nodes: readonly NodeStanding[]): GivenUp {
   const isChanged = ({ isTold, pods: { record } }: NodeStanding): boolean =>
     isTold || record?.isDone === true;
-  const isThrough = ({ isTold, readiness, state, drain }: NodeStanding): boolean =>
-    isTold && readiness.isReady && state === 'Done' && drain === 'none';
+  const isThrough = (node: NodeStanding): boolean => isSettled(node) && node.drain === 'none';
   return {
     toReturn: nodes.filter(
       (node) => !isChanged(node) && (node.drain === 'drained' || node.drain === 'draining'),

@@ -23,6 +23,7 @@ const node = (name: string, change: Partial<NodeStanding> = {}): NodeStanding =>
   isTold: false,
   drain: 'none',
   pods: {},
+  leaving: [],
   ...change,
 });
 const staged = pods(pod('stage'));
@@ -60,6 +61,11 @@ const next = (nodes: readonly NodeStanding[], pool: Partial<PoolStanding> = {}):
 describe('a node on its way to its image', () => {
   it.each<[string, NodeStanding, string]>([
     ['is new', node('m1'), 'stage m1'],
+    [
+      'has a pod of before that goes',
+      node('m1', { leaving: ['stage'] }),
+      'wait: m1: an earlier pod is being removed',
+    ],
     [
       'stages',
       node('m1', { pods: pods(pod('stage', running)) }),

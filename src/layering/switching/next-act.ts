@@ -1,4 +1,4 @@
-import type { NodeStanding } from './node-standing.ts';
+import { isSettled, type NodeStanding } from './node-standing.ts';
 import type { PodAct, PodStanding } from './pods.ts';
 
 /** Something that is done about a pool; everything that was done before can be seen in the cluster. */
@@ -144,10 +144,10 @@ function actOnReturned(node: NodeStanding): SwitchAct {
     : wait(`${node.name} runs its image, and its daemon has not given it back to its work`);
 }
 
-const isSettled = ({ readiness, state, isTold }: NodeStanding): boolean =>
-  readiness.isReady && state === 'Done' && isTold;
-
-const start = (node: NodeStanding, act: PodAct): SwitchAct => ({ kind: 'start-pod', node, act });
+const start = (node: NodeStanding, act: PodAct): SwitchAct =>
+  node.leaving.includes(act)
+    ? wait(`${node.name}: an earlier pod is being removed`)
+    : { kind: 'start-pod', node, act };
 
 const verbs: Readonly<Record<PodAct, string>> = {
   stage: 'that stages its image',

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, textAt } from '../cluster-object.ts';
 import { nodeKeys } from '../node-keys.ts';
-import { type PodAct, type PodStanding, switchPodsOn } from './pods.ts';
+import { type PodsOnNode, switchPodsOn } from './pods.ts';
 
 /** What the nodes of a pool are to run. */
 export interface SwitchTarget {
@@ -21,7 +21,7 @@ export type NodeReadiness =
   { readonly isReady: true } | { readonly isReady: false; readonly reason: string };
 
 /** All that is known of a node that is to be switched. */
-export interface NodeStanding {
+export interface NodeStanding extends PodsOnNode {
   readonly name: string;
   /** Another one after each start. */
   readonly bootId: string;
@@ -35,7 +35,6 @@ export interface NodeStanding {
   /** Its annotations name the image. */
   readonly isTold: boolean;
   readonly drain: DrainStanding;
-  readonly pods: Readonly<Partial<Record<PodAct, PodStanding>>>;
 }
 
 /**
@@ -46,6 +45,10 @@ export const drainRequest = (renderedConfig: string): string => `drain-${rendere
 
 /** What it is asked for to give a node back to its work. */
 export const uncordonRequest = (renderedConfig: string): string => `uncordon-${renderedConfig}`;
+
+/** The node runs, its annotations name the image, and its daemon has nothing against it. */
+export const isSettled = ({ readiness, state, isTold }: NodeStanding): boolean =>
+  readiness.isReady && state === 'Done' && isTold;
 
 /** What is seen of a node; the pods are those of the switch. */
 export interface NodeSight {
@@ -71,7 +74,7 @@ export function nodeStanding(
     hasConfig: says('currentConfig') === renderedConfig && says('desiredConfig') === renderedConfig,
     isTold: says('currentImage') === image && says('desiredImage') === image,
     drain: drainStanding(says('desiredDrain'), says('lastAppliedDrain'), renderedConfig),
-    pods: switchPodsOn(name, pods),
+    ...switchPodsOn(name, pods),
   };
 }
 

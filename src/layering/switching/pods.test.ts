@@ -61,7 +61,7 @@ describe('the pods of a node', () => {
       false,
     ],
   ])('that %s', (...[, status, words, isDone]) => {
-    const { stage } = switchPodsOn('m1', [made('stage', status)]);
+    const { stage } = switchPodsOn('m1', [made('stage', status)]).pods;
     expect(stage).toMatchObject({ act: 'stage', bootId: 'b1', isDone, status: words });
   });
 
@@ -71,6 +71,7 @@ describe('the pods of a node', () => {
       made('record', {}, { deletionTimestamp: '2026-11-22T00:00:00Z' }),
       switchPod({ ...order, node: 'm2', act: 'restart' }),
     ]);
-    expect(Object.keys(found)).toEqual(['stage']);
+    expect(Object.keys(found.pods)).toEqual(['stage']);
+    expect(found.leaving).toEqual(['record']);
   });
 });

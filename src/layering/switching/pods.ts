@@ -102,24 +102,35 @@ export interface PodStanding {
   readonly status: string;
 }
 
-/** The pods of a node among those of the switch, by what they do; one that is being removed counts as gone. */
-export function switchPodsOn(
-  node: string,
-  pods: readonly KubeObject[],
-): Readonly<Partial<Record<PodAct, PodStanding>>> {
-  const own = pods.filter(
-    (pod) =>
-      textAt(pod, 'spec', 'nodeName') === node && pod.metadata.deletionTimestamp === undefined,
-  );
-  return Object.fromEntries(own.map(standingOfPod).map((one) => [one.act, one]));
+/** The pods of a node among those of the switch. */
+export interface PodsOnNode {
+  /** By what they do; one that is being removed counts as gone. */
+  readonly pods: Readonly<Partial<Record<PodAct, PodStanding>>>;
+  /** What pods did that are being removed: until they are gone there can be no other. */
+  readonly leaving: readonly PodAct[];
+}
+
+/** The pods of a node among those of the switch. */
+export function switchPodsOn(node: string, pods: readonly KubeObject[]): PodsOnNode {
+  const own = pods.filter((pod) => textAt(pod, 'spec', 'nodeName') === node);
+  const isLeaving = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined;
+  const staying = own.filter((pod) => !isLeaving(pod)).map(standingOfPod);
+  return {
+    pods: Object.fromEntries(staying.map((one) => [one.act, one])),
+    leaving: own.filter(isLeaving).map(actOf),
+  };
+}
+
+function actOf({ metadata }: KubeObject): PodAct {
+  const label = metadata.labels?.[actLabel];
+  return podActs.find((act) => act === label) ?? 'stage';
 }
 
 function standingOfPod(pod: KubeObject): PodStanding {
   const phase = textAt(pod, 'status', 'phase');
-  const label = pod.metadata.labels?.[actLabel];
   return {
     name: pod.metadata.name,
-    act: podActs.find((act) => act === label) ?? 'stage',
+    act: actOf(pod),
     isDone: phase === 'Succeeded',
     hasFailed: phase === 'Failed',
     bootId: annotationOf(pod, bootIdKey),

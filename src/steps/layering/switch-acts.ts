@@ -31,8 +31,7 @@ export async function doSwitchAct(
   order: SwitchOrder,
 ): Promise<string> {
   const { node } = deed;
-  const isDone = await deeds[deed.kind](scope, deed as never, order);
-  if (isDone === false) return `${node.name}: an earlier pod is being removed`;
+  await deeds[deed.kind](scope, deed as never, order);
   const words = wordsFor(deed);
   scope.note('info', `node ${node.name} ${words}`);
   return `${node.name} ${words}`;
@@ -53,14 +52,12 @@ type Do<Kind extends Deed['kind']> = (
   scope: StepScope<'kube'>,
   deed: Extract<Deed, { readonly kind: Kind }>,
   order: SwitchOrder,
-) => Promise<void | boolean>;
+) => Promise<void>;
 
 const deeds: { readonly [Kind in Deed['kind']]: Do<Kind> } = {
   'start-pod': async (scope, { node: { name, bootId }, act }, { image, program, namespace }) => {
     const pod = switchPod({ act, node: name, bootId, image, program, namespace });
-    const ref = { kind: pods, name: pod.metadata.name, namespace };
-    const made = await createUnlessThere(scope, ref, pod);
-    return made.metadata.deletionTimestamp === undefined;
+    await createUnlessThere(scope, { kind: pods, name: pod.metadata.name, namespace }, pod);
   },
   'remove-pod': ({ kube, signal }, { pod: { name } }, { namespace }) =>
     kube.remove({ kind: pods, name, namespace }, signal),
