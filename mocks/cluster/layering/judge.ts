@@ -9,6 +9,7 @@ import { kinds } from '../kinds.ts';
 import { nodePods } from '../node-pods.ts';
 import { renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
+import { operatorNamespace } from './do-controller-deed.ts';
 import { recordedOn } from './node-disk.ts';
 import { type JudgedNode, type JudgedPool, violationsOf } from './oracle.ts';
 import type { LayeredSite } from './site.ts';
@@ -16,7 +17,6 @@ import { violationsOfStock } from './stock-oracle.ts';
 
 const LOOK_EVERY_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;
-const operatorNamespace = 'openshift-machine-config-operator';
 
 /**
  * What is wrong with the operating systems of a cluster. One that is installed is given time to come to rest; of one

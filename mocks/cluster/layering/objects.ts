@@ -27,6 +27,10 @@ export const annotation = (object: KubeObject | undefined, name: string): string
 /** The whole name of an annotation or label of the Machine Config Operator. */
 export const keyOf = (name: string): string => `${group}/${name}`;
 
+/** Whether a node has a role, or is one of the pool of that name. */
+export const hasRole = ({ metadata: { labels } }: KubeObject, role: string): boolean =>
+  labels?.[`node-role.kubernetes.io/${role}`] !== undefined;
+
 /** The image that a MachineOSConfig says its pool runs. */
 export const imageOf = (osConfig: KubeObject | undefined): string =>
   textIn(osConfig, 'status', 'currentImagePullSpec');

@@ -9,7 +9,7 @@ import { decideControllers, poolStatus, type PoolStatus, type PoolView } from '.
 import { moveNode } from './daemon.ts';
 import { doControllerDeed, operatorNamespace } from './do-controller-deed.ts';
 import { drainNodes } from './drain.ts';
-import { annotation, textIn } from './objects.ts';
+import { annotation, hasRole, textIn } from './objects.ts';
 import type { LayeredSite } from './site.ts';
 
 const LOOK_EVERY_MILLIS = 300;
@@ -118,13 +118,11 @@ function viewsOf({ pools, osConfigs, builds, nodes, jobs }: Objects, memory: Mem
       builds,
       renderedForMillis: since(memory.renderedAt, name),
       orderedForMillis: osConfig === undefined ? 0 : since(memory.orderedAt, name),
-      nodes: nodes.filter(({ metadata }) => metadata.labels?.[roleLabel(name)] !== undefined),
+      nodes: nodes.filter((node) => hasRole(node, name)),
       jobs: jobs.map(({ metadata }) => metadata.name),
     };
   });
 }
-
-const roleLabel = (pool: string): string => `node-role.kubernetes.io/${pool}`;
 
 function since(times: Map<string, number>, name: string): number {
   const first = times.get(name) ?? Date.now();

@@ -3,7 +3,7 @@
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { isAtRest, isReady } from './controllers.ts';
 import { isCordoned } from './drain.ts';
-import { annotation } from './objects.ts';
+import { annotation, hasRole } from './objects.ts';
 
 /** A node that starts anew because somebody had it restarted. */
 export interface NodeRestart {
@@ -19,9 +19,6 @@ export interface NodeRestart {
 
 /** How many masters keep a quorum while one of them is away. */
 const QUORUM_AND_ONE = 3;
-
-const hasRole = (node: KubeObject, role: string): boolean =>
-  node.metadata.labels?.[`node-role.kubernetes.io/${role}`] !== undefined;
 
 const isMaster = (node: KubeObject): boolean => hasRole(node, 'master') || hasRole(node, 'arbiter');
 
