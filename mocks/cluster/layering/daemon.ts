@@ -1,15 +1,15 @@
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { restartFromDisk } from '../../host/installed-system.ts';
 import { servesImages, stockImage } from '../../layering/plan.ts';
 import { lastPin } from '../../layering/rendered.ts';
 import { kinds } from '../kinds.ts';
 import { type ClusterWork, memberNamed } from '../site.ts';
+import { tellNode } from '../tell-node.ts';
 import { pullOnNode } from './first-boot.ts';
 import { record, recordedOn } from './node-disk.ts';
 import { annotation, keyOf } from './objects.ts';
 import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
+import { startAnew } from './start-anew.ts';
 import { daemonVerdict } from './verdict.ts';
 
 /** What the MachineConfig of a pool names, now that all of them are as they are. */
@@ -52,33 +52,25 @@ export interface NodeMove {
   readonly name: string;
   /** The image that it is told; empty for the system of the release. */
   readonly target: string;
-  /** Lets the kubelet say whether it is Ready. */
-  readonly told: (isReady: boolean) => Promise<void>;
 }
 
 /** Drains a node, brings it to an image and starts it anew. */
 export async function moveNode(
   work: ClusterWork,
   layered: LayeredSite,
-  { name, target, told }: NodeMove,
+  { name, target }: NodeMove,
 ): Promise<void> {
-  const { network, systems, restarted } = layered;
   const before = systemOf(layered, name);
   await annotate(work, name, { state: 'Working' });
   const image = target === '' ? stockImage : target;
-  pullOnNode(network, { host: name, image, pullSecret: before.pullSecret });
-  work.tenants.evict(name);
-  await told(false);
-  restarted(name);
-  await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
-  const running = target === '' ? undefined : target;
-  const system = { ...before, image, currentImage: running, desiredImage: running };
-  systems.set(name, system);
+  pullOnNode(layered.network, { host: name, image, pullSecret: before.pullSecret });
   const machine = machineOf(layered, name);
   machine.running = { booted: before.image, staged: image };
-  work.bootIds.renew(name, await restartFromDisk(machine));
+  const running = target === '' ? undefined : target;
+  const system = { ...before, image, currentImage: running, desiredImage: running };
+  await startAnew(work, layered, { name, system });
   await record(machine, { rendered: before.rendered, image: running });
-  await told(true);
+  await tellNode(work, name, true);
   await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
 }
 

@@ -1,12 +1,11 @@
 // A node that starts anew because somebody on it had it restarted.
-import { setTimeout as sleep } from 'node:timers/promises';
-import { restartFromDisk } from '../../host/installed-system.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import { tellNode } from '../tell-node.ts';
 import { startDaemon } from './daemon.ts';
 import { recordedOn } from './node-disk.ts';
 import { type LayeredSite, machineOf } from './site.ts';
+import { startAnew } from './start-anew.ts';
 import { wrongWithRestart } from './switch-order.ts';
 
 /** Hosts that run from their disks, and whose restart was ordered on them. */
@@ -30,12 +29,7 @@ export async function restartNode(
   const image = running.staged ?? running.booted;
   await judgeOrder(work, layered, { name, image });
   layered.power(name, false);
-  work.tenants.evict(name);
-  await tellNode(work, name, false);
-  layered.restarted(name);
-  await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
-  layered.systems.set(name, { ...before, image });
-  work.bootIds.renew(name, await restartFromDisk(machine));
+  await startAnew(work, layered, { name, system: { ...before, image } });
   layered.power(name, true);
   await tellNode(work, name, true);
   await startDaemon(work, layered, name);

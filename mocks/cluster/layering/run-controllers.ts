@@ -2,7 +2,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { followChanges } from '../changes.ts';
-import { tellNode } from '../tell-node.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
 import { decideControllers, poolStatus, type PoolStatus, type PoolView } from './controllers.ts';
@@ -162,8 +161,7 @@ function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Mov
   const isThere = annotation(node, 'currentImage') === target;
   if (isThere || moving.has(name) || annotation(node, 'state') !== 'Done') return;
   moving.add(name);
-  const told = (isReady: boolean): Promise<void> => tellNode(work, name, isReady);
-  moveNode(work, layered, { name, target, told })
+  moveNode(work, layered, { name, target })
     .catch((error: unknown) => {
       if (!work.signal.aborted) work.complain(error instanceof Error ? error.message : '');
     })
