@@ -17,11 +17,12 @@ import { sightOf } from '../../src/layering/invariants/standing.ts';
 import { pinName } from '../../src/layering/delivery/pin.ts';
 import { conditionsOf } from '../../src/layering/os-build/status.ts';
 import type { Kube, KubeObject, KubeRef } from '../../src/ports/kube.ts';
-import { handOver } from '../../src/steps/layering/hand-over.ts';
+import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over-when.ts';
 import { submitPins } from '../../src/steps/layering/submit-pins.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';
 import {
   buildNamed,
+  byHost,
   dyingKube,
   final,
   handedOver,
@@ -122,7 +123,7 @@ const ownJob = (): KubeObject => ({
 
 describe('a hand-over on a real API server', () => {
   it('is taken, statuses included, and kept by value', async () => {
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     expect(await rig.client.get(build)).toMatchObject({
       metadata: {
         labels: { [key('pre-built-image')]: 'true', [key('machine-os-config')]: 'master' },
@@ -157,23 +158,23 @@ describe('a hand-over on a real API server', () => {
   });
 
   it('writes nothing at a second time', async () => {
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     const before = await versions();
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     expect(await versions()).toEqual(before);
   });
 
   it('comes to the same end wherever it is cut off', async () => {
     const counted = dyingKube(kube, -1, 'after');
-    await runStep(handOver, setting(counted));
+    await runStep(handOverServed, setting(counted));
     const expected = await handedOver(kube);
     expect(counted.writes()).toBe(6);
     for (let write = 0; write < counted.writes(); write += 1) {
       for (const when of ['before', 'after'] as const) {
         await wipe();
-        const { failure } = await tryStep(handOver, setting(dyingKube(kube, write, when)));
+        const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
         expect(failure).toMatchObject({ code: 'run.unexpected' });
-        await runStep(handOver, setting());
+        await runStep(handOverServed, setting());
         expect(await handedOver(kube), `cut off ${when} write ${write}`).toEqual(expected);
       }
     }
@@ -190,7 +191,7 @@ describe('a hand-over on a real API server', () => {
       if (ref.name === other) looked.resolve(undefined);
       return kube.get(ref, at);
     };
-    const done = runStep(handOver, { ...run, kube: { ...kube, get } });
+    const done = runStep(handOverServed, { ...run, kube: { ...kube, get } });
     await looked.promise;
     expect(await rig.client.get(osConfig)).toBeUndefined();
     await rig.client.merge(pool, { spec: renderedPool()['spec'] });
@@ -204,7 +205,7 @@ describe('a hand-over on a real API server', () => {
   });
 
   it('gives the cluster the order alone when there is no image', async () => {
-    await runStep(handOver, setting(kube, stockFacts));
+    await runStep(handOverToRollOut, { ...setting(), facts: { ...stockFacts, by: byHost } });
     const found = await rig.client.get(osConfig);
     expect(found?.metadata.annotations).toBeUndefined();
     expect(found).not.toHaveProperty('status');
@@ -230,7 +231,7 @@ describe('a builder that was faster, on a real API server', () => {
       status: { digestedImagePushSpec: final },
     });
     const before = await versions();
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     expect(await versions()).toEqual(before);
   };
 
@@ -245,7 +246,7 @@ describe('a builder that was faster, on a real API server', () => {
         return kube.create(into, object, at);
       },
     };
-    await runStep(handOver, setting(raced));
+    await runStep(handOverServed, setting(raced));
     await taken();
   });
 
@@ -253,7 +254,7 @@ describe('a builder that was faster, on a real API server', () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     await rig.client.mergeStatus(build, building);
     await rig.client.create(jobs, ownJob());
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     expect(await rig.client.get(build)).toMatchObject({
       status: {
         ...building,
@@ -266,7 +267,7 @@ describe('a builder that was faster, on a real API server', () => {
 
   it('starts its job late: it is waited for and removed', async () => {
     await rig.client.create(machineOSBuilds, ownBuild());
-    const done = runStep(handOver, setting());
+    const done = runStep(handOverServed, setting());
     await expect
       .poll(async () => (await rig.client.get(build))?.['status'])
       .toMatchObject({ digestedImagePushSpec: final });
@@ -279,7 +280,7 @@ describe('a builder that was faster, on a real API server', () => {
     await rig.client.create(machineOSBuilds, ownBuild());
     await rig.client.mergeStatus(build, { conditions: conditionsOf('failed', new Date(0)) });
     const run = { ...setting(), clock: { ...quickClock(), now: clock.now } };
-    const { failure } = await tryStep(handOver, run);
+    const { failure } = await tryStep(handOverServed, run);
     expect(failure).toMatchObject({ code: 'layering.build-in-the-way' });
   });
 });
@@ -306,7 +307,7 @@ describe('the gate before the pivot, on a real API server', () => {
   };
 
   it('opens when the masters run what was handed over', async () => {
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     const gate = runStep(waitForLayeredMasters, { config, facts, kube, clock });
     for (const name of ['m1', 'm2']) {
       await rig.client.apply(nodes, nodeObject(name, 'master', annotations));
@@ -365,7 +366,7 @@ describe('the gate before the pivot, on a real API server', () => {
   });
 
   it('stays shut while a MachineConfig names the registry of this host', async () => {
-    await runStep(handOver, setting());
+    await runStep(handOverServed, setting());
     const name = '99-staged';
     await rig.client.apply(machineConfigs, {
       apiVersion: 'machineconfiguration.openshift.io/v1',

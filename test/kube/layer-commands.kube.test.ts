@@ -12,7 +12,7 @@ import {
   namespaces,
   nodes,
 } from '../../src/cluster/kinds.ts';
-import { handOver } from '../../src/steps/layering/hand-over.ts';
+import { handOverServed } from '../../src/steps/layering/hand-over-when.ts';
 import {
   buildNamed,
   final,
@@ -83,7 +83,7 @@ describe('layer status and layer rollback on a real API server', () => {
   });
 
   it('show a hand-over, and what is missing until the pool is at rest', async () => {
-    await runStep(handOver, {
+    await runStep(handOverServed, {
       config: { role: 'bootstrap', layering: { mode: 'on' } },
       facts: handOverFacts,
       kube,

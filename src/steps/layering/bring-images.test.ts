@@ -27,7 +27,7 @@ import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { leftNamespace } from '../after-pivot/record.ts';
 import { bringImages } from './bring-images.ts';
-import { handOver } from './hand-over.ts';
+import { handOverServed } from './hand-over-when.ts';
 import { pausePool } from './pool-pause.ts';
 
 const { signal } = new AbortController();
@@ -53,7 +53,7 @@ const poolIn = (kube: FakeKube) => {
 async function handedOverByHost(): Promise<unknown> {
   const { kube } = playedPool();
   const setting = { config: { layering: { mode: 'on' } }, facts: handOverFacts } as const;
-  await runStep(handOver, { ...setting, kube, host: handOverHost(), clock: fakeClock() });
+  await runStep(handOverServed, { ...setting, kube, host: handOverHost(), clock: fakeClock() });
   return handedOver(kube);
 }
 

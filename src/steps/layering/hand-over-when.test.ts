@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  byHost as by,
   handOverFacts,
   handOverHost,
   site,
@@ -13,7 +14,6 @@ import { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 const config = { layering: { mode: 'on' } } as const;
 const { order } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
-const by = { kind: 'host', why: 'nothing follows this host' } as const;
 const byJob = { kind: 'job' } as const;
 const deliveredBy = (delivery: 'pinned' | 'after-join' | 'switched') =>
   order.kind === 'off' ? order : { ...order, delivery };

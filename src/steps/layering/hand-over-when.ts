@@ -3,7 +3,12 @@ import { HandOverBy } from './facts.ts';
 import { handingOver, handOverNeeds } from './hand-over.ts';
 import { unlessOrdered, unlessPinned, unlessServed } from './skips.ts';
 
-/** Hands over what nodes are served, before the first of them joins. */
+/**
+ * Tells the cluster of the images that were built for its pools, in the objects that its own controllers keep, before
+ * these take the images on the nodes for a mistake: they begin to take them away five seconds after a pool is
+ * rendered that nobody layered. So masters, who are there first, come first, and what nodes are served is handed
+ * over before the first of them joins.
+ */
 export const handOverServed = step({
   ...handingOver,
   needs: handOverNeeds,

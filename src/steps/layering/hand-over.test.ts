@@ -12,7 +12,6 @@ import {
   renderedConfig,
   renderedPool,
   site,
-  stockFacts,
 } from '../../../test/layering/hand-over-site.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
@@ -32,7 +31,7 @@ import { conditionsOf } from '../../layering/os-build/status.ts';
 import { seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { handOver } from './hand-over.ts';
+import { handOverServed } from './hand-over-when.ts';
 
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
 const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
@@ -58,7 +57,7 @@ const buildOf = (kube: FakeKube): KubeObject | undefined => kube.objectsOf(machi
 describe('layering/hand-over', () => {
   it('writes in the order in which no controller takes offence', async () => {
     const kube = cluster();
-    const { notes } = await runStep(handOver, setting(kube));
+    const { notes } = await runStep(handOverServed, setting(kube));
     expect(writesOf(kube)).toEqual([
       'create secrets',
       'create machineosbuilds',
@@ -72,7 +71,7 @@ describe('layering/hand-over', () => {
 
   it('writes the labels with the request that makes the build, under the name that the builder would take', async () => {
     const kube = cluster();
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     const made = kube.writes.find(({ kind }) => kind === 'machineosbuilds');
     expect(made).toMatchObject({
       verb: 'create',
@@ -93,7 +92,7 @@ describe('layering/hand-over', () => {
 
   it('hands the spec of the user over word for word, with build and image', async () => {
     const kube = cluster();
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.objectsOf(machineOSConfigs)[0]).toMatchObject({
       metadata: { annotations: { [key('current-machine-os-build')]: buildNamed } },
       spec: osConfigObject()['spec'],
@@ -113,7 +112,7 @@ describe('layering/hand-over', () => {
       written.push(kube.objectsOf(machineOSBuilds).length);
       return {};
     });
-    await runStep(handOver, run);
+    await runStep(handOverServed, run);
     expect(written).toEqual([0]);
     const copy = run.host.ran.find(([, verb]) => verb === 'copy');
     expect(copy?.slice(-2)).toEqual([
@@ -126,7 +125,7 @@ describe('layering/hand-over', () => {
     const kube = cluster();
     const run = setting(kube);
     run.host.on(['skopeo', 'copy', rest]).fails(1, '', 'unauthorized');
-    const { failure } = await tryStep(handOver, run);
+    const { failure } = await tryStep(handOverServed, run);
     expect(failure).toMatchObject({ code: expect.stringMatching(/^layering\./) as string });
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
   });
@@ -136,7 +135,7 @@ describe('layering/hand-over', () => {
     const run = { ...setting(kube), clock: fakeClock({ auto: false }) };
     const tagged = Promise.withResolvers<undefined>();
     run.host.on(['skopeo', 'copy', rest]).answers(() => tagged.promise);
-    const done = runStep(handOver, run);
+    const done = runStep(handOverServed, run);
     await settle();
     expect(kube.objectsOf(machineOSBuilds)).toEqual([]);
     await run.clock.advance(seconds(2));
@@ -148,23 +147,23 @@ describe('layering/hand-over', () => {
 
   it('writes nothing at a second time', async () => {
     const kube = cluster();
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     const { length } = kube.writes;
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.writes).toHaveLength(length);
   });
 
   it('comes to the same end wherever it is cut off', async () => {
     const whole = cluster();
     const counted = dyingKube(whole, -1, 'after');
-    await runStep(handOver, setting(counted));
+    await runStep(handOverServed, setting(counted));
     const expected = await handedOver(whole);
     for (let write = 0; write < counted.writes(); write += 1) {
       for (const when of ['before', 'after'] as const) {
         const kube = cluster();
-        const { failure } = await tryStep(handOver, setting(dyingKube(kube, write, when)));
+        const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
         expect(failure).toBeDefined();
-        await runStep(handOver, setting(kube));
+        await runStep(handOverServed, setting(kube));
         expect(await handedOver(kube), `cut off ${when} write ${write}`).toEqual(expected);
       }
     }
@@ -173,7 +172,7 @@ describe('layering/hand-over', () => {
   it('does nothing where nothing is to be built', async () => {
     const kube = cluster();
     const facts = { ...handOverFacts, order: { kind: 'off', why: 'none' } as const };
-    const { events } = await runStep(handOver, { ...setting(kube), facts });
+    const { events } = await runStep(handOverServed, { ...setting(kube), facts });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(kube.writes).toEqual([]);
   });
@@ -181,7 +180,7 @@ describe('layering/hand-over', () => {
   it('refuses a pool without an image of its MachineConfig', async () => {
     const published = { kind: 'published' as const, images: [] };
     const run = { ...setting(cluster()), facts: { ...handOverFacts, published } };
-    const { failure } = await tryStep(handOver, run);
+    const { failure } = await tryStep(handOverServed, run);
     expect(failure).toMatchObject({ code: 'layering.no-image' });
   });
 });
@@ -191,7 +190,7 @@ describe('the wait for the MachineConfig of the cluster', () => {
     const other = `rendered-master-${'9'.repeat(32)}`;
     const kube = fakeKube();
     const run = { ...setting(kube), clock: fakeClock({ auto: false }) };
-    const done = runStep(handOver, run);
+    const done = runStep(handOverServed, run);
     await settle();
     kube.put(machineConfigPools, renderedPool(''));
     await settle();
@@ -215,13 +214,13 @@ describe('the name of the build', () => {
     const old = renderedConfig();
     const annotations = { [key('release-image-version')]: '4.21.3' };
     const kube = cluster([machineConfigs, { ...old, metadata: { ...old.metadata, annotations } }]);
-    const missing = await tryStep(handOver, setting(kube));
+    const missing = await tryStep(handOverServed, setting(kube));
     expect(missing.failure).toMatchObject({ code: 'layering.images-unknown' });
     kube.put(configMaps, {
       metadata: { name: 'machine-config-osimageurl', namespace: operator },
       data: { baseOSContainerImage: 'r.example.com/base@sha256:0', releaseVersion: '4.21.3' },
     });
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(buildOf(kube)?.metadata.name).toMatch(/^master-[0-9a-f]{32}$/);
     expect(buildOf(kube)?.metadata.name).not.toBe(buildNamed);
   });
@@ -247,14 +246,14 @@ describe('objects that are there before', () => {
     ],
   ])('are taken over when the builder %s, and its job is removed', async (_, status) => {
     const kube = cluster([machineOSBuilds, theirs(status)], [jobs, job]);
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.objectsOf(jobs)).toEqual([]);
     expect(buildOf(kube)).toMatchObject({
       metadata: { labels: { [key('pre-built-image')]: 'true' } },
       status: { digestedImagePushSpec: final, conditions: conditionsOf('seeded', new Date(1000)) },
     });
     const { length } = kube.writes;
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.writes).toHaveLength(length);
   });
 
@@ -268,7 +267,7 @@ describe('objects that are there before', () => {
       },
     };
     const clock = fakeClock({ auto: false });
-    const done = runStep(handOver, { ...setting(raced), clock });
+    const done = runStep(handOverServed, { ...setting(raced), clock });
     await settle();
     // The builder acts on what it saw, five seconds ago.
     kube.put(jobs, job);
@@ -279,7 +278,7 @@ describe('objects that are there before', () => {
 
   it('are taken over although the builder starts no job', async () => {
     const kube = cluster([machineOSBuilds, theirs()]);
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(buildOf(kube)?.metadata.labels).toMatchObject({ [key('pre-built-image')]: 'true' });
   });
 
@@ -287,13 +286,13 @@ describe('objects that are there before', () => {
     const fresh = (): FakeKube => cluster([machineOSBuilds, theirs()], [jobs, job]);
     const whole = fresh();
     const counted = dyingKube(whole, -1, 'after');
-    await runStep(handOver, setting(counted));
+    await runStep(handOverServed, setting(counted));
     const expected = await handedOver(whole);
     for (let write = 0; write < counted.writes(); write += 1) {
       for (const when of ['before', 'after'] as const) {
         const kube = fresh();
-        await tryStep(handOver, setting(dyingKube(kube, write, when)));
-        await runStep(handOver, setting(kube));
+        await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
+        await runStep(handOverServed, setting(kube));
         expect(await handedOver(kube), `cut off ${when} write ${write}`).toEqual(expected);
         expect(kube.objectsOf(jobs)).toEqual([]);
       }
@@ -306,7 +305,7 @@ describe('objects that are there before', () => {
       conditions: conditionsOf('succeeded', new Date(0)),
     };
     const { failure } = await tryStep(
-      handOver,
+      handOverServed,
       setting(cluster([machineOSBuilds, theirs(status)])),
     );
     expect(failure).toMatchObject({
@@ -317,7 +316,10 @@ describe('objects that are there before', () => {
 
   it('stop the hand-over when the user has changed the MachineOSConfig', async () => {
     const changed = osConfigObject({ containerFile: [] }) as unknown as KubeObject;
-    const { failure } = await tryStep(handOver, setting(cluster([machineOSConfigs, changed])));
+    const { failure } = await tryStep(
+      handOverServed,
+      setting(cluster([machineOSConfigs, changed])),
+    );
     expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
   });
 
@@ -326,7 +328,7 @@ describe('objects that are there before', () => {
     const annotations = { [key('pre-built-image')]: 'x' };
     const stirred = { ...plain, metadata: { ...plain.metadata, annotations } };
     const kube = cluster([machineOSConfigs, stirred]);
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({
       [key('current-machine-os-build')]: buildNamed,
     });
@@ -335,7 +337,7 @@ describe('objects that are there before', () => {
   it('keep a Secret that somebody renewed', async () => {
     const there = { metadata: { name: 'ocl-push', namespace: operator }, data: { new: 'x' } };
     const kube = cluster([secrets, there]);
-    await runStep(handOver, setting(kube));
+    await runStep(handOverServed, setting(kube));
     expect(kube.objectsOf(secrets)[0]).toMatchObject({ data: { new: 'x' } });
   });
 });
@@ -350,7 +352,7 @@ describe('a cluster that does not keep what is written', () => {
           ? Promise.resolve({ metadata: { name: ref.name } })
           : kube.patch(ref, patch, signal),
     };
-    const { failure } = await tryStep(handOver, setting(deaf));
+    const { failure } = await tryStep(handOverServed, setting(deaf));
     expect(failure).toMatchObject({ code: 'layering.not-kept' });
   });
 
@@ -366,40 +368,7 @@ describe('a cluster that does not keep what is written', () => {
           : kube.create(into, object, signal);
       },
     };
-    await runStep(handOver, setting(shaky));
+    await runStep(handOverServed, setting(shaky));
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
-  });
-});
-
-describe('a hand-over without an image', () => {
-  it('gives the cluster what the user asked for, to be built later', async () => {
-    const kube = cluster();
-    const { notes } = await runStep(handOver, setting(kube, stockFacts));
-    expect(writesOf(kube)).toEqual(['create secrets', 'create machineosconfigs']);
-    expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({});
-    expect(notes).toEqual([
-      'info: no image is handed over: the build failed',
-      'info: pool master: the cluster builds its image later',
-    ]);
-    await runStep(handOver, setting(kube, stockFacts));
-    expect(kube.writes).toHaveLength(2);
-  });
-
-  it('waits for the pool', async () => {
-    const kube = fakeKube();
-    const done = runStep(handOver, {
-      ...setting(kube, stockFacts),
-      clock: fakeClock({ auto: false }),
-    });
-    await settle();
-    expect(kube.writes).toEqual([]);
-    kube.put(machineConfigPools, renderedPool(''));
-    await settle();
-    kube.put(machineConfigPools, renderedPool('rendered-master-other'));
-    const { events } = await done;
-    expect(events.flatMap((one) => (one.type === 'wait.updated' ? [one.status] : []))).toEqual([
-      'MachineConfigPool master is not there yet',
-      'MachineConfigPool master is not rendered yet',
-    ]);
   });
 });

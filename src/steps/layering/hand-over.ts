@@ -2,7 +2,7 @@ import type { NeedValues } from '../../engine/fact.ts';
 import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait } from '../cluster/cluster-wait.ts';
-import { step, type StepScope } from '../step.ts';
+import type { StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import {
   OsImageOrder,
@@ -14,7 +14,6 @@ import {
 } from './facts.ts';
 import { handOverFailure } from './hand-over-failures.ts';
 import { handOverPool, type PoolHandOver } from './hand-over-pool.ts';
-import { unlessOrdered } from './skips.ts';
 import { submitStock } from './submit-stock.ts';
 
 /** The facts that a hand-over needs. */
@@ -54,13 +53,6 @@ export const handingOver = {
     }
   },
 } as const;
-
-/**
- * Tells the cluster of the images that were built for its pools, in the objects that its own controllers keep, before
- * these take the images on the nodes for a mistake: they begin to take them away five seconds after a pool is
- * rendered that nobody layered. So masters, who are there first, come first.
- */
-export const handOver = step({ ...handingOver, needs: handOverNeeds, skipIf: unlessOrdered });
 
 interface MadeForPools {
   readonly rendered: readonly RenderedConfig[];
