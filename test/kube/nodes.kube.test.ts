@@ -73,6 +73,20 @@ const settings = (platformType: string) => ({
 const until = (is: () => boolean | Promise<boolean>): Promise<void> =>
   expect.poll(is, { interval: 20, timeout: 60_000 }).toBe(true);
 
+/** Waits until who follows the cluster is told that the server is away. */
+async function untilMissed(): Promise<void> {
+  const stop = new AbortController();
+  let isMissed = false;
+  const ended = cluster.follow(
+    { kind: nodes },
+    ({ trouble }) => (isMissed ||= trouble !== undefined),
+    stop.signal,
+  );
+  await until(() => isMissed);
+  stop.abort(new Error('it was told'));
+  await ended;
+}
+
 describe('the wait for masters against a real API server', () => {
   it('sees masters come, through a crash of the server, and reports each once', async () => {
     const run = settings('vsphere');
@@ -85,6 +99,7 @@ describe('the wait for masters against a real API server', () => {
     await becomeReady('m1');
     await until(() => run.inventory.reports.length === 1);
     await kube.api.kill();
+    await untilMissed();
     await kube.api.start();
     await register({ name: 'm2' });
     const { events, notes } = await end;
