@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { localHost } from '../../src/adapters/host/local-host.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { seconds } from '../../src/model/duration.ts';
@@ -303,10 +303,8 @@ describe.each(Object.entries(subjects))('%s keeps the contract of the host port'
     it('rings for a file whose directories come later', async () => {
       await watching([path('later/auth/kubeconfig')], async (rung) => {
         await subject.put(path('later/auth/kubeconfig'), 'x');
-        await vi.waitUntil(async () => {
-          await rung();
-          return (await subject.host.readText(path('later/auth/kubeconfig'), signal)) === 'x';
-        });
+        do await rung();
+        while ((await subject.host.readText(path('later/auth/kubeconfig'), signal)) !== 'x');
       });
       await expect(subject.host.list(path('later/auth'), signal)).resolves.toEqual(['kubeconfig']);
     });
@@ -329,10 +327,8 @@ describe.each(Object.entries(subjects))('%s keeps the contract of the host port'
         await subject.put(path('pods/0.log'), 'ab');
         await rung();
         await subject.link(path('middle.log'), 'pods/1.log');
-        await vi.waitUntil(async () => {
-          await rung();
-          return (await subject.host.realPath(path('first.log'), signal)) === path('pods/1.log');
-        });
+        do await rung();
+        while ((await subject.host.realPath(path('first.log'), signal)) !== path('pods/1.log'));
         await subject.put(path('pods/1.log'), 'abc');
         await rung();
       });
@@ -343,7 +339,7 @@ describe.each(Object.entries(subjects))('%s keeps the contract of the host port'
       const ending = new AbortController();
       let rings = 0;
       const watch = subject.host.watch([path('ended')], () => (rings += 1), ending.signal);
-      await vi.waitUntil(() => rings > 0);
+      await expect.poll(() => rings).toBeGreaterThan(0);
       ending.abort(new Error('enough'));
       await expect(watch).resolves.toBeUndefined();
       const before = rings;

@@ -1,6 +1,6 @@
 // How a selection is followed over the wire: lists, watches, and what becomes of them.
 import type { ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeOptions } from '../../src/adapters/kube/kube.ts';
 import type { KubeKind, KubeView } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -8,6 +8,8 @@ import { json, type Responder, type TestServer } from './real/http-server.ts';
 import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
+/** How a test looks for what it waits for. */
+const often = { interval: 2 };
 
 let stand: KubeStand;
 let server: TestServer;
@@ -66,11 +68,11 @@ describe('following', () => {
     ended.catch(() => undefined);
   };
   const say = async (type: string, object: object): Promise<void> => {
-    await vi.waitUntil(() => streams.length > 0, { interval: 2 });
+    await expect.poll(() => streams.length, often).toBeGreaterThan(0);
     streams.at(-1)?.write(`${JSON.stringify({ type, object })}\n`);
   };
   const view = (count: number): Promise<void> =>
-    vi.waitFor(() => expect(views.length).toBeGreaterThanOrEqual(count), { interval: 2 });
+    expect.poll(() => views.length, often).toBeGreaterThanOrEqual(count);
   const watchLines = (): readonly string[] => asked().filter((one) => one.includes('watch=true'));
 
   it('lists, then watches from there', async () => {
@@ -93,7 +95,7 @@ describe('following', () => {
     await say('BOOKMARK', { metadata: { resourceVersion: '12' } });
     await view(2);
     streams.at(-1)?.end();
-    await vi.waitUntil(() => streams.length === 2, { interval: 2 });
+    await expect.poll(() => streams.length, often).toBe(2);
     expect(watchLines()[1]).toContain('resourceVersion=12&');
     expect(asked()).toHaveLength(3);
     expect(views).toHaveLength(2);
@@ -101,7 +103,7 @@ describe('following', () => {
 
   it('cuts a watch that is silent for too long, and says nothing of it', async () => {
     follow();
-    await vi.waitUntil(() => streams.length >= 3, { interval: 2 });
+    await expect.poll(() => streams.length, often).toBeGreaterThanOrEqual(3);
     expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
     expect(views.map(({ trouble }) => trouble)).toEqual([undefined]);
   });
@@ -111,7 +113,7 @@ describe('following', () => {
     await say('ADDED', node(8));
     await view(2);
     streams.at(-1)?.destroy();
-    await vi.waitUntil(() => streams.length === 2, { interval: 2 });
+    await expect.poll(() => streams.length, often).toBe(2);
     await say('MODIFIED', node(9));
     await view(3);
     expect(watchLines()[1]).toContain('resourceVersion=8&');
@@ -122,7 +124,7 @@ describe('following', () => {
     lists.push(listing(7, node(3)));
     watches.push(stream, status(503), status(503));
     follow();
-    await vi.waitUntil(() => streams.length === 1, { interval: 2 });
+    await expect.poll(() => streams.length, often).toBe(1);
     streams.at(-1)?.destroy();
     await view(3);
     expect(views.map(({ trouble, objects }) => [trouble?.code, objects.length])).toEqual([
@@ -154,7 +156,7 @@ describe('following', () => {
       objects: [{ metadata: { resourceVersion: '29' } }],
     });
     expect(views.some(({ trouble }) => trouble !== undefined)).toBe(false);
-    await vi.waitUntil(() => watchLines().length === 2, { interval: 2 });
+    await expect.poll(() => watchLines().length, often).toBe(2);
     expect(watchLines()[1]).toContain('resourceVersion=30&');
   });
 
@@ -203,7 +205,7 @@ describe('following', () => {
     };
     watches.push(...Array.from({ length: 50 }, () => short));
     follow({ clock: quickClock(1) });
-    await vi.waitUntil(() => watchLines().length >= 2, { interval: 2 });
+    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(2);
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(watchLines().length).toBeLessThan(8);
   });

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { machineConfigs, machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
   controllerConfig,
@@ -152,7 +152,7 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     const path = at(renderedFile(renderedName('master')));
     writeFileSync(path, renderedText('master'));
     writeFileSync(at(controllerConfig), 'kind: ControllerConfig\n');
-    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toContain(mastersFinal));
+    await expect.poll(() => readFileSync(path, 'utf8')).toContain(mastersFinal);
   });
 
   it('puts a worker into the image of its pool', async () => {

@@ -32,6 +32,8 @@ export interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
   readonly signal?: AbortSignal;
   /** The step was begun by an earlier run that did not come to its end. */
   readonly wasBegun?: boolean;
+  /** Hears each event as it happens, where a test must wait for one. */
+  readonly heard?: (event: RunEvent) => void;
 }
 
 /** How a step ended, whatever way. */
@@ -68,7 +70,9 @@ export async function tryStep<
     beforeLeaving: () => Promise.resolve(),
     mask: (text: string) => text,
     emit: (happening: object): void => {
-      events.push({ ...happening, at: clock.now(), run: 'test' } as RunEvent);
+      const event = { ...happening, at: clock.now(), run: 'test' } as RunEvent;
+      events.push(event);
+      run.heard?.(event);
     },
   };
   const signal = run.signal ?? new AbortController().signal;
