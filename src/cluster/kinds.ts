@@ -34,6 +34,7 @@ const machineConfiguration = (plural: string): KubeKind => ({
   plural,
 });
 export const machineConfigs = machineConfiguration('machineconfigs');
+export const machineConfigNodes = machineConfiguration('machineconfignodes');
 export const machineConfigPools = machineConfiguration('machineconfigpools');
 export const machineOSConfigs = machineConfiguration('machineosconfigs');
 export const machineOSBuilds = machineConfiguration('machineosbuilds');

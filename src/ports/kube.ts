@@ -118,12 +118,12 @@ export interface Kube {
   /** Removes an object, and in the background what it owns; no error when there is none. */
   readonly remove: (ref: KubeRef, signal: AbortSignal) => Promise<void>;
   /**
-   * The log of a pod's only container, of the last so many seconds, at most 16 MiB of it. Empty for
-   * a pod that has no node yet.
+   * The log of a container of a pod, which may be left out where there is only one: of the last so many
+   * seconds, at most 16 MiB of it. Empty for a pod that has no node yet.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
    */
   readonly podLog: (
-    pod: { readonly namespace: string; readonly name: string },
+    pod: { readonly namespace: string; readonly name: string; readonly container?: string },
     sinceSeconds: number,
     signal: AbortSignal,
   ) => Promise<string>;

@@ -65,6 +65,15 @@ describe('requests', () => {
       ['DELETE /api/v1/nodes/m0?propagationPolicy=Background', '', undefined],
     ],
     [
+      'the log of one container',
+      (kube) => kube.podLog({ namespace: 'n', name: 'p', container: 'c' }, 1, signal),
+      [
+        'GET /api/v1/namespaces/n/pods/p/log?container=c&sinceSeconds=1&limitBytes=16777216',
+        '',
+        undefined,
+      ],
+    ],
+    [
       'pod log',
       (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 3600, signal),
       ['GET /api/v1/namespaces/n/pods/p/log?sinceSeconds=3600&limitBytes=16777216', '', undefined],

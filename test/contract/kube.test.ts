@@ -55,8 +55,10 @@ describe('what the fake remembers', () => {
   });
 
   it('is the log of a pod', async () => {
-    fake.withPodLog('p', 'line\n');
-    expect(await fake.podLog({ namespace: 'n', name: 'p' }, 1, signal)).toBe('line\n');
+    fake.withPodLog('p', 'line\n').withPodLog('p/c', 'other\n');
+    const pod = { namespace: 'n', name: 'p' };
+    expect(await fake.podLog(pod, 1, signal)).toBe('line\n');
+    expect(await fake.podLog({ ...pod, container: 'c' }, 1, signal)).toBe('other\n');
   });
 
   it('is trouble, for every call', async () => {

@@ -127,6 +127,10 @@ describe('the adapter alone', () => {
     const at = { namespace: 'default', name: 'p' };
     await kube.create({ kind: pods, namespace: 'default' }, pod, signal);
     expect(await kube.podLog(at, 3600, signal)).toBe('');
+    expect(await kube.podLog({ ...at, container: 'c' }, 3600, signal)).toBe('');
+    await expect(kube.podLog({ ...at, container: 'other' }, 1, signal)).rejects.toMatchObject({
+      code: 'kube.invalid',
+    });
     await kube.remove({ kind: pods, ...at }, signal);
   });
 

@@ -31,6 +31,7 @@ export interface FakeKube extends Kube {
   readonly writes: readonly KubeWrite[];
   /** Every further call fails with this, and who follows sees it, until it is undefined. */
   readonly trouble: (error: AgentError | undefined) => FakeKube;
+  /** The log of a pod's only container, or of one as `POD/CONTAINER`. */
   readonly withPodLog: (name: string, text: string) => FakeKube;
 }
 
@@ -175,9 +176,9 @@ export function fakeKube(): FakeKube {
       objects.delete(keyOf(ref));
       tell();
     },
-    podLog: async ({ name }, _since, signal) => {
+    podLog: async ({ name, container }, _since, signal) => {
       await enter(signal);
-      const text = logs.get(name);
+      const text = logs.get(container === undefined ? name : `${name}/${container}`);
       if (text === undefined) throw kubeFailure('kube.not-found', `${name}: there is no log`);
       return text;
     },

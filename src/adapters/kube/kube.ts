@@ -70,9 +70,9 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
       );
       await unlessMissing(removed, undefined);
     },
-    podLog: ({ namespace, name }, sinceSeconds, signal) => {
+    podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
-      const path = withQuery(log, { sinceSeconds, limitBytes: mostLogBytes });
+      const path = withQuery(log, { container, sinceSeconds, limitBytes: mostLogBytes });
       return call(cluster, signal, (server, { signal: inner }) =>
         server.ask({ method: 'GET', path, accept: '*/*' }, inner, readText),
       );

@@ -6,13 +6,15 @@ import { poolText, renderedName, renderedText } from '../../../test/layering/ren
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
-import { machineConfigs, machineOSConfigs, nodes } from '../../cluster/kinds.ts';
+import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
 import { bundleFolder } from '../../layering/log-bundle/places.ts';
 import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
 import { stashFolders } from './stash-os-configs.ts';
 
@@ -80,7 +82,29 @@ const clusterWithSecrets = () =>
       metadata: { name: renderedName('master') },
       spec: { config: { storage: { files: [{ contents: { source: planted('ignition') } }] } } },
     })
-    .put(nodes, { metadata: { name: 'm1', annotations: { other: planted('unknown') } } });
+    .put(nodes, { metadata: { name: 'm1', annotations: { other: planted('unknown') } } })
+    .put(pods, operatorPod('machine-config-daemon-x', 'machine-config-daemon'))
+    .put(pods, operatorPod('machine-os-builder-y', 'machine-os-builder'))
+    .put(events, {
+      metadata: { name: 'e', namespace: operatorNamespace },
+      involvedObject: { kind: 'Pod', name: 'machine-os-builder-y' },
+      ...{ type: 'Warning', reason: 'BackOff', lastTimestamp: '2026-01-01T00:00:00Z', count: 3 },
+      message: `token=${planted('unknown')}`,
+    })
+    .withPodLog('machine-config-daemon-x/machine-config-daemon', `I: ${planted('push')}\n`)
+    .withPodLog('machine-os-builder-y/machine-os-builder', 'building\n');
+
+const operatorPod = (name: string, container: string): KubeObject => ({
+  metadata: { name, namespace: operatorNamespace, annotations: { other: planted('unknown') } },
+  spec: {
+    nodeName: 'm1',
+    containers: [
+      { name: container, env: [{ name: 'X', value: planted('unknown') }] },
+      { name: 'kube-rbac-proxy' },
+    ],
+  },
+  status: { containerStatuses: [{ name: container, restartCount: 7 }] },
+});
 
 const bundleOf = (host: FakeHost): ReadonlyMap<string, string> =>
   new Map(
@@ -117,6 +141,21 @@ describe('layering/gather-logs', () => {
     for (const path of bundle.keys()) {
       expect(host.files.get(`${bundleFolder}/${path}`)?.mode).toBe(0o600);
     }
+  });
+
+  it('keeps what the Machine Config Operator does and says', async () => {
+    const host = hostWithSecrets();
+    await runStep(gatherLogs, { config, facts, host, kube: clusterWithSecrets() });
+    const bundle = bundleOf(host);
+    expect([...bundle.keys()].filter((name) => name.startsWith('pod-m'))).toEqual([
+      'pod-machine-os-builder-y-machine-os-builder.log',
+      'pod-machine-config-daemon-x-machine-config-daemon.log',
+    ]);
+    expect(bundle.get('pod-machine-config-daemon-x-machine-config-daemon.log')).toBe('I: ***\n');
+    expect(bundle.get('cluster-pods.yaml')).toMatch(/nodeName: m1\n[\s\S]*restartCount: 7\n/);
+    expect(bundle.get('cluster-events.txt')).toBe(
+      '2026-01-01T00:00:00Z Warning BackOff Pod/machine-os-builder-y: token=*** (3 times)\n',
+    );
   });
 
   it('holds none of the secrets, whoever spoke of them', async () => {

@@ -1,14 +1,13 @@
 import { stringify } from 'yaml';
 import {
   jobs,
+  machineConfigNodes,
   machineConfigPools,
   machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes,
 } from '../../../cluster/kinds.ts';
-import { engineFailure } from '../../../engine/failures.ts';
-import { limited } from '../../../engine/limit.ts';
 import { operatorNamespace } from '../../../layering/bootstrap-manifests/secret.ts';
 import {
   isRendered,
@@ -16,15 +15,10 @@ import {
 } from '../../../layering/log-bundle/machine-config-shape.ts';
 import { isOperatorKey } from '../../../layering/node-keys.ts';
 import type { Members } from '../../../layering/schema/schema.ts';
-import { seconds } from '../../../model/duration.ts';
 import type { KubeObject, KubeSelection } from '../../../ports/kube.ts';
-import type { StepScope } from '../../step.ts';
 import type { Bundle } from './bundle.ts';
-
-type ClusterScope = Pick<StepScope<'kube' | 'clock'>, 'kube' | 'clock' | 'signal'>;
-
-/** An API server that is not there must not hold a report of the failure up. */
-const longestLook = seconds(20);
+import { type ClusterScope, listed } from './cluster-look.ts';
+import { addOperatorPieces } from './operator-pieces.ts';
 
 interface ClusterPiece extends KubeSelection {
   readonly name: string;
@@ -49,6 +43,7 @@ const pieces: readonly ClusterPiece[] = [
   { name: 'machineosconfigs', kind: machineOSConfigs, show: asYaml },
   { name: 'machineosbuilds', kind: machineOSBuilds, show: asYaml },
   { name: 'machineconfigpools', kind: machineConfigPools, show: asYaml },
+  { name: 'machineconfignodes', kind: machineConfigNodes, show: asYaml },
   { name: 'jobs', kind: jobs, namespace: operatorNamespace, show: asYaml },
   { name: 'nodes', kind: nodes, show: (objects) => asYaml(objects.map(nodeShape)) },
   {
@@ -62,25 +57,12 @@ const pieces: readonly ClusterPiece[] = [
   },
 ];
 
-/** Gathers what the API shows of the pools, their images and their nodes; there is none before it is born. */
+/** Gathers what the API shows of the pools, their images, their nodes and their operator; there is none before it is born. */
 export async function addClusterPieces(scope: ClusterScope, bundle: Bundle): Promise<void> {
-  await Promise.all(
-    pieces.map(({ name, show, ...selection }) =>
+  await Promise.all([
+    ...pieces.map(({ name, show, ...selection }) =>
       bundle.add(`cluster-${name}.yaml`, async () => show(await listed(scope, selection))),
     ),
-  );
+    addOperatorPieces(scope, bundle),
+  ]);
 }
-
-const listed = (
-  { kube, clock, signal }: ClusterScope,
-  selection: KubeSelection,
-): Promise<readonly KubeObject[]> =>
-  limited(
-    clock,
-    {
-      limit: longestLook,
-      signal,
-      late: () => engineFailure('step.timed-out', 'the API server did not answer'),
-    },
-    (inner) => kube.list(selection, inner),
-  );
