@@ -32,6 +32,11 @@ export const osFailures = {
     title: 'The image cannot be read from its registry',
     hint: 'look at the name, the registry, and the pull secret in /etc/ostree/auth.json',
   },
+  'os.pull-cut': {
+    kind: 'remote',
+    title: 'The registry broke off while the image was pulled',
+    hint: 'look at the log of the registry and at the network between, then run again',
+  },
   'os.wrong-architecture': {
     kind: 'input',
     title: 'The image is made for another architecture',

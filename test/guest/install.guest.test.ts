@@ -40,7 +40,7 @@ beforeAll(async () => {
         uefi = await playUefi(stage, images);
       })(),
       (async () => {
-        powerCut = await playPowerCut(stage, async (host) => {
+        powerCut = await playPowerCut(stage, built, async (host) => {
           existingRoot = await playExistingRoot(stage, await built, host);
         });
       })(),
@@ -200,17 +200,26 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   it('the service being gone from half of the write on costs a minute at the end, and no more', () => {
     const events = powerCut.second.runs[0]?.events;
     expect(powerCut.reports.at(-1)).toMatch(/^Writing image to disk: \d\d%$/);
-    const stalled = finishedAt(events, 'finish/leave-host') - finishedAt(events, 'image/write');
+    const written = finishedAt(events, 'image/overwrite-os');
+    const stalled = finishedAt(events, 'finish/leave-host') - written;
     // Fifteen seconds for the state of the logs, sixty for the last report; the rest is work.
     expect(stalled / 1000).toBeLessThan(15 + 60 + 20);
   });
 
-  it('the disk boots, and Ignition applies what was served', () => {
+  it('the registry that dies in the middle of a pull is told of', () => {
+    const trouble = troubleIn(powerCut.second.runs[0]?.events ?? []);
+    const notes = trouble.flatMap((event) => (event.type === 'note' ? event.fields['code'] : []));
+    expect(notes).toEqual(['image.registry-unreachable']);
+  });
+
+  it('the disk boots the system of its image then, and Ignition applies what was served', () => {
     const boot = existingRoot.host;
     expect(linesOf(boot.report, 'firmware')).toEqual(['bios']);
     expectFirstBoot(boot, 'bios-0');
+    expect(linesOf(boot.report, 'layers')).toEqual(['']);
     expect(argumentsOf(boot.report)).toContain('lab.installed=yes');
-    expect(boot.asked).toEqual(['/config/master']);
+    expect(argumentsOf(boot.report)).not.toContain('lab.final=yes');
+    expect(boot.asked).toEqual(['/config/master', '/config/master']);
   });
 });
 
@@ -242,13 +251,29 @@ describe('bootwright node on the host that was installed by UEFI', () => {
   const first = () => readNode(uefi.boot);
   const second = () => readNode(uefi.moved);
 
-  it('no command of it fails', () => {
-    const commands = [...first().commands, ...second().commands];
+  it('cannot be moved to what has no room, is for another architecture, or is cut, and says so', () => {
+    const failed = first().commands.slice(0, 3);
+    expect(failed.map(({ stderr }) => /^failed: (\S+):/m.exec(stderr)?.[1])).toEqual([
+      'os.no-space',
+      'os.wrong-architecture',
+      'os.pull-cut',
+    ]);
+    expect(failed.map(({ exitCode }) => exitCode)).toEqual([4, 2, 5]);
+  });
+
+  it('would boot then what it would have booted before', () => {
+    const [before, after] = first().next;
+    expect(before).toContain(images.final.image);
+    expect(after).toBe(before);
+  });
+
+  it('no other command of it fails', () => {
+    const commands = [...first().commands.slice(3), ...second().commands];
     expect(commands.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0, 0]);
   });
 
   it('stages an image with its new layers alone, and the host runs on, its disk read-only', () => {
-    const { driver, booted, staged, rollback } = statusIn(first().commands[0]);
+    const { driver, booted, staged, rollback } = statusIn(first().commands[3]);
     expect([driver, booted?.image]).toEqual(['ostree', images.final.image]);
     expect(staged?.image).toBe(images.second.image);
     expect(images.second.image).toContain(staged?.digest);

@@ -16,12 +16,13 @@ import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
 import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';
 import { overlayWorkerConfig } from '../../src/steps/layering/overlay-worker-config.ts';
 import { stopRegistry } from '../../src/steps/layering/stop-registry.ts';
+import { breakAfter } from '../guest/rig/broken-way.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { servedIgnition } from '../layering/served.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
 import { type LiveHost, startLiveHost } from './deploy-image-host.ts';
-import { authFor, breakAfter, type ImageStage, startStage } from './image-stage.ts';
+import { authFor, type ImageStage, startStage } from './image-stage.ts';
 import { addLayer } from './layered-image.ts';
 import { type NextBoot, readNextBoot, writeDisk, type WrittenDisk } from './written-disk.ts';
 

@@ -1,11 +1,11 @@
 // The image of a user's MachineOSConfig, built by the product's commands while a virtual machine is installed.
-import type { FinalOs } from '../../../test/guest/install/ignition.ts';
-import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
 import {
   type GuestRegistry,
   type LayeredImage,
   startGuestRegistry,
-} from '../../../test/guest/install/layered-images.ts';
+} from '../../../test/guest/install/guest-registry.ts';
+import type { FinalOs } from '../../../test/guest/install/ignition.ts';
+import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
 import { type AgentFailure, failureIn } from '../failure-log.ts';
 import type { OsOrder } from './os-order.ts';
 

@@ -6,6 +6,7 @@ import { asksForChange, bootEntryArguments } from '../../os/kernel-arguments.ts'
 import { Plan, Sight } from './facts.ts';
 import { findAuthFile, linkAuthArgvs } from './find-auth-file.ts';
 import { runCommands } from './run-commands.ts';
+import { stageFailure } from './stage-failure.ts';
 import { type NodeScope, step } from './step.ts';
 
 /** Entries of the boot loader, written by ostree. */
@@ -32,7 +33,11 @@ export const stage = step({
     if (plan.kind === 'nothing') return;
     const argvs = await stageArgvs(scope, sight, plan.kind);
     const auth = await findAuthFile(scope);
-    await runCommands(scope, [...(auth?.isKubelets === true ? linkAuthArgvs : []), ...argvs]);
+    try {
+      await runCommands(scope, [...(auth?.isKubelets === true ? linkAuthArgvs : []), ...argvs]);
+    } catch (error) {
+      throw stageFailure(error, scope.config.image);
+    }
   },
 });
 

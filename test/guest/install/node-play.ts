@@ -1,6 +1,7 @@
 import type { Sight } from '../../../src/steps/os/facts.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
+import type { FailingImages } from './failing-images.ts';
 import type { LayeredImages } from './layered-images.ts';
 
 /** What `node status --format json` prints, and so do the commands that change a node. */
@@ -22,6 +23,8 @@ export interface NodeAccount {
   readonly mounts: readonly string[];
   /** Images that ostree keeps, each time that they were looked at. */
   readonly images: readonly (readonly string[])[];
+  /** What the node is to boot, each time that it was looked at: the entries of the boot loader and the origins. */
+  readonly next: readonly string[];
   /** What the daemon would find recorded as its image. */
   readonly record: string | undefined;
 }
@@ -33,14 +36,29 @@ const telling = `node() {
   echo "NODE-COMMAND $code $(base64 -w0 /run/node-output) $(base64 -w0 /run/node-log)"
 }
 images() { echo "NODE-IMAGES $(ostree container image list --repo /ostree/repo | paste -sd' ')"; }
+next() { echo "NODE-NEXT $( (cat /boot/loader/entries/* /ostree/deploy/*/deploy/*.origin; ls /run/ostree) | base64 -w0)"; }
 mounts() { awk '$2 == "/sysroot" || $2 == "/boot" { print "NODE-MOUNT " $2 " " substr($4, 1, 2) }' /proc/self/mounts; }`;
 
 const job = (...lines: readonly string[]): Job => ({ script: [telling, ...lines].join('\n') });
 
-/** Stages the second image with a kernel argument more, records it, and restarts. */
-export const moveNode = ({ second, before }: LayeredImages): Job =>
+/** Orders images that the node cannot get; there is no room for the first, as long as a file takes it. */
+const failToMove = ({ foreign, sound, cut }: FailingImages): readonly string[] => [
+  'next',
+  'fallocate --length $(($(df --output=avail --block-size=1 /var | tail -n 1) - 100000000)) /var/filler',
+  `node apply ${sound}`,
+  'rm /var/filler',
+  `node apply ${foreign}`,
+  `node apply ${cut}`,
+  'next',
+];
+
+/**
+ * Orders what cannot be had; then stages the second image with a kernel argument more, records it, and restarts.
+ */
+export const moveNode = ({ second, failing, before }: LayeredImages): Job =>
   job(
     before,
+    ...failToMove(failing),
     `node apply ${second.image} --append-karg lab.node=yes --record --format json`,
     'mounts',
     'systemctl reboot',
@@ -71,6 +89,7 @@ export const readNode = ({ report }: DiskBoot): NodeAccount => ({
   ),
   mounts: [...report.matchAll(/^NODE-MOUNT (.*)$/gm)].map(([, mount = '']) => mount),
   record: /^NODE-RECORD (.*)$/m.exec(report)?.[1],
+  next: [...report.matchAll(/^NODE-NEXT (\S*)$/gm)].map(([, text = '']) => decoded(text)),
   images: [...report.matchAll(/^NODE-IMAGES (.*)$/gm)].map(([, list = '']) => list.split(' ')),
 });
 

@@ -6,8 +6,10 @@ import { startGuest } from '../rig/guest.ts';
 import { type DiskHead, readDiskHead, waitUntilWritten } from './disk-state.ts';
 import type { RunningHost } from './existing-root-play.ts';
 import { bootInstalled } from './first-boot.ts';
+import type { FinalOs } from './ignition.ts';
 import { serveImage } from './image-server.ts';
 import { type JobAccount, readJob } from './job-log.ts';
+import type { LayeredImages } from './layered-images.ts';
 import { type LiveInstall, startLiveInstall } from './live-install.ts';
 import { gateway, type Outside, reportsTo, startOutside } from './outside.ts';
 import { deadlineSeconds, type PlayStage, targetMiB } from './stage.ts';
@@ -27,17 +29,20 @@ export interface PowerCutPlay {
 
 /**
  * BIOS, the image by http with its digest, a disk with leftovers. The power is cut in the middle of
- * the write. The same command again: now the mirror cuts a connection, and the service is gone from
- * half of the write on. `runs` has the host that was installed so; it is there as long as that takes.
+ * the write. The same command again: now the mirror cuts a connection, the service is gone from half of the
+ * write on, and the registry of the operating system that the cluster wants dies in the middle of the pull.
+ * `runs` has the host that was installed so; it is there as long as that takes.
  */
 export async function playPowerCut(
   stage: PlayStage,
+  built: Promise<LayeredImages>,
   runs: (host: RunningHost) => Promise<void>,
 ): Promise<PowerCutPlay> {
   const { folder, image, agentDisk } = stage;
   const target = join(folder, 'bios-target.raw');
   createBlankDisk(target, targetMiB);
-  await using outside = await startOutside('bios-0');
+  const pool: { wants?: FinalOs } = {};
+  await using outside = await startOutside('bios-0', () => pool.wants);
   await using images = await serveImage(image.path, [
     { atShare: 0.5, how: 'hold' },
     { atShare: 0.3, how: 'cut' },
@@ -51,7 +56,11 @@ export async function playPowerCut(
   const first = await cutPower(install, folder);
   const cutDisk = readDiskHead(target);
   const cutDiskConsole = await startCutDisk(target, folder);
-  const second = await losingService(install, folder, outside);
+  const { failing, before } = await built;
+  pool.wants = { osImageURL: failing.dying, kernelArguments: ['lab.final=yes'] };
+  const [run] = install.runs;
+  const wantingOs = { ...run, words: ['--enable-skip-mco-reboot'] };
+  const second = await losingService({ ...install, before, runs: [wantingOs] }, folder, outside);
   const place = { folder, name: 'bios-disk', deadlineSeconds };
   await runs({
     target,
