@@ -5,6 +5,8 @@ import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import { machineConfigPools, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { partOf } from '../../src/layering/cluster-object.ts';
 import { nodeKeys } from '../../src/layering/node-keys.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import {
@@ -15,23 +17,17 @@ import {
 } from '../../src/steps/after-pivot/record.ts';
 import { bringImages } from '../../src/steps/layering/bring-images.ts';
 import { leaveHandOver } from '../../src/steps/layering/leave-hand-over.ts';
-import {
-  final,
-  handedOver,
-  handOverFacts,
-  handOverHost,
-  operator,
-  rendered,
-  site,
-} from '../layering/hand-over-site.ts';
-import { leftImage } from '../layering/left-images.ts';
+import { bothFacts, bothHost, bothSite } from '../layering/both-pools.ts';
+import { handedOver, operator } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
+import { noted, playedImages } from '../layering/played-node.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
 import { clusterOf } from './cluster-of.ts';
 
-const names = ['m1', 'm2', 'm3'] as const;
-const { order } = handOverFacts;
+const pools = { m1: 'master', m2: 'master', m3: 'master', w1: 'worker' } as const;
+type Name = keyof typeof pools;
+const names = Object.keys(pools) as readonly Name[];
 const config = {
   role: 'bootstrap',
   service: { url: 'http://svc.example' },
@@ -56,15 +52,16 @@ beforeAll(async () => {
   for (const name of [operator, 'openshift-etcd']) {
     await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   }
-  for (const [kind, object] of site) await client.apply(kind, object);
+  for (const [kind, object] of bothSite) await client.apply(kind, object);
   const spec = { managementState: 'Managed' };
   const etcd = { apiVersion: 'operator.openshift.io/v1', kind: 'Etcd' };
   await client.apply(etcdCluster.kind, { ...etcd, metadata: { name: 'cluster' }, spec });
   for (const name of names) {
-    const annotations = { currentConfig: rendered, desiredConfig: rendered, state: 'Done' };
-    await client.apply(nodes, nodeObject(name, 'master', annotations));
+    const { renderedConfig } = playedImages[pools[name]];
+    const configs = { currentConfig: renderedConfig, desiredConfig: renderedConfig };
+    await client.apply(nodes, nodeObject(name, pools[name], { ...configs, state: 'Done' }));
     await tellNode(name, 'boot-0');
-    await putEtcdMember(name);
+    if (pools[name] === 'master') await putEtcdMember(name);
   }
 });
 afterAll(async () => {
@@ -105,8 +102,16 @@ async function putEtcdMember(node: string): Promise<void> {
   );
 }
 
-/** Restarts of nodes, each with whether its pool was paused, and it was drained and told what it will run. */
-const restarts: (readonly [string, boolean, boolean, boolean])[] = [];
+/**
+ * Restarts of nodes, each with which pools were paused, whether it was drained, and what it was to start into and was told
+ * that it will run.
+ */
+const restarts: {
+  readonly name: string;
+  readonly paused: readonly string[];
+  readonly isDrained: boolean;
+  readonly images: readonly string[];
+}[] = [];
 
 /** Answers as kubelets, daemons and the drain controller do, until all has been seen. */
 async function answer(signal: AbortSignal): Promise<void> {
@@ -118,9 +123,6 @@ async function answer(signal: AbortSignal): Promise<void> {
   }
 }
 
-const noted = ({ metadata }: KubeObject, key: keyof typeof nodeKeys): string =>
-  metadata.annotations?.[nodeKeys[key]] ?? '';
-
 async function drain(node: KubeObject): Promise<void> {
   const asked = noted(node, 'desiredDrain');
   if (asked === noted(node, 'lastAppliedDrain')) return;
@@ -130,40 +132,49 @@ async function drain(node: KubeObject): Promise<void> {
 
 async function runPod(pod: KubeObject): Promise<void> {
   const { spec, status } = pod as KubeObject & {
-    readonly spec: { readonly nodeName: string; readonly containers: [{ args: string[] }] };
+    readonly spec: { readonly nodeName: Name; readonly containers: [{ args: string[] }] };
     readonly status?: { readonly phase?: string };
   };
   if (status?.phase === 'Succeeded') return;
   const { name } = pod.metadata;
   await rig.client.mergeStatus(
     { kind: pods, name, namespace: leftNamespace },
-    {
-      phase: 'Succeeded',
-    },
+    { phase: 'Succeeded' },
   );
-  if (!spec.containers[0].args.includes('--reboot')) return;
-  const node = await rig.client.get({ kind: nodes, name: spec.nodeName });
-  if (node === undefined) throw new RangeError(`there is no node ${spec.nodeName}`);
-  const isDrained = noted(node, 'lastAppliedDrain') === `drain-${rendered}`;
-  const pool = await rig.client.get({ kind: machineConfigPools, name: 'master' });
-  const isPaused = (pool?.['spec'] as { paused?: boolean } | undefined)?.paused === true;
-  const told = [noted(node, 'currentImage'), noted(node, 'desiredImage')];
-  restarts.push([spec.nodeName, isPaused, isDrained, told.every((image) => image === final)]);
-  await tellNode(spec.nodeName, 'boot-1');
-  const annotations = { [nodeKeys.desiredDrain]: `uncordon-${rendered}` };
-  await rig.client.merge({ kind: nodes, name: spec.nodeName }, { metadata: { annotations } });
+  const { args } = spec.containers[0];
+  if (args.includes('--reboot')) await restart(spec.nodeName, args);
 }
 
-it('switches nodes and hands their image over with no rights but those of the job', async () => {
+async function restart(name: Name, args: readonly string[]): Promise<void> {
+  const ref = { kind: nodes, name };
+  const node = await rig.client.get(ref);
+  if (node === undefined) throw new RangeError(`there is no node ${name}`);
+  const { renderedConfig } = playedImages[pools[name]];
+  restarts.push({
+    name,
+    paused: await pausedPools(),
+    isDrained: noted(node, 'lastAppliedDrain') === `drain-${renderedConfig}`,
+    images: [args[2] ?? '', noted(node, 'currentImage'), noted(node, 'desiredImage')],
+  });
+  await tellNode(name, 'boot-1');
+  const annotations = { [nodeKeys.desiredDrain]: `uncordon-${renderedConfig}` };
+  await rig.client.merge(ref, { metadata: { annotations } });
+}
+
+async function pausedPools(): Promise<readonly string[]> {
+  const all = await rig.client.list({ kind: machineConfigPools });
+  return all
+    .filter((pool) => partOf(pool, 'spec', 'paused') === true)
+    .map(({ metadata }) => metadata.name);
+}
+
+it('switches both pools and hands their images over with no rights but those of the job', async () => {
   const admin = opened(rig.kubeconfig);
   await runStep(leaveHandOver, {
     config,
-    facts: {
-      ...handOverFacts,
-      order: order.kind === 'off' ? order : { ...order, delivery: 'switched' },
-    },
+    facts: bothFacts('switched'),
     kube: admin,
-    host: handOverHost(),
+    host: bothHost(),
     clock: systemClock,
     inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h0', name: 'm3' })] }),
   });
@@ -175,15 +186,31 @@ it('switches nodes and hands their image over with no rights but those of the jo
   const kube = opened(await rig.kubeconfigFor({ user: { name, groups } }));
   const over = new AbortController();
   const answering = answer(over.signal);
-  const run = { kube, clock: systemClock, facts: { record } };
-  await runStep(bringImages, run);
-  const pool = { kind: machineConfigPools, name: 'master' };
-  over.abort(new Error('all was seen'));
-  await answering;
+  // Whatever is refused is tried again: here it is the end.
+  const heard = (event: RunEvent): void => {
+    if (event.type === 'step.retrying') over.abort(event.failure);
+  };
+  const { signal } = over;
+  try {
+    await runStep(bringImages, { kube, clock: systemClock, facts: { record }, signal, heard });
+  } finally {
+    over.abort(new Error('all was seen'));
+    await answering;
+  }
 
-  expect(restarts).toEqual(names.map((node) => [node, true, true, true]));
+  expect(restarts).toEqual(
+    names.map((node) => {
+      const { image } = playedImages[pools[node]];
+      return { name: node, paused: [pools[node]], isDrained: true, images: [image, image, image] };
+    }),
+  );
   expect(await rig.client.list({ kind: pods, namespace: leftNamespace })).toEqual([]);
-  expect(await rig.client.get(pool)).toMatchObject({ spec: { paused: false } });
-  const [build] = (await handedOver(kube)) as [{ readonly name: string }];
-  expect(build.name).toBe(leftImage.machineOSBuild);
+  for (const { pool, image, machineOSBuild } of Object.values(playedImages)) {
+    const ref = { kind: machineConfigPools, name: pool };
+    expect(await rig.client.get(ref)).toMatchObject({ spec: { paused: false } });
+    expect(await handedOver(kube, { pool, machineOSBuild })).toMatchObject([
+      { name: machineOSBuild, owners: [{ name: pool, uid: true }] },
+      { name: pool, status: { currentImagePullSpec: image } },
+    ]);
+  }
 });

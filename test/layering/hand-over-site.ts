@@ -6,6 +6,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FactValue } from '../../src/engine/fact.ts';
+import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
 import type {
   OsImageOrder,
   PublishedImages,
@@ -128,11 +129,20 @@ export const site: readonly (readonly [KubeKind, KubeObject])[] = [
   [machineConfigPools, renderedPool()],
 ];
 
-/** The objects of a hand-over without what the server adds: the same after any way of getting there. */
-export async function handedOver(kube: Pick<Kube, 'get'>): Promise<unknown> {
+/**
+ * The objects of a hand-over, of the masters unless said, without what the server adds: the same after any way of
+ * getting there.
+ */
+export async function handedOver(
+  kube: Pick<Kube, 'get'>,
+  { pool: name, machineOSBuild }: Pick<LeftImage, 'pool' | 'machineOSBuild'> = {
+    pool: 'master',
+    machineOSBuild: buildNamed,
+  },
+): Promise<unknown> {
   const { signal } = new AbortController();
-  const build = await kube.get({ kind: machineOSBuilds, name: buildNamed }, signal);
-  const config = await kube.get({ kind: machineOSConfigs, name: 'master' }, signal);
+  const build = await kube.get({ kind: machineOSBuilds, name: machineOSBuild }, signal);
+  const config = await kube.get({ kind: machineOSConfigs, name }, signal);
   return [build, config].map((object) => object && essence(object, config?.metadata.uid ?? ''));
 }
 

@@ -1,4 +1,5 @@
 import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
+import { workerBuild, workerFinal, workerOsConfig, workerRendered } from './both-pools.ts';
 import { buildNamed, final, rendered } from './hand-over-site.ts';
 import { osConfigObject } from './samples.ts';
 
@@ -13,3 +14,13 @@ export const leftImage: LeftImage = {
 
 /** The same, whose nodes are switched before it is handed over. */
 export const switchedImage: LeftImage = { ...leftImage, switchedBy: 'quay.io/b:v1' };
+
+/** The image of the workers, to which their nodes are switched before it is handed over. */
+export const switchedWorkers: LeftImage = {
+  pool: 'worker',
+  renderedConfig: workerRendered,
+  machineOSBuild: workerBuild,
+  image: workerFinal,
+  osConfig: workerOsConfig,
+  switchedBy: 'quay.io/b:v1',
+};

@@ -1,80 +1,99 @@
+import { etcdNamespace } from '../../src/cluster/etcd-conditions.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import { machineConfigPools, nodes, pods } from '../../src/cluster/kinds.ts';
 import { nodeKeys } from '../../src/layering/node-keys.ts';
 import type { PodAct } from '../../src/layering/switching/pods.ts';
+import { seconds } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
+import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
-import { final, rendered, site } from './hand-over-site.ts';
+import { bothSite } from './both-pools.ts';
 import { nodeObject } from './layered-pool.ts';
+import { nodeIn, noted, playedImages, type PlayedNode } from './played-node.ts';
+import { unfinishedMasters, wrongWithRestart } from './switch-order.ts';
 
-/** What a node of a played pool has been through. */
-export interface PlayedNode {
-  readonly name: string;
-  /** What it runs; empty for the system of the release. */
-  booted: string;
-  staged: string;
-  /** What its daemon finds on the disk. */
-  recorded: string;
-  starts: number;
-}
-
-/** A pool of masters whose kubelets, daemons and drain controller answer at once. */
-export interface PlayedPool {
+/** Two pools whose kubelets, daemons and drain controller answer at once. */
+export interface PlayedPools {
   readonly kube: FakeKube;
+  readonly clock: FakeClock;
+  /** Masters first. */
   readonly nodes: readonly PlayedNode[];
+  /** Names of nodes in the order of their restarts. */
+  readonly restarts: readonly string[];
   /** What nobody may do. */
   readonly incidents: readonly string[];
 }
 
-/**
- * Three masters on the system of the release, and an etcd that can lose one of them.
- * @param stuck what no pod gets done
- */
-export function playedPool(
-  names: readonly string[] = ['m1', 'm2', 'm3'],
-  stuck?: PodAct,
-): PlayedPool {
-  const kube = site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
+/** Which nodes are played, and what goes wrong with them. */
+export interface PlayedOrder {
+  readonly masters?: readonly string[];
+  readonly workers?: readonly string[];
+  /** What no pod gets done. */
+  readonly stuck?: PodAct;
+  /** A node that does not come back from its restart. */
+  readonly lost?: string;
+}
+
+/** How long a member of etcd is away when its node has restarted. */
+const memberReturnsAfter = seconds(75);
+
+/** Masters, three unless said, and workers on the system of the release, and an etcd that can lose a member. */
+export function playedPools(order: PlayedOrder = {}): PlayedPools {
+  const { masters = ['m1', 'm2', 'm3'], workers = [] } = order;
+  const kube = bothSite.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
   kube.put(etcdCluster.kind, { metadata: { name: 'cluster' } });
-  const played = names.map((name): PlayedNode => {
-    kube.put(nodes, withBoot(joined(name), 0));
-    kube.put(pods, etcdPod(name));
-    return { name, booted: '', staged: '', recorded: '', starts: 0 };
-  });
+  for (const name of masters) kube.put(pods, etcdPod(name, true));
+  const played = [
+    ...masters.map((name) => join(kube, name, 'master')),
+    ...workers.map((name) => join(kube, name, 'worker')),
+  ];
+  const restarts: string[] = [];
   const incidents: string[] = [];
-  const world = { kube, played, incidents, stuck };
-  return {
-    kube: {
-      ...kube,
-      patch: async (ref, patch, signal) => {
-        const object = await kube.patch(ref, patch, signal);
-        if (ref.kind === nodes) drainAsAsked(kube, object);
-        return object;
-      },
-      create: async (selection, object, signal) => {
-        const made = await kube.create(selection, object, signal);
-        if (selection.kind === pods) runPod(world, made);
-        return made;
-      },
-    },
-    nodes: played,
-    incidents,
-  };
+  const clock = fakeClock();
+  const world = { order, kube, clock, played, restarts, incidents };
+  return { kube: clusterOf(world), clock, nodes: played, restarts, incidents };
 }
 
 interface World {
+  readonly order: PlayedOrder;
   readonly kube: FakeKube;
+  readonly clock: FakeClock;
   readonly played: readonly PlayedNode[];
+  readonly restarts: string[];
   readonly incidents: string[];
-  readonly stuck: PodAct | undefined;
 }
 
-const joined = (name: string): KubeObject =>
-  nodeObject(name, 'master', { currentConfig: rendered, desiredConfig: rendered, state: 'Done' });
+/** The cluster as the job sees it. */
+function clusterOf(world: World): FakeKube {
+  const { kube } = world;
+  return {
+    ...kube,
+    patch: async (ref, patch, signal) => {
+      if (ref.kind === nodes) begin(world, ref.name);
+      if (ref.kind === machineConfigPools && ref.name === 'worker')
+        beginWorkers(world, 'their pool');
+      const object = await kube.patch(ref, patch, signal);
+      if (ref.kind === nodes) drainAsAsked(kube, object);
+      return object;
+    },
+    create: async (selection, object, signal) => {
+      const made = await kube.create(selection, object, signal);
+      if (selection.kind === pods) runPod(world, made);
+      return made;
+    },
+  };
+}
 
-const etcdPod = (node: string): KubeObject => ({
-  metadata: { name: `etcd-${node}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+function join(kube: FakeKube, name: string, pool: PlayedNode['pool']): PlayedNode {
+  const { renderedConfig } = playedImages[pool];
+  const configs = { currentConfig: renderedConfig, desiredConfig: renderedConfig };
+  kube.put(nodes, withBoot(nodeObject(name, pool, { ...configs, state: 'Done' }), 0));
+  return { name, pool, booted: '', staged: '', recorded: '', starts: 0 };
+}
+
+const etcdPod = (node: string, isReady: boolean): KubeObject => ({
+  metadata: { name: `etcd-${node}`, namespace: etcdNamespace, labels: { app: 'etcd' } },
+  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
 });
 
 const withBoot = (node: KubeObject, starts: number): KubeObject => ({
@@ -82,13 +101,20 @@ const withBoot = (node: KubeObject, starts: number): KubeObject => ({
   status: { ...(node['status'] as object), nodeInfo: { bootID: `boot-${starts}` } },
 });
 
-const noted = ({ metadata }: KubeObject, key: keyof typeof nodeKeys): string =>
-  metadata.annotations?.[nodeKeys[key]] ?? '';
-
 const annotated = (node: KubeObject, notes: Readonly<Record<string, string>>): KubeObject => ({
   ...node,
   metadata: { ...node.metadata, annotations: { ...node.metadata.annotations, ...notes } },
 });
+
+function begin(world: World, name: string): PlayedNode {
+  const node = world.played.find((one) => one.name === name);
+  if (node === undefined) throw new RangeError(`there is no node ${name}`);
+  if (node.pool === 'worker') beginWorkers(world, name);
+  return node;
+}
+
+const beginWorkers = ({ kube, incidents }: World, what: string): void =>
+  void incidents.push(...unfinishedMasters(kube).map((why) => `${what}: ${why}`));
 
 function drainAsAsked(kube: FakeKube, node: KubeObject): void {
   const asked = noted(node, 'desiredDrain');
@@ -97,47 +123,57 @@ function drainAsAsked(kube: FakeKube, node: KubeObject): void {
 }
 
 function runPod(world: World, pod: KubeObject): void {
-  if (pod.metadata.labels?.['bootwright.io/act'] === world.stuck) return;
   const { nodeName, containers } = pod['spec'] as {
     readonly nodeName: string;
     readonly containers: readonly [{ readonly args: readonly string[] }];
   };
-  const node = world.played.find(({ name }) => name === nodeName);
-  if (node === undefined) throw new RangeError(`there is no node ${nodeName}`);
+  const node = begin(world, nodeName);
+  if (pod.metadata.labels?.['bootwright.io/act'] === world.order.stuck) return;
   const [, verb, ...words] = containers[0].args;
-  const isDone = verb === 'status' ? node.booted === words[1] : applyOn(world, node, words);
+  const isDone = verb === 'status' ? node.booted === words[1] : isApplied(world, node, words);
   world.kube.put(pods, { ...pod, status: { phase: isDone ? 'Succeeded' : 'Running' } });
 }
 
-function applyOn(world: World, node: PlayedNode, words: readonly string[]): true {
+function isApplied(world: World, node: PlayedNode, words: readonly string[]): boolean {
   const [image = '', option] = words;
   const isRunning = node.booted === image;
   if (!isRunning) node.staged = image;
   if (option === '--record') node.recorded = image;
-  if (option === '--reboot' && !isRunning) restart(world, node);
-  return true;
+  return option !== '--reboot' || isRunning || isRestarted(world, node);
 }
 
-function restart({ kube, played, incidents }: World, node: PlayedNode): void {
-  const complain = (what: string): void => void incidents.push(`${node.name}: ${what}`);
-  const object = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === node.name);
-  if (object === undefined) throw new RangeError(`there is no node ${node.name}`);
-  const [pool] = kube.objectsOf(machineConfigPools);
-  if ((pool?.['spec'] as { paused?: boolean }).paused !== true) complain('its pool goes on');
-  if (!noted(object, 'lastAppliedDrain').startsWith('drain-')) complain('it is not drained');
-  const told = [noted(object, 'currentImage'), noted(object, 'desiredImage'), node.recorded];
-  if (told.some((one) => one !== node.staged)) complain('its daemon expects another image');
-  const others = kube.objectsOf(nodes).filter(({ metadata }) => metadata.name !== node.name);
-  if (others.some((one) => noted(one, 'lastAppliedDrain').startsWith('drain-'))) {
-    complain('another node is drained');
-  }
-  node.booted = node.staged;
+function isRestarted(world: World, node: PlayedNode): boolean {
+  const { kube, order, restarts, incidents } = world;
+  const { name } = node;
+  incidents.push(...wrongWithRestart(kube, node).map((what) => `${name}: ${what}`));
+  restarts.push(name);
   node.starts += 1;
-  // The daemon finds what it was told, and gives the node back to its work.
-  const given = { [nodeKeys.desiredDrain]: `uncordon-${rendered}` };
-  const back = { ...given, [nodeKeys.lastAppliedDrain]: `uncordon-${rendered}` };
-  kube.put(nodes, withBoot(annotated(object, back), node.starts));
-  if (played.filter(({ booted }) => booted !== '' && booted !== final).length > 0) {
-    complain('it runs something else');
-  }
+  const isBack = name !== order.lost;
+  if (node.pool === 'master') loseMember(world, name);
+  if (isBack) comeBack(kube, node);
+  else kube.put(nodes, withoutKubelet(nodeIn(kube, name)));
+  return isBack;
 }
+
+function loseMember({ kube, clock, order }: World, name: string): void {
+  kube.put(pods, etcdPod(name, false));
+  if (name === order.lost) return;
+  const { signal } = new AbortController();
+  void clock.sleep(memberReturnsAfter, signal).then(() => void kube.put(pods, etcdPod(name, true)));
+}
+
+/** The daemon finds what it was told, and gives the node back to its work. */
+function comeBack(kube: FakeKube, node: PlayedNode): void {
+  node.booted = node.staged;
+  const asked = `uncordon-${playedImages[node.pool].renderedConfig}`;
+  const given = { [nodeKeys.desiredDrain]: asked, [nodeKeys.lastAppliedDrain]: asked };
+  kube.put(nodes, withBoot(annotated(nodeIn(kube, node.name), given), node.starts));
+}
+
+const withoutKubelet = (node: KubeObject): KubeObject => ({
+  ...node,
+  status: {
+    ...(node['status'] as object),
+    conditions: [{ type: 'Ready', status: 'Unknown', message: 'Kubelet stopped posting status' }],
+  },
+});

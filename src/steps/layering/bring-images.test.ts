@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import {
-  dyingKube,
-  final,
-  handedOver,
-  handOverFacts,
-  handOverHost,
-} from '../../../test/layering/hand-over-site.ts';
+import { dyingKube, final } from '../../../test/layering/hand-over-site.ts';
 import { poolObject } from '../../../test/layering/layered-pool.ts';
 import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { isHandedOver, isSwitched, jobIn, leftPods } from '../../../test/layering/played-job.ts';
+import { isPaused, poolIn } from '../../../test/layering/played-node.ts';
+import { playedPools } from '../../../test/layering/played-nodes.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import { type PlayedPool, playedPool } from '../../../test/layering/played-nodes.ts';
-import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { statusesOf } from '../../../test/support/wait-statuses.ts';
 import {
@@ -23,82 +18,42 @@ import {
 import { osConfigRequest } from '../../layering/hand-over/os-config.ts';
 import { nodeKeys } from '../../layering/node-keys.ts';
 import type { PodAct } from '../../layering/switching/pods.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
-import type { FakeKube } from '../../../test/support/fake-kube.ts';
-import { leftNamespace } from '../after-pivot/record.ts';
 import { bringImages } from './bring-images.ts';
-import { handOverServed } from './hand-over-when.ts';
 import { pausePool } from './pool-pause.ts';
 
 const { signal } = new AbortController();
-
-const run = ({ kube }: Pick<PlayedPool, 'kube'>, images: readonly LeftImage[]) => ({
-  kube,
-  clock: fakeClock(),
-  facts: {
-    record: { node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images },
-  },
-});
-const leftPods = (kube: FakeKube): readonly string[] =>
-  kube
-    .objectsOf(pods)
-    .filter(({ metadata }) => metadata.namespace === leftNamespace)
-    .map(({ metadata }) => metadata.name);
-const poolIn = (kube: FakeKube) => {
-  const [pool] = kube.objectsOf(machineConfigPools);
-  if (pool === undefined) throw new TypeError('there is no pool');
-  return pool;
-};
-
-async function handedOverByHost(): Promise<unknown> {
-  const { kube } = playedPool();
-  const setting = { config: { layering: { mode: 'on' } }, facts: handOverFacts } as const;
-  await runStep(handOverServed, { ...setting, kube, host: handOverHost(), clock: fakeClock() });
-  return handedOver(kube);
-}
-
-/** Every node runs the image after one restart, in order, and nothing of ours is left. */
-async function isSwitched({ kube, nodes: played, incidents }: PlayedPool): Promise<void> {
-  expect(incidents).toEqual([]);
-  expect(played.map(({ booted, starts }) => [booted, starts])).toEqual(
-    played.map(() => [final, 1]),
-  );
-  expect(leftPods(kube)).toEqual([]);
-  expect(poolIn(kube)).toMatchObject({ spec: { paused: false }, metadata: { annotations: {} } });
-  expect(await handedOver(kube)).toEqual(await handedOverByHost());
-}
 
 describe.each([
   ['that the cluster rolls out', leftImage],
   ['to which nodes are switched', switchedImage],
 ])('layering/bring-images, with an image %s', (_, image) => {
   it('leaves what the bootstrap host would have left', async () => {
-    const pool = playedPool();
-    await runStep(bringImages, run(pool, [image]));
-    expect(await handedOver(pool.kube)).toEqual(await handedOverByHost());
+    const pool = playedPools();
+    await runStep(bringImages, jobIn(pool, [image]));
+    await isHandedOver(pool.kube, image);
   });
 
   it('changes nothing at a second time', async () => {
-    const pool = playedPool();
-    await runStep(bringImages, run(pool, [image]));
+    const pool = playedPools();
+    await runStep(bringImages, jobIn(pool, [image]));
     const before = pool.kube.writes.length;
-    await runStep(bringImages, run(pool, [image]));
+    await runStep(bringImages, jobIn(pool, [image]));
     expect(pool.kube.writes.slice(before)).toEqual([]);
   });
 
   it('writes nothing before etcd can lose a member', async () => {
-    const pool = playedPool(['m1', 'm2']);
-    const { events, failure } = await tryStep(bringImages, run(pool, [image]));
+    const pool = playedPools({ masters: ['m1', 'm2'] });
+    const { events, failure } = await tryStep(bringImages, jobIn(pool, [image]));
     expect(failure).toBeDefined();
     expect(pool.kube.writes).toEqual([]);
     expect(statusesOf(events)).toContain('2 of 3 etcd members ready');
   });
 
   it('lets the cluster build where the pool has another MachineConfig by then', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     kube.put(machineConfigPools, { ...poolIn(kube), spec: { configuration: { name: 'other' } } });
-    const { notes } = await runStep(bringImages, run(pool, [image]));
+    const { notes } = await runStep(bringImages, jobIn(pool, [image]));
     expect(notes).toContainEqual(
       expect.stringMatching(/^warn: pool master is rendered as other by now/),
     );
@@ -106,14 +61,14 @@ describe.each([
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
     expect(pool.nodes.map(({ starts }) => starts)).toEqual([0, 0, 0]);
     expect(leftPods(kube)).toEqual([]);
-    expect((poolIn(kube)['spec'] as { paused?: boolean }).paused ?? false).toBe(false);
+    expect(isPaused(kube, 'master')).toBe(false);
   });
 });
 
 describe('layering/bring-images', () => {
   it('switches one node after the other', async () => {
-    const pool = playedPool();
-    const { notes } = await runStep(bringImages, run(pool, [switchedImage]));
+    const pool = playedPools();
+    const { notes } = await runStep(bringImages, jobIn(pool, [switchedImage]));
     await isSwitched(pool);
     expect(notes.filter((note) => note.includes('m2'))).toEqual([
       'info: node m2 stages its image',
@@ -129,26 +84,26 @@ describe('layering/bring-images', () => {
   it.each(['before', 'after'] as const)(
     'goes on where a pod of the job ended %s any of its writes',
     async (when) => {
-      const whole = playedPool();
-      await runStep(bringImages, run(whole, [switchedImage]));
+      const whole = playedPools();
+      await runStep(bringImages, jobIn(whole, [switchedImage]));
       const writes = whole.kube.writes.length;
       expect(writes).toBeGreaterThan(30);
       for (let write = 0; write < writes; write += 1) {
-        const pool = playedPool();
+        const pool = playedPools();
         const dying = dyingKube(pool.kube, write, when);
         const { failure } = await tryStep(bringImages, {
-          ...run(pool, [switchedImage]),
+          ...jobIn(pool, [switchedImage]),
           kube: dying,
         });
         expect(failure, `write ${write}`).toBeDefined();
-        await runStep(bringImages, run(pool, [switchedImage]));
+        await runStep(bringImages, jobIn(pool, [switchedImage]));
         await isSwitched(pool);
       }
     },
   );
 
   it('restarts no node that belongs to another pool as well', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     for (const node of kube.objectsOf(nodes)) {
       const labels = { ...node.metadata.labels, 'node-role.kubernetes.io/worker': '' };
@@ -157,13 +112,13 @@ describe('layering/bring-images', () => {
     const configuration = { name: switchedImage.renderedConfig };
     kube.put(machineConfigPools, poolObject('worker', { configuration }));
     const workers = { ...switchedImage, pool: 'worker', image: `${final.slice(0, -1)}0` };
-    await tryStep(bringImages, run(pool, [workers]));
+    await tryStep(bringImages, jobIn(pool, [workers]));
     expect(leftPods(kube)).toEqual([]);
     expect(pool.nodes.map(({ staged }) => staged)).toEqual(['', '', '']);
   });
 
   it('leaves to the cluster what does not come back in time, and no pool paused', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     const [, second] = kube.objectsOf(nodes);
     if (second === undefined) throw new TypeError('there is no second node');
@@ -175,7 +130,7 @@ describe('layering/bring-images', () => {
         annotations: { ...annotations, [nodeKeys.state]: 'Degraded' },
       },
     });
-    const { notes } = await runStep(bringImages, run(pool, [switchedImage]));
+    const { notes } = await runStep(bringImages, jobIn(pool, [switchedImage]));
     expect(notes).toContainEqual(
       expect.stringMatching(/^warn: not every node of pool master is switched/),
     );
@@ -189,9 +144,9 @@ describe('layering/bring-images', () => {
     ['is drained', 'record', ['uncordon'], /^warn: not every node/],
     ['is to restart', 'restart', ['drain'], /^warn: node m1 was on its way/],
   ])('gives up a node that %s', async (...[, stuck, drains, words]) => {
-    const pool = playedPool(['m1', 'm2', 'm3'], stuck);
+    const pool = playedPools({ stuck });
     const { kube } = pool;
-    const { notes } = await runStep(bringImages, run(pool, [switchedImage]));
+    const { notes } = await runStep(bringImages, jobIn(pool, [switchedImage]));
     expect(notes).toContainEqual(expect.stringMatching(words));
     expect(leftPods(kube)).toEqual([]);
     expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
@@ -203,20 +158,20 @@ describe('layering/bring-images', () => {
   });
 
   it('goes on with a pool that it has paused while etcd lacks the member that is away', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     await pausePool({ kube, signal, note: () => undefined } as never, {
       kind: machineConfigPools,
       name: 'master',
     });
     kube.drop({ kind: pods, name: 'etcd-m1', namespace: 'openshift-etcd' });
-    await runStep(bringImages, run(pool, [switchedImage]));
+    await runStep(bringImages, jobIn(pool, [switchedImage]));
     expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
   });
 
   it('touches no node whose image could not be handed over, and goes on to the next pool', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     const spec = {
       ...(switchedImage.osConfig['spec'] as object),
@@ -229,30 +184,30 @@ describe('layering/bring-images', () => {
       ...{ pool: 'worker', renderedConfig: 'mine' },
       osConfig: { ...osConfigObject(), metadata: { name: 'worker' } },
     };
-    const { failure, notes } = await tryStep(bringImages, run(pool, [switchedImage, workers]));
+    const { failure, notes } = await tryStep(bringImages, jobIn(pool, [switchedImage, workers]));
     expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
     expect(pool.nodes.map(({ staged, starts }) => [staged, starts])).toEqual([
       ['', 0],
       ['', 0],
       ['', 0],
     ]);
-    expect((poolIn(kube)['spec'] as { paused?: boolean }).paused ?? false).toBe(false);
+    expect(isPaused(kube, 'master')).toBe(false);
     expect(notes).toContainEqual(expect.stringMatching(/^warn: pool worker is rendered as other/));
   });
 
   it('ends no pause that is not its own', async () => {
-    const pool = playedPool();
+    const pool = playedPools();
     const { kube } = pool;
     const spec = { ...(poolIn(kube)['spec'] as object), paused: true };
     kube.put(machineConfigPools, { ...poolIn(kube), spec });
-    await runStep(bringImages, run(pool, [switchedImage]));
+    await runStep(bringImages, jobIn(pool, [switchedImage]));
     expect(pool.incidents).toEqual([]);
     expect(poolIn(kube)).toMatchObject({ spec: { paused: true } });
   });
 
   it('has nothing to do without images', async () => {
-    const pool = playedPool();
-    await runStep(bringImages, run(pool, []));
+    const pool = playedPools();
+    await runStep(bringImages, jobIn(pool, []));
     expect(pool.kube.writes).toEqual([]);
   });
 });

@@ -1,0 +1,101 @@
+import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
+import { buildName } from '../../src/layering/build-name.ts';
+import { digestOf } from '../../src/layering/image/copy-argv.ts';
+import { readMachineConfigPool } from '../../src/layering/machine-config-pool.ts';
+import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
+import type { Members } from '../../src/layering/schema/schema.ts';
+import { lineless } from '../../src/layering/source-object.ts';
+import { type FakeHost, rest } from '../support/fake-host.ts';
+import {
+  final,
+  type HandOverFacts,
+  handOverFacts,
+  handOverHost,
+  renderedConfig,
+  site,
+} from './hand-over-site.ts';
+import { poolObject } from './layered-pool.ts';
+import { images, osConfigObject } from './samples.ts';
+
+const digest = `sha256:${'e'.repeat(64)}`;
+const repository = 'registry.rig.test/ocl/worker';
+
+/** The image of the workers under its name for good. */
+export const workerFinal = `${repository}@${digest}`;
+/** The rendered MachineConfig of the workers. */
+export const workerRendered = `rendered-worker-${'5'.repeat(32)}`;
+/** The MachineOSConfig of the workers as a file holds it. */
+export const workerOsConfig = osConfigObject(
+  { renderedImagePushSpec: `${repository}:latest` },
+  'worker',
+);
+
+const source = ['00-worker', '01-worker-kubelet', '99-worker-ssh'].map((name) => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  name,
+}));
+
+/** The MachineConfigPool of the workers as the cluster has it once it has rendered. */
+const workerPool = poolObject('worker', { configuration: { name: workerRendered, source } });
+
+const workerConfig = renderedConfig(workerRendered);
+
+/** Name of the build of the workers' image. */
+export const workerBuild = buildName({
+  config: readMachineOSConfig(lineless(workerOsConfig, 'worker.yaml')),
+  pool: readMachineConfigPool(lineless(workerPool as unknown as Members, 'pool.yaml')),
+  images,
+});
+
+/** Objects of masters and workers, where they belong. */
+export const bothSite: typeof site = [
+  ...site,
+  [machineConfigs, workerConfig],
+  [machineConfigPools, workerPool],
+];
+
+const workerFacts = {
+  order: {
+    pool: 'worker',
+    osConfig: '/layering/worker.yaml',
+    pushSecret: '/layering/push.yaml',
+    repository,
+  },
+  rendered: {
+    pool: 'worker',
+    name: workerRendered,
+    file: `/machine-configs/${workerRendered}.yaml`,
+    osImage: images.baseOSContainerImage,
+  },
+  published: {
+    pool: 'worker',
+    renderedConfig: workerRendered,
+    staged: `10.0.0.1:5000/ocl/worker@${digest}`,
+    digest,
+    final: workerFinal,
+  },
+} as const;
+
+/**
+ * The facts of a hand-over of masters and workers.
+ * @throws TypeError when those of the masters hold no image
+ */
+export function bothFacts(delivery: 'first-boot' | 'switched'): HandOverFacts {
+  const { order, rendered, published } = handOverFacts;
+  if (order.kind === 'off' || published.kind === 'stock') throw new TypeError('there is no image');
+  return {
+    order: { ...order, delivery, pools: [...order.pools, workerFacts.order] },
+    rendered: [...rendered, workerFacts.rendered],
+    published: { ...published, images: [...published.images, workerFacts.published] },
+  };
+}
+
+/** A bootstrap host with the manifests of both pools, and a registry that has both images. */
+export function bothHost(): FakeHost {
+  return handOverHost()
+    .on(['skopeo', 'inspect', rest])
+    .answers((argv) => digestOf(argv.at(-1)?.includes(repository) === true ? workerFinal : final))
+    .withFile(workerFacts.order.osConfig, JSON.stringify(workerOsConfig))
+    .withFile(workerFacts.rendered.file, JSON.stringify(workerConfig));
+}
