@@ -1,38 +1,15 @@
-// What goes over the wire to the inventory service, and what comes of its answers.
-import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { InventoryOptions } from '../../src/adapters/http/inventory-client.ts';
+// What goes over the wire to the inventory service.
+import { describe, expect, it } from 'vitest';
 import { inventoryV1 } from '../../src/adapters/http/inventory-v1.ts';
 import { inventoryV2 } from '../../src/adapters/http/inventory-v2.ts';
-import { seconds } from '../../src/model/duration.ts';
-import { Secret } from '../../src/model/secret.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { inTurn, json, startServer, type TestServer } from './real/http-server.ts';
+import { inTurn, json } from './real/http-server.ts';
+import { host, inventoryStand, ok } from './real/inventory-stand.ts';
 
-const host = { infraEnvId: 'I', hostId: 'H' };
-const signal = new AbortController().signal;
-const ok = json(200, {});
-const patience = { connect: 500, headers: 300, idle: 300 };
-
-let server: TestServer;
-beforeEach(async () => {
-  server = await startServer(ok);
-});
-afterEach(() => server.close());
-
-const v2 = (more: Partial<InventoryOptions> = {}): Inventory =>
-  inventoryV2({
-    url: server.url,
-    token: new Secret('token'),
-    clusterId: 'C',
-    ...host,
-    connection: { patience },
-    clock: quickClock(),
-    random: fakeRandom(),
-    ...more,
-  });
+const { signal } = new AbortController();
+const stand = inventoryStand();
 
 describe('requests of version 2', () => {
   it.each<[string, (inventory: Inventory) => Promise<unknown>, string, string, boolean]>([
@@ -119,9 +96,9 @@ describe('requests of version 2', () => {
       true,
     ],
   ])('%s', async (...[, call, line, body, hasRequestId]) => {
-    server.answering(json(200, line.includes('/hosts?') ? [] : { id: 'C' }));
-    await call(v2());
-    const [seen] = server.seen;
+    stand.server.answering(json(200, line.includes('/hosts?') ? [] : { id: 'C' }));
+    await call(stand.v2());
+    const [seen] = stand.server.seen;
     expect(`${seen?.method} ${seen?.path}`).toBe(line);
     expect(seen?.body).toBe(body);
     expect(seen?.headers).toMatchObject({
@@ -135,27 +112,27 @@ describe('requests of version 2', () => {
 
   it('carry an empty token when there is none, and keep a prefix of the URL', async () => {
     const { report } = inventoryV2({
-      url: `${server.url}/proxied/`,
+      url: `${stand.server.url}/proxied/`,
       clusterId: 'C',
       ...host,
       clock: quickClock(),
       random: fakeRandom(),
     });
     await report(host, { stage: 'Installing', info: '' }, signal);
-    expect(server.seen[0]?.headers['x-secret-key']).toBe('');
-    expect(server.seen[0]?.path).toMatch(/^\/proxied\/api\/assisted-install\/v2\/infra-envs/);
+    expect(stand.server.seen[0]?.headers['x-secret-key']).toBe('');
+    expect(stand.server.seen[0]?.path).toMatch(/^\/proxied\/api\/assisted-install\/v2\/infra-envs/);
   });
 
   it('of one call have one request id, and those of another call another', async () => {
-    server.answering(inTurn(json(500, {}), ok));
-    const inventory = v2();
+    stand.server.answering(inTurn(json(500, {}), ok));
+    const inventory = stand.v2();
     await inventory.report(host, { stage: 'Installing', info: '' }, signal);
     await inventory.report(host, { stage: 'Rebooting', info: '' }, signal);
-    const ids = server.seen.map(({ headers }) => headers['x-request-id']);
+    const ids = stand.server.seen.map(({ headers }) => headers['x-request-id']);
     expect(ids).toHaveLength(3);
     expect(ids[0]).toBe(ids[1]);
     expect(ids[2]).not.toBe(ids[0]);
-    expect(server.seen[0]?.body).toBe(server.seen[1]?.body);
+    expect(stand.server.seen[0]?.body).toBe(stand.server.seen[1]?.body);
   });
 });
 
@@ -163,8 +140,8 @@ describe('the logs of the controller', () => {
   const archive = Uint8Array.from([0x1f, 0x8b, 0x08, 0x00, 0x0d, 0x0a, 0x2d, 0x2d]);
 
   it('are a form with one file', async () => {
-    await v2().uploadControllerLogs(archive, signal);
-    const [seen] = server.seen;
+    await stand.v2().uploadControllerLogs(archive, signal);
+    const [seen] = stand.server.seen;
     expect(`${seen?.method} ${seen?.path}`).toBe(
       'POST /api/assisted-install/v2/clusters/C/logs?logs_type=controller',
     );
@@ -189,17 +166,17 @@ describe('the logs of the controller', () => {
   });
 
   it('are sent once more as they were', async () => {
-    server.answering(inTurn(json(503, {}), json(204, {})));
-    await v2().uploadControllerLogs(archive, signal);
-    expect(server.seen).toHaveLength(2);
-    expect(server.seen[1]).toEqual(server.seen[0]);
+    stand.server.answering(inTurn(json(503, {}), json(204, {})));
+    await stand.v2().uploadControllerLogs(archive, signal);
+    expect(stand.server.seen).toHaveLength(2);
+    expect(stand.server.seen[1]).toEqual(stand.server.seen[0]);
   });
 });
 
 describe('requests of version 1', () => {
   it('report and ask for the Ignition of a role', async () => {
     const inventory = inventoryV1(
-      { url: server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
+      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
       '/api/bm-inventory/v1',
     );
     await inventory.report(host, { stage: 'Installing', info: '' }, signal);
@@ -208,7 +185,7 @@ describe('requests of version 1', () => {
     await inventory.report({ infraEnvId: 'C', hostId: 'K' }, { stage: 'Joined', info: '' }, signal);
     await inventory.clusterFile('bootstrap.ign', signal);
     await inventory.kubeconfig(signal);
-    expect(server.seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    expect(stand.server.seen.map(({ method, path }) => `${method} ${path}`)).toEqual([
       'PUT /api/bm-inventory/v1/clusters/C/hosts/H/progress',
       'GET /api/bm-inventory/v1/clusters/C/downloads/files?file_name=worker.ign',
       'GET /api/bm-inventory/v1/clusters/C/downloads/files?file_name=master.ign',
@@ -220,202 +197,26 @@ describe('requests of version 1', () => {
 
   it('are not made for what version 1 has not', async () => {
     const inventory = inventoryV1(
-      { url: server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
+      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
       '/api/assisted-install/v1',
     );
     await inventory.logsState(host, 'requested', signal);
     await inventory.clusterLogsState('requested', signal);
     await inventory.uploadControllerLogs(new Uint8Array(), signal);
-    expect(server.seen).toEqual([]);
+    expect(stand.server.seen).toEqual([]);
   });
 
   it('filter hosts by role themselves; the bootstrap host is a master', async () => {
-    server.answering(
+    stand.server.answering(
       json(200, [
         { id: 'b', role: 'bootstrap' },
         { id: 'w', role: 'worker' },
       ]),
     );
     const inventory = inventoryV1(
-      { url: server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
+      { url: stand.server.url, clusterId: 'C', ...host, clock: quickClock(), random: fakeRandom() },
       '/api/assisted-install/v1',
     );
     expect((await inventory.hosts('master', signal)).map(({ id }) => id)).toEqual(['b']);
   });
-});
-
-describe('answers', () => {
-  it.each([
-    [400, 'inventory.rejected', 1],
-    [401, 'inventory.denied', 1],
-    [403, 'inventory.denied', 1],
-    [404, 'inventory.not-found', 11],
-    [405, 'inventory.rejected', 1],
-    [409, 'inventory.refused', 1],
-    [423, 'inventory.unreachable', 11],
-    [302, 'inventory.unreadable', 1],
-  ])('%i is %s, after %i attempts', async (status, code, attempts) => {
-    server.answering((_, response) => {
-      response.writeHead(status, { 'content-type': 'application/octet-stream' });
-      response.end('{"code":"x","reason":"the reason"}');
-    });
-    await expect(v2().hostIgnition('worker', signal)).rejects.toMatchObject({
-      code,
-      context: { status, attempts },
-    });
-    expect(server.seen).toHaveLength(attempts);
-  });
-
-  it('500 is tried again until the call has taken its time', async () => {
-    server.answering(json(500, { code: 500, message: 'out of order' }));
-    const notices: number[] = [];
-    const inventory = v2({
-      callLimit: seconds(60),
-      onRetry: ({ attempt, what }) => {
-        expect(what).toBe('GET /api/assisted-install/v2/clusters/C');
-        notices.push(attempt);
-      },
-    });
-    const failure = await inventory.cluster(signal).catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'inventory.unreachable', context: { status: 500 } });
-    expect((failure as Error).message).toContain('out of order');
-    expect(notices.length).toBeGreaterThan(5);
-    // The call may take its time between a notice and the attempt that it announces.
-    expect([notices.length, notices.length + 1]).toContain(server.seen.length);
-  });
-
-  it('a report gives up sooner than another call', async () => {
-    server.answering(json(503, {}));
-    const clock = quickClock();
-    const before = clock.now();
-    const failing = v2({ clock, reportLimit: seconds(20) }).report(
-      host,
-      { stage: 'Installing', info: '' },
-      signal,
-    );
-    await expect(failing).rejects.toMatchObject({ code: 'inventory.unreachable' });
-    expect(clock.now() - before).toBeLessThan(seconds(40));
-  });
-
-  it('a service that takes a report and says nothing is unreachable, within its limit', async () => {
-    server.answering(() => undefined);
-    const slow = { patience: { ...patience, headers: 60_000 } };
-    const failing = v2({ connection: slow, reportLimit: seconds(15) }).report(
-      host,
-      { stage: 'Installing', info: '' },
-      signal,
-    );
-    await expect(failing).rejects.toMatchObject({
-      code: 'inventory.unreachable',
-      context: { attempts: 1 },
-    });
-  });
-
-  it('a connection that breaks is tried again', async () => {
-    server.answering(
-      inTurn(
-        (_, response) => {
-          response.socket?.destroy();
-        },
-        (_, response) => {
-          response.writeHead(200, { 'content-length': '100' });
-          response.write('{"id":');
-          setTimeout(() => response.socket?.destroy(), 20);
-        },
-        json(200, { id: 'C' }),
-      ),
-    );
-    await expect(v2().cluster(signal)).resolves.toEqual({ id: 'C', kind: 'Cluster' });
-    expect(server.seen).toHaveLength(3);
-  });
-
-  it('that never come are tried again', async () => {
-    server.answering(inTurn(() => undefined, json(200, { id: 'C' })));
-    await expect(v2().cluster(signal)).resolves.toMatchObject({ id: 'C' });
-  });
-
-  it('of another kind than expected say so, once', async () => {
-    server.answering((_, response) => {
-      response.end('<html><title>Log in</title></html>');
-    });
-    await expect(v2().cluster(signal)).rejects.toMatchObject({ code: 'inventory.unreadable' });
-    expect(server.seen).toHaveLength(1);
-  });
-
-  it('hosts come with what is read of them', async () => {
-    const inventory = JSON.stringify({
-      interfaces: [{ ipv4_addresses: ['10.0.0.5/24'], ipv6_addresses: ['fd00::5/64'] }, {}],
-    });
-    const progress = { current_stage: 'Done', progress_info: 'x' };
-    const wire = { id: 'a', role: 'master', status: 'installed', progress, inventory, more: 1 };
-    server.answering(json(200, [{ ...wire, infra_env_id: 'I', requested_hostname: 'm0' }]));
-    await expect(v2().hosts('master', signal)).resolves.toEqual([
-      {
-        id: 'a',
-        infraEnvId: 'I',
-        name: 'm0',
-        role: 'master',
-        status: 'installed',
-        stage: 'Done',
-        addresses: ['10.0.0.5', 'fd00::5'],
-      },
-    ]);
-  });
-});
-
-describe('a download', () => {
-  it('that is cut says so', async () => {
-    server.answering((_, response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('x'.repeat(40));
-      setTimeout(() => response.socket?.destroy(), 20);
-    });
-    const { body, bytes } = await v2().hostIgnition('worker', signal);
-    expect(bytes).toBe(100);
-    await expect(text(body)).rejects.toMatchObject({
-      code: 'web.cut',
-      context: { received: 40, bytes: 100 },
-    });
-  });
-
-  it('that stalls says so', async () => {
-    server.answering((_, response) => {
-      response.writeHead(200, { 'content-length': '100' });
-      response.write('x');
-    });
-    const { body } = await v2().hostIgnition('worker', signal);
-    await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 1 } });
-  });
-
-  it('stops with the reason of the signal', async () => {
-    server.answering((_, response) => {
-      response.writeHead(200);
-      response.write('x');
-    });
-    const controller = new AbortController();
-    const { body } = await v2().hostIgnition('worker', controller.signal);
-    const reason = new Error('enough');
-    setTimeout(() => controller.abort(reason), 20);
-    await expect(text(body)).rejects.toBe(reason);
-  });
-
-  it('outlives the limit of the call that opened it', async () => {
-    server.answering((_, response) => {
-      response.write('first ');
-      setTimeout(() => response.end('last'), 250);
-    });
-    const inventory = v2({ callLimit: seconds(10), clock: quickClock(200) });
-    const { body } = await inventory.hostIgnition('worker', signal);
-    await expect(text(body)).resolves.toBe('first last');
-  });
-});
-
-it('nobody there: unreachable, with the words of the fault', async () => {
-  await server.close();
-  const failing = v2({ callLimit: seconds(20) }).cluster(signal);
-  await expect(failing).rejects.toMatchObject({
-    code: 'inventory.unreachable',
-    context: { fault: 'ECONNREFUSED' },
-  });
-  server = await startServer(ok);
 });

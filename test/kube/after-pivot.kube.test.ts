@@ -4,15 +4,12 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { noJournal } from '../../src/adapters/journal/no-journal.ts';
-import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
-import { readSigningRequest, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
 import {
   certificateSigningRequests,
@@ -21,17 +18,15 @@ import {
   jobs,
   namespaces,
   nodes,
-  pods,
   roleBindings,
   roles,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
-import { Config, type ConfigInput } from '../../src/config/schema.ts';
+import { Config } from '../../src/config/schema.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { runRole } from '../../src/engine/run.ts';
-import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import type { KubeRef } from '../../src/ports/kube.ts';
 import { afterPivot } from '../../src/roles/after-pivot.ts';
-import { leaveFollowUp } from '../../src/steps/after-pivot/leave-job.ts';
 import {
   clusterRoleManifest,
   clusterRoleRef,
@@ -40,133 +35,27 @@ import {
   ownedManifests,
 } from '../../src/steps/after-pivot/manifests.ts';
 import { leftName, leftNamespace, recordRef } from '../../src/steps/after-pivot/record.ts';
-import { fakeHost } from '../support/fake-host.ts';
-import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
-import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
-import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
-
-const config = {
-  role: 'bootstrap',
-  service: { url: 'http://svc.example' },
-  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
-  images: { self: 'quay.io/b:v1' },
-  bootstrap: { followUp: 'always' },
-} satisfies ConfigInput;
-const host = inventoryHost({ id: 'h0', name: 'm0', addresses: ['192.0.2.7', '2001:db8::7'] });
+import {
+  askFor,
+  leaveBehind,
+  type PivotedCluster,
+  startPivotedCluster,
+  until,
+} from './pivoted-cluster.ts';
+import { putEtcdMember, putNode } from './pivoted-objects.ts';
 
 const { signal } = new AbortController();
+let cluster: PivotedCluster;
 let rig: Rig;
-let admin: KubeCluster;
-const open: KubeCluster[] = [];
+const stateOf = (name: string) => cluster.stateOf(name);
 
 beforeAll(async () => {
-  rig = await startKube({ crds: ['etcds'] });
-  admin = opened(rig.kubeconfig);
-  await rig.startControllerManager();
-  await rig.client.apply(namespaces, {
-    apiVersion: 'v1',
-    kind: 'Namespace',
-    metadata: { name: 'openshift-etcd' },
-  });
-  await rig.client.apply(etcdCluster.kind, {
-    apiVersion: 'operator.openshift.io/v1',
-    kind: 'Etcd',
-    metadata: { name: 'cluster' },
-    spec: { managementState: 'Managed' },
-  });
-  await rig.client.apply(clusterRoleBindings, {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'bootstrapper' },
-    roleRef: roleRef('system:node-bootstrapper'),
-    subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
-  });
+  cluster = await startPivotedCluster();
+  ({ rig } = cluster);
 });
-afterAll(async () => {
-  for (const one of open) await one.close();
-  await rig.close();
-});
+afterAll(() => cluster.close());
 
-const rbac = 'rbac.authorization.k8s.io';
-const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
-
-function opened(kubeconfig: string): KubeCluster {
-  const cluster = clusterOf(kubeconfig);
-  open.push(cluster);
-  return cluster;
-}
-
-const clusterAs = async (name: string, groups: readonly string[]): Promise<KubeCluster> =>
-  opened(await rig.kubeconfigFor({ user: { name, groups } }));
-
-/** Asks for a certificate as a kubelet does. */
-async function ask(
-  purpose: RequestPurpose,
-  name: string,
-  { node, names = [] }: { readonly node: string; readonly names?: readonly string[] },
-): Promise<void> {
-  const { username, groups } = nodeBootstrapper;
-  const asker =
-    purpose === 'client'
-      ? await clusterAs(username, groups)
-      : await clusterAs(`system:node:${node}`, ['system:nodes']);
-  const pem = await pkcs10({
-    subject: `O=system:nodes, CN=system:node:${node}`,
-    names: alternativeNames(...names),
-  });
-  // The API server itself writes who asks.
-  const spec = { username: undefined, groups: undefined };
-  const object = { ...signingRequestObject(purpose, pem, { name, spec }), metadata: { name } };
-  await asker.create({ kind: certificateSigningRequests }, object, signal);
-}
-
-async function until(what: () => Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(30_000);
-  while (!(await what())) await systemClock.sleep(100, limit);
-}
-
-const requestOf = async (name: string): Promise<KubeObject | undefined> =>
-  rig.client.get({ kind: certificateSigningRequests, name });
-const stateOf = async (name: string): Promise<string | undefined> => {
-  const object = await requestOf(name);
-  return object && readSigningRequest(object)?.state;
-};
-
-async function putNode(isReady: boolean): Promise<void> {
-  await rig.client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm0' } });
-  const at = '2026-11-21T00:00:00Z';
-  const ready = {
-    type: 'Ready',
-    status: isReady ? 'True' : 'False',
-    reason: 'x',
-    message: 'x',
-    lastHeartbeatTime: at,
-    lastTransitionTime: at,
-  };
-  await rig.client.mergeStatus({ kind: nodes, name: 'm0' }, { conditions: [ready] });
-}
-
-async function putEtcdMember(name: string): Promise<void> {
-  await rig.client.create(pods, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-    spec: { nodeName: name, containers: [{ name: 'etcd', image: 'quay.example/etcd:1' }] },
-  });
-  const ref = { kind: pods, name: `etcd-${name}`, namespace: 'openshift-etcd' };
-  const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T00:00:00Z' };
-  await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });
-}
-
-const leaveIt = () =>
-  runStep(leaveFollowUp, {
-    config,
-    kube: admin,
-    host: fakeHost(),
-    inventory: fakeInventory({ hosts: [host] }),
-    clock: systemClock,
-  });
+const leaveIt = () => leaveBehind(cluster.admin);
 
 const left = { node: 'm0', addresses: ['192.0.2.7'], role: 'master', isEtcdOverridden: false };
 const record = { ...left, images: [] };
@@ -219,7 +108,7 @@ describe('the role after-pivot on a real API server', () => {
   it('follows the host with no rights but its own, and takes itself away', async () => {
     await rig.client.merge(etcdCluster, overridePatch(null).body);
     await leaveIt();
-    const own = await clusterAs(`system:serviceaccount:${leftNamespace}:${leftName}`, [
+    const own = await cluster.clusterAs(`system:serviceaccount:${leftNamespace}:${leftName}`, [
       'system:serviceaccounts',
       `system:serviceaccounts:${leftNamespace}`,
     ]);
@@ -236,17 +125,29 @@ describe('the role after-pivot on a real API server', () => {
       signal,
     });
 
-    await ask('client', 'foreign-client', { node: 'm9' });
-    await ask('client', 'own-client', { node: 'm0' });
+    await askFor('client', 'foreign-client', { at: cluster, node: 'm9' });
+    await askFor('client', 'own-client', { at: cluster, node: 'm0' });
     await until(async () => (await stateOf('own-client')) === 'approved');
-    await ask('client', 'second-client', { node: 'm0' });
-    await putNode(false);
-    await ask('serving', 'forged-serving', { node: 'm0', names: ['m0', '192.0.2.7', '192.0.2.1'] });
-    await ask('serving', 'foreign-serving', { node: 'm9', names: ['m9', '192.0.2.7'] });
-    await ask('serving', 'own-serving', { node: 'm0', names: ['m0', '192.0.2.7', '2001:db8::7'] });
+    await askFor('client', 'second-client', { at: cluster, node: 'm0' });
+    await putNode(rig.client, false);
+    await askFor('serving', 'forged-serving', {
+      at: cluster,
+      node: 'm0',
+      names: ['m0', '192.0.2.7', '192.0.2.1'],
+    });
+    await askFor('serving', 'foreign-serving', {
+      at: cluster,
+      node: 'm9',
+      names: ['m9', '192.0.2.7'],
+    });
+    await askFor('serving', 'own-serving', {
+      at: cluster,
+      node: 'm0',
+      names: ['m0', '192.0.2.7', '2001:db8::7'],
+    });
     await until(async () => (await stateOf('own-serving')) === 'approved');
-    for (const member of ['m1', 'm2', 'm3']) await putEtcdMember(member);
-    await putNode(true);
+    for (const member of ['m1', 'm2', 'm3']) await putEtcdMember(rig.client, member);
+    await putNode(rig.client, true);
     await run;
 
     const states = ['own-client', 'own-serving', 'second-client', 'forged-serving'].map(stateOf);
@@ -265,13 +166,13 @@ describe('the role after-pivot on a real API server', () => {
   it('has its certificates signed', async () => {
     for (const name of ['own-client', 'own-serving']) {
       await until(async () => {
-        const { status } = (await requestOf(name)) as unknown as {
+        const { status } = (await cluster.requestOf(name)) as unknown as {
           readonly status: { readonly certificate?: string };
         };
         return status.certificate !== undefined;
       });
     }
-    expect((await requestOf('forged-serving'))?.['status']).toEqual({});
+    expect((await cluster.requestOf('forged-serving'))?.['status']).toEqual({});
   });
 
   it('leaves nothing behind but its job', async () => {
@@ -328,7 +229,7 @@ describe('the command after-pivot', () => {
     await rig.client.remove({ kind: certificateSigningRequests, name: 'own-client' });
     await rig.client.remove({ kind: nodes, name: 'm0' });
     await leaveIt();
-    await ask('client', 'late-client', { node: 'm0' });
+    await askFor('client', 'late-client', { at: cluster, node: 'm0' });
     const { stop, ended } = await start();
     await until(async () => (await stateOf('late-client')) === 'approved');
     const since = performance.now();

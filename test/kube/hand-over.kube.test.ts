@@ -7,16 +7,11 @@ import {
   machineConfigPools,
   machineConfigs,
   machineOSBuilds,
-  machineOSConfigs,
-  namespaces,
-  nodes,
-  secrets,
 } from '../../src/cluster/kinds.ts';
 import { breachesOf } from '../../src/layering/invariants/table.ts';
-import { sightOf } from '../../src/layering/invariants/standing.ts';
 import { pinName } from '../../src/layering/delivery/pin.ts';
 import { conditionsOf } from '../../src/layering/os-build/status.ts';
-import type { Kube, KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over-when.ts';
 import { submitPins } from '../../src/steps/layering/submit-pins.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';
@@ -26,32 +21,32 @@ import {
   dyingKube,
   final,
   handedOver,
-  type HandOverFacts,
-  handOverFacts,
-  handOverHost,
   operator,
   rendered,
   renderedPool,
-  site,
   stockFacts,
 } from '../layering/hand-over-site.ts';
 import { orderFor } from '../layering/lane-facts.ts';
-import { nodeObject } from '../layering/layered-pool.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
+import { deathsOf, handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
 import { clusterOf } from './cluster-of.ts';
+import { gateFacts, putLayeredMasters, sightOfMasters } from './layered-masters.ts';
+import {
+  build,
+  job,
+  osConfig,
+  ownBuild,
+  ownJob,
+  putSite,
+  removeHandOver,
+  secret,
+  versionsIn,
+} from './hand-over-objects.ts';
 
-const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
-const key = (name: string): string => `machineconfiguration.openshift.io/${name}`;
-const { signal } = new AbortController();
 /** The hour at which all is written, so that two ways to the same end can be compared. */
 const clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };
-
-const build: KubeRef = { kind: machineOSBuilds, name: buildNamed };
-const osConfig: KubeRef = { kind: machineOSConfigs, name: 'master' };
-const job: KubeRef = { kind: jobs, name: `build-${buildNamed}`, namespace: operator };
-const secret: KubeRef = { kind: secrets, name: 'ocl-push', namespace: operator };
 
 let rig: Rig;
 let kube: KubeCluster;
@@ -59,67 +54,19 @@ let kube: KubeCluster;
 beforeAll(async () => {
   rig = await startKube();
   kube = clusterOf(rig.kubeconfig);
-  const metadata = { name: operator };
-  await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  for (const [kind, object] of site) await rig.client.apply(kind, object);
+  await putSite(rig.client);
 });
+
 afterAll(async () => {
   await kube.close();
   await rig.close();
 });
-beforeEach(wipe);
 
-/** Nobody collects what is deleted in the foreground here. */
-async function wipe(): Promise<void> {
-  if ((await rig.client.get(build)) !== undefined) {
-    await rig.client.merge(build, { metadata: { finalizers: null } });
-  }
-  for (const ref of [build, osConfig, job, secret]) await rig.client.remove(ref);
-}
+beforeEach(() => removeHandOver(rig.client));
 
-const setting = (over: Kube = kube, facts: HandOverFacts = handOverFacts) => ({
-  config,
-  facts,
-  kube: over,
-  host: handOverHost(),
-  clock,
-});
+const setting = (over: Kube = kube) => handOverTo(over, clock);
 
-const versions = async (): Promise<readonly unknown[]> =>
-  Promise.all(
-    [build, osConfig, secret].map(
-      async (ref) => (await rig.client.get(ref))?.metadata.resourceVersion,
-    ),
-  );
-
-const ownBuild = (): KubeObject => ({
-  apiVersion: 'machineconfiguration.openshift.io/v1',
-  kind: 'MachineOSBuild',
-  metadata: {
-    name: buildNamed,
-    labels: {
-      [key('target-machine-config-pool')]: 'master',
-      [key('rendered-machine-config')]: rendered,
-      [key('machine-os-config')]: 'master',
-    },
-  },
-  spec: {
-    machineConfig: { name: rendered },
-    machineOSConfig: { name: 'master' },
-    renderedImagePushSpec: `registry.rig.test/ocl/master:${buildNamed}`,
-  },
-});
-
-const ownJob = (): KubeObject => ({
-  apiVersion: 'batch/v1',
-  kind: 'Job',
-  metadata: { name: job.name, namespace: operator },
-  spec: {
-    template: {
-      spec: { restartPolicy: 'Never', containers: [{ name: 'build', image: 'r.test/mco:1' }] },
-    },
-  },
-});
+const versions = () => versionsIn(rig.client);
 
 describe('a hand-over on a real API server', () => {
   it('is taken, statuses included, and kept by value', async () => {
@@ -169,14 +116,12 @@ describe('a hand-over on a real API server', () => {
     await runStep(handOverServed, setting(counted));
     const expected = await handedOver(kube);
     expect(counted.writes()).toBe(6);
-    for (let write = 0; write < counted.writes(); write += 1) {
-      for (const when of ['before', 'after'] as const) {
-        await wipe();
-        const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
-        expect(failure).toMatchObject({ code: 'run.unexpected' });
-        await runStep(handOverServed, setting());
-        expect(await handedOver(kube), `cut off ${when} write ${write}`).toEqual(expected);
-      }
+    for (const { write, when, told } of deathsOf(counted.writes())) {
+      await removeHandOver(rig.client);
+      const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
+      expect(failure).toMatchObject({ code: 'run.unexpected' });
+      await runStep(handOverServed, setting());
+      expect(await handedOver(kube), told).toEqual(expected);
     }
   });
 
@@ -286,66 +231,13 @@ describe('a builder that was faster, on a real API server', () => {
 });
 
 describe('the gate before the pivot, on a real API server', () => {
-  const facts = {
-    ...handOverFacts,
-    controlPlane: { units: [] },
-    pinned: [],
-    registry: {
-      kind: 'running' as const,
-      address: '10.0.0.1:5000',
-      data: '',
-      certificates: '',
-      authFile: '',
-    },
-  };
-  const annotations = {
-    currentConfig: rendered,
-    desiredConfig: rendered,
-    currentImage: final,
-    desiredImage: final,
-    state: 'Done',
-  };
-
   it('opens when the masters run what was handed over', async () => {
     await runStep(handOverServed, setting());
-    const gate = runStep(waitForLayeredMasters, { config, facts, kube, clock });
-    for (const name of ['m1', 'm2']) {
-      await rig.client.apply(nodes, nodeObject(name, 'master', annotations));
-    }
-    const condition = (type: string, status: string) => ({
-      type,
-      status,
-      reason: '',
-      message: '',
-      lastTransitionTime: '2026-11-21T12:00:00Z',
-    });
-    await rig.client.mergeStatus(
-      { kind: machineConfigPools, name: 'master' },
-      {
-        machineCount: 2,
-        updatedMachineCount: 2,
-        readyMachineCount: 2,
-        conditions: [
-          condition('Updated', 'True'),
-          condition('Updating', 'False'),
-          condition('Degraded', 'False'),
-        ],
-      },
-    );
+    const gate = runStep(waitForLayeredMasters, { config, facts: gateFacts, kube, clock });
+    await putLayeredMasters(rig.client);
     const { events } = await gate;
     expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
-    const [pools, osConfigs, builds, all] = await Promise.all(
-      [machineConfigPools, machineOSConfigs, machineOSBuilds, nodes].map((kind) =>
-        kube.list({ kind }, signal),
-      ),
-    );
-    const sight = sightOf('master', {
-      pools: pools ?? [],
-      osConfigs: osConfigs ?? [],
-      builds: builds ?? [],
-      nodes: all ?? [],
-      jobs: await kube.list({ kind: jobs, namespace: operator }, signal),
-    });
+    const sight = await sightOfMasters(kube);
     expect(breachesOf(sight, { image: final, rendered })).toEqual([]);
   });
 
@@ -374,7 +266,12 @@ describe('the gate before the pivot, on a real API server', () => {
       metadata: { name },
       spec: { osImageURL: '10.0.0.1:5000/ocl/master@sha256:0' },
     });
-    const { failure } = await tryStep(waitForLayeredMasters, { config, facts, kube, clock });
+    const { failure } = await tryStep(waitForLayeredMasters, {
+      config,
+      facts: gateFacts,
+      kube,
+      clock,
+    });
     await rig.client.remove({ kind: machineConfigs, name });
     expect(failure).toMatchObject({ code: 'layering.staging-referenced' });
   });

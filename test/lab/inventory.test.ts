@@ -1,76 +1,21 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
-import type { ClusterView } from '../../mocks/inventory/cluster-rules.ts';
-import { clusterSeed, hostSeed } from '../../mocks/inventory/seed.ts';
-import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
-import { Fault } from '../../mocks/http/fault.ts';
-import { decodeDataUrl } from '../../src/ignition/data-url.ts';
-import { parseConfig } from '../../src/ignition/parse.ts';
-import { validateConfig } from '../../src/ignition/validate.ts';
-
-const infraEnvId = 'b2f4d8f0-0000-4000-8000-000000000001';
-const cluster = clusterSeed({ id: 'b2f4d8f0-0000-4000-8000-000000000002' });
-const host = hostSeed({
-  id: 'b2f4d8f0-0000-4000-8000-000000000003',
-  clusterId: cluster.id,
+import {
+  ask,
+  bootstrap,
+  cluster,
+  disabled,
+  host,
+  ignitionPath,
   infraEnvId,
-  hostname: 'm1',
-  role: 'master',
-});
-const bootstrap = hostSeed({
-  id: 'b2f4d8f0-0000-4000-8000-000000000004',
-  clusterId: cluster.id,
-  infraEnvId,
-  hostname: 'm0',
-  role: 'master',
-  isBootstrap: true,
-});
-const disabled = hostSeed({
-  id: 'b2f4d8f0-0000-4000-8000-000000000005',
-  clusterId: cluster.id,
-  infraEnvId,
-  hostname: 'd0',
-  role: 'worker',
-  status: 'disabled',
-});
-const issuer = tokenIssuer();
-const token = issuer.issue({ infra_env_id: infraEnvId });
+  labInventory,
+  progressPath,
+  put,
+  token,
+  v2,
+} from './lab-inventory.ts';
 
-const v2 = '/api/assisted-install/v2';
-const progressPath = `${v2}/infra-envs/${infraEnvId}/hosts/${host.id}/progress`;
-const ignitionPath = `${v2}/infra-env/${infraEnvId}/hosts/${host.id}/downloads/ignition`;
-
-let server: InventoryServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
-});
-
-async function started(
-  faults: readonly object[] = [],
-  seeds: Partial<ClusterView> = {},
-): Promise<InventoryServer> {
-  server = await startInventory({
-    cluster,
-    hosts: [host],
-    ...seeds,
-    auth: issuer.auth,
-    faults: faults.map((fault) => Fault.parse(fault)),
-  });
-  return server;
-}
-
-interface Asked extends RequestInit {
-  readonly headers?: Record<string, string>;
-}
-
-const ask = (url: string, init: Asked = {}): Promise<Response> =>
-  fetch(url, {
-    ...init,
-    headers: { 'x-secret-key': token, 'content-type': 'application/json', ...init.headers },
-  });
-const put = (url: string, body: object): Promise<Response> =>
-  ask(url, { method: 'PUT', body: `${JSON.stringify(body)}\n` });
+const started = labInventory();
 
 describe('the inventory service', () => {
   it('takes a report and shows it', async () => {
@@ -132,24 +77,6 @@ describe('the inventory service', () => {
     expect(await answer.json()).toMatchObject({ code: status });
   });
 
-  it('gives the Ignition of a host at the singular path only', async () => {
-    const { url } = await started();
-    const answer = await ask(`${url}${ignitionPath}`);
-    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
-    expect(answer.headers.get('content-disposition')).toContain(`master-${host.id}.ign`);
-    expect(await answer.json()).toMatchObject({ ignition: { version: '3.2.0' } });
-    const plural = await ask(`${url}${ignitionPath.replace('infra-env/', 'infra-envs/')}`);
-    expect(plural.status).toBe(404);
-  });
-
-  it('calls the errors of downloads an octet stream', async () => {
-    const { url } = await started();
-    const answer = await ask(`${url}${ignitionPath.replace('0003', '0009')}`);
-    expect(answer.status).toBe(404);
-    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
-    expect(await answer.json()).toMatchObject({ code: '404', kind: 'Error' });
-  });
-
   it('lists hosts by role, and the cluster with or without them', async () => {
     const { url } = await started();
     const clusterUrl = `${url}${v2}/clusters/${cluster.id}`;
@@ -160,56 +87,6 @@ describe('the inventory service', () => {
       kind: 'Cluster',
       hosts: null,
     });
-  });
-
-  it('takes logs as a file, and nothing else', async () => {
-    const { url, store } = await started();
-    const target = `${url}${v2}/clusters/${cluster.id}/logs?logs_type=host&host_id=${host.id}`;
-    const form = new FormData();
-    form.set('upfile', new Blob(['12345']), 'logs.tar.gz');
-    const headers = { 'x-secret-key': token };
-    expect((await fetch(target, { method: 'POST', headers, body: form })).status).toBe(204);
-    expect(store.host(host.id)).toMatchObject({ logBytes: 5, logsState: 'collecting' });
-    expect((await ask(target, { method: 'POST', body: '{}' })).status).toBe(400);
-  });
-
-  it('takes the logs of the controller, and keeps them', async () => {
-    const { url, store } = await started();
-    const target = `${url}${v2}/clusters/${cluster.id}/logs?logs_type=controller`;
-    const form = new FormData();
-    form.set('upfile', new Blob(['123'], { type: 'application/x-gzip' }), 'controller_logs.tar.gz');
-    const headers = { 'x-secret-key': token };
-    expect((await fetch(target, { method: 'POST', headers, body: form })).status).toBe(204);
-    expect(store.controllerLogs()).toMatchObject([
-      { filename: 'controller_logs.tar.gz', contentType: 'application/x-gzip' },
-    ]);
-    expect(store.controllerLogs()[0]?.bytes).toEqual(new TextEncoder().encode('123'));
-    expect(store.cluster().logsState).toBe('collecting');
-  });
-
-  it.each([
-    { name: 'without a file', query: 'logs_type=controller', field: 'other', status: 400 },
-    { name: 'of an unknown kind', query: 'logs_type=all', field: 'upfile', status: 400 },
-    { name: 'of no kind', query: '', field: 'upfile', status: 400 },
-    { name: 'of a host that is not named', query: 'logs_type=host', field: 'upfile', status: 400 },
-  ])('refuses logs $name', async ({ query, field, status }) => {
-    const { url, store } = await started();
-    const form = new FormData();
-    form.set(field, new Blob(['123']), 'x.tar.gz');
-    const target = `${url}${v2}/clusters/${cluster.id}/logs?${query}`;
-    const headers = { 'x-secret-key': token };
-    const answer = await fetch(target, { method: 'POST', headers, body: form });
-    expect(answer.status).toBe(status);
-    expect(store.controllerLogs()).toEqual([]);
-  });
-
-  it('keeps how far the logs of the cluster are', async () => {
-    const { url, store } = await started();
-    const target = `${url}${v2}/clusters/${cluster.id}`;
-    expect((await put(`${target}/logs-progress`, { logs_state: 'requested' })).status).toBe(204);
-    expect((await put(`${target}/logs-progress`, { logs_state: 'lost' })).status).toBe(400);
-    expect(store.cluster().logsState).toBe('requested');
-    expect(await (await ask(target)).json()).toMatchObject({ logs_info: 'requested' });
   });
 
   it('shows the cluster with every host, what was found on it, and what is asked of it', async () => {
@@ -252,44 +129,6 @@ describe('the inventory service', () => {
     ]);
   });
 
-  it('gives credentials once it has them', async () => {
-    const { url, store } = await started();
-    const target = `${url}${v2}/clusters/${cluster.id}/downloads/credentials?file_name=`;
-    const early = await ask(`${target}kubeconfig-noingress`);
-    expect(early.status).toBe(409);
-    expect(early.headers.get('content-type')).toBe('application/octet-stream');
-    expect(await early.json()).toMatchObject({ code: '409', kind: 'Error' });
-    store.setKubeconfig('kind: Config');
-    expect(await (await ask(`${target}kubeconfig-noingress`)).text()).toBe('kind: Config');
-    expect((await ask(`${target}kubeconfig`)).status).toBe(409);
-    expect((await ask(`${target}bootstrap.ign`)).status).toBe(400);
-    expect((await ask(target.replace('credentials', 'files') + 'kubeconfig')).status).toBe(400);
-  });
-
-  it('gives the Ignition of the bootstrap host, which is valid and has what the agent needs', async () => {
-    const { url, store } = await started();
-    const target = `${url}${v2}/clusters/${cluster.id}/downloads/files?file_name=bootstrap.ign`;
-    const pathsNow = async (): Promise<ReadonlyMap<string, string>> => {
-      const { config } = parseConfig(await (await ask(target)).text());
-      expect(validateConfig(config)).toEqual([]);
-      return new Map(
-        (config.storage?.files ?? []).map(({ path, contents }) => [
-          path,
-          new TextDecoder().decode(decodeDataUrl(contents?.source ?? '')),
-        ]),
-      );
-    };
-    const before = await pathsNow();
-    expect(JSON.parse(before.get('/root/.docker/config.json') ?? '')).toHaveProperty('auths');
-    expect(before.has('/opt/openshift/auth/kubeconfig')).toBe(false);
-    store.setKubeconfig('kind: Config');
-    store.addBootstrapFiles({ '/opt/openshift/master.ign': '{}' });
-    const after = await pathsNow();
-    expect(after.get('/opt/openshift/auth/kubeconfig')).toBe('kind: Config');
-    expect(after.get('/opt/openshift/master.ign')).toBe('{}');
-    expect(after.get('/opt/openshift/manifests/cluster-config.yaml')).toContain('replicas: 3');
-  });
-
   it.each(['/api/assisted-install/v1', '/api/bm-inventory/v1'])('speaks %s', async (base) => {
     const { url, store } = await started();
     const files = `${url}${base}/clusters/${cluster.id}/downloads/files`;
@@ -307,55 +146,5 @@ describe('the inventory service', () => {
   it('answers what it does not know with 404', async () => {
     const { url } = await started();
     expect((await ask(`${url}/api/assisted-install/v3/nothing`)).status).toBe(404);
-  });
-});
-
-describe('the faults of a server', () => {
-  it('answer with an error for a number of times', async () => {
-    const { url } = await started([{ kind: 'status', status: 503, times: 1 }]);
-    expect((await ask(`${url}${ignitionPath}`)).status).toBe(503);
-    expect((await ask(`${url}${ignitionPath}`)).status).toBe(200);
-  });
-
-  it('cut the connection inside a body', async () => {
-    const { url } = await started([{ kind: 'cut', on: 'ignition', atPercent: 40, times: 1 }]);
-    const answer = await ask(`${url}${ignitionPath}`);
-    expect(answer.status).toBe(200);
-    await expect(answer.text()).rejects.toThrow();
-    expect((await ask(`${url}${ignitionPath}`)).ok).toBe(true);
-  });
-
-  it('refuse connections for a time', async () => {
-    const { url, requests } = await started([{ kind: 'refuse', forSeconds: 0.5, times: 1 }]);
-    await expect(ask(`${url}${ignitionPath}`)).rejects.toThrow();
-    await expect(ask(`${url}${ignitionPath}`)).rejects.toMatchObject({
-      cause: { code: 'ECONNREFUSED' },
-    });
-    await expect
-      .poll(
-        () =>
-          ask(`${url}${ignitionPath}`).then(
-            (a) => a.status,
-            () => 0,
-          ),
-        {
-          timeout: 5000,
-        },
-      )
-      .toBe(200);
-    expect(requests[0]).not.toHaveProperty('status');
-  });
-
-  it('never answer', async () => {
-    const { url } = await started([{ kind: 'hang' }]);
-    const signal = AbortSignal.timeout(300);
-    await expect(ask(`${url}${ignitionPath}`, { signal })).rejects.toThrow();
-  });
-
-  it('hold an answer back', async () => {
-    const { url } = await started([{ kind: 'slow', delaySeconds: 0.3 }]);
-    const since = performance.now();
-    await ask(`${url}${ignitionPath}`);
-    expect(performance.now() - since).toBeGreaterThan(290);
   });
 });

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
+import type { ImageRelay, RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
+import type { ChosenImage } from './facts.ts';
+import { write } from './write.ts';
+
+const elsewhere: ChosenImage = {
+  kind: 'url',
+  url: 'https://m.example/a',
+  source: 'config',
+  because: '',
+};
+
+/** A relay that ends as told, and remembers what it was given. */
+function relayEnding(outcome: Partial<RelayOutcome>) {
+  const served: RelaySource[] = [];
+  let closed = 0;
+  const imageRelay: ImageRelay = {
+    serve: (source) => {
+      served.push(source);
+      return Promise.resolve({
+        url: 'http://127.0.0.1:4711/metal.raw.gz',
+        outcome: () => ({ isAsked: true, bytes: 0, resumed: 0, ...outcome }),
+        close: () => {
+          closed += 1;
+          return Promise.resolve();
+        },
+      });
+    },
+  };
+  return { imageRelay, served, closed: () => closed };
+}
+
+describe('image/write', () => {
+  it('hands an image at a URL on through the relay', async () => {
+    const { imageRelay, served, closed } = relayEnding({ sha256: 'a'.repeat(64) });
+    const host = writingHost()
+      .on(writer.argv('--image-url', 'http://127.0.0.1:4711/metal.raw.gz'))
+      .prints('', writer.done);
+    const image: ChosenImage = {
+      kind: 'url',
+      url: 'https://m.example/metal.raw.gz',
+      source: 'config',
+      sha256: 'a'.repeat(64),
+      because: '',
+    };
+    const url = 'https://user:s3cretpw@m.example/metal.raw.gz?sig=abc';
+    const { value, events } = await runStep(write, {
+      config: { image: { url } },
+      host,
+      facts: writeFacts(image),
+      imageRelay,
+    });
+    expect(JSON.stringify(events)).not.toMatch(/s3cretpw|abc/);
+    expect(value.sha256).toBe('a'.repeat(64));
+    expect(served).toEqual([{ url, sha256: 'a'.repeat(64) }]);
+    expect(closed()).toBe(1);
+  });
+
+  it('reads the stream again for the whole address of its image', async () => {
+    const location = 'https://m.example/metal.raw.gz?sig=abc';
+    const image: ChosenImage = {
+      kind: 'url',
+      url: 'https://m.example/metal.raw.gz',
+      source: 'stream',
+      because: '',
+    };
+    const { imageRelay, served } = relayEnding({ sha256: 'a'.repeat(64) });
+    const streamOf = (address: string): string =>
+      JSON.stringify({
+        architectures: {
+          x86_64: {
+            artifacts: {
+              metal: {
+                formats: { raw: { disk: { location: address, sha256: 'a'.repeat(64) } } },
+              },
+            },
+          },
+        },
+      });
+    const host = writingHost()
+      .withFile('/s.json', streamOf(location))
+      .on(['uname', '-m'])
+      .prints('x86_64')
+      .on(['coreos-installer', rest])
+      .prints('', writer.done);
+    const run = {
+      config: { image: { stream: '/s.json' } },
+      host,
+      facts: writeFacts(image),
+      imageRelay,
+    };
+    await runStep(write, run);
+    expect(served).toEqual([{ url: location }]);
+    host.withFile('/s.json', streamOf('https://m.example/newer.raw.gz?sig=abc'));
+    const { failure } = await tryStep(write, run);
+    expect(failure).toMatchObject({ code: 'image.stream-changed' });
+    expect(JSON.stringify((failure as AgentError).context)).not.toContain('abc');
+  });
+
+  it('shows no credentials among the arguments and in the words of the writer', async () => {
+    const url = 'https://user:s3cretpw@m.example/a?sig=abc';
+    const args = ['--image-url', url];
+    const host = writingHost()
+      .on(writer.argv(...args))
+      .fails(1, `Error: fetching '${url}'\n`);
+    const { failure, events } = await tryStep(write, {
+      config: { image: { writerArgs: args } },
+      host,
+      facts: writeFacts({ kind: 'writer-args', because: '' }),
+    });
+    const { message, context, cause } = failure as AgentError;
+    const told = [message, context, String(cause), (cause as AgentError).context, events];
+    expect(JSON.stringify(told)).toContain('https://m.example/a');
+    expect(JSON.stringify(told)).not.toMatch(/s3cretpw|abc/);
+  });
+
+  it.each<[string, Partial<RelayOutcome>, string]>([
+    [
+      'the digest is wrong',
+      { failure: imageRelayFailure('image.wrong-digest', 'another sha256') },
+      'image.wrong-digest',
+    ],
+    ['the writer did not read to the end', { bytes: 5 }, 'image.cut'],
+  ])('leaves a disk that does not boot when %s', async (_, outcome, code) => {
+    const { imageRelay } = relayEnding(outcome);
+    const host = writingHost().on(['coreos-installer', rest]).prints('', writer.done);
+    const { failure } = await tryStep(write, { host, facts: writeFacts(elsewhere), imageRelay });
+    expect(failure).toMatchObject({ code, kind: 'media' });
+    expect(ran(host).slice(-2)).toEqual([disk.zero, disk.wipe]);
+  });
+
+  it('says that the networks differ when the writer cannot reach the relay', async () => {
+    const { imageRelay } = relayEnding({ isAsked: false });
+    const host = writingHost()
+      .on(['coreos-installer', rest])
+      .fails(1, "Error: fetching 'http://127…'");
+    const { failure } = await tryStep(write, { host, facts: writeFacts(elsewhere), imageRelay });
+    expect(failure).toMatchObject({ code: 'image.relay-unreachable' });
+  });
+});

@@ -1,0 +1,71 @@
+// Files of a host, where it is reached directly and where by commands alone.
+import { describe, expect, it } from 'vitest';
+import { everyHost } from './real/host-subjects.ts';
+
+const { signal } = new AbortController();
+
+everyHost((subject) => {
+  describe.each(['shared', 'remote'] as const)('files in a %s directory', (where) => {
+    const path = (file: string): string => `${subject()[where]}/${file}`;
+
+    it('reads back what was written, with its size and digest', async () => {
+      const written = await subject().host.writeFile(path('text'), 'grüße\n', { signal });
+      expect(written).toEqual({
+        path: path('text'),
+        bytes: 8,
+        sha256: 'b8fb07e729d2c238732229327c1b0669dcb8a15705340409cbbed2a6995898e2',
+      });
+      await expect(subject().host.readText(path('text'), signal)).resolves.toBe('grüße\n');
+    });
+
+    it('is private unless told otherwise', async () => {
+      await subject().host.writeFile(path('private'), 'x', { signal });
+      await subject().host.writeFile(path('open'), 'x', { signal, mode: 0o644 });
+      await expect(subject().modeOf(path('private'))).resolves.toBe(0o600);
+      await expect(subject().modeOf(path('open'))).resolves.toBe(0o644);
+    });
+
+    it('leaves the old content when the source of the new one breaks', async () => {
+      await subject().host.writeFile(path('kept'), 'old', { signal });
+      const broken = async function* broken(): AsyncGenerator<Uint8Array> {
+        await Promise.resolve();
+        yield new TextEncoder().encode('new');
+        throw new Error('cut');
+      };
+      await expect(subject().host.writeFile(path('kept'), broken(), { signal })).rejects.toThrow(
+        'cut',
+      );
+      await expect(subject().host.readText(path('kept'), signal)).resolves.toBe('old');
+      const names = await subject().host.list(subject()[where], signal);
+      expect(names.filter((one) => one.includes('.part'))).toEqual([]);
+    });
+
+    it('lists names in order, and none of a directory that is not there', async () => {
+      await subject()
+        .host.writeFile(path('list/b'), '', { signal })
+        .catch(() => undefined);
+      const names = await subject().host.list(subject()[where], signal);
+      expect(names).toEqual([...names].sort());
+      await expect(subject().host.list(path('nowhere'), signal)).resolves.toEqual([]);
+    });
+
+    it('has no text for a file that is not there', async () => {
+      await expect(subject().host.readText(path('nothing'), signal)).resolves.toBeUndefined();
+    });
+
+    it('removes a file, also one that is not there', async () => {
+      await subject().host.writeFile(path('gone'), 'x', { signal });
+      await subject().host.remove(path('gone'), signal);
+      await subject().host.remove(path('gone'), signal);
+      await expect(subject().host.readText(path('gone'), signal)).resolves.toBeUndefined();
+    });
+
+    it('follows links', async () => {
+      await subject().host.writeFile(path('target'), 'x', { signal });
+      await subject().link(path('relative'), 'target');
+      await subject().link(path('absolute'), path('relative'));
+      await expect(subject().host.realPath(path('absolute'), signal)).resolves.toBe(path('target'));
+      await expect(subject().host.realPath(path('none'), signal)).resolves.toBeUndefined();
+    });
+  });
+});

@@ -1,0 +1,126 @@
+import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { localHost } from '../../../src/adapters/host/local-host.ts';
+import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
+import type { Host } from '../../../src/ports/host.ts';
+import { any, fakeHost, rest } from '../../support/fake-host.ts';
+import { standInNsenter } from './stand-in-nsenter.ts';
+
+/** A host under test, and a directory of it that both file and command see. */
+export interface Subject {
+  readonly host: Host;
+  /** Whether its commands are programs. */
+  readonly isReal: boolean;
+  /** Scripts of the contract in its words. */
+  readonly scripts: { readonly both: string; readonly lines: string };
+  /** Below a shared directory. */
+  readonly shared: string;
+  /** Below one that only commands reach. */
+  readonly remote: string;
+  readonly link: (from: string, target: string) => Promise<void>;
+  /** Puts a file there with its directory, as somebody else on the host would. */
+  readonly put: (path: string, content: string) => Promise<void>;
+  readonly modeOf: (path: string) => Promise<number | undefined>;
+}
+
+/** What stands for a host whose commands are programs and whose files lie where `at` says. */
+const realOnes = (at: (path: string) => string): Omit<Subject, 'host' | 'shared' | 'remote'> => ({
+  isReal: true,
+  scripts: {
+    both: "printf ' out \\n'; printf ' err\\n' >&2",
+    lines: "printf 'one\\rtwo\\r\\n\\nthree' >&2",
+  },
+  link: async (from, target) => {
+    await rm(at(from), { force: true });
+    await symlink(target, at(from));
+  },
+  put: async (path, content) => {
+    await mkdir(dirname(at(path)), { recursive: true });
+    await writeFile(at(path), content);
+  },
+  modeOf: async (path) => (await stat(at(path))).mode & 0o777,
+});
+
+async function nsenterSubject(directory: string): Promise<Subject> {
+  const root = join(directory, 'root');
+  const remote = join(directory, 'remote');
+  await mkdir(join(root, 'opt/contract'), { recursive: true });
+  await mkdir(remote, { recursive: true });
+  const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
+  return {
+    ...realOnes((path) => (path.startsWith('/opt') ? join(root, path) : path)),
+    host: nsenterHost({ root, environment, lookEvery: 100 }),
+    shared: '/opt/contract',
+    // Seen by commands alone, because it is not below a shared directory of the host.
+    remote: await realpath(remote),
+  };
+}
+
+async function localSubject(directory: string): Promise<Subject> {
+  const top = await realpath(await mkdtemp(join(directory, 'local-')));
+  const environment = { PATH: process.env['PATH'], PULL_SECRET_TOKEN: 'planted' };
+  const [shared, remote] = [join(top, 'shared'), join(top, 'remote')];
+  for (const folder of [shared, remote]) await mkdir(folder);
+  return { ...realOnes((path) => path), host: localHost({ environment }), shared, remote };
+}
+
+function fakeSubject(): Promise<Subject> {
+  const host = fakeHost();
+  const shell = ['sh', '-c'] as const;
+  host
+    .on([...shell, any, rest])
+    .answers(([, , script = ''], _, { env }) => {
+      if (script === 'both') return { stdout: ' out \n', stderr: ' err\n' };
+      if (script.startsWith('exit')) return { exitCode: Number(script.split(' ')[1]) };
+      if (script === 'lines') return { stderr: 'one\rtwo\r\n\nthree' };
+      return env['PROXY'] ?? 'none';
+    })
+    .on(['hang'])
+    .hangs()
+    .on(['no-such-program'])
+    .isMissing();
+  return Promise.resolve({
+    host,
+    isReal: false,
+    scripts: { both: 'both', lines: 'lines' },
+    shared: '/opt/contract',
+    remote: '/etc/contract',
+    link: (from, target) => {
+      host.withLink(from, target);
+      return Promise.resolve();
+    },
+    put: (path, content) => {
+      host.withFile(path, content);
+      return Promise.resolve();
+    },
+    modeOf: (path) => Promise.resolve(host.files.get(path)?.mode),
+  });
+}
+
+const subjects: Record<string, (directory: string) => Promise<Subject>> = {
+  'the nsenter host': nsenterSubject,
+  'this machine itself': localSubject,
+  'the fake host': fakeSubject,
+};
+
+/** Runs a suite for every host: the fake, and the adapters with real programs behind them. */
+export function everyHost(suite: (subject: () => Subject) => void): void {
+  describe.each(Object.entries(subjects))('%s keeps the contract of the host port', (_, make) => {
+    let directory: string;
+    let subject: Subject;
+    beforeAll(async () => {
+      // Not below /tmp, which the host shares: the remote directory must not be reached directly.
+      const place = process.env['XDG_RUNTIME_DIR'] ?? '/var';
+      directory = await mkdtemp(join(place, 'bootwright-contract-'));
+      expect(directory.startsWith(tmpdir())).toBe(false);
+      subject = await make(directory);
+    });
+    afterAll(async () => {
+      await rm(directory, { recursive: true, force: true });
+    });
+
+    suite(() => subject);
+  });
+}

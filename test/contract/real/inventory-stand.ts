@@ -1,0 +1,49 @@
+import { afterEach, beforeEach } from 'vitest';
+import type { InventoryOptions } from '../../../src/adapters/http/inventory-client.ts';
+import { inventoryV2 } from '../../../src/adapters/http/inventory-v2.ts';
+import { Secret } from '../../../src/model/secret.ts';
+import type { Inventory } from '../../../src/ports/inventory.ts';
+import { fakeRandom } from '../../support/fake-random.ts';
+import { quickClock } from '../../support/quick-clock.ts';
+import { json, startServer, type TestServer } from './http-server.ts';
+
+/** The host that reports. */
+export const host = { infraEnvId: 'I', hostId: 'H' };
+
+/** An answer that says nothing but that all is well. */
+export const ok = json(200, {});
+
+/** How long an inventory waits for a server on loopback. */
+export const patience = { connect: 500, headers: 300, idle: 300 };
+
+/** A server on loopback that answers as a test says, and inventories that reach it. */
+export interface InventoryStand {
+  /** The server of the test that runs. */
+  readonly server: TestServer;
+  readonly v2: (more?: Partial<InventoryOptions>) => Inventory;
+}
+
+/** Gives each test of a file a server that answers 200 until it is told something else. */
+export function inventoryStand(): InventoryStand {
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startServer(ok);
+  });
+  afterEach(() => server.close());
+  return {
+    get server() {
+      return server;
+    },
+    v2: (more = {}) =>
+      inventoryV2({
+        url: server.url,
+        token: new Secret('token'),
+        clusterId: 'C',
+        ...host,
+        connection: { patience },
+        clock: quickClock(),
+        random: fakeRandom(),
+        ...more,
+      }),
+  };
+}

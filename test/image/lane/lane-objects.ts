@@ -1,0 +1,66 @@
+import type { OsImageOrder } from '../../../src/steps/layering/facts.ts';
+import { lanePaths } from './build-lane.ts';
+import type { SecureRegistry } from './secure-registry.ts';
+
+/** The name of the MachineConfig that the images of the lane are built for. */
+export const renderedConfig = `rendered-master-${'1'.repeat(32)}`;
+
+/** A MachineConfig for a system, with a file of its pool. */
+export const machineConfig = (
+  osImageURL: string,
+  { name = renderedConfig, files = [] as readonly object[] } = {},
+): object => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: { name },
+  spec: {
+    osImageURL,
+    config: {
+      ignition: { version: '3.2.0' },
+      storage: {
+        files: [{ path: '/etc/from-the-pool', contents: { source: 'data:,pool' } }, ...files],
+      },
+    },
+  },
+});
+
+/** A MachineOSConfig whose images belong into a repository. */
+export const osConfig = (
+  repository: string,
+  content = 'FROM configs AS final\nRUN cp /etc/from-the-pool /usr/share/by-the-user\n',
+): object => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineOSConfig',
+  metadata: { name: 'master' },
+  spec: {
+    machineConfigPool: { name: 'master' },
+    imageBuilder: { imageBuilderType: 'Job' },
+    renderedImagePushSecret: { name: 'push' },
+    renderedImagePushSpec: `${repository}:latest`,
+    containerFile: [{ content }],
+  },
+});
+
+/** The Secret with which images are pushed to a registry. */
+export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: 'push' },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': Buffer.from(registry.pullSecret).toString('base64') },
+});
+
+/** The order for one image, which belongs into a repository. */
+export const orderInto = (repository: string): OsImageOrder & { kind: 'on' } => ({
+  kind: 'on',
+  delivery: 'first-boot',
+  why: 'a test',
+  pools: [
+    {
+      pool: 'master',
+      osConfig: lanePaths.osConfig,
+      pushSecret: lanePaths.pushSecret,
+      repository,
+    },
+  ],
+});

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openContainerStore } from '../../../scripts/image/container-store.ts';
+import { localHost } from '../../../src/adapters/host/local-host.ts';
+import { PULL_SECRET_PATH } from '../../../src/ignition/file.ts';
+import { digestArgv, rawArgv } from '../../../src/layering/image/copy-argv.ts';
+import { mergePullSecrets } from '../../../src/layering/registry/credentials.ts';
+import { laneHost, type LaneHost, lanePaths } from './build-lane.ts';
+import { machineConfig } from './lane-objects.ts';
+import { buildLayeringBase, otherArchitecture } from './layering-base.ts';
+import { type SecureRegistry, startSecureRegistry } from './secure-registry.ts';
+
+const base = 'localhost/bootwright-test:lane-base';
+const foreign = 'localhost/bootwright-test:lane-foreign';
+
+/** The repositories of the release and of what is built. */
+export const names = { release: 'release/os', final: 'ocl/master' };
+
+/** Two registries, a system to build on in the first, and a bootstrap host that builds for the second. */
+export interface LayeredSite extends AsyncDisposable {
+  readonly folder: string;
+  readonly release: SecureRegistry;
+  readonly final: SecureRegistry;
+  readonly lane: LaneHost;
+  /** The system to build on, and one for another architecture. */
+  readonly osImage: string;
+  readonly foreignImage: string;
+  /** The credentials of both registries. */
+  readonly authFile: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Runs a command on the machine of the test and gives what it prints. */
+  readonly tell: (argv: readonly string[]) => Promise<string>;
+  /** The digests of the layers of an image; with the credentials of both registries unless told otherwise. */
+  readonly layersOf: (image: string, access?: object) => Promise<readonly string[]>;
+}
+
+interface Manifest {
+  readonly layers: readonly { readonly digest: string }[];
+}
+
+/** Both registries, and what it takes to reach them. */
+async function openRegistries(folder: string, opened: AsyncDisposableStack) {
+  const release = opened.use(await startSecureRegistry(join(folder, 'release')));
+  const final = opened.use(await startSecureRegistry(join(folder, 'final')));
+  const authorities = join(folder, 'authorities.pem');
+  writeFileSync(authorities, `${release.authority}${final.authority}`);
+  const authFile = join(folder, 'auth.json');
+  const both = [release, final].map(({ pullSecret }) => ({ from: 'test', text: pullSecret }));
+  writeFileSync(authFile, mergePullSecrets(both));
+  return { release, final, authorities, authFile };
+}
+
+/** Starts the registries and builds the system; it takes some ten seconds. */
+export async function openLayeredSite(): Promise<LayeredSite> {
+  const store = openContainerStore();
+  // podman takes no folder for its sockets whose name is longer than 50 characters.
+  const folder = mkdtempSync(join(tmpdir(), 'bw-'));
+  await using opened = new AsyncDisposableStack();
+  opened.defer(() => rmSync(folder, { recursive: true, force: true }));
+  const { release, final, authorities, authFile } = await openRegistries(folder, opened);
+  const environment = { ...store.environment, SSL_CERT_FILE: authorities };
+  const tell: LayeredSite['tell'] = async (argv) => {
+    const { signal } = new AbortController();
+    const host = localHost({ environment: { ...process.env, ...environment } });
+    return (await host.exec(argv, { signal, limit: 120_000 })).stdout;
+  };
+  const pushed = async (image: string, tag: string): Promise<string> => {
+    const name = `${release.address}/${names.release}`;
+    const to = `docker://${name}:${tag}`;
+    await tell(['buildah', 'push', '--quiet', '--authfile', authFile, image, to]);
+    return `${name}@${await tell(digestArgv({ image: `${name}:${tag}`, authFile }))}`;
+  };
+  await buildLayeringBase(store, join(folder, 'base'), base);
+  await otherArchitecture(store, base, foreign);
+  const osImage = await pushed(base, '4.23');
+  const foreignImage = await pushed(foreign, 's390x');
+  const lane = opened.use(await laneHost(join(folder, 'h'), environment));
+  lane.write(PULL_SECRET_PATH, release.pullSecret);
+  lane.write(lanePaths.rendered, machineConfig(osImage));
+  const left = opened.move();
+  return {
+    folder,
+    release,
+    final,
+    lane,
+    osImage,
+    foreignImage,
+    authFile,
+    environment,
+    tell,
+    layersOf: async (image, access = { authFile }) =>
+      (JSON.parse(await tell(rawArgv({ image, ...access }))) as Manifest).layers.map(
+        ({ digest }) => digest,
+      ),
+    [Symbol.asyncDispose]: () => left.disposeAsync(),
+  };
+}

@@ -1,0 +1,111 @@
+import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
+import { readSigningRequest, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
+import { certificateSigningRequests } from '../../src/cluster/kinds.ts';
+import type { ConfigInput } from '../../src/config/schema.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { leaveFollowUp } from '../../src/steps/after-pivot/leave-job.ts';
+import { fakeHost } from '../support/fake-host.ts';
+import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
+import { runStep } from '../support/run-step.ts';
+import { clusterOf } from './cluster-of.ts';
+import { putPivoted } from './pivoted-objects.ts';
+
+const config = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
+  images: { self: 'quay.io/b:v1' },
+  bootstrap: { followUp: 'always' },
+} satisfies ConfigInput;
+const host = inventoryHost({ id: 'h0', name: 'm0', addresses: ['192.0.2.7', '2001:db8::7'] });
+
+/** A cluster without its bootstrap host, on a real API server. */
+export interface PivotedCluster {
+  readonly rig: Rig;
+  readonly admin: KubeCluster;
+  /** The cluster as somebody sees it who is no administrator. */
+  readonly clusterAs: (name: string, groups: readonly string[]) => Promise<KubeCluster>;
+  readonly requestOf: (name: string) => Promise<KubeObject | undefined>;
+  /** What became of a request for a certificate. */
+  readonly stateOf: (name: string) => Promise<string | undefined>;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts one, in which certificates are signed and what nobody owns is collected. */
+export async function startPivotedCluster(): Promise<PivotedCluster> {
+  const rig = await startKube({ crds: ['etcds'] });
+  const open: KubeCluster[] = [];
+  const opened = (kubeconfig: string): KubeCluster => {
+    const cluster = clusterOf(kubeconfig);
+    open.push(cluster);
+    return cluster;
+  };
+  const admin = opened(rig.kubeconfig);
+  await rig.startControllerManager();
+  await putPivoted(rig.client);
+  const requestOf: PivotedCluster['requestOf'] = async (name) =>
+    rig.client.get({ kind: certificateSigningRequests, name });
+  return {
+    rig,
+    admin,
+    clusterAs: async (name, groups) => opened(await rig.kubeconfigFor({ user: { name, groups } })),
+    requestOf,
+    stateOf: async (name) => {
+      const object = await requestOf(name);
+      return object && readSigningRequest(object)?.state;
+    },
+    close: async () => {
+      for (const one of open) await one.close();
+      await rig.close();
+    },
+  };
+}
+
+/** Who asks for a certificate, and for which names. */
+interface Kubelet {
+  readonly at: PivotedCluster;
+  readonly node: string;
+  readonly names?: readonly string[];
+}
+
+/** Asks for a certificate as a kubelet does. */
+export async function askFor(
+  purpose: RequestPurpose,
+  name: string,
+  { at, node, names = [] }: Kubelet,
+): Promise<void> {
+  const { signal } = new AbortController();
+  const { username, groups } = nodeBootstrapper;
+  const asker =
+    purpose === 'client'
+      ? await at.clusterAs(username, groups)
+      : await at.clusterAs(`system:node:${node}`, ['system:nodes']);
+  const pem = await pkcs10({
+    subject: `O=system:nodes, CN=system:node:${node}`,
+    names: alternativeNames(...names),
+  });
+  // The API server itself writes who asks.
+  const spec = { username: undefined, groups: undefined };
+  const object = { ...signingRequestObject(purpose, pem, { name, spec }), metadata: { name } };
+  await asker.create({ kind: certificateSigningRequests }, object, signal);
+}
+
+/** Waits until something is so, for half a minute. */
+export async function until(what: () => Promise<boolean>): Promise<void> {
+  const limit = AbortSignal.timeout(30_000);
+  while (!(await what())) await systemClock.sleep(100, limit);
+}
+
+/** Leaves what follows the bootstrap host in the cluster. */
+export const leaveBehind = (kube: KubeCluster) =>
+  runStep(leaveFollowUp, {
+    config,
+    kube,
+    host: fakeHost(),
+    inventory: fakeInventory({ hosts: [host] }),
+    clock: systemClock,
+  });

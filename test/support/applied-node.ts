@@ -1,0 +1,26 @@
+import { imageOf } from '../../src/os/os-samples.ts';
+import { coreOsNode, type NodeWorld } from './core-os-node.ts';
+import type { FakeHost } from './fake-host.ts';
+
+/** The command that brings image 2. */
+export const rebase = [
+  'rpm-ostree',
+  'rebase',
+  '--experimental',
+  `ostree-unverified-registry:${imageOf('2')}`,
+];
+
+/** The commands that changed a node. */
+export const changing = (host: FakeHost): FakeHost['ran'] =>
+  host.ran.filter(
+    ([program = '', verb = '']) =>
+      ['rebase', 'cleanup', 'kargs', 'upgrade', 'reboot', 'switch'].includes(verb) ||
+      ['unshare', 'mkdir', 'ln'].includes(program),
+  );
+
+/** A CoreOS node that the Machine Config Operator looks after. */
+export function operatorsNode(world?: NodeWorld): ReturnType<typeof coreOsNode> {
+  const node = coreOsNode(world);
+  node.host.on(['test', '-e', '/etc/machine-config-daemon/currentconfig']).succeeds();
+  return node;
+}
