@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { textIn } from '../cluster/layering/objects.ts';
+import { partAt, textIn } from '../cluster/layering/objects.ts';
 import { renderedName } from '../cluster/objects.ts';
 import { nodePullSecret } from './manifests.ts';
 import {
@@ -38,7 +38,16 @@ function pinIn(object: unknown, pool: string): Pin | undefined {
 export const lastPin = (objects: readonly unknown[], pool: string): Pin | undefined =>
   objects.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
 
-/** The name follows from what is rendered. */
+/** What MachineConfigs, in their order, put on the machines of a pool. */
+const filesIn = (objects: readonly unknown[], pool: string): readonly object[] =>
+  objects
+    .filter((one) => textIn(one, 'metadata', 'labels', `${group}/role`) === pool)
+    .flatMap((one) => {
+      const files = partAt(one, 'spec', 'config', 'storage', 'files');
+      return Array.isArray(files) ? (files as readonly object[]) : [];
+    });
+
+/** The name follows from the operating system; in the lab from nothing else. */
 export const renderedNameWith = (pool: BuiltPool, pin: Pin | undefined): string =>
   pin === undefined
     ? renderedName(pool)
@@ -51,12 +60,21 @@ const source = (pool: string, pin: Pin | undefined): readonly object[] =>
     name,
   }));
 
-/** The rendered MachineConfig of a pool: the same on the bootstrap host and in the cluster. */
-export function renderedConfig(plan: LayeredPlan, pool: BuiltPool, pin?: Pin): KubeObject {
+/**
+ * The rendered MachineConfig of a pool, of what the release brings and further MachineConfigs: the same on the bootstrap
+ * host and in the cluster.
+ */
+export function renderedConfig(
+  plan: LayeredPlan,
+  pool: BuiltPool,
+  machineConfigs: readonly unknown[] = [],
+): KubeObject {
+  const pin = lastPin(machineConfigs, pool);
   const settings = registrySettings(plan);
   const files = [
     fileOf('/var/lib/kubelet/config.json', nodePullSecret),
     ...(settings === undefined ? [] : [fileOf('/etc/containers/registries.conf', settings)]),
+    ...filesIn(machineConfigs, pool),
   ];
   return {
     apiVersion,
@@ -96,10 +114,10 @@ export const poolObject = (pool: string): KubeObject => ({
 });
 
 /** What a pool names once it is rendered. */
-export const configurationOf = (pool: BuiltPool, pin?: Pin): object => ({
-  name: renderedNameWith(pool, pin),
-  source: source(pool, pin),
-});
+export function configurationOf(pool: BuiltPool, machineConfigs: readonly unknown[]): object {
+  const pin = lastPin(machineConfigs, pool);
+  return { name: renderedNameWith(pool, pin), source: source(pool, pin) };
+}
 
 /** The ConfigMap with the images of the release, of which builds up to 4.21 are made. */
 export const imagesObject = (plan: LayeredPlan): KubeObject => ({
@@ -132,13 +150,13 @@ export const manifestsFolder = '/etc/mcc/bootstrap';
 /** The pod in which it runs first. */
 export const podPath = '/etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml';
 
-/** What the bootstrap controller leaves behind, as paths with texts, in its order. */
+/** What the bootstrap controller leaves behind of the MachineConfigs it finds, as paths with texts, in its order. */
 export const bootstrapRendering = (
   plan: LayeredPlan,
-  pinOf: (pool: BuiltPool) => Pin | undefined,
+  machineConfigs: readonly unknown[],
 ): readonly (readonly [string, string])[] => [
   ...builtPools.map((pool) => {
-    const configuration = configurationOf(pool, pinOf(pool));
+    const configuration = configurationOf(pool, machineConfigs);
     const { metadata, spec, ...kind } = poolObject(pool) as KubeObject & { readonly spec: object };
     const object = {
       ...kind,
@@ -149,7 +167,7 @@ export const bootstrapRendering = (
     return [poolPath(pool), stringify(object)] as const;
   }),
   ...builtPools.map((pool) => {
-    const rendered = renderedConfig(plan, pool, pinOf(pool));
+    const rendered = renderedConfig(plan, pool, machineConfigs);
     return [renderedPath(rendered.metadata.name), stringify(rendered)] as const;
   }),
   [controllerConfig, stringify({ apiVersion, kind: 'ControllerConfig' })],

@@ -96,7 +96,7 @@ const Layering = z.strictObject({
     'HOST/[NAMESPACE] of the images of pools that no MachineOSConfig is for; each then gets one of its own',
   ),
   repository: text(
-    'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; without it the operating system of the release is used',
+    'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; without it what its MachineConfig tells, with image.skipMcoReboot',
   ),
 });
 

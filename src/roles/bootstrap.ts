@@ -37,6 +37,7 @@ export const bootstrapHost = role('bootstrap', {
     layering.addDefaultOsConfigs,
     layering.readOsConfigs,
     layering.stashOsConfigs,
+    layering.nameRepositories,
     layering.holdConfigServer,
     lanes(
       {

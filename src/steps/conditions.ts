@@ -16,8 +16,13 @@ export const hasService = condition<Config>(
   ({ service }) => service.url !== '',
 );
 
-/** A worker is told where the image of its pool lies, and goes to find it. */
+/**
+ * A worker looks for the image of its pool: where its configuration says, or, when it is to be completed before its
+ * first boot anyway, where the config says that its pool is served.
+ */
 export const takesBuiltImage = condition<Config>(
   'the built image of the pool is looked for',
-  ({ role, layering }) => role === 'worker' && layering.repository !== '',
+  ({ role, layering, image }) =>
+    role === 'worker' &&
+    (layering.repository !== '' || (image.skipMcoReboot && layering.mode !== 'off')),
 );

@@ -1,3 +1,4 @@
+import { OS_REPOSITORY_PATH } from '../../src/layering/overlay/os-repository.ts';
 import { servedIgnition } from './served.ts';
 
 const secret = '{"auths":{"registry.example":{"auth":"eDp5"}}}';
@@ -21,10 +22,18 @@ export const workerPointer = JSON.stringify({
   ignition: { version: '3.2.0', config: { merge: [{ source: workerCase.url }] } },
 });
 
+/** What may be different in what a worker is served. */
+interface ServedWorker {
+  readonly hasCertificate?: boolean;
+  readonly osImage?: string | undefined;
+  /** The repository that it tells; none unless given. */
+  readonly repository?: string;
+}
+
 /** What the machine-config-server gives a worker, whose pool runs `image` or none. */
 export function servedToWorker(
   image?: string,
-  { hasCertificate = false, osImage = image }: { hasCertificate?: boolean; osImage?: string } = {},
+  { hasCertificate = false, osImage = image, repository }: ServedWorker = {},
 ): string {
   const { rendered, stock } = workerCase;
   const shape = { rendered, osImage: osImage ?? stock };
@@ -33,6 +42,9 @@ export function servedToWorker(
   config.storage.files.push(fileOf('/var/lib/kubelet/config.json', secret));
   if (hasCertificate) {
     config.storage.files.push(fileOf('/etc/docker/certs.d/registry.example/ca.crt', certificate));
+  }
+  if (repository !== undefined) {
+    config.storage.files.push(fileOf(OS_REPOSITORY_PATH, `${repository}\n`));
   }
   return JSON.stringify(config);
 }

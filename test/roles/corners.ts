@@ -71,6 +71,10 @@ const bootstrapTurns: typeof turns = [
 /** What only a worker asks about. */
 const workerTurns: typeof turns = [
   ['with the image of its pool', layered('4.21.0', { repository: 'registry.example/ocl/worker' })],
+  [
+    'with the image that its cluster tells of',
+    { ...layered('4.21.0', {}), image: { skipMcoReboot: true } },
+  ],
 ];
 
 /** The masters have a MachineOSConfig of their own; workers get one by default. */

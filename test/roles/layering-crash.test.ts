@@ -155,10 +155,13 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     await expect.poll(() => readFileSync(path, 'utf8')).toContain(mastersFinal);
   });
 
-  it('puts a worker into the image of its pool', async () => {
-    const { machine } = await install(hostOf(cornerNamed('with the image of its pool')));
-    expect(machine.deployments.get('rhcos')?.image).toContain(workerCase.image);
-  });
+  it.each(['with the image of its pool', 'with the image that its cluster tells of'])(
+    'puts a worker into the image of its pool: %s',
+    async (name) => {
+      const { machine } = await install(hostOf(cornerNamed(name)));
+      expect(machine.deployments.get('rhcos')?.image).toContain(workerCase.image);
+    },
+  );
 
   it.each(cases)(
     '%s, alike when the agent dies after each write to its journal',

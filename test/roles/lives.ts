@@ -18,6 +18,7 @@ import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts'
 import { briskClock } from './brisk-clock.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { deathsOf, type Mark } from './deaths.ts';
+import { servedTo } from './layered-worker.ts';
 import { machineHost, type Power } from './machine-host.ts';
 import {
   type Host,
@@ -28,7 +29,6 @@ import {
   movesOf,
   newWorld,
   stateOf,
-  workerConfig,
   type World,
 } from './world.ts';
 
@@ -94,7 +94,7 @@ async function live(
         }),
         inventory,
         kube,
-        web: fakeWeb().with(imageUrl, image).with(workerCase.url, workerConfig),
+        web: fakeWeb().with(imageUrl, image).with(workerCase.url, servedTo(config)),
         objects: ['master', 'arbiter', 'worker'].reduce(
           (store, role) => store.with(`ignition/C/${role}.ign`, ignition),
           fakeObjects().with('ignition/C/bootstrap.ign', bootstrapFile),

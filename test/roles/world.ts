@@ -7,7 +7,7 @@ import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { deliveryOf } from '../../src/layering/delivery/matrix.ts';
 import { renderedName } from '../layering/rendered.ts';
-import { servedToWorker, workerPointer } from '../layering/worker.ts';
+import { workerPointer } from '../layering/worker.ts';
 import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import type { FakeKube } from '../support/fake-kube.ts';
 import {
@@ -60,8 +60,6 @@ const encapsulated = (osImageURL: string) => ({
 export const ignition = pointerTo([encapsulated('registry.example/final@sha256:1')]);
 /** The same where the operating system of the masters was built. */
 const layeredIgnition = pointerTo([encapsulated(mastersFinal), servedAnnotations]);
-/** What the cluster serves a worker. */
-export const workerConfig = servedToWorker();
 /** An image that looks like one. */
 export const image = Buffer.alloc(4096);
 image.write('EFI PART', 512, 'latin1');

@@ -2,12 +2,14 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse } from 'yaml';
-import { bootstrapRendering, lastPin, manifestsFolder, podPath } from '../../layering/rendered.ts';
+import { parseAllDocuments } from 'yaml';
+import { bootstrapRendering, manifestsFolder, podPath } from '../../layering/rendered.ts';
 import type { ClusterWork } from '../site.ts';
 import type { LayeredSite } from './site.ts';
 
 const LOOK_EVERY_MILLIS = 100;
+
+const installFolders = ['/opt/openshift/manifests', '/opt/openshift/openshift'];
 
 const podManifest = `apiVersion: v1
 kind: Pod
@@ -45,13 +47,20 @@ async function write(files: Files, path: string, text: string): Promise<void> {
 }
 
 async function render({ bootstrap: { files } }: ClusterWork, { plan }: LayeredSite): Promise<void> {
-  const folder = await files.real(manifestsFolder);
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.yaml')).sort();
-  const manifests = await Promise.all(
-    names.map(async (name) => parse(await readFile(join(folder, name), 'utf8')) as unknown),
+  const found = await Promise.all(
+    // bootkube copies the manifests of the installation to where the controller reads.
+    [...installFolders, manifestsFolder].map((folder) => manifestsIn(files, folder)),
   );
-  const rendering = bootstrapRendering(plan, (pool) => lastPin(manifests, pool));
-  for (const [path, text] of rendering) await write(files, path, text);
+  for (const [path, text] of bootstrapRendering(plan, found.flat())) await write(files, path, text);
+}
+
+async function manifestsIn({ real }: Files, folder: string): Promise<readonly unknown[]> {
+  const place = await real(folder);
+  const names = (await readdir(place).catch(() => [])).filter((name) => name.endsWith('.yaml'));
+  const texts = await Promise.all(names.sort().map((name) => readFile(join(place, name), 'utf8')));
+  return texts.flatMap((text) =>
+    [parseAllDocuments(text)].flat().map((document) => document.toJS() as unknown),
+  );
 }
 
 async function renderAgain(work: ClusterWork, layered: LayeredSite): Promise<void> {
@@ -67,7 +76,7 @@ async function renderAgain(work: ClusterWork, layered: LayeredSite): Promise<voi
 }
 
 async function manifestWithoutImage({ real }: Files): Promise<string | undefined> {
-  for (const folder of ['/opt/openshift/manifests', '/opt/openshift/openshift']) {
+  for (const folder of installFolders) {
     const place = await real(folder);
     for (const name of await readdir(place).catch(() => [])) {
       const text = await readFile(join(place, name), 'utf8').catch(() => '');

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   configurationOf,
   imagesObject,
-  lastPin,
   poolObject,
   renderedConfig,
 } from '../../layering/rendered.ts';
@@ -28,10 +27,9 @@ export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite):
   await client.apply(kinds.ConfigMap, imagesObject(plan));
   const machineConfigs = await client.list({ kind: kinds.MachineConfig });
   for (const pool of builtPools) {
-    const pin = lastPin(machineConfigs, pool);
-    await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, pin));
+    await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, machineConfigs));
     const ref = { kind: kinds.MachineConfigPool, name: pool };
-    await client.merge(ref, { spec: { configuration: configurationOf(pool, pin) } });
+    await client.merge(ref, { spec: { configuration: configurationOf(pool, machineConfigs) } });
   }
 }
 

@@ -21,14 +21,13 @@ const skipsReboot = condition<Config>(
 type OverwriteScope = StepScope<'host' | 'web' | 'clock'>;
 type Needed = NeedValues<Omit<typeof overwriteNeeds, 'written'>>;
 
-const isLeftToUs = not(takesBuiltImage, 'no step of its own looks for a built image');
 
 /** What the step below is made of; a host that may build its own system adds when there is nothing to do. */
 export const finalOverwrite = {
   id: 'image/overwrite-os',
   title: 'Write the final operating system before the first boot',
   uses: ['host', 'web', 'clock'],
-  when: all(writesDisk, skipsReboot, isLeftToUs),
+  when: all(writesDisk, skipsReboot),
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
@@ -70,4 +69,8 @@ export const overwriteNeeds = {
  * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
  * same, so whatever fails here is told and not fatal.
  */
-export const overwriteOs = step({ ...finalOverwrite, needs: overwriteNeeds });
+export const overwriteOs = step({
+  ...finalOverwrite,
+  when: all(finalOverwrite.when, not(takesBuiltImage, 'no step of its own looks for a built image')),
+  needs: overwriteNeeds,
+});

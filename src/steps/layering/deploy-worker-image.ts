@@ -31,7 +31,8 @@ export const deployWorkerImage = step({
   touches: ['disk:install'],
   limit: hours(6),
   preview: ({ image: { writerArgs }, layering }, { disk }) => {
-    const image = `${layering.repository}@<digest>`;
+    const repository = layering.repository === '' ? '<repository>' : layering.repository;
+    const image = `${repository}@<digest>`;
     const source = { image, authFile: workerFiles.authFile };
     return previewDeploy({ disk: disk.path, writerArgs, image, source });
   },

@@ -1,9 +1,11 @@
 import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-argv.ts';
 import { troubleIn } from '../../layering/image/trouble.ts';
 import { readImageFacts } from '../../layering/image/verify.ts';
+import { repositoryIn } from '../../layering/overlay/os-repository.ts';
 import { readPullAccess } from '../../layering/overlay/pull-access.ts';
 import { isPullRepository } from '../../layering/pull-spec.ts';
 import { secretsFolder } from '../../layering/registry/places.ts';
@@ -41,8 +43,9 @@ const foldersArgv = [
 const longestWait = minutes(30);
 
 /**
- * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig,
- * in the repository that the configuration names. Where the cluster serves an image already, it is that one.
+ * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig, in the
+ * repository that the configuration names, or else the config that the pool is served. Where the cluster serves an
+ * image already, it is that one.
  */
 export const findWorkerImage = step({
   id: 'layering/find-worker-image',
@@ -53,16 +56,25 @@ export const findWorkerImage = step({
   when: all(writesDisk, takesBuiltImage),
   limit: hours(1),
   waitsFor: 'the machine-config-server, at most 20 minutes, and the image, at most 30',
-  explain: ({ layering }) => `${layering.repository}, under the name of the rendered MachineConfig`,
+  explain: ({ layering }) =>
+    `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
   preview: ({ layering }) => {
-    const at = { image: `${layering.repository}:<rendered>`, authFile: workerFiles.authFile };
+    const repository = layering.repository === '' ? '<repository>' : layering.repository;
+    const at = { image: `${repository}:<rendered>`, authFile: workerFiles.authFile };
     return [foldersArgv, digestArgv(at), configArgv(at), architectureArgv];
   },
   run: async (scope, { ignition }): Promise<WorkerImage> => {
-    refuseUnusable(scope.config.layering.repository);
-    return orStock(scope, () => find(scope, ignition.path));
+    const { repository } = scope.config.layering;
+    if (repository === '') return findAsTold(scope, ignition.path);
+    refuseUnusable(repository);
+    return orStock(scope, async () =>
+      find(scope, { ...(await readServed(scope, ignition.path)), repository }),
+    );
   },
 });
+
+const namedRepository = ({ repository }: FindScope['config']['layering']): string =>
+  repository === '' ? 'the repository that the served config tells, if any' : repository;
 
 function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
@@ -73,15 +85,52 @@ function refuseUnusable(repository: string): void {
   );
 }
 
-async function find(scope: FindScope, ignitionPath: string): Promise<FoundImage> {
-  const { config, note } = scope;
-  const { repository } = config.layering;
-  const read = (bytes: Uint8Array) => ({
-    text: Buffer.from(bytes).toString('utf8'),
-    served: readServedConfig(bytes),
+/** Most clusters tell nothing, and what they serve is then not looked at any closer. */
+async function findAsTold(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
+  const { signal, note } = scope;
+  let text: string;
+  let repository: string | undefined;
+  try {
+    const read = (bytes: Uint8Array) => ({ text: textOf(bytes), told: repositoryIn(bytes) });
+    ({ text, told: repository } = await readRendered(scope, ignitionPath, { read }));
+  } catch (error) {
+    signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    note('warn', 'whether the pool has an image of its own cannot be seen', {
+      code,
+      reason: message,
+    });
+    return { kind: 'stock', why: `${code}: ${message}` };
+  }
+  if (repository === undefined)
+    return { kind: 'stock', why: 'the served config tells of no image of the pool' };
+  const told = repository;
+  return orStock(scope, () => {
+    refuseUnusable(told);
+    return find(scope, { text, served: readServedConfig(text), repository: told });
   });
-  const { text, served } = await readRendered(scope, ignitionPath, { read });
-  const access = await keepAccess(scope, text);
+}
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
+
+/** What the pool is served, and where its images lie. */
+interface Lead {
+  readonly text: string;
+  readonly served: ServedConfig;
+  readonly repository: string;
+}
+
+const readServed = (
+  scope: FindScope,
+  ignitionPath: string,
+): Promise<Pick<Lead, 'text' | 'served'>> =>
+  readRendered(scope, ignitionPath, {
+    read: (bytes) => ({ text: textOf(bytes), served: readServedConfig(bytes) }),
+  });
+
+async function find(scope: FindScope, { text, served, repository }: Lead): Promise<FoundImage> {
+  const { note } = scope;
+  const access = await keepAccess(scope, text, repository);
   const { rendered } = served;
   const kept = { rendered, served: workerFiles.served, ...access };
   const named = imageServed(served, repository);
@@ -117,11 +166,12 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
 
 /** Keeps what the machine will pull with where programs of the host find it. */
 async function keepAccess(
-  { config, host, signal }: FindScope,
+  { host, signal }: FindScope,
   text: string,
+  repository: string,
 ): Promise<Omit<ImageAt, 'image'> & { readonly authFile: string }> {
   const { served, authFile, certificates: folder } = workerFiles;
-  const { pullSecret, certificates } = readPullAccess(text, config.layering.repository);
+  const { pullSecret, certificates } = readPullAccess(text, repository);
   await host.exec(foldersArgv, { signal, limit: seconds(30) });
   await host.writeFile(served, text, { signal, mode: 0o600 });
   await host.writeFile(authFile, pullSecret, { signal, mode: 0o600 });

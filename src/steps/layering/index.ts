@@ -13,6 +13,7 @@ export {
   overwriteUnlessBuilt,
   overwriteWithoutOrders,
 } from './overwrite-unless-built.ts';
+export { nameRepositories } from './name-repositories.ts';
 export { pinImages } from './pin-images.ts';
 export { publishImages } from './publish-images.ts';
 export { readOsConfigs } from './read-os-configs.ts';

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { findWorkerImage } from './find-worker-image.ts';
+
+const { digest, ignition, image, repository, url } = workerCase;
+
+const hostWithImage = (): FakeHost =>
+  fakeHost()
+    .withFile(ignition, workerPointer)
+    .on(['install', rest])
+    .succeeds()
+    .on(['skopeo', 'inspect', '--no-tags', rest])
+    .prints(digest)
+    .on(['skopeo', 'inspect', '--config', rest])
+    .prints(JSON.stringify({ architecture: 'amd64', config: { Labels: {} } }))
+    .on(['uname', '-m'])
+    .prints('x86_64');
+
+const config: ConfigInput = { role: 'worker', image: { skipMcoReboot: true } };
+
+const find = (web: FakeWeb, host = hostWithImage(), more: ConfigInput = {}) =>
+  tryStep(findWorkerImage, {
+    config: { ...config, ...more },
+    host,
+    web,
+    clock: fakeClock(),
+    facts: {
+      ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+      written: { disk: '/dev/sda' },
+    },
+  });
+
+const served = (text: string): FakeWeb => fakeWeb().with(url, text);
+
+describe('layering/find-worker-image, where nobody has said where images lie', () => {
+  it('looks where the served config tells', async () => {
+    const { value } = await find(served(servedToWorker(undefined, { repository })));
+    expect(value).toMatchObject({ kind: 'overlay', image });
+  });
+
+  it('takes the image that the cluster serves by itself', async () => {
+    const { value } = await find(served(servedToWorker(image, { repository })));
+    expect(value).toMatchObject({ kind: 'served', image });
+  });
+
+  it.each([
+    ['tells nothing', servedToWorker()],
+    ['is of a cluster without layering', '{"ignition":{"version":"3.2.0"}}'],
+  ])('leaves a host alone whose config %s', async (_, text) => {
+    const host = hostWithImage();
+    const { value, notes } = await find(served(text), host);
+    expect(value).toEqual({
+      kind: 'stock',
+      why: 'the served config tells of no image of the pool',
+    });
+    expect([host.ran, notes]).toEqual([[], []]);
+  });
+
+  it('warns, and installs the system of the release, when nothing is served', async () => {
+    const { value, notes } = await find(fakeWeb());
+    expect(value).toMatchObject({ kind: 'stock' });
+    expect(notes).toEqual(['warn: whether the pool has an image of its own cannot be seen']);
+  });
+
+  it.each([
+    ['layering.repository-unusable', servedToWorker(undefined, { repository: 'no repository' })],
+    ['layering.served-torn', servedToWorker(image, { osImage: workerCase.stock, repository })],
+  ])('fails with %s, as its cluster is layered', async (code, text) => {
+    expect((await find(served(text))).failure).toMatchObject({ code });
+    const fallback = { layering: { failurePolicy: 'fallback-stock' as const } };
+    const { value } = await find(served(text), hostWithImage(), fallback);
+    expect(value).toMatchObject({ kind: 'stock' });
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['the first boot completes the system', { image: { skipMcoReboot: false } }],
+    ['layering is off', { layering: { mode: 'off' } }],
+    ['the host is a master', { role: 'master' }],
+  ])('is not for a host where %s', async (_, more) => {
+    const { events } = await find(fakeWeb(), hostWithImage(), more);
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+});

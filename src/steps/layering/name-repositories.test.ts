@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { repositoryIn } from '../../layering/overlay/os-repository.ts';
+import { nameRepositories, repositoryManifest } from './name-repositories.ts';
+
+const config = { layering: { mode: 'on' as const } };
+const facts = { order: orderFor(['master', 'worker']) };
+
+describe('layering/name-repositories', () => {
+  it('tells workers where their images lie, among the manifests that are rendered and applied', async () => {
+    const host = fakeHost();
+    await runStep(nameRepositories, { config, host, facts });
+    expect([...host.files.keys()]).toEqual([repositoryManifest('worker')]);
+    expect(repositoryManifest('worker')).toMatch(/^\/opt\/openshift\/openshift\/99-.*\.yaml$/);
+    const text = host.textOf(repositoryManifest('worker')) ?? '';
+    const { spec } = JSON.parse(text) as { readonly spec: { readonly config: object } };
+    expect(repositoryIn(JSON.stringify(spec.config))).toBe('registry.example.com/ocl/worker');
+  });
+
+  it('is the same when it is repeated', () =>
+    isSafeToRepeat(nameRepositories, () => ({ config, facts, host: fakeHost() })));
+
+  it.each([
+    ['nothing is built', noOrder],
+    ['nodes join with the system of the release', orderFor(['worker'], 'after-join')],
+    ['a MachineConfig names the image', orderFor(['worker'], 'pinned')],
+  ])('has nothing to do when %s', async (_, order) => {
+    const host = fakeHost();
+    const { events } = await runStep(nameRepositories, { config, host, facts: { order } });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    expect(host.files.size).toBe(0);
+  });
+});
