@@ -4,7 +4,13 @@
  * answers, and so that a plan can say why a step is left out.
  */
 export type Condition<Config> =
-  | { readonly kind: 'ask'; readonly name: string; readonly ask: (config: Config) => boolean }
+  | {
+      readonly kind: 'ask';
+      readonly name: string;
+      readonly ask: (config: Config) => boolean;
+      /** Why the answer is no, where that is not plain from the configuration. */
+      readonly whyNot?: (config: Config) => string;
+    }
   | { readonly kind: 'not'; readonly of: Condition<Config>; readonly name: string }
   | { readonly kind: 'all'; readonly of: readonly Condition<Config>[] };
 
@@ -12,8 +18,9 @@ export type Condition<Config> =
 export function condition<Config>(
   name: string,
   ask: (config: Config) => boolean,
+  whyNot?: (config: Config) => string,
 ): Condition<Config> {
-  return { kind: 'ask', name, ask };
+  return { kind: 'ask', name, ask, ...(whyNot === undefined ? {} : { whyNot }) };
 }
 
 /** The opposite answer, with a name that reads well by itself: `a disk is written`. */
@@ -55,13 +62,16 @@ export function questions<Config>(of: Condition<Config>): readonly string[] {
   }
 }
 
-/** A condition as people read it. */
-export function renderCondition<Config>(of: Condition<Config>): string {
+/** A condition as people read it, with the reason for an answer that is no. */
+export function renderCondition<Config>(of: Condition<Config>, config: Config): string {
   switch (of.kind) {
-    case 'ask':
+    case 'ask': {
+      const why = of.ask(config) ? undefined : of.whyNot?.(config);
+      return why === undefined ? of.name : `${of.name} (${why})`;
+    }
     case 'not':
       return of.name;
     case 'all':
-      return of.of.map((part) => renderCondition(part)).join(', and ');
+      return of.of.map((part) => renderCondition(part, config)).join(', and ');
   }
 }

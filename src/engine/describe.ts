@@ -72,7 +72,7 @@ function describeStep<Config, Ports>(step: AnyStep<Config, Ports>, config: Confi
     title: step.title,
     ...(step.stage === undefined ? {} : { stage: step.stage }),
     isActive: takesPart,
-    ...(step.when === undefined ? {} : { onlyWhen: renderCondition(step.when) }),
+    ...(step.when === undefined ? {} : { onlyWhen: renderCondition(step.when, config) }),
     destroys: step.destroys === true,
     preflight: step.preflight === true,
     leaves: step.leaves === true,

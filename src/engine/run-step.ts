@@ -29,7 +29,7 @@ export async function runStep<Config, Ports>(
   const { step } = placed;
   signal.throwIfAborted();
   if (step.when !== undefined && !isActive(step.when, context.config)) {
-    return skip(context, placed, `only when ${renderCondition(step.when)}`);
+    return skip(context, placed, `only when ${renderCondition(step.when, context.config)}`);
   }
   const needs = await gather(context, step, signal);
   const needless = step.skipIf?.(needs, context.config);

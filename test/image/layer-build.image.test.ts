@@ -12,6 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { runLayerBuild } from '../../src/cli/layer/build.ts';
 import { runLayerPush } from '../../src/cli/layer/push.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
+import { PULL_SECRET_PATH } from '../../src/ignition/file.ts';
 import { digestArgv } from '../../src/layering/image/copy-argv.ts';
 import { secretFiles } from '../../src/layering/registry/places.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
@@ -53,6 +54,7 @@ beforeAll(async () => {
 });
 
 beforeEach(() => {
+  lane.write(PULL_SECRET_PATH, readFileSync(site.authFile, 'utf8'));
   lane.write(lanePaths.pushSecret, pushSecret(site.final));
   lane.write(lanePaths.osConfig, osConfig(repository));
 });
@@ -127,6 +129,10 @@ describe('the lane that builds on a bootstrap host', () => {
     // The registry went away meanwhile; it is brought back.
     await lane.registry.stop();
     const publish = { order: order(), registry, built: value };
+    lane.write(PULL_SECRET_PATH, site.release.pullSecret);
+    const refused = await tryStep(publishImages, { ...laneRun, facts: publish });
+    expect(refused.failure).toMatchObject({ code: 'layering.not-pullable' });
+    lane.write(PULL_SECRET_PATH, readFileSync(site.authFile, 'utf8'));
     const published = (await runStep(publishImages, { ...laneRun, facts: publish })).value;
     if (published.kind === 'stock') throw new Error(published.why);
     expect(published.images).toEqual([{ ...image, final: `${repository}@${image.digest}` }]);
@@ -189,6 +195,7 @@ describe('the lane that builds on a bootstrap host', () => {
     await using mortal = await startSecureRegistry(join(site.folder, 'mortal'));
     appendFileSync(site.environment['SSL_CERT_FILE'] ?? '', mortal.authority);
     lane.write(lanePaths.pushSecret, pushSecret(mortal));
+    lane.write(PULL_SECRET_PATH, mortal.pullSecret);
     const repository = `${mortal.address}/${names.final}`;
     const [pool] = order().pools;
     const run = {

@@ -59,7 +59,8 @@ export function deliveryOf(openshiftVersion: string, olderReleases: OlderRelease
   const version = releaseVersion(openshiftVersion);
   const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));
   if (row === undefined) {
-    return { kind: 'none', why: `${openshiftVersion} is not the version of an OpenShift release` };
+    const named = openshiftVersion === '' ? 'an empty text' : openshiftVersion;
+    return { kind: 'none', why: `${named} is not the version of an OpenShift release` };
   }
   const { kind, why } = row.others?.[olderReleases] ?? row;
   return { kind, why: `OpenShift ${openshiftVersion}: ${why}` };

@@ -27,6 +27,11 @@ export const layeringImageFailures = {
     title: 'A registry refuses the credentials',
     hint: 'check that the Secret may pull, or push, in this repository',
   },
+  'layering.not-pullable': {
+    kind: 'input',
+    title: 'Nodes may not pull the image that was built for them',
+    hint: 'let the pull secret of the cluster pull from that repository; nodes have no other credentials',
+  },
   'layering.copy-failed': {
     kind: 'remote',
     title: 'An image could not be copied',

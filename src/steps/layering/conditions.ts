@@ -12,6 +12,10 @@ export const looksForOsConfigs = condition<Config>(
   ({ layering: { mode, olderReleases }, cluster }) =>
     mode === 'on' ||
     (mode === 'auto' && deliveryOf(cluster.openshiftVersion, olderReleases).kind !== 'none'),
+  ({ layering: { mode, olderReleases }, cluster }) =>
+    mode === 'off'
+      ? 'layering.mode is off'
+      : deliveryOf(cluster.openshiftVersion, olderReleases).why,
 );
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */

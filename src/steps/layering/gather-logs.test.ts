@@ -65,7 +65,9 @@ function hostWithSecrets(): FakeHost {
     .withFile(`/etc/mcs/bootstrap/machine-configs/${renderedName('master')}.yaml`, rendered)
     .withFile(`${scratch}/master/context/Containerfile`, `FROM configs\n# ${planted('push')}\n`)
     .withFile(`${scratch}/master/build.log`, log)
-    .withFile(serverLog, log);
+    .withFile(serverLog, log)
+    .withFile('/etc/containers/registries.conf', '[[registry]]\n')
+    .withFile('/etc/containers/policy.json', '{"default":[]}');
   for (const program of ['install', 'cp', 'df', 'free', 'ls', 'find', 'ostree']) {
     host.on([program, rest]).prints('ran');
   }
@@ -126,7 +128,7 @@ describe('layering/gather-logs', () => {
         ...[`${renderedName('master')}.yaml`, 'master-Containerfile', 'master-build.log'],
         ...['container-x_y_machine-config-server-1.log', 'registry.log', 'units.log'],
         ...['podman-info.txt', 'disk-space.txt', 'cluster-machineosconfigs.yaml'],
-        'cluster-nodes.yaml',
+        ...['cluster-nodes.yaml', 'registries.conf', 'policy.json'],
       ]),
     );
     expect(bundle.get('master-build.log')).toContain('STEP 3/4: RUN dnf');

@@ -7,6 +7,7 @@ import {
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -53,6 +54,30 @@ describe('layering/publish-images', () => {
       code: 'layering.digest-changed',
       context: { sent: builtDigest, found: other },
     });
+  });
+
+  it('asks for it as a node will, with the pull secret of the cluster and nothing else', async () => {
+    const { host } = run();
+    await runStep(publishImages, run(host));
+    const last = host.ran.findLast(([, action]) => action === 'inspect') ?? [];
+    expect(last.join(' ')).toContain(`--authfile ${PULL_SECRET_PATH} docker://registry.rig.test/`);
+    expect(last.at(-1)).toBe(`docker://registry.rig.test/ocl/master@${builtDigest}`);
+  });
+
+  it.each([
+    ['layering.not-pullable', 'unauthorized: authentication required'],
+    ['layering.not-pullable', 'manifest unknown'],
+    ['layering.registry-unreachable', 'dial tcp 192.0.2.9:443: connect: connection refused'],
+  ])('fails with %s where nodes could not pull it: %s', async (code, stderr) => {
+    const clock = fakeClock();
+    const host = laneHost(clock);
+    host
+      .on(['skopeo', 'inspect', '--no-tags', rest])
+      .answers((argv) =>
+        argv.includes(PULL_SECRET_PATH) ? { exitCode: 1, stderr } : { stdout: builtDigest },
+      );
+    const { failure } = await tryStep(publishImages, { ...run(host), clock });
+    expect(failure).toMatchObject({ code });
   });
 
   it.each([

@@ -1,3 +1,4 @@
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
 import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
@@ -14,12 +15,13 @@ import {
 } from './facts.ts';
 import { copyImage } from './images/copy-image.ts';
 import { imageWork } from './image-work.ts';
+import { requirePullable } from './images/require-pullable.ts';
 import { orStock } from './or-stock.ts';
 import { keepRegistry, type RunningRegistry } from './registry-health.ts';
 
 /**
  * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that makes something
- * else of them is refused: all know an image by its digest.
+ * else of them is refused: all know an image by its digest. So is one that does not give it to nodes.
  */
 export const publishImages = step({
   id: 'layering/publish-images',
@@ -67,11 +69,14 @@ async function publish(
       digest,
     }),
   );
-  return { ...image, final: `${repository}@${digest}` };
+  const final = `${repository}@${digest}`;
+  await requirePullable(imageWork(scope), { image: final, digest });
+  return { ...image, final };
 }
 
 function previewOf(): readonly (readonly string[])[] {
   const from = { image: '<staged image>', authFile: '<its user>', certificates: '<certificates>' };
   const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
-  return [copyImageArgv({ from, to }), digestArgv(to)];
+  const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };
+  return [copyImageArgv({ from, to }), digestArgv(to), digestArgv(asNode)];
 }

@@ -47,8 +47,9 @@ async function openRegistries(folder: string, opened: AsyncDisposableStack) {
   writeFileSync(authorities, `${release.authority}${final.authority}`);
   const authFile = join(folder, 'auth.json');
   const both = [release, final].map(({ pullSecret }) => ({ from: 'test', text: pullSecret }));
-  writeFileSync(authFile, mergePullSecrets(both));
-  return { release, final, authorities, authFile };
+  const pullSecret = mergePullSecrets(both);
+  writeFileSync(authFile, pullSecret);
+  return { release, final, authorities, authFile, pullSecret };
 }
 
 /** Starts the registries and builds the system; it takes some ten seconds. */
@@ -58,7 +59,10 @@ export async function openLayeredSite(): Promise<LayeredSite> {
   const folder = mkdtempSync(join(tmpdir(), 'bw-'));
   await using opened = new AsyncDisposableStack();
   opened.defer(() => rmSync(folder, { recursive: true, force: true }));
-  const { release, final, authorities, authFile } = await openRegistries(folder, opened);
+  const { release, final, authorities, authFile, pullSecret } = await openRegistries(
+    folder,
+    opened,
+  );
   const environment = { ...store.environment, SSL_CERT_FILE: authorities };
   const tell: LayeredSite['tell'] = async (argv) => {
     const { signal } = new AbortController();
@@ -76,7 +80,7 @@ export async function openLayeredSite(): Promise<LayeredSite> {
   const osImage = await pushed(base, '4.23');
   const foreignImage = await pushed(foreign, 's390x');
   const lane = opened.use(await laneHost(join(folder, 'h'), environment));
-  lane.write(PULL_SECRET_PATH, release.pullSecret);
+  lane.write(PULL_SECRET_PATH, pullSecret);
   lane.write(lanePaths.rendered, machineConfig(osImage));
   const left = opened.move();
   return {

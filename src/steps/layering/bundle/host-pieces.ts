@@ -63,6 +63,9 @@ const longestCommand = seconds(20);
 export async function addHostPieces(scope: HostScope, bundle: Bundle): Promise<void> {
   const read = (path: string) => () => scope.host.readText(path, scope.signal);
   await bundle.add('kernel-arguments.txt', read('/proc/cmdline'));
+  for (const name of ['registries.conf', 'policy.json']) {
+    await bundle.add(name, read(`/etc/containers/${name}`));
+  }
   for (const name of await scope.host.list(stashFolders.osConfigs, scope.signal)) {
     await bundle.add(`os-config-${name}`, read(`${stashFolders.osConfigs}/${name}`));
   }
