@@ -13,7 +13,7 @@ import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.t
 import { readServedConfig } from '../../src/layering/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
-import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';
+import { workerFiles } from '../../src/steps/layering/look-for-image.ts';
 import { overlayWorkerConfig } from '../../src/steps/layering/overlay-worker-config.ts';
 import { stopRegistry } from '../../src/steps/layering/stop-registry.ts';
 import { breakAfter } from '../guest/rig/broken-way.ts';

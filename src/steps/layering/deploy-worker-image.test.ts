@@ -7,7 +7,7 @@ import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { coreOsDisk, targetOf } from '../disk/disk-samples.ts';
 import { deployWorkerImage } from './deploy-worker-image.ts';
-import { workerFiles } from './find-worker-image.ts';
+import { workerFiles } from './look-for-image.ts';
 import type { WorkerImage } from './worker-facts.ts';
 
 const { image, rendered, repository } = workerCase;

@@ -10,7 +10,7 @@ import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
 import { keepTelling } from '../image/keep-telling.ts';
 import { step, type StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';
-import { workerFiles } from './find-worker-image.ts';
+import { workerFiles } from './look-for-image.ts';
 import { orStock } from './or-stock.ts';
 import { type FoundImage, WorkerBoot, WorkerImage } from './worker-facts.ts';
 

@@ -64,7 +64,19 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
   it('warns, and installs the system of the release, when nothing is served', async () => {
     const { value, notes } = await find(fakeWeb());
     expect(value).toMatchObject({ kind: 'stock' });
-    expect(notes).toEqual(['warn: whether the pool has an image of its own cannot be seen']);
+    expect(notes).toEqual([
+      'warn: whether the pool has an image of its own cannot be seen; the system of the release is installed',
+    ]);
+  });
+
+  it('warns, and leaves the node to its cluster, when there is no image of this MachineConfig', async () => {
+    const host = hostWithImage();
+    host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
+    const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
+    expect(value).toMatchObject({ kind: 'stock' });
+    expect(notes).toContain(
+      'warn: the pool has no image for what it is served; the system of the release is installed',
+    );
   });
 
   it.each([

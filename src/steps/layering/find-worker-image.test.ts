@@ -5,7 +5,8 @@ import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
 import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { findWorkerImage, workerFiles } from './find-worker-image.ts';
+import { findWorkerImage } from './find-worker-image.ts';
+import { workerFiles } from './look-for-image.ts';
 
 const { digest, ignition, image, rendered, repository, url } = workerCase;
 

@@ -1,46 +1,32 @@
 import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
-import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-argv.ts';
-import { troubleIn } from '../../layering/image/trouble.ts';
-import { readImageFacts } from '../../layering/image/verify.ts';
+import { configArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { repositoryIn } from '../../layering/overlay/os-repository.ts';
-import { readPullAccess } from '../../layering/overlay/pull-access.ts';
-import { isPullRepository } from '../../layering/pull-spec.ts';
-import { secretsFolder } from '../../layering/registry/places.ts';
-import { readServedConfig, type ServedConfig, servedFault } from '../../layering/served-config.ts';
-import { hours, minutes, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
-import { goArchitecture } from '../../os/registry-image.ts';
+import { readServedConfig } from '../../layering/served-config.ts';
+import { hours, minutes } from '../../model/duration.ts';
+import { architectureArgv } from '../architecture.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
 import { WrittenImage } from '../image/facts.ts';
-import { imageFailure } from '../image/failures.ts';
 import { readRendered } from '../image/final-os.ts';
-import { architectureArgv } from '../architecture.ts';
-import { proxyEnv } from '../image/proxy-env.ts';
-import { step, type StepScope } from '../step.ts';
-import { layeringStepFailure } from './failures.ts';
-import { orStock } from './or-stock.ts';
-import { type FoundImage, WorkerImage } from './worker-facts.ts';
-
-type FindScope = StepScope<'host' | 'web'>;
-
-/** What a worker keeps of the config that it is served, mode 0600. */
-export const workerFiles = {
-  served: `${secretsFolder}/served.ign`,
-  authFile: `${secretsFolder}/pull-secret.json`,
-  certificates: `${secretsFolder}/worker-certificates`,
-} as const;
-
-/** Makes the folders that these lie in. */
-const foldersArgv = [
-  ...['install', '--directory', '--mode=0700', secretsFolder, workerFiles.certificates],
-] as const;
+import { step } from '../step.ts';
+import {
+  type FindScope,
+  type Lead,
+  lookForImage,
+  refuseUnusable,
+  workerFiles,
+  workerFoldersArgv,
+} from './look-for-image.ts';
+import { orStock, type Stock } from './or-stock.ts';
+import { WorkerImage } from './worker-facts.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
+
+/** A registry that restarts; what a cluster tells may also be of an image that it no longer builds under this name. */
+const longestWaitAsTold = minutes(5);
 
 /**
  * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig, in the
@@ -55,20 +41,25 @@ export const findWorkerImage = step({
   gives: WorkerImage,
   when: all(writesDisk, takesBuiltImage),
   limit: hours(1),
-  waitsFor: 'the machine-config-server, at most 20 minutes, and the image, at most 30',
+  waitsFor:
+    'the machine-config-server, at most 20 minutes, and the image, at most 30, or 5 where only the served config tells of it',
   explain: ({ layering }) =>
     `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
   preview: ({ layering }) => {
     const repository = layering.repository === '' ? '<repository>' : layering.repository;
     const at = { image: `${repository}:<rendered>`, authFile: workerFiles.authFile };
-    return [foldersArgv, digestArgv(at), configArgv(at), architectureArgv];
+    return [workerFoldersArgv, digestArgv(at), configArgv(at), architectureArgv];
   },
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
     if (repository === '') return findAsTold(scope, ignition.path);
     refuseUnusable(repository);
     return orStock(scope, async () =>
-      find(scope, { ...(await readServed(scope, ignition.path)), repository }),
+      lookForImage(scope, {
+        ...(await readServed(scope, ignition.path)),
+        repository,
+        within: longestWait,
+      }),
     );
   },
 });
@@ -76,49 +67,40 @@ export const findWorkerImage = step({
 const namedRepository = ({ repository }: FindScope['config']['layering']): string =>
   repository === '' ? 'the repository that the served config tells, if any' : repository;
 
-function refuseUnusable(repository: string): void {
-  if (isPullRepository(repository)) return;
-  throw layeringStepFailure(
-    'layering.repository-unusable',
-    `${repository} is not HOST/[NAMESPACE/]NAME`,
-    { context: { repository } },
-  );
-}
-
-/** Most clusters tell nothing, and what they serve is then not looked at any closer. */
+/**
+ * Most clusters tell nothing, and what they serve is then not looked at any closer. One that tells of an image and has none
+ * for this MachineConfig builds by itself, and brings the node there once it has joined.
+ */
 async function findAsTold(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
-  const { signal, note } = scope;
-  let text: string;
-  let repository: string | undefined;
-  try {
-    const read = (bytes: Uint8Array) => ({ text: textOf(bytes), told: repositoryIn(bytes) });
-    ({ text, told: repository } = await readRendered(scope, ignitionPath, { read }));
-  } catch (error) {
-    signal.throwIfAborted();
-    const { code, message } = asAgentError(error);
-    note('warn', 'whether the pool has an image of its own cannot be seen', {
-      code,
-      reason: message,
-    });
-    return { kind: 'stock', why: `${code}: ${message}` };
-  }
+  const { note } = scope;
+  const read = (bytes: Uint8Array) => ({ text: textOf(bytes), repository: repositoryIn(bytes) });
+  const told = await readRendered(scope, ignitionPath, { read }).catch((error: unknown) =>
+    toldOff(scope, error, 'whether the pool has an image of its own cannot be seen'),
+  );
+  if ('kind' in told) return told;
+  const { text, repository } = told;
   if (repository === undefined)
     return { kind: 'stock', why: 'the served config tells of no image of the pool' };
-  const told = repository;
-  return orStock(scope, () => {
-    refuseUnusable(told);
-    return find(scope, { text, served: readServedConfig(text), repository: told });
+  note('info', 'the served config tells where the images of the pool lie', { repository });
+  return orStock(scope, async () => {
+    refuseUnusable(repository);
+    const lead = { text, served: readServedConfig(text), repository, within: longestWaitAsTold };
+    return lookForImage(scope, lead).catch((error: unknown) => {
+      if (asAgentError(error).code !== 'wait.timed-out') throw error;
+      return toldOff(scope, error, 'the pool has no image for what it is served');
+    });
   });
 }
 
-const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
-
-/** What the pool is served, and where its images lie. */
-interface Lead {
-  readonly text: string;
-  readonly served: ServedConfig;
-  readonly repository: string;
+/** The system of the release instead, with a warning. */
+function toldOff({ signal, note }: FindScope, error: unknown, what: string): Stock {
+  signal.throwIfAborted();
+  const { code, message } = asAgentError(error);
+  note('warn', `${what}; the system of the release is installed`, { code, reason: message });
+  return { kind: 'stock', why: `${code}: ${message}` };
 }
+
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');
 
 const readServed = (
   scope: FindScope,
@@ -127,88 +109,3 @@ const readServed = (
   readRendered(scope, ignitionPath, {
     read: (bytes) => ({ text: textOf(bytes), served: readServedConfig(bytes) }),
   });
-
-async function find(scope: FindScope, { text, served, repository }: Lead): Promise<FoundImage> {
-  const { note } = scope;
-  const access = await keepAccess(scope, text, repository);
-  const { rendered } = served;
-  const kept = { rendered, served: workerFiles.served, ...access };
-  const named = imageServed(served, repository);
-  if (named !== undefined) {
-    note('info', 'the cluster serves the built image by itself', { image: named });
-    return { kind: 'served', image: named, ...kept };
-  }
-  const tagged = { image: `${repository}:${rendered}`, ...access };
-  const digest = await scope.until(
-    `the image of ${rendered} is in ${repository}`,
-    () => look(scope, tagged),
-    { every: seconds(15), within: longestWait },
-  );
-  const image = `${repository}@${digest}`;
-  await refuseOtherArchitecture(scope, { image, ...access });
-  note('info', 'the built image is found', { image, rendered });
-  return { kind: 'overlay', image, ...kept };
-}
-
-/**
- * The image that a served config names; undefined where it is that of the release. Where the MachineConfig of the
- * pool names it, no other place does.
- * @throws AgentError `layering.served-torn` when its places differ
- */
-function imageServed(served: ServedConfig, repository: string): string | undefined {
-  const { osImage } = served;
-  const named = served.currentImage ?? served.desiredImage;
-  if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
-  const fault = servedFault(served, named);
-  if (fault === undefined) return named;
-  throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);
-}
-
-/** Keeps what the machine will pull with where programs of the host find it. */
-async function keepAccess(
-  { host, signal }: FindScope,
-  text: string,
-  repository: string,
-): Promise<Omit<ImageAt, 'image'> & { readonly authFile: string }> {
-  const { served, authFile, certificates: folder } = workerFiles;
-  const { pullSecret, certificates } = readPullAccess(text, repository);
-  await host.exec(foldersArgv, { signal, limit: seconds(30) });
-  await host.writeFile(served, text, { signal, mode: 0o600 });
-  await host.writeFile(authFile, pullSecret, { signal, mode: 0o600 });
-  if (certificates.length === 0) return { authFile };
-  for (const [index, pem] of certificates.entries()) {
-    await host.writeFile(`${folder}/${index}.crt`, pem, { signal, mode: 0o600 });
-  }
-  return { authFile, certificates: folder };
-}
-
-/** The digest of the image. Registries often call an image that is not there yet forbidden. */
-async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
-  try {
-    const digest = await ask(scope, digestArgv(tagged));
-    return /^sha256:[0-9a-f]{64}$/.test(digest)
-      ? { done: digest }
-      : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
-  } catch (error) {
-    scope.signal.throwIfAborted();
-    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
-    if (troubleIn(String(error.context['stderr'] ?? '')) === 'other') throw error;
-    return { status: error.message };
-  }
-}
-
-async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
-  const { architecture } = readImageFacts(await ask(scope, configArgv(at)), at.image);
-  const machine = goArchitecture(await ask(scope, architectureArgv));
-  if (architecture === machine) return;
-  throw imageFailure(
-    'image.wrong-architecture',
-    `${at.image} is for ${architecture}, the host is ${machine}`,
-    { context: { image: at.image, architecture, host: machine } },
-  );
-}
-
-async function ask({ config, host, signal }: FindScope, argv: readonly string[]): Promise<string> {
-  const env = proxyEnv(config.proxy);
-  return (await host.exec(argv, { signal, limit: minutes(2), env })).stdout;
-}

@@ -7,7 +7,7 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { readServedConfig, servedFault } from '../../layering/served-config.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
-import { workerFiles } from './find-worker-image.ts';
+import { workerFiles } from './look-for-image.ts';
 import { overlayWorkerConfig } from './overlay-worker-config.ts';
 import type { WorkerBoot, WorkerImage } from './worker-facts.ts';
 
