@@ -11,6 +11,7 @@ export type PrintedStatus = Sight['status'] &
 /** One command of a node in a guest. */
 export interface NodeCommand {
   readonly exitCode: number;
+  readonly seconds: number;
   readonly stdout: string;
   /** The log. */
   readonly stderr: string;
@@ -32,8 +33,9 @@ export interface NodeAccount {
 /** Each command is told in one line: kernel and systemd may write between lines. */
 const telling = `node() {
   code=0
+  begun=$(date +%s%N)
   run-agent /usr/bin/installer node "$@" > /run/node-output 2> /run/node-log || code=$?
-  echo "NODE-COMMAND $code $(base64 -w0 /run/node-output) $(base64 -w0 /run/node-log)"
+  echo "NODE-COMMAND $code $((($(date +%s%N) - begun) / 1000000)) $(base64 -w0 /run/node-output) $(base64 -w0 /run/node-log)"
 }
 images() { echo "NODE-IMAGES $(ostree container image list --repo /ostree/repo | paste -sd' ')"; }
 next() { echo "NODE-NEXT $( (cat /boot/loader/entries/* /ostree/deploy/*/deploy/*.origin; ls /run/ostree) | base64 -w0)"; }
@@ -80,9 +82,10 @@ const decoded = (text: string): string => Buffer.from(text, 'base64').toString()
 
 /** What the job of a boot told. */
 export const readNode = ({ report }: DiskBoot): NodeAccount => ({
-  commands: [...report.matchAll(/^NODE-COMMAND (\d+) (\S*) (\S*)$/gm)].map(
-    ([, code, stdout = '', stderr = '']) => ({
+  commands: [...report.matchAll(/^NODE-COMMAND (\d+) (\d+) (\S*) (\S*)$/gm)].map(
+    ([, code, millis, stdout = '', stderr = '']) => ({
       exitCode: Number(code),
+      seconds: Number(millis) / 1000,
       stdout: decoded(stdout),
       stderr: decoded(stderr),
     }),
