@@ -9,7 +9,6 @@ import {
   machineConfigPools,
   machineOSBuilds,
   machineOSConfigs,
-  namespaces,
   nodes,
 } from '../../src/cluster/kinds.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over-when.ts';
@@ -18,13 +17,12 @@ import {
   final,
   handOverFacts,
   handOverHost,
-  operator,
   rendered,
-  site,
 } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
 import { clusterOf } from './cluster-of.ts';
+import { putSite } from './hand-over-objects.ts';
 
 let rig: Rig;
 let kube: KubeCluster;
@@ -36,9 +34,7 @@ beforeAll(async () => {
   kubeconfig = join(rig.folder, 'admin.kubeconfig');
   writeFileSync(kubeconfig, rig.kubeconfig);
   kube = clusterOf(rig.kubeconfig);
-  const metadata = { name: operator };
-  await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
-  for (const [kind, object] of site) await rig.client.apply(kind, object);
+  await putSite(rig.client);
   const image = { currentImage: final, desiredImage: final };
   const settings = { currentConfig: rendered, desiredConfig: rendered, state: 'Done', ...image };
   await rig.client.apply(nodes, nodeObject('m1', 'master', settings));
