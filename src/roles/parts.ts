@@ -66,6 +66,7 @@ export const buildOwnImage = [
   layering.waitForRendered,
   layering.startRegistry,
   layering.copyBase,
+  layering.sendBase,
   layering.buildImages,
   layering.publishImages,
   layering.serveImages,

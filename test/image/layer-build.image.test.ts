@@ -13,7 +13,7 @@ import { runLayerBuild } from '../../src/cli/layer/build.ts';
 import { runLayerPush } from '../../src/cli/layer/push.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/file.ts';
-import { digestArgv } from '../../src/layering/image/copy-argv.ts';
+import { baseTag, digestArgv } from '../../src/layering/image/copy-argv.ts';
 import { secretFiles } from '../../src/layering/registry/places.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
 import { copyBase } from '../../src/steps/layering/copy-base.ts';
@@ -21,6 +21,7 @@ import type { StagingRegistry } from '../../src/steps/layering/facts.ts';
 import { publishImages } from '../../src/steps/layering/publish-images.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
+import { sendBase } from '../../src/steps/layering/send-base.ts';
 import { startRegistry } from '../../src/steps/layering/start-registry.ts';
 import { tagImage } from '../../src/steps/layering/tag-image.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -117,6 +118,8 @@ describe('the lane that builds on a bootstrap host', () => {
     const baseLayers = await site.layersOf(site.osImage);
     const stagedBase = `${registry.address}/layering/os${site.osImage.slice(site.osImage.indexOf('@'))}`;
     expect(await site.layersOf(stagedBase, accessTo(registry))).toEqual(baseLayers);
+    await runStep(sendBase, { ...laneRun, facts: { ...facts(), registry } });
+    expect(await site.layersOf(`${repository}:${baseTag(site.osImage)}`)).toEqual(baseLayers);
 
     const { value, image, said } = await builtOn(registry);
     const layers = await site.layersOf(image.staged, accessTo(registry));

@@ -8,8 +8,9 @@ import {
   poolFile,
   renderedFile,
 } from '../../src/layering/delivery/bootstrap-files.ts';
+import { digestOf } from '../../src/layering/image/copy-argv.ts';
 import { buildKeys } from '../../src/layering/os-build/object.ts';
-import { pinnedName, renderedName, renderedText } from '../layering/rendered.ts';
+import { pinnedName, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
@@ -51,8 +52,11 @@ function outcomeOf({ machine, kube }: Straight): unknown {
       .objectsOf(machineConfigs)
       .filter(({ metadata }) => metadata.labels !== undefined)
       .map(({ spec }) => (spec as { osImageURL: string }).osImageURL),
-    published: [...machine.images.inRegistries.keys()].filter((name) =>
-      name.startsWith('registry.example.com/ocl/master@'),
+    // What is built on was sent ahead.
+    published: [...machine.images.inRegistries.keys()].filter(
+      (name) =>
+        name.startsWith('registry.example.com/ocl/master@') &&
+        !name.endsWith(digestOf(releaseImage) ?? ''),
     ),
     leftOnDisk: readdirSync(at('.partitions'), { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.includes('bootwright-layering'),

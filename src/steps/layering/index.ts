@@ -18,6 +18,7 @@ export { pinImages } from './pin-images.ts';
 export { publishImages } from './publish-images.ts';
 export { readOsConfigs } from './read-os-configs.ts';
 export { releaseConfigServer } from './release-config-server.ts';
+export { sendBase } from './send-base.ts';
 export { serveImages } from './serve-images.ts';
 export { startRegistry } from './start-registry.ts';
 export { stashOsConfigs } from './stash-os-configs.ts';

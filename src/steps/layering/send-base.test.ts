@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import {
+  baseDigest,
+  laneConfig,
+  laneHost,
+  laneOrder,
+  laneRegistry,
+  laneRendered,
+} from '../../../test/layering/lane-host.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { sendBase } from './send-base.ts';
+
+const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const tag = `base-${'a'.repeat(32)}`;
+const repository = 'registry.rig.test/ocl/master';
+
+/** Every registry has the base under its own digest. */
+const hostWithBase = (): FakeHost =>
+  laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(baseDigest);
+const run = (host = hostWithBase()) => ({ host, facts, config: laneConfig, clock: fakeClock() });
+
+describe('layering/send-base', () => {
+  it('sends the base byte by byte, with the push Secret, from the registry of the host', async () => {
+    const { host } = run();
+    await runStep(sendBase, run(host));
+    const copies = host.ran.filter(([, action]) => action === 'copy');
+    expect(copies).toHaveLength(1);
+    expect(copies[0]).toContain('--preserve-digests');
+    expect(copies[0]?.slice(-2)).toEqual([
+      `docker://127.0.0.1:22626/layering/os:${tag}`,
+      `docker://${repository}:${tag}`,
+    ]);
+    expect(JSON.stringify(host.ran)).not.toContain('hidden');
+  });
+
+  it('asks for it as a node will', async () => {
+    const { host } = run();
+    await runStep(sendBase, run(host));
+    const last = host.ran.findLast(([, action]) => action === 'inspect') ?? [];
+    expect(last.slice(-3)).toEqual([
+      '--authfile',
+      PULL_SECRET_PATH,
+      `docker://${repository}:${tag}`,
+    ]);
+  });
+
+  it('is the same when it is repeated', () =>
+    isSafeToRepeat(sendBase, () => ({ ...run(), host: hostWithBase() })));
+
+  it('fails before anything is built where nobody may push', async () => {
+    const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
+    const { failure } = await tryStep(sendBase, run(host));
+    expect(failure).toMatchObject({ code: 'layering.registry-denied' });
+  });
+
+  it('fails before anything is built where nodes may not pull', async () => {
+    const host = hostWithBase();
+    host
+      .on(['skopeo', 'inspect', '--no-tags', rest])
+      .answers((argv) =>
+        argv.includes(PULL_SECRET_PATH)
+          ? { exitCode: 1, stderr: 'unauthorized' }
+          : { stdout: baseDigest },
+      );
+    expect((await tryStep(sendBase, run(host))).failure).toMatchObject({
+      code: 'layering.not-pullable',
+    });
+  });
+
+  it('leaves it to the images where the policy is to go on', async () => {
+    const host = hostWithBase().on(['skopeo', 'copy', rest]).fails(1, 'denied: no write access');
+    const config = {
+      layering: { ...laneConfig.layering, failurePolicy: 'fallback-stock' as const },
+    };
+    const { failure, notes } = await tryStep(sendBase, { ...run(host), config });
+    expect(failure).toBeUndefined();
+    expect(notes.join()).toContain('warn: ');
+  });
+
+  it('does nothing without a registry', async () => {
+    const { host } = run();
+    const registry = { kind: 'stock', why: 'no room' } as const;
+    await runStep(sendBase, { ...run(host), facts: { ...facts, registry } });
+    expect(host.ran).toEqual([]);
+  });
+});
