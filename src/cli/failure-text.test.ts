@@ -28,6 +28,30 @@ describe('failureText', () => {
     );
   });
 
+  it.each([
+    ['a longer chain', 'the copy: skopeo failed: EOF', 'mirror is down', '', 'mirror is down'],
+    ['a cause of a cause', 'a copy', 'EOF', '', 'skopeo failed: EOF'],
+    ['what a command said', 'the copy: skopeo failed: EOF', undefined, 'a\nb: EOF\n', 'a b: EOF'],
+    [
+      'the end of a long talk, in whole lines',
+      'the copy: skopeo failed: EOF',
+      undefined,
+      `${'x'.repeat(500)}\n${'y'.repeat(580)}\nEOF`,
+      `… ${'y'.repeat(580)} EOF`,
+    ],
+  ])(
+    'does not say a cause again that the message has told: %s',
+    (...[, message, more, stderr, why]) => {
+      const cause = new Error(
+        'skopeo failed: EOF',
+        more === undefined ? {} : { cause: new Error(more) },
+      );
+      const context = stderr === '' ? {} : { argv: 'skopeo copy', stderr };
+      const text = failureText(failure('disk.busy', message, { cause, context }));
+      expect(text).toContain(`\nwhy: ${why}\n`);
+    },
+  );
+
   it('says who can act where nothing else is known', () => {
     const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));
     expect(text).toContain('\nwhy: the host is not in a state that allows it\n');

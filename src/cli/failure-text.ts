@@ -25,7 +25,7 @@ export const exitCodeOf = (thrown: unknown): number =>
 const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
-/** The chain of causes; without one, what is known of the circumstances. */
+/** The chain of causes, as far as the message has not told them; without one, what is known of the circumstances. */
 function why(thrown: unknown): string {
   const causes: string[] = [];
   let cause = thrown instanceof Error ? thrown.cause : undefined;
@@ -33,12 +33,31 @@ function why(thrown: unknown): string {
     causes.push(messageOf(cause));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  if (causes.length > 0) return causes.join(', because ');
-  if (!(thrown instanceof AgentError)) return firstFrame(thrown);
+  const untold = withoutRepeats(messageOf(thrown), causes);
+  if (untold.length > 0) return untold.join(', because ');
+  if (!(thrown instanceof AgentError)) return causes.at(-1) ?? firstFrame(thrown);
+  const { stderr } = thrown.context;
+  if (causes.length > 0 && typeof stderr === 'string') return lastLines(stderr);
   const known = Object.entries(thrown.context)
     .filter(([name, value]) => value !== '' && !isTrifle(name, value))
     .map(([name, value]) => `${name} ${shown(name, value)}`);
   return known.length > 0 ? known.join(', ') : causeOfKind[thrown.kind];
+}
+
+/** Errors that wrap another one often begin with its words or end with them. */
+const withoutRepeats = (message: string, causes: readonly string[]): readonly string[] =>
+  causes.filter(
+    (text, at) => ![message, ...causes.slice(0, at)].some((told) => told.includes(text)),
+  );
+
+const longestWords = 600;
+
+/** The end of what a command said, in whole lines where they are short enough. */
+function lastLines(said: string): string {
+  const text = said.trim();
+  if (text.length <= longestWords) return text;
+  const end = text.slice(-longestWords);
+  return end.replace(/^[^\n]*\n/, '… ');
 }
 
 /** Numbers of a context that are milliseconds. */

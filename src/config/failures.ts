@@ -5,7 +5,7 @@ export const configFailures = {
   'config.file-not-read': {
     kind: 'input',
     title: 'A configuration file, or a file that a setting names, could not be read',
-    hint: 'look at the path and its permissions, inside the container',
+    hint: 'look at the path and its permissions; of a program in a container, those inside it',
   },
   'config.incomplete': {
     kind: 'input',

@@ -67,10 +67,15 @@ export const layeringFailures = {
     title: 'The machine-config-server serves a config that no node can start with',
     hint: 'look at what it serves: /config/POOL on port 22623 of api-int, with the Accept header of Ignition 3',
   },
+  'layering.folder-taken': {
+    kind: 'input',
+    title: 'The folder for a build context is none, or holds something',
+    hint: 'give a folder with --out that is empty or not there yet',
+  },
   'layering.not-written': {
     kind: 'host',
     title: 'The build context cannot be written',
-    hint: 'give a folder with --out that is empty or not there yet, on a file system that can be written to',
+    hint: 'give a folder with --out on a file system that can be written to',
   },
 } as const satisfies FailureTable;
 

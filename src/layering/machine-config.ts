@@ -2,6 +2,7 @@ import { Buffer } from 'node:buffer';
 import { decodeResource } from '../ignition/resource.ts';
 import { layeringFailure } from './failures.ts';
 import { kernels, packagesOfExtensions, type KernelType } from './packages.ts';
+import { isImageName } from './pull-spec.ts';
 import { isMembers, type Members, type Value } from './schema/schema.ts';
 import type { SourceObject } from './source-object.ts';
 
@@ -50,8 +51,9 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
     );
   }
   const spec = membersOf(value['spec']);
-  const osImageURL = spec['osImageURL'];
-  if (typeof osImageURL !== 'string' || osImageURL === '') {
+  const imageAt = (member: string): string => imageIn({ value, place }, member);
+  const osImageURL = imageAt('osImageURL');
+  if (osImageURL === '') {
     throw invalid(`${place(['spec', 'osImageURL'])}: spec.osImageURL of ${name} names no image`);
   }
   if (typeof membersOf(membersOf(spec['config'])['ignition'])['version'] !== 'string') {
@@ -63,13 +65,22 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
     name,
     pool,
     osImageURL,
-    extensionsImage: text(spec['baseOSExtensionsContainerImage']),
+    extensionsImage: imageAt('baseOSExtensionsContainerImage'),
     extensions,
     kernelType: kernelOf(text(spec['kernelType'])),
     kernelArguments: texts(spec['kernelArguments']),
     releaseVersion: text(membersOf(metadata['annotations'])[releaseVersionKey]),
     object: value,
   };
+}
+
+/** An image that the spec names; empty where it names none. What it says becomes a line of a Containerfile. */
+function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
+  const named = membersOf(value['spec'])[member] ?? '';
+  if (named === '' || (typeof named === 'string' && isImageName(named))) return named;
+  throw invalid(
+    `${place(['spec', member])}: spec.${member} is ${JSON.stringify(named)}, which is not the name of an image`,
+  );
 }
 
 /** Settings of the machines that also hold for the build, so that it uses their mirrors and policies. */

@@ -1,3 +1,4 @@
+import { nearestName } from '../lib/nearest.ts';
 import { layeringFailure } from './failures.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
 import { isMembers, type Members, type Value } from './schema/schema.ts';
@@ -42,9 +43,37 @@ export function readOSImages(source: SourceObject): OSImages {
   return Object.fromEntries(read) as unknown as OSImages;
 }
 
-function fieldOf(fields: Members, name: string): Value | undefined {
-  const goName = name.replace(/^(?:os|[a-z])/, (start) => start.toUpperCase());
-  return fields[name] ?? fields[goName];
+/** As Go writes the name of a field. */
+const goName = (name: string): string =>
+  name.replace(/^(?:os|[a-z])/, (start) => start.toUpperCase());
+
+const fieldOf = (fields: Members, name: string): Value | undefined =>
+  fields[name] ?? fields[goName(name)];
+
+/**
+ * Reads the four fields as a person wrote them: each must stand there, if only as an empty text, and no other.
+ * @throws AgentError `layering.wrong-object`
+ */
+export function readImageFields(source: SourceObject): OSImages {
+  const { value, place } = source;
+  const hint = `write the four fields ${names.join(', ')}`;
+  const known: ReadonlySet<string> = new Set(names.flatMap((name) => [name, goName(name)]));
+  if (typeof value['kind'] === 'string') {
+    const problem = `a ${value['kind']} is neither the ConfigMap nor a MachineConfig`;
+    throw layeringFailure('layering.wrong-object', `${place(['kind'])}: ${problem}`);
+  }
+  for (const name of Object.keys(value)) {
+    if (known.has(name)) continue;
+    const near = nearestName(name, names);
+    const problem = `${name} is none of the fields${near === undefined ? '' : `; did you mean ${near}`}`;
+    throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
+  }
+  for (const name of names) {
+    if (fieldOf(value, name) !== undefined) continue;
+    const problem = `${name} is missing; write ${name}: '' where there is none`;
+    throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
+  }
+  return readOSImages(source);
 }
 
 /**

@@ -73,3 +73,11 @@ export function isNamedReference(text: string): boolean {
 /** Names of Docker's own registry have a longer form, and only that one is taken. */
 const isShortName = (name: string): boolean =>
   name.startsWith('index.docker.io/') || /^docker\.io\/[^/]+$/.test(name);
+
+const HOST_NAME = String.raw`(?:${DOMAIN_PART}(?:\.${DOMAIN_PART})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?`;
+const ANY_IMAGE = new RegExp(
+  String.raw`^(?:${HOST_NAME}/)?${PATH_PART}(?:/${PATH_PART})*(?::\w[\w.-]{0,127})?(?:@[a-z][\w+.-]*:[0-9a-fA-F]+)?$`,
+);
+
+/** Whether a text can stand in a Containerfile as the name of an image: one word, with or without host, tag and digest. */
+export const isImageName = (text: string): boolean => ANY_IMAGE.test(text);

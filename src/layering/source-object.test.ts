@@ -37,9 +37,47 @@ describe('readObjects', () => {
   it.each([
     ['a: [1', 'layering.malformed-file', /f\.yaml:1/],
     ['a: 1\na: 2\n', 'layering.malformed-file', /f\.yaml:2/],
-    ['- a\n', 'layering.wrong-object', /f\.yaml:1: an object is expected/],
+    ['- a\n', 'layering.wrong-object', /f\.yaml:1: an object is expected, and this is a list/],
+    ['a: *b', 'layering.malformed-file', /f\.yaml:1: Unresolved alias/],
+    [
+      'a: &a {b: *a}',
+      'layering.malformed-file',
+      /f\.yaml:1: it is nested too deeply, or in itself/,
+    ],
+    ['x: 1\na: "\\ud800"', 'layering.malformed-file', /f\.yaml:2: a text has half of a character/],
+    ['x: 1\n"\\udfff": 1', 'layering.malformed-file', /f\.yaml:2: a text has half of a character/],
+    [
+      String.raw`a: "\ud83d\ude00"`,
+      'layering.malformed-file',
+      /f\.yaml:1: a text has half of a character, .*: write the character itself$/,
+    ],
+    ['a: 1\nb: "x\\\n\n  y"', 'layering.malformed-file', /f\.yaml:2: behind an escaped line break/],
+    ['a: 1\nb: \u0007', 'layering.malformed-file', /f\.yaml:2: the character U\+0007 cannot stand/],
   ])('refuses %j', (text, code, message) => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code }) as Error);
     expect(() => read(text)).toThrow(message);
+  });
+
+  it('names what is wanted in its place', () => {
+    expect(() => readObjects({ path: 'f', text: 'x' }, 'a Pod')).toThrow(
+      /^f:1: a Pod is expected, and this is a single word or text$/,
+    );
+  });
+
+  it.each([
+    ['a: |\n  x\r  y\r\n  z\n', 'x\ny\nz\n'],
+    ['a: |\n  x\u0085  y\n', 'x\ny\n'],
+    ['a: "x\u0085  y"\n', 'x y'],
+    [String.raw`a: "x\ry\x85\u2028z"`, 'x\ry\u0085\u2028z'],
+    [String.raw`{"a": "\ud83d\ude00"}`, '\u{1f600}'],
+    [String.raw`a: "\\ud83d\U0001f600"`, String.raw`\ud83d` + '\u{1f600}'],
+    ['{"a": "x\u0085\u2028\u007fy"}', 'x\u0085\u2028\u007fy'],
+  ])("reads line breaks as Go's YAML does: %j", (text, expected) => {
+    expect(read(text).map(({ value }) => value['a'])).toEqual([expected]);
+  });
+
+  it('refuses half of a character in long JSON', () => {
+    const text = `{"a": "${'x'.repeat(70_000)}", "b": "\\ud800"}`;
+    expect(() => read(text)).toThrow(/f\.yaml:1: a text has half of a character/);
   });
 });

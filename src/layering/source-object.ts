@@ -8,8 +8,12 @@ import {
   type Document,
   type Node,
 } from 'yaml';
-import { layeringFailure } from './failures.ts';
-import { isMembers, type Members } from './schema/schema.ts';
+import { escapeFlawIn, HALF_CHARACTER, halfInValue, TOO_DEEP } from './escapes.ts';
+import { isMembers, type Members, type Value } from './schema/schema.ts';
+import { flawFailure, isFlaw, malformed, type SourceFlaw, wrongObject } from './source-flaw.ts';
+import { isJson, type SourceFile, yamlText } from './source-text.ts';
+
+export type { SourceFile } from './source-text.ts';
 
 /** An object as it was read, with where its parts stand. */
 export interface SourceObject {
@@ -26,39 +30,60 @@ export interface SourceObject {
 /** Members and indexes from the top of an object. */
 export type Path = readonly (string | number)[];
 
-/** A text that was read. */
-export interface SourceFile {
-  readonly path: string;
-  readonly text: string;
-}
-
 const LONG = 65_536;
 
 /**
  * The objects of a file of YAML documents, or of one in JSON. Words are read as kubectl reads them: `on` and `yes`
- * are true, and times are strings.
+ * are true, and times are strings; so are line breaks.
+ * @param wanted what the file should hold, for the message
  * @throws AgentError `layering.malformed-file`, and `layering.wrong-object` for a document that is no object
  */
-export function readObjects({ path, text }: SourceFile): readonly SourceObject[] {
+export const readObjects = (file: SourceFile, wanted?: string): readonly SourceObject[] =>
+  readDocuments(file, wanted).map((read) => {
+    if (isFlaw(read)) throw flawFailure(read);
+    return read;
+  });
+
+/** The same, with what cannot be read in its place. */
+export function readDocuments(
+  file: SourceFile,
+  wanted = 'an object',
+): readonly (SourceObject | SourceFlaw)[] {
+  const { path } = file;
   // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
-  const isLong = text.length > LONG && text.trimStart().startsWith('{');
-  const asJson = isLong ? parsedJson(text) : undefined;
-  if (asJson !== undefined) return [lineless(asJson, path)];
+  const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
+  const asJson = isLong ? parsedJson(file.text) : undefined;
+  if (asJson !== undefined) return [textFlaw(lineless(asJson, path)) ?? lineless(asJson, path)];
+  const text = yamlText(file);
+  if (typeof text !== 'string') return [text];
   const lines = new LineCounter();
-  const at: At = (offset, down = 0) => `${path}:${lines.linePos(offset).line + down}`;
+  // What is missing at the end is missing in the last line that says something.
+  const end = text.trimEnd().length;
+  const at: At = (offset, down = 0) =>
+    `${path}:${lines.linePos(Math.min(offset, end)).line + down}`;
+  return parsedYaml(text, lines)
+    .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
+    .map((document) => {
+      const flaw = isJson(text) ? undefined : escapeFlawIn(document, text);
+      return flaw === undefined
+        ? sourceOf(document, { at, wanted })
+        : malformed(at(flaw.offset), flaw.problem);
+    });
+}
+
+function parsedYaml(text: string, lineCounter: LineCounter): readonly Document.Parsed[] {
   const documents = parseAllDocuments(text, {
     version: '1.1',
-    lineCounter: lines,
+    lineCounter,
     prettyErrors: false,
+    logLevel: 'error',
     customTags: (tags) =>
       tags.filter(
         (tag) =>
           typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith('timestamp')),
       ),
   });
-  return (Array.isArray(documents) ? documents : [])
-    .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
-    .map((document) => sourceOf(document, at));
+  return Array.isArray(documents) ? documents : [];
 }
 
 const isEmpty = (contents: unknown): boolean =>
@@ -73,16 +98,13 @@ export const lineless = (value: Members, path: string): SourceObject => ({
 
 type At = (offset: number, down?: number) => string;
 
-function sourceOf(document: Document.Parsed, at: At): SourceObject {
+function sourceOf(
+  document: Document.Parsed,
+  { at, wanted }: { readonly at: At; readonly wanted: string },
+): SourceObject | SourceFlaw {
   const [error] = document.errors;
-  if (error !== undefined) {
-    throw layeringFailure('layering.malformed-file', `${at(error.pos[0])}: ${error.message}`);
-  }
-  const value = document.toJS() as Members[string];
+  if (error !== undefined) return malformed(at(error.pos[0]), reasonOf(error));
   const start = document.contents?.range[0] ?? 0;
-  if (!isMembers(value)) {
-    throw layeringFailure('layering.wrong-object', `${at(start)}: an object is expected`);
-  }
   const place = (path: Path): string => at(offsetOf(document, path) ?? start);
   const placeInText = (path: Path, line: number): string => {
     const node: unknown = document.getIn(path, true);
@@ -90,7 +112,29 @@ function sourceOf(document: Document.Parsed, at: At): SourceObject {
     const header = isLiteral ? node.range?.[0] : undefined;
     return header === undefined ? place(path) : at(header, line);
   };
-  return { value, place, placeInText };
+  try {
+    const value = document.toJS() as Value;
+    if (isMembers(value)) {
+      const source = { value, place, placeInText };
+      return textFlaw(source) ?? source;
+    }
+    const found = Array.isArray(value) ? 'a list' : 'a single word or text';
+    return wrongObject(at(start), `${wanted} is expected, and this is ${found}`);
+  } catch (thrown) {
+    // Aliases that lead nowhere, or to more than a machine has room for, show only when they are followed.
+    return malformed(at(start), reasonOf(thrown));
+  }
+}
+
+/** The parser descends by calling itself. */
+function reasonOf(thrown: unknown): string {
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  return reason.includes('call stack') ? TOO_DEEP : reason;
+}
+
+function textFlaw({ value, place }: SourceObject): SourceFlaw | undefined {
+  const path = halfInValue(value);
+  return path === undefined ? undefined : malformed(place(path), HALF_CHARACTER);
 }
 
 /** Where the key of the deepest part of the path stands that is there. */
@@ -101,7 +145,7 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
     if (isMap(node)) {
       const pair = node.items.find(({ key }) => String(key) === String(segment));
       if (pair === undefined) return offset;
-      offset = (pair.key as Node).range?.[0] ?? offset;
+      offset = (pair.key as Node | null)?.range?.[0] ?? offset;
       node = pair.value;
     } else if (isSeq(node)) {
       node = node.items[Number(segment)];
@@ -113,7 +157,7 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
 
 function parsedJson(text: string): Members | undefined {
   try {
-    const value = JSON.parse(text) as Members[string];
+    const value = JSON.parse(text) as Value;
     return isMembers(value) ? value : undefined;
   } catch {
     // YAML's flow style begins the same way, and its parser knows the line.

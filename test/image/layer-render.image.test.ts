@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -80,6 +88,11 @@ describe('a rendered build context', () => {
       const read = (path: string): string => readFileSync(join(root, path), 'utf8');
       expect(JSON.parse(read('/etc/machine-config-daemon/currentconfig'))).toEqual(machineConfig);
       expect(read('/etc/from-the-pool')).toBe('pool\n');
+      // The context is for its owner alone; the certificates of the image are for every program.
+      const anchors = join(root, '/etc/pki/ca-trust/source/anchors');
+      expect(
+        readdirSync(anchors).map((name) => statSync(join(anchors, name)).mode & 0o777),
+      ).toEqual([0o644]);
       expect(read('/usr/share/by-the-user')).toBe('pool\n');
       expect(read('/etc/systemd/system/pool.service')).toContain('ExecStart=/bin/true');
       expect(read('/etc/systemd/system-preset/20-ignition.preset')).toContain(

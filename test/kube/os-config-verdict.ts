@@ -21,6 +21,25 @@ export async function refusalOf(asked: Promise<unknown>): Promise<string | undef
   }
 }
 
+/** Where an object is created by a server that refuses what it does not know, and keeps nothing. */
+export const strictMachineOSConfigs: KubeKind = {
+  ...machineOSConfigs,
+  plural: `${machineOSConfigs.plural}?fieldValidation=Strict&dryRun=All`,
+};
+
+/** The members that such a server does not know, each in its words. */
+export async function unknownTo(asked: Promise<unknown>): Promise<readonly string[]> {
+  try {
+    await asked;
+    return [];
+  } catch (error) {
+    if (!(error instanceof KubeRefusal) || error.status !== 400) throw error;
+    const [, list] = /strict decoding error: (.*)$/s.exec(error.message) ?? [];
+    if (list === undefined) throw error;
+    return list.split(', ').map((problem) => `strict decoding error: ${problem}`);
+  }
+}
+
 /**
  * Our faults as the server would word them: it puts several into brackets in an order of its own, so ours are
  * brought into that order; a fault of ours that it does not have stands at the end.

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import { machineOSConfigKind } from '../../src/layering/os-config/schema.ts';
 import {
   checkObject,
@@ -8,8 +9,19 @@ import {
   preparedObject,
 } from '../../src/layering/schema/check-object.ts';
 import type { Members } from '../../src/layering/schema/schema.ts';
-import { verdictOf, machineOSConfigs, refusalOf } from './os-config-verdict.ts';
+import { isFlaw } from '../../src/layering/source-flaw.ts';
+import { readDocuments } from '../../src/layering/source-object.ts';
+import { unknownMembers } from '../../src/layering/schema/unknown.ts';
+import {
+  machineOSConfigs,
+  refusalOf,
+  strictMachineOSConfigs,
+  unknownTo,
+  verdictOf,
+} from './os-config-verdict.ts';
 import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
+import { withMoreMembers } from './os-config-members.ts';
+import { contentOf, osConfigFile } from './os-config-text.ts';
 
 let rig: Kube;
 beforeAll(async () => {
@@ -130,6 +142,35 @@ describe('a MachineOSConfig', () => {
     expect(theirs).toBeDefined();
     expect(verdictOf(ours, theirs)).toEqual(theirs);
   });
+
+  it('has members that are unknown to us when they are unknown to the API server', async () => {
+    const property = fc.asyncProperty(withMoreMembers, async (object) => {
+      const ours = unknownMembers(object, machineOSConfigKind).map(({ message }) => message);
+      const theirs = await unknownTo(rig.client.create(strictMachineOSConfigs, object as never));
+      expect([...ours].sort()).toEqual([...theirs].sort());
+    });
+    await fc.assert(property, { numRuns: 200 });
+  });
+
+  it('is read from a file as the API server reads it', async () => {
+    const ref = { kind: machineOSConfigs, name: 'texts' };
+    let alike = 0;
+    const property = fc.asyncProperty(osConfigFile(ref.name), async (text) => {
+      const stored = await rig.client.applyManifest(ref, text).catch(refused);
+      const [read] = readDocuments({ path: 'f', text });
+      const ours = read === undefined || isFlaw(read) ? undefined : contentOf(read.value);
+      if (stored === undefined) expect(ours).toBeUndefined();
+      if (stored === undefined || ours === undefined) return;
+      expect(ours).toBe(contentOf(stored as never));
+      alike += 1;
+    });
+    await fc.assert(property, { numRuns: 400 });
+    expect(alike).toBeGreaterThan(80);
+  });
 });
+
+const refused = (error: unknown): undefined => {
+  if (!(error instanceof KubeRefusal)) throw error;
+};
 
 const nameOf = (object: Members): unknown => (object['metadata'] as Members)['name'];

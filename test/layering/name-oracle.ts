@@ -17,6 +17,8 @@ export interface NameAnswer {
 export interface NameOracle {
   readonly ask: (objects: {
     readonly config: unknown;
+    /** The MachineOSConfig as the text of a YAML file, instead. */
+    readonly configFile?: string;
     readonly pool: unknown;
     readonly images: unknown;
   }) => Promise<NameAnswer>;

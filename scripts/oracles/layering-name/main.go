@@ -23,6 +23,8 @@ type request struct {
 	Config json.RawMessage `json:"config"`
 	Pool   json.RawMessage `json:"pool"`
 	Images json.RawMessage `json:"images"`
+	// The MachineOSConfig as the text of a file; it is made JSON as kubectl makes it, and stands in for Config.
+	ConfigFile string `json:"configFile"`
 }
 
 // images has no tags: the operator's own type has none either, so Go's names are the keys.
@@ -48,6 +50,15 @@ func answerTo(req request) (answer, error) {
 		into any
 	}{{req.Config, &config}, {req.Pool, &pool}, {req.Images, &urls}} {
 		if err := json.Unmarshal(pair.text, pair.into); err != nil {
+			return answer{}, err
+		}
+	}
+	if req.ConfigFile != "" {
+		text, err := yaml.YAMLToJSON([]byte(req.ConfigFile))
+		if err != nil {
+			return answer{}, err
+		}
+		if err := json.Unmarshal(text, &config); err != nil {
 			return answer{}, err
 		}
 	}

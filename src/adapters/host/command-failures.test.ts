@@ -22,6 +22,20 @@ describe('a failed command', () => {
     expect(error.message).not.toContain('secret');
   });
 
+  it.each([
+    ['short', 'short'],
+    ['a'.repeat(400), 'a'.repeat(400)],
+    [
+      `${'Trying to pull '.padEnd(300, 'x')}${': connection refused'.padStart(300, 'y')}`,
+      `${'Trying to pull '.padEnd(120, 'x')} … ${': connection refused'.padStart(270, 'y')}`,
+    ],
+  ])('tells the start and the end of its last line: %j', (line, told) => {
+    const story = { argv: ['skopeo'], duration: 1, stderr: `first\n${line}\n` };
+    expect(commandFailed(story, { exitCode: 1 }).message).toBe(
+      `skopeo ended with exit code 1: ${told}`,
+    );
+  });
+
   it('names the signal that ended it', () => {
     const error = commandFailed({ argv: ['dd'], duration: 1 }, { killedBy: 'SIGKILL' });
     expect(error.context).toEqual({ argv: 'dd', duration: 1, signal: 'SIGKILL' });

@@ -3,6 +3,11 @@ import { renderDuration, type Millis } from '../../model/duration.ts';
 import { MASK } from '../../model/secret.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 
+/** The last line of what a command said is in the message; of a longer one, its start and its end. */
+const longestLine = 400;
+const lineStart = 120;
+const lineEnd = 270;
+
 /** How much of what a command said on stderr goes into its error, in characters. */
 const stderrTail = 2048;
 
@@ -89,11 +94,13 @@ const tail = (story: CommandStory): string =>
 
 function lastWords(story: CommandStory): string {
   const said = tail(story) === '' ? maskWords(story.stdout ?? '', story.secrets) : tail(story);
-  return (
+  const last =
     said
       .trim()
       .split(/[\r\n]+/)
-      .at(-1)
-      ?.slice(-200) ?? ''
-  );
+      .at(-1) ?? '';
+  return last.length <= longestLine ? last : shortened(last);
 }
+
+/** Programs written in Go say at the start of a line what they did, and at its end why it failed. */
+const shortened = (line: string): string => `${line.slice(0, lineStart)} … ${line.slice(-lineEnd)}`;

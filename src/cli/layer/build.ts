@@ -1,3 +1,5 @@
+import { builtFrom, builtFromLabel } from '../../layering/build/built-from.ts';
+import { planBuild } from '../../layering/build/plan.ts';
 import { minutes } from '../../model/duration.ts';
 import { buildImage } from '../../steps/layering/images/build-image.ts';
 import { type ImageCall, onThisMachine } from './image-work.ts';
@@ -12,7 +14,8 @@ const longestBuild = minutes(120);
  */
 export const runLayerBuild = (call: ImageCall): Promise<number> =>
   onThisMachine(call, async ({ work, scratch, ...job }) => {
-    const build = { ...job, scratch: `${scratch}/build`, limit: longestBuild };
+    const labels = { [builtFromLabel]: builtFrom(planBuild(job), job.machineConfig) };
+    const build = { ...job, labels, scratch: `${scratch}/build`, limit: longestBuild };
     const name = await buildImage(work, build);
     process.stdout.write(`${name}\n`);
   });

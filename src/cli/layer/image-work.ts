@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -6,22 +5,19 @@ import { systemClock } from '../../adapters/clock.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import type { Environment } from '../../config/environment.ts';
 import type { Builder } from '../../layering/image/builder.ts';
-import {
-  buildSettings,
-  type MachineConfig,
-  readMachineConfig,
-} from '../../layering/machine-config.ts';
-import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import { buildSettings, type MachineConfig } from '../../layering/machine-config.ts';
+import { mergePullSecrets } from '../../layering/registry/credentials.ts';
 import type { MachineOSConfig } from '../../layering/os-config/types.ts';
 import { findBuilder } from '../../steps/layering/images/find-builder.ts';
 import type { ImageWork } from '../../steps/layering/images/work.ts';
 import { stopSignal } from '../stop-signal.ts';
-import { readOne } from './read-source.ts';
+import { prepareRunRoot, storeIn } from './image-store.ts';
+import { type BuildFiles, readBuildFiles } from './read-build-files.ts';
+import { readSource } from './read-source.ts';
+import { say } from './say.ts';
 
 /** What `layer build` and `layer push` are asked for. */
-export interface ImageCall {
-  readonly osConfig: string;
-  readonly renderedConfig: string;
+export interface ImageCall extends BuildFiles {
   /** Credentials of registries, in the form of a pull secret; those of the user without it. */
   readonly authfile?: string;
   /** Folder for the images; the store of the user without it. */
@@ -50,18 +46,17 @@ export async function onThisMachine(
   call: ImageCall,
   run: (job: ImageJob) => Promise<void>,
 ): Promise<number> {
-  const config = readMachineOSConfig(await readOne(call.osConfig, 'MachineOSConfig'));
-  const machineConfig = readMachineConfig(await readOne(call.renderedConfig, 'MachineConfig'));
+  const files = await readBuildFiles(call);
+  const access = await accessBy(call.authfile);
   using stop = stopSignal();
   const scratch = await mkdtemp(join(tmpdir(), 'bootwright-layer-'));
   try {
     const work = toldWork(call.environment, stop.signal);
     const { name, reason } = await findBuilder(work);
     work.note('info', `images are built with ${name}: ${reason}`);
-    const builder = { name, ...storeIn(call.storage) };
-    const access = call.authfile === undefined ? {} : { authFile: resolve(call.authfile) };
-    const mirrors = await writeMirrors(machineConfig, scratch);
-    await run({ work, config, machineConfig, builder, scratch, access, mirrors });
+    const builder = { name, ...(await storeFor(call)) };
+    const mirrors = await writeMirrors(files.machineConfig, scratch);
+    await run({ work, ...files, builder, scratch, access, mirrors });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
@@ -83,12 +78,19 @@ async function writeMirrors(
   return { registries };
 }
 
-function storeIn(folder: string | undefined): Pick<Builder, 'store'> {
-  if (folder === undefined) return {};
-  const storage = resolve(folder);
-  // podman takes no longer name than 50 characters for it, and wants the same each time.
-  const sum = createHash('sha256').update(storage).digest('hex').slice(0, 12);
-  return { store: { storage, run: join(tmpdir(), `bootwright-${sum}`) } };
+/** Credentials that cannot be read would be missed only once something is built. */
+async function accessBy(authfile: string | undefined): Promise<ImageJob['access']> {
+  if (authfile === undefined) return {};
+  const { path, text } = await readSource(authfile);
+  mergePullSecrets([{ from: path, text }]);
+  return { authFile: resolve(path) };
+}
+
+async function storeFor({ storage, environment }: ImageCall): Promise<Pick<Builder, 'store'>> {
+  if (storage === undefined) return {};
+  const store = storeIn(storage, environment);
+  await prepareRunRoot(store);
+  return { store };
 }
 
 function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
@@ -104,7 +106,8 @@ function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
     progress: ({ info }) => tell(info),
     note: (level, message, { reason } = {}) => {
       if (level === 'debug') return;
-      tell(reason === undefined ? `note: ${message}` : `note: ${message}: ${String(reason)}`);
+      const kind = level === 'info' ? 'note' : 'warning';
+      say(kind, reason === undefined ? message : `${message}: ${String(reason)}`);
     },
   };
 }

@@ -1,19 +1,28 @@
+import { readFile } from 'node:fs/promises';
 import { exitCodes } from '../../model/failure.ts';
-import { lintFile } from '../../layering/lint.ts';
-import { readSource } from './read-source.ts';
+import { type LintFinding, lintBytes } from '../../layering/lint.ts';
+import { reasonNotRead } from './read-source.ts';
 
-/**
- * Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected.
- * @throws AgentError `config.file-not-read`, `layering.malformed-file`, `layering.wrong-object`
- */
+/** Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected, else with 0. */
 export async function runLayerLint(paths: readonly string[]): Promise<number> {
-  const files = await Promise.all(paths.map(readSource));
-  const findings = files.flatMap(lintFile);
+  const findings: LintFinding[] = [];
+  for (const path of paths) findings.push(...(await findingsIn(path)));
   const lines = findings.map(
-    ({ place, severity, message }) => `${place}: ${severity}: ${oneLine(message)}\n`,
+    ({ place, severity, message }) => `${oneLine(`${place}: ${severity}: ${message}`)}\n`,
   );
   if (lines.length > 0) process.stdout.write(lines.join(''));
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
 }
 
-const oneLine = (text: string): string => text.replaceAll(/\s*[\r\n]+\s*/g, ' ');
+async function findingsIn(path: string): Promise<readonly LintFinding[]> {
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    return [{ place: path, severity: 'error', message: `cannot be read: ${reasonNotRead(error)}` }];
+  }
+  return lintBytes(path, bytes);
+}
+
+/** Messages quote what stands in files: its line breaks and what would steer a terminal become blanks. */
+const oneLine = (text: string): string => text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');

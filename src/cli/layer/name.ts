@@ -1,9 +1,25 @@
 import { buildName } from '../../layering/build-name.ts';
+import { nameableOSConfig } from '../../layering/build/usable-os-config.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { readMachineConfig } from '../../layering/machine-config.ts';
-import { foreignSource, readMachineConfigPool } from '../../layering/machine-config-pool.ts';
-import { readMachineOSConfig } from '../../layering/os-config/read.ts';
-import { imagesOfMachineConfig, readOSImages } from '../../layering/os-images.ts';
+import {
+  foreignSource,
+  type MachineConfigPool,
+  readMachineConfigPool,
+} from '../../layering/machine-config-pool.ts';
+import {
+  imagesOfMachineConfig,
+  type OSImages,
+  readImageFields,
+  readOSImages,
+} from '../../layering/os-images.ts';
+import { isMembers } from '../../layering/schema/schema.ts';
+import type { SourceObject } from '../../layering/source-object.ts';
 import { readOne } from './read-source.ts';
+import { say } from './say.ts';
+
+/** Where clusters up to 4.21 keep the four texts. */
+const imagesMap = 'machine-config-osimageurl';
 
 /**
  * Prints the name of the MachineOSBuild that the cluster's builder would choose.
@@ -14,16 +30,40 @@ export async function runLayerName(options: {
   readonly pool: string;
   readonly images: string;
 }): Promise<number> {
-  const config = readMachineOSConfig(await readOne(options.osConfig, 'MachineOSConfig'));
+  const { config, warnings } = nameableOSConfig(await readOne(options.osConfig, 'MachineOSConfig'));
   const pool = readMachineConfigPool(await readOne(options.pool, 'MachineConfigPool'));
-  const source = await readOne(options.images);
-  const images =
-    source.value['kind'] === 'MachineConfig'
-      ? imagesOfMachineConfig(readMachineConfig(source))
-      : readOSImages(source);
+  const images = imagesIn(await readOne(options.images), pool);
   const name = buildName({ config, pool, images });
+  for (const warning of warnings) say('warning', warning);
   const doubt = foreignSource(pool);
-  if (doubt !== undefined) process.stderr.write(`note: ${doubt}\n`);
+  if (doubt !== undefined) say('note', doubt);
   process.stdout.write(`${name}\n`);
   return 0;
+}
+
+function imagesIn(source: SourceObject, pool: MachineConfigPool): OSImages {
+  const { kind, metadata } = source.value;
+  if (kind === 'MachineConfig') return imagesOfRendered(source, pool);
+  if (kind !== 'ConfigMap') return readImageFields(source);
+  const name = isMembers(metadata) ? metadata['name'] : undefined;
+  if (name !== imagesMap) {
+    const found = typeof name === 'string' ? name : 'without a name';
+    say(
+      'note',
+      `${source.place(['metadata', 'name'])}: the operator reads the ConfigMap ${imagesMap}, this is ${found}`,
+    );
+  }
+  return readOSImages(source);
+}
+
+/** The operator takes the images from the MachineConfig that the pool names, and from no other. */
+function imagesOfRendered(source: SourceObject, pool: MachineConfigPool): OSImages {
+  const machineConfig = readMachineConfig(source);
+  const wanted = pool.configuration.name;
+  if (machineConfig.name === wanted) return imagesOfMachineConfig(machineConfig);
+  throw layeringFailure(
+    'layering.wrong-object',
+    `${source.place(['metadata', 'name'])}: the MachineConfig is ${machineConfig.name}, pool ${pool.name} is configured by ${wanted}`,
+    { hint: `give that one: oc get mc ${wanted} -o yaml` },
+  );
 }

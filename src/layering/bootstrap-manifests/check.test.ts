@@ -68,6 +68,11 @@ describe('ordersIn', () => {
     expect(orders(copying).warnings).toEqual([expect.stringMatching(/os-0\.yaml:16: .*\[lost-/)]);
   });
 
+  it('leaves what it does not know of a MachineOSConfig to those who built its image', () => {
+    const strange = annotated('pre-built-image').replace('containerFile', 'containerFiles');
+    expect(orders(strange)).toMatchObject({ builtBefore: ['worker'], warnings: [] });
+  });
+
   it.each<[string, string, string, RegExp]>([
     ['no pool', osConfigManifest('infra'), 'os-config-invalid', /os-0\.yaml:7: .*Pool infra/],
     [
@@ -87,6 +92,12 @@ describe('ordersIn', () => {
       osConfigManifest('master', 'a.example.com/a/b/x:t'),
       'os-config-invalid',
       /os-0\.yaml:12: .*at most one namespace/,
+    ],
+    [
+      'what no cluster knows in the spec',
+      osConfigManifest('master').replace('containerFile', 'containerFiles'),
+      'os-config-invalid',
+      /os-0\.yaml:13: .*unknown field "spec\.containerFiles": did you mean containerFile\?$/,
     ],
     [
       'one architecture',

@@ -3,6 +3,7 @@ import { layeringFailure } from '../failures.ts';
 import { readMachineOSConfig, segmentsOf } from '../os-config/read.ts';
 import { objectionsTo, objectionsToSurroundings } from '../os-config/semantics.ts';
 import { type MachineOSConfig, userContainerfile } from '../os-config/types.ts';
+import { unknownFindings } from '../os-config/unknown.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './read.ts';
 
 /** A MachineOSConfig that an image can be built from. */
@@ -20,7 +21,7 @@ export interface OsOrders {
   readonly toBuild: readonly BuildableConfig[];
   /** Pools whose image was built before: its name stands in their MachineOSConfig. */
   readonly builtBefore: readonly string[];
-  /** `FILE:LINE: …`: what is likely to be missing on the machines. */
+  /** `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop. */
   readonly warnings: readonly string[];
 }
 
@@ -47,7 +48,10 @@ export function ordersIn(manifests: OsManifests): OsOrders {
   return {
     toBuild: (toBuild ?? []).map((one) => buildable(one, manifests)).sort(mastersFirst),
     builtBefore: (before ?? []).map(({ config }) => config.name),
-    warnings: (toBuild ?? []).flatMap(containerfileWarnings),
+    warnings: (toBuild ?? []).flatMap((one) => [
+      ...unknownWarnings(one),
+      ...containerfileWarnings(one),
+    ]),
   };
 }
 
@@ -75,6 +79,7 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   const { config, object } = found;
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
+  requireKnownSpec(found);
   const objections = [
     ...objectionsTo(config),
     ...objectionsToSurroundings(withoutMadeSecret(config), {
@@ -101,6 +106,18 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
     ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
   };
 }
+
+/** A misspelt member of the spec would be left out of the image, and nobody would hear of it. */
+function requireKnownSpec({ object }: ReadConfig): void {
+  const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
+  if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
+}
+
+/** What else nobody knows harms no image; the cluster drops it. */
+const unknownWarnings = ({ object }: ReadConfig): readonly string[] =>
+  unknownFindings(object)
+    .filter(({ isInSpec }) => !isInSpec)
+    .map(({ place, message }) => `${place}: ${message}`);
 
 /** Builders take credentials in the form that podman writes; the operator would convert the older one. */
 function requireNewerSecrets(

@@ -51,7 +51,8 @@ export function renderContainerfile(inputs: ContainerfileInputs): string {
     '# Folders of /var that packages expect are made at boot.',
     'RUN rm -f /usr/lib/tmpfiles.d/usbguard.conf && \\',
     `    printf '%s\\n' 'd /var/log/usbguard 0755 root root -' 'd /var/lib/ipsec 0700 root root -' 'd /var/lib/ipsec/nss 0700 root root -' > /usr/lib/tmpfiles.d/layered-packages.conf`,
-    `COPY ./${caBundleFile} ${ANCHOR}`,
+    // Nobody but their owner can read the files of the context; these certificates are for every program.
+    `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
     'RUN update-ca-trust && ostree container commit',
     ...labelLines(inputs),
   ];

@@ -17,6 +17,10 @@ describe('lintContainerfile', () => {
     ['a here-string', `${final}RUN cat <<<"x" && ostree container commit\n`],
     ['labels after the commit', `${final}${commit}LABEL a=b\n`],
     ['a copy from a lost folder', `${final}COPY --from=b /opt/x /usr/bin/x\n${commit}`],
+    [
+      'a package with the name of a program',
+      `${final}RUN rpm-ostree install grubby && ${commit.slice(4)}`,
+    ],
     ['cp from a lost folder', `${final}RUN cp /opt/x /usr/x && ostree container commit\n`],
   ])('finds nothing wrong with %s', (_, content) => {
     expect(lintContainerfile(content)).toEqual([]);
@@ -47,6 +51,10 @@ describe('lintContainerfile', () => {
     [
       `${final}COPY a.toml /usr/lib/bootc/kargs.d/\n${commit}`,
       [[2, 'kernel-arguments', 'warning']],
+    ],
+    [
+      `${final}RUN grubby --args=a --update-kernel=ALL && ostree container commit\n`,
+      [[2, 'kernel-arguments', 'error']],
     ],
     [
       `${final}RUN rpm-ostree kargs --append=a && ostree container commit\n`,

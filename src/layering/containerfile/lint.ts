@@ -1,17 +1,14 @@
-import { nearestName } from '../../lib/nearest.ts';
+import { endsWithCheck } from './final-check.ts';
+import { type ContainerfileFinding, error, warning } from './finding.ts';
+import { keywords } from './keywords.ts';
 import { type Instruction, parseContainerfile } from './parse.ts';
 import { lostPathFindings } from './paths.ts';
+import { commandsOf, programOf } from './run.ts';
 import { isBuiltOn, type Stage, stagesOf } from './stages.ts';
-import { type ContainerfileFinding, error, warning } from './finding.ts';
+import { placedStages } from './surroundings.ts';
+import { syntaxFindings } from './syntax.ts';
 
-const KEYWORDS = [
-  ...['ADD', 'ARG', 'CMD', 'COPY', 'ENTRYPOINT', 'ENV', 'EXPOSE', 'FROM', 'HEALTHCHECK', 'LABEL'],
-  ...['MAINTAINER', 'ONBUILD', 'RUN', 'SHELL', 'STOPSIGNAL', 'USER', 'VOLUME', 'WORKDIR'],
-];
-
-const COMMIT = /\bostree\s+container\s+commit\b|\bbootc\s+container\s+lint\b/;
 const KARGS_FOLDER = /\/usr\/lib\/bootc\/kargs\.d\b/;
-const KARGS_COMMAND = /\brpm-ostree\s+kargs\b|\bgrubby\b/;
 
 /**
  * What is wrong with the Containerfile of a MachineOSConfig, in the order of its lines: what its builder would
@@ -20,26 +17,25 @@ const KARGS_COMMAND = /\brpm-ostree\s+kargs\b|\bgrubby\b/;
 export function lintContainerfile(content: string): readonly ContainerfileFinding[] {
   const instructions = parseContainerfile(content);
   const stages = stagesOf(instructions);
+  const first = instructions.findIndex(({ keyword }) => keyword === 'FROM');
+  const placed = placedStages(stages, instructions.slice(0, Math.max(first, 0)));
   const found = [
-    ...syntaxFindings(instructions),
+    ...instructions.flatMap(syntaxFindings),
+    ...beginFindings(instructions),
     ...stageFindings(stages),
-    ...stages.flatMap((stage) => [
-      ...(isBuiltOn(stages, stage, 'configs') ? lostPathFindings(stage.instructions) : []),
-      ...stage.instructions.flatMap(kargsFindings),
-    ]),
+    ...stages
+      .filter((stage) => isBuiltOn(stages, stage, 'configs'))
+      .flatMap((stage) => placed.get(stage) ?? [])
+      .flatMap(lostPathFindings),
+    ...stages.flatMap((stage) => stage.instructions).flatMap(kargsFindings),
   ];
   return found.sort((a, b) => a.line - b.line);
 }
 
-function syntaxFindings(instructions: readonly Instruction[]): readonly ContainerfileFinding[] {
-  const unknown = instructions.flatMap(({ keyword, line }) => {
-    if (KEYWORDS.includes(keyword)) return [];
-    const near = nearestName(keyword, KEYWORDS);
-    const advice = near === undefined ? 'see Containerfile(5)' : `write ${near}`;
-    return [error('syntax', line, `${keyword} is no instruction of a Containerfile: ${advice}`)];
-  });
+function beginFindings(instructions: readonly Instruction[]): readonly ContainerfileFinding[] {
+  if (instructions.some(({ keyword }) => !keywords.includes(keyword))) return [];
   const first = instructions.find(({ keyword }) => keyword !== 'ARG');
-  if (first === undefined || first.keyword === 'FROM' || unknown.length > 0) return unknown;
+  if (first === undefined || first.keyword === 'FROM') return [];
   const advice = 'begin with FROM configs AS final';
   return [error('first-stage', first.line, `${first.keyword} stands before any FROM: ${advice}`)];
 }
@@ -49,41 +45,51 @@ function stageFindings(stages: readonly Stage[]): readonly ContainerfileFinding[
   if (last === undefined) {
     return [error('final-stage', 1, 'there is no stage: begin with FROM configs AS final')];
   }
+  // A FROM that no builder understands has been told already.
+  if (last.isMalformed) return [];
   if (!isBuiltOn(stages, last, 'configs')) {
     const problem = `the last stage is built on ${last.base}, so the MachineConfig of the pool is not in the image`;
     return [error('final-stage', last.line, `${problem}: write FROM configs AS final`)];
   }
-  const findings: ContainerfileFinding[] = [];
-  if (last.name.toLowerCase() !== 'final') {
-    const name = last.name === '' ? 'without a name' : `called ${last.name}`;
-    const advice = `write FROM ${last.base} AS final`;
-    findings.push(warning('final-stage', last.line, `the last stage is ${name}: ${advice}`));
-  }
-  const changing = last.instructions.findLast(({ keyword }) => /^(?:RUN|COPY|ADD)$/.test(keyword));
-  const isCommitted =
-    changing?.keyword === 'RUN' && COMMIT.test([changing.text, ...changing.bodies].join('\n'));
-  if (changing !== undefined && !isCommitted) {
-    const advice = 'end with RUN ostree container commit, or RUN bootc container lint';
-    const problem = `nothing checks the image after the last ${changing.keyword}`;
-    findings.push(warning('final-commit', changing.line, `${problem}: ${advice}`));
-  }
-  return findings;
+  return [...nameFindings(last), ...checkFindings(last)];
 }
 
-function kargsFindings({
-  keyword,
-  text,
-  bodies,
-  line,
-}: Instruction): readonly ContainerfileFinding[] {
-  const whole = [text, ...bodies].join('\n');
+function nameFindings({ name, base, line }: Stage): readonly ContainerfileFinding[] {
+  if (name.toLowerCase() === 'final') return [];
+  const found = name === '' ? 'without a name' : `called ${name}`;
+  const advice = `write FROM ${base} AS final`;
+  return [warning('final-stage', line, `the last stage is ${found}: ${advice}`)];
+}
+
+function checkFindings({ instructions }: Stage): readonly ContainerfileFinding[] {
+  const changing = instructions.findLast(({ keyword }) => /^(?:RUN|COPY|ADD)$/.test(keyword));
+  if (changing === undefined || changing.unterminated !== undefined) return [];
+  if (changing.keyword === 'RUN' && endsWithCheck(commandsOf(changing))) return [];
+  const advice = 'end with RUN ostree container commit, or RUN bootc container lint';
+  const problem = `nothing checks the image after the last ${changing.keyword}`;
+  return [warning('final-commit', changing.line, `${problem}: ${advice}`)];
+}
+
+function kargsFindings(instruction: Instruction): readonly ContainerfileFinding[] {
+  const { keyword, text, line } = instruction;
+  const isRun = keyword === 'RUN';
+  const commands = isRun ? commandsOf(instruction) : [];
+  const texts = isRun
+    ? commands.flatMap(({ words, outputs }) => [...words, ...outputs])
+    : [text].filter(() => /^(?:COPY|ADD|WORKDIR|VOLUME)$/.test(keyword));
   const advice = 'name it in spec.kernelArguments of a MachineConfig';
-  if (KARGS_FOLDER.test(whole)) {
+  if (texts.some((each) => KARGS_FOLDER.test(each))) {
     const problem =
       'kargs.d is read by bootc alone, and machines that rpm-ostree switches leave it';
     return [warning('kernel-arguments', line, `${problem}: ${advice}`)];
   }
-  if (keyword !== 'RUN' || !KARGS_COMMAND.test(whole)) return [];
+  const isSetting = commands
+    .map(programOf)
+    .some(
+      ([program, ...words]) =>
+        program === 'grubby' || (program === 'rpm-ostree' && words.includes('kargs')),
+    );
+  if (!isSetting) return [];
   const problem = 'kernel arguments belong to a machine and not to an image';
   return [error('kernel-arguments', line, `${problem}: ${advice}`)];
 }

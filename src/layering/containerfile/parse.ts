@@ -1,17 +1,22 @@
+import { quotedWords, withoutQuotes } from './words.ts';
+
 /** An instruction of a Containerfile, with its continuation lines and here-documents. */
 export interface Instruction {
   /** In upper case: `RUN`, `COPY`. */
   readonly keyword: string;
-  /** What follows, continuation lines joined by a space. */
+  /** What follows, continuation lines joined as the builder joins them. */
   readonly text: string;
   /** Bodies of here-documents, in their order. */
   readonly bodies: readonly string[];
+  /** The word that a here-document waits for in vain. */
+  readonly unterminated?: string;
   /** From 1. */
   readonly line: number;
 }
 
 const DIRECTIVE = /^#\s*(?<name>[a-z]+)\s*=\s*(?<value>\S+)\s*$/i;
-const HEREDOC = /(?<!<)<<(?<dash>-?)(?<quote>["']?)(?<word>[A-Za-z_]\w*)\k<quote>/g;
+/** Only a word by itself begins a here-document; `<<<` is something else of the shell. */
+const HEREDOC = /^\d*<<(?<dash>-?)(?<word>[^<]+)$/;
 /** Instructions that may have here-documents. */
 const WITH_BODIES: ReadonlySet<string> = new Set(['RUN', 'COPY', 'ADD']);
 
@@ -29,12 +34,14 @@ export function parseContainerfile(content: string): readonly Instruction[] {
     }
     const { text, next } = joined(lines, index, escape);
     const [keyword = '', rest = ''] = splitOnce(text.trim());
-    const { bodies, after } = heredocs(
-      lines,
-      next,
-      WITH_BODIES.has(keyword.toUpperCase()) ? rest : '',
-    );
-    instructions.push({ keyword: keyword.toUpperCase(), text: rest, bodies, line: index + 1 });
+    const isTaken = WITH_BODIES.has(keyword.toUpperCase());
+    const { after, ...documents } = heredocs(lines, next, isTaken ? rest : '');
+    instructions.push({
+      keyword: keyword.toUpperCase(),
+      text: rest,
+      ...documents,
+      line: index + 1,
+    });
     index = after;
   }
   return instructions;
@@ -71,28 +78,40 @@ function joined(
     }
     parts.push(trimmed.slice(0, -1));
   }
-  return { text: parts.join(' '), next: index };
+  return { text: parts.join(''), next: index };
 }
 
-function heredocs(
-  lines: readonly string[],
-  start: number,
-  text: string,
-): { readonly bodies: readonly string[]; readonly after: number } {
+interface HereDocuments extends Pick<Instruction, 'bodies' | 'unterminated'> {
+  /** The line behind them. */
+  readonly after: number;
+}
+
+function heredocs(lines: readonly string[], start: number, text: string): HereDocuments {
   const bodies: string[] = [];
   let index = start;
-  for (const { groups } of text.matchAll(HEREDOC)) {
+  for (const { word, isIndented } of hereWords(text)) {
     const body: string[] = [];
     const isEnd = (line: string): boolean =>
-      (groups?.['dash'] === '-' ? line.replace(/^\t+/, '') : line) === groups?.['word'];
+      (isIndented ? line.replace(/^\t+/, '') : line) === word;
     while (index < lines.length && !isEnd(lines[index] ?? '')) {
       body.push(lines[index] ?? '');
       index += 1;
     }
-    index += 1;
     bodies.push(body.join('\n'));
+    if (index >= lines.length) return { bodies, unterminated: word, after: index };
+    index += 1;
   }
-  return { bodies, after: Math.min(index, lines.length) };
+  return { bodies, after: index };
+}
+
+function hereWords(
+  text: string,
+): readonly { readonly word: string; readonly isIndented: boolean }[] {
+  return quotedWords(text).flatMap((raw) => {
+    const groups = HEREDOC.exec(raw)?.groups;
+    const word = groups === undefined ? '' : withoutQuotes(groups['word'] ?? '');
+    return word === '' ? [] : [{ word, isIndented: groups?.['dash'] === '-' }];
+  });
 }
 
 const splitOnce = (text: string): readonly string[] => {

@@ -1,5 +1,8 @@
 import { type ContainerfileFinding, error, warning } from './finding.ts';
-import type { Instruction } from './parse.ts';
+import { commandsOf } from './run.ts';
+import { absolutePath, cleanPath, type Placed } from './surroundings.ts';
+import { bracketed, expanded, pathArguments } from './words.ts';
+import { writtenBy } from './writes.ts';
 
 /** Folders that an image does not bring to a machine that runs already, with what to use in their place. */
 const LOST: readonly (readonly [folder: string, instead: string])[] = [
@@ -14,74 +17,50 @@ const LOST: readonly (readonly [folder: string, instead: string])[] = [
 /** Below these, what is left behind is meant to go: caches and logs of the build. */
 const PASSING = /^\/var\/(?:cache|log|tmp|lib\/(?:dnf|rpm-state))(?:\/|$)/;
 
-/** Programs that write, whose arguments are looked at. */
-const WRITING =
-  /(?:^|[;&|(]|\bsudo\s)\s*(?:cp|mv|mkdir|install|touch|ln|tee|rsync|curl|wget|tar|unzip|git|chmod|chown|useradd)\b[^;&|)\n]*/gm;
-const REDIRECTION = />>?\s*["']?(?<path>\/[^\s"';&|)]+)/g;
-const ABSOLUTE = /(?:^|[\s="'])(?<path>\/[^\s"';&|)]+)/g;
+/** What an instruction puts where it will not be found on a machine. */
+export function lostPathFindings(placed: Placed): readonly ContainerfileFinding[] {
+  const { keyword, line } = placed.instruction;
+  const lost = pathsOf(placed).map((path) => lossAt(path, keyword));
+  const tell = keyword === 'COPY' || keyword === 'ADD' ? error : warning;
+  return [...new Set(lost)].flatMap((message) =>
+    message === undefined ? [] : [tell('lost-path', line, message)],
+  );
+}
 
-/** What instructions put where it will not be found on a machine. */
-export function lostPathFindings(
-  instructions: readonly Instruction[],
-): readonly ContainerfileFinding[] {
-  let folder = '/';
-  return instructions.flatMap((instruction) => {
-    const { keyword, text, line } = instruction;
-    if (keyword === 'WORKDIR') {
-      folder = below(folder, text.trim());
+function pathsOf(placed: Placed): readonly string[] {
+  const { instruction, variables } = placed;
+  const { keyword, text } = instruction;
+  const at = (word: string): readonly string[] => {
+    const path = word === '' ? undefined : absolutePath(word, placed);
+    return path === undefined ? [] : [path];
+  };
+  switch (keyword) {
+    case 'COPY':
+    case 'ADD':
+      return at(pathArguments(text).at(-1) ?? '');
+    case 'WORKDIR':
+      return at(text.trim());
+    case 'VOLUME':
+      return (bracketed(text.trim()) ?? text.trim().split(/\s+/)).flatMap(at);
+    case 'RUN':
+      return commandsOf(instruction)
+        .map((command) => ({ ...command, words: command.words.map(valued) }))
+        .map((command) => ({ ...command, outputs: command.outputs.map(valued) }))
+        .flatMap(writtenBy)
+        .map(cleanPath);
+    default:
       return [];
-    }
-    if (keyword === 'COPY' || keyword === 'ADD') {
-      const path = below(folder, destinationOf(text));
-      const lost = lossAt(path);
-      return lost === undefined ? [] : [error('lost-path', line, lost)];
-    }
-    if (keyword !== 'RUN') return [];
-    const lost = writtenBy(instruction).map(lossAt);
-    return [...new Set(lost)].flatMap((message) =>
-      message === undefined ? [] : [warning('lost-path', line, message)],
-    );
-  });
-}
-
-/** The last word; the form with brackets is JSON. */
-function destinationOf(text: string): string {
-  const words = text.trim().startsWith('[') ? wordsOfJson(text) : text.trim().split(/\s+/);
-  return words.at(-1) ?? '';
-}
-
-function wordsOfJson(text: string): readonly string[] {
-  try {
-    const words: unknown = JSON.parse(text);
-    return Array.isArray(words) ? words.map(String) : [];
-  } catch {
-    return [];
+  }
+  function valued(word: string): string {
+    return word.includes('$') ? expanded(word, variables) : word;
   }
 }
 
-function below(folder: string, path: string): string {
-  if (path.startsWith('/')) return path;
-  return `${folder.replace(/\/$/, '')}/${path.replace(/^\.\//, '')}`;
-}
-
-function writtenBy({ text, bodies }: Instruction): readonly string[] {
-  const script = [text, ...bodies].join('\n');
-  const redirected = [...script.matchAll(REDIRECTION)].map(({ groups }) => groups?.['path'] ?? '');
-  const named = [...script.matchAll(WRITING)].flatMap(([command]) => writtenPaths(command));
-  return [...redirected, ...named];
-}
-
-/** Copies read all but their last path; the others write every one they name. */
-function writtenPaths(command: string): readonly string[] {
-  const paths = [...command.matchAll(ABSOLUTE)].map(({ groups }) => groups?.['path'] ?? '');
-  return /^[\s;&|(]*(?:sudo\s+)?(?:cp|mv|ln|install|rsync)\b/.test(command)
-    ? paths.slice(-1)
-    : paths;
-}
-
-function lossAt(path: string): string | undefined {
+function lossAt(path: string, keyword: string): string | undefined {
   const found = LOST.find(([folder]) => path === folder || path.startsWith(`${folder}/`));
   if (found === undefined || PASSING.test(path)) return undefined;
   const [folder, instead] = found;
+  // The folder itself is there, on the machines too.
+  if (keyword === 'WORKDIR' && path === folder) return undefined;
   return `${path} will not be on the machines, whose ${folder} is their own: ${instead}`;
 }

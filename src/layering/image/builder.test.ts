@@ -34,6 +34,7 @@ describe('the words of a build', () => {
           policy: '/policy.json',
           buildArguments: ['HTTP_PROXY'],
           volumes: ['/e:/etc/pki/entitlement:rw'],
+          labels: { 'a.b': 'c' },
         },
       ),
     ).toEqual([
@@ -42,7 +43,7 @@ describe('the words of a build', () => {
       ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
       ...['--security-opt', 'label=disable', '--authfile', '/auth', '--cert-dir', '/certs'],
       ...['--signature-policy', '/policy.json', '--build-arg', 'HTTP_PROXY'],
-      ...['--volume', '/e:/etc/pki/entitlement:rw'],
+      ...['--label', 'a.b=c', '--volume', '/e:/etc/pki/entitlement:rw'],
       ...['--tag', 'localhost/x:1', '--file', '/c/Containerfile', '/c'],
     ]);
   });

@@ -53,6 +53,8 @@ export interface BuildCall extends RegistryAccess {
   readonly buildArguments: readonly string[];
   /** `SOURCE:TARGET` */
   readonly volumes: readonly string[];
+  /** Labels of the image beside those of its Containerfile. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** policy.json of the machines, where they have one. */
   readonly policy?: string;
 }
@@ -69,6 +71,7 @@ export const buildArgv = ({ name, store }: Builder, call: BuildCall): readonly s
   ...accessOf(call),
   ...(call.policy === undefined ? [] : ['--signature-policy', call.policy]),
   ...call.buildArguments.flatMap((argument) => ['--build-arg', argument]),
+  ...Object.entries(call.labels ?? {}).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
   ...call.volumes.flatMap((volume) => ['--volume', volume]),
   ...['--tag', call.tag, '--file', call.containerfile, call.context],
 ];

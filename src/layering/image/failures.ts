@@ -107,6 +107,16 @@ export const layeringImageFailures = {
     title: 'The built image cannot be looked at',
     hint: 'read the message; the storage of the host may be full or damaged',
   },
+  'layering.not-built': {
+    kind: 'input',
+    title: 'There is no image of these files to push',
+    hint: 'build it: bootwright layer build with the same --os-config, --rendered-config and --storage',
+  },
+  'layering.store-taken': {
+    kind: 'host',
+    title: 'The folder for what lives as long as a build belongs to somebody else',
+    hint: 'remove it, or give another folder with --storage',
+  },
   'layering.push-failed': {
     kind: 'remote',
     title: 'An image could not be pushed',

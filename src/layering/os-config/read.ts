@@ -1,7 +1,8 @@
 import { layeringFailure } from '../failures.ts';
 import { checkObject, preparedObject } from '../schema/check-object.ts';
 import { faultText } from '../schema/fault.ts';
-import { isMembers, type Members } from '../schema/schema.ts';
+import { isMembers, type Members, type Value } from '../schema/schema.ts';
+import { flawFailure, type SourceFlaw, wrongObject } from '../source-flaw.ts';
 import type { SourceObject } from '../source-object.ts';
 import { machineOSConfigKind } from './schema.ts';
 import type { MachineOSConfig, MachineOSConfigSpec } from './types.ts';
@@ -29,15 +30,25 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
  * Refuses what says that it is something else.
  * @throws AgentError `layering.wrong-object`
  */
-export function requireMachineOSConfig({ value, place }: SourceObject): void {
+export function requireMachineOSConfig(source: SourceObject): void {
+  const otherwise = kindFlaw(source);
+  if (otherwise !== undefined) throw flawFailure(otherwise);
+}
+
+/** What is wrong where an object says that it is something else. */
+export function kindFlaw({ value, place }: SourceObject): SourceFlaw | undefined {
   const { kind, apiVersion } = value;
-  if (kind === machineOSConfigKind.kind && apiVersion === machineOSConfigKind.apiVersion) return;
-  const isKind = kind !== machineOSConfigKind.kind;
-  throw layeringFailure(
-    'layering.wrong-object',
-    `${place([isKind ? 'kind' : 'apiVersion'])}: a ${machineOSConfigKind.kind} of ${machineOSConfigKind.apiVersion} is expected`,
+  const isKind = kind === machineOSConfigKind.kind;
+  if (isKind && apiVersion === machineOSConfigKind.apiVersion) return undefined;
+  const found = isKind ? apiVersion : kind;
+  return wrongObject(
+    place([isKind ? 'apiVersion' : 'kind']),
+    `a ${machineOSConfigKind.kind} of ${machineOSConfigKind.apiVersion} is expected, and not ${wordFor(found, isKind ? 'apiVersion' : 'kind')}`,
   );
 }
+
+const wordFor = (word: Value | undefined, member: string): string =>
+  typeof word === 'string' ? word : `something without ${member}`;
 
 /** A checked object by its type. */
 function assumeMachineOSConfig({ metadata, spec }: Members): MachineOSConfig {

@@ -21,7 +21,6 @@ const skipsReboot = condition<Config>(
 type OverwriteScope = StepScope<'host' | 'web' | 'clock'>;
 type Needed = NeedValues<Omit<typeof overwriteNeeds, 'written'>>;
 
-
 /** What the step below is made of; a host that may build its own system adds when there is nothing to do. */
 export const finalOverwrite = {
   id: 'image/overwrite-os',
@@ -71,6 +70,9 @@ export const overwriteNeeds = {
  */
 export const overwriteOs = step({
   ...finalOverwrite,
-  when: all(finalOverwrite.when, not(takesBuiltImage, 'no step of its own looks for a built image')),
+  when: all(
+    finalOverwrite.when,
+    not(takesBuiltImage, 'no step of its own looks for a built image'),
+  ),
   needs: overwriteNeeds,
 });

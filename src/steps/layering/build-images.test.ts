@@ -74,6 +74,19 @@ describe('layering/build-images', () => {
     expect([...host.files.keys()].filter((path) => path.includes('/auth/'))).toEqual([]);
   });
 
+  it('keeps the MachineConfig from other users of the host', async () => {
+    const { host } = run();
+    await runStep(buildImages, run(host));
+    const written = [...host.files].filter(([path]) => path.startsWith(`${scratch}/context/`));
+    expect(written.map(([path]) => path)).toContain(
+      `${scratch}/context/machineconfig/machineconfig.json.gz`,
+    );
+    expect(written.map(([, { mode }]) => mode)).toEqual(written.map(() => 0o600));
+    const folders = [`${scratch}/context`, `${scratch}/context/machineconfig`];
+    expect(host.ran).toContainEqual(['install', '--directory', '--mode', '0700', ...folders]);
+    expect(builds(host)[0]?.argv, 'what only layer build asks for').not.toContain('--label');
+  });
+
   it('takes certificates and entitlement of the host', async () => {
     const bundle = { kind: 'ConfigMap', data: { 'ca-bundle.crt': 'CERTIFICATE' } };
     const host = freshHost()

@@ -83,6 +83,19 @@ describe('layering/read-os-configs', () => {
     expect(notes).toEqual([expect.stringMatching(/^warn: .*master\.yaml:16: .*\[lost-path\]$/)]);
   });
 
+  it('notes what the cluster will drop', async () => {
+    const text = `${osConfigManifest('master').replace('  name: master\nspec', '  name: master\n  lables: {}\nspec')}extra: 1\n`;
+    const { notes } = await runStep(readOsConfigs, {
+      host: ordering(text),
+      config: configOf('4.21.3'),
+    });
+    const unknown = 'strict decoding error: unknown field';
+    expect(notes).toEqual([
+      `warn: ${folder}/manifests/master.yaml:5: ${unknown} "metadata.lables": did you mean labels?`,
+      `warn: ${folder}/manifests/master.yaml:18: ${unknown} "extra"`,
+    ]);
+  });
+
   it.each([
     ['no MachineOSConfig', host(), {}, /no manifest/],
     [
@@ -115,6 +128,12 @@ describe('layering/read-os-configs', () => {
     [
       'a MachineOSConfig that breaks a rule',
       ordering(osConfigManifest('master', 'bootstrap/x:t')),
+      configOf('4.21.0'),
+      'os-config-invalid',
+    ],
+    [
+      'a spec that says what no cluster knows',
+      ordering(osConfigManifest('master').replace('containerFile', 'containerFiles')),
       configOf('4.21.0'),
       'os-config-invalid',
     ],

@@ -49,9 +49,10 @@ export function layerCommands(
   const settings = `[[registry]]\nlocation = "${address}"\ninsecure = true\n`;
   writeFileSync(at('.config/containers/registries.conf'), settings);
   const env = { ...process.env, ...openContainerStore().environment, HOME: folder };
+  let built = '';
   const layer = async (action: 'build' | 'push', name: string): Promise<string> => {
     const file = at(`${name}.yaml`);
-    writeFileSync(file, osConfig(`${address}/ocl/${name}`, name));
+    writeFileSync(file, osConfig(`${address}/ocl/${name}`, built));
     const words = ['--os-config', file, '--rendered-config', at('rendered.json')];
     const places = ['--authfile', at('auth.json'), '--storage', at('storage')];
     const argv = [bundlePath, 'layer', action, ...words, ...places];
@@ -62,6 +63,7 @@ export function layerCommands(
   };
   return {
     build: async (name) => {
+      built = name;
       await layer('build', name);
     },
     push: async (name) => /^pull spec\s+(\S+)$/m.exec(await layer('push', name))?.[1] ?? '',

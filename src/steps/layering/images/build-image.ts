@@ -22,12 +22,17 @@ export interface ImageBuild extends PlanRequest {
   /** Where the staging registry has the base, by its digest; left out when it has not. */
   readonly stagedBase?: string;
   readonly limit: Millis;
+  /** Labels of the image beside those of its Containerfile. */
+  readonly labels?: Readonly<Record<string, string>>;
 }
 
 /** The settings that the live system has itself. */
 const hostRegistries = '/etc/containers/registries.conf';
 
 const quick = minutes(1);
+
+/** A rendered MachineConfig holds the pull secret and keys of its machines. */
+const makeFolders = ['install', '--directory', '--mode', '0700'] as const;
 
 /** The name of a built image in the store. */
 export const localTag = (pool: string, renderedConfig: string): string =>
@@ -53,6 +58,7 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
     tag,
     buildArguments: proxyArguments(work.env),
     volumes: await mountEntitlement(work, scratch),
+    ...(build.labels === undefined ? {} : { labels: build.labels }),
     ...(plan.settings.some(({ path }) => path === 'policy.json')
       ? { policy: `${scratch}/policy.json` }
       : {}),
@@ -68,11 +74,10 @@ async function writeFiles(
   folder: string,
   files: BuildPlan['context'],
 ): Promise<void> {
-  const folders = new Set(files.map(({ path }) => dirname(`${folder}/${path}`)));
-  await host.exec(['mkdir', '-p', folder, ...folders], { signal, limit: quick });
+  const folders = new Set([folder, ...files.map(({ path }) => dirname(`${folder}/${path}`))]);
+  await host.exec([...makeFolders, ...folders], { signal, limit: quick });
   for (const { path, content } of files) {
-    // The build runs as another user where it has no root.
-    await host.writeFile(`${folder}/${path}`, content, { signal, mode: 0o644 });
+    await host.writeFile(`${folder}/${path}`, content, { signal, mode: 0o600 });
   }
 }
 
@@ -90,7 +95,7 @@ async function settingsEnv(
   const path = `${scratch}/registries.conf`;
   if (stagedBase !== undefined) {
     const text = registriesWithBase(registries, { base: baseImage, staged: stagedBase });
-    await host.writeFile(path, text, { signal, mode: 0o644 });
+    await host.writeFile(path, text, { signal, mode: 0o600 });
   }
   return { CONTAINERS_REGISTRIES_CONF: path };
 }

@@ -1,4 +1,4 @@
-import { type Builder, localConfigArgv, removeArgv } from '../../../layering/image/builder.ts';
+import { type Builder, removeArgv } from '../../../layering/image/builder.ts';
 import { imageFailure } from '../../../layering/image/failures.ts';
 import {
   type Inside,
@@ -7,9 +7,10 @@ import {
   lookInsideContainerfile,
   lookTag,
 } from '../../../layering/image/look-inside.ts';
-import { type ImageFacts, objectionTo, readImageFacts } from '../../../layering/image/verify.ts';
+import { objectionTo } from '../../../layering/image/verify.ts';
 import { minutes } from '../../../model/duration.ts';
-import { type ImageWork, saidBy } from './work.ts';
+import { factsOf, unreadable } from './image-facts.ts';
+import type { ImageWork } from './work.ts';
 
 /** An image of the store, and what it has to be. */
 export interface ImageToVerify {
@@ -56,16 +57,6 @@ async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): P
   work.note('warn', 'bootc finds faults that the base has too', { base, faults: ofBase.lint });
 }
 
-async function factsOf(work: ImageWork, builder: Builder, image: string): Promise<ImageFacts> {
-  const { host, signal } = work;
-  const { stdout } = await host
-    .exec(localConfigArgv(builder, image), { signal, limit: minutes(2) })
-    .catch((error: unknown) => {
-      throw unreadable(error, image);
-    });
-  return readImageFacts(stdout, image);
-}
-
 async function lookInside(
   { host, signal, note }: ImageWork,
   { builder, scratch, tag, pool }: ImageToVerify,
@@ -91,10 +82,4 @@ async function lookInside(
     .exec(removeArgv(builder, looked), { signal, limit: longestLook })
     .catch(() => note('debug', 'what the look left in the store is still there'));
   return reader.seen();
-}
-
-function unreadable(error: unknown, image: string): unknown {
-  const said = saidBy(error);
-  if (said === undefined || !(error instanceof Error)) return error;
-  return imageFailure('layering.image-unreadable', `${image}: ${error.message}`, { cause: error });
 }

@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { osConfigManifest } from '../../../test/layering/manifests.ts';
+import { osConfigObject } from '../../../test/layering/samples.ts';
+import { parseCommand } from '../parse-command.ts';
+
+let folder: string;
+let printed: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bootwright-lint-'));
+  printed = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    printed += String(text);
+    return true;
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
+
+const file = (name: string, content: unknown): string => {
+  const path = join(folder, name);
+  const isWritten = typeof content === 'string' || content instanceof Uint8Array;
+  writeFileSync(path, isWritten ? content : JSON.stringify(content));
+  return path;
+};
+
+const lint = async (...paths: readonly string[]): Promise<number> => {
+  const run = await parseCommand({ command: 'layer', words: ['lint', ...paths], environment: {} });
+  return run();
+};
+
+/** What was printed, a text for each line, without the folder of this test. */
+const lines = (): readonly string[] =>
+  printed === '' ? [] : printed.replace(/\n$/, '').replaceAll(`${folder}/`, '').split('\n');
+
+/** Nine lists in each other, which would be four hundred million words. */
+const bomb = Array.from({ length: 9 }, (_, index) => {
+  const word = index === 0 ? 'x' : `*a${index - 1}`;
+  return `a${index}: &a${index} [${Array.from({ length: 9 }, () => word).join(',')}]\n`;
+}).join('');
+
+describe('layer lint', () => {
+  it('says nothing and ends with 0 when all is well', async () => {
+    expect(await lint(file('a.json', osConfigObject()))).toBe(0);
+    expect(lines()).toEqual([]);
+  });
+
+  it('prints a line for each finding of each file and ends with 2', async () => {
+    const broken = file('b.json', osConfigObject({ imageBuilder: { imageBuilderType: 'Pod' } }));
+    const containerfile = file('Containerfile', 'FROM configs AS final\nCOPY x /opt/x\n');
+    expect(await lint(broken, containerfile)).toBe(2);
+    expect(lines()).toEqual([
+      expect.stringMatching(/^b\.json:1: error: spec\.imageBuilder\.imageBuilderType: Unsupported/),
+      expect.stringMatching(/^Containerfile:2: warning: nothing checks the image/),
+      expect.stringMatching(/^Containerfile:2: error: \/opt\/x will not be on the machines/),
+    ]);
+  });
+
+  it('ends with 0 when there are warnings alone', async () => {
+    expect(await lint(file('Containerfile', 'FROM configs AS final\nRUN x\n'))).toBe(0);
+    expect(lines()).toEqual([expect.stringMatching(/^Containerfile:2: warning: /)]);
+  });
+
+  const wanted = 'a MachineOSConfig or a Containerfile is expected';
+  it.each<[string, string | Uint8Array, RegExp]>([
+    ['nothing', '', new RegExp(`^f:1: error: ${wanted}, and the file is empty$`)],
+    ['comments alone', '# why\n\n  # not\n', /^f:1: error: .*the file is empty$/],
+    ['empty documents', '---\n---\n', /^f:1: error: .*the file is empty$/],
+    ['an empty List', 'kind: List\nitems: []\n', /^f:2: error: .*this List is empty$/],
+    ['a binary file', new Uint8Array([127, 69, 0, 1]), /^f:1: error: .*this file is binary$/],
+    ['no UTF-8', new Uint8Array([97, 10, 0xe4, 10]), /^f:2: error: this line is not UTF-8: save/],
+    ['broken YAML', 'a: 1\nb: [\n', /^f:2: error: Flow sequence/],
+    ['an alias bomb', bomb, /^f:1: error: Excessive alias count/],
+    ['an alias to nothing', 'a: *b\n', /^f:1: error: Unresolved alias/],
+    ['an alias in itself', 'a: &a [*a]\n', /^f:1: error: it is nested too deeply, or in itself$/],
+    ['a deep nest', `a: ${'['.repeat(10_000)}`, /^f:1: error: it is nested too deeply/],
+    ['a member twice', 'a: 1\na: 2\n', /^f:2: error: /],
+    ['another kind', 'kind: Secret\n', /^f:1: error: a MachineOSConfig of .* and not Secret$/],
+    ['a list', '- a\n', new RegExp(`^f:1: error: ${wanted}, and this is a list$`)],
+    ['a word', 'hello\n', new RegExp(`^f:1: error: ${wanted}, and this is a single word`)],
+    ['a bare instruction', 'FROM\n', /^f:1: error: FROM names no image: .*\[syntax\]$/],
+  ])('names what is wrong with %s, and goes on', async (...[, content, expected]) => {
+    const last = file('last.yaml', osConfigManifest('worker').replace('Job', 'Pod'));
+    expect(await lint(file('f', content), last)).toBe(2);
+    expect(lines()).toEqual([
+      expect.stringMatching(expected),
+      expect.stringMatching(/^last\.yaml:9: error: /),
+    ]);
+  });
+
+  it('names what cannot be read, and goes on', async () => {
+    mkdirSync(join(folder, 'dir'));
+    const containerfile = file('Containerfile', 'FROM configs AS final\nRUN x\n');
+    expect(await lint(join(folder, 'none'), join(folder, 'dir'), containerfile)).toBe(2);
+    expect(lines()).toEqual([
+      'none: error: cannot be read: there is no such file',
+      'dir: error: cannot be read: it is a folder',
+      expect.stringMatching(/^Containerfile:2: warning: /),
+    ]);
+  });
+
+  it('goes on with the next document', async () => {
+    const text = `a: [\n---\n${osConfigManifest('worker').replace('Job', 'Pod')}`;
+    await lint(file('two.yaml', text));
+    expect(lines()).toEqual([
+      expect.stringMatching(/^two\.yaml:\d+: error: /),
+      expect.stringMatching(/^two\.yaml:11: error: spec\.imageBuilder/),
+    ]);
+  });
+
+  it('keeps a finding on one line, whatever it quotes', async () => {
+    const text = 'FROM configs AS final\nRUN\u001b[31mX ostree container commit\n';
+    await lint(file('line\nbreak.Containerfile', text));
+    expect(lines()).toEqual([
+      expect.stringMatching(/^line break\.Containerfile:2: error: RUN \[31MX is no instruction/),
+    ]);
+  });
+});

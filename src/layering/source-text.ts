@@ -1,0 +1,90 @@
+import { malformed, type SourceFlaw } from './source-flaw.ts';
+
+/** A text that was read. */
+export interface SourceFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const LINE_FEED = 0x0a;
+
+/**
+ * The text of a file, or the line that is no UTF-8. A byte order mark at its start is left out.
+ * @param wanted what the file should hold, for the message
+ */
+export function decodeSource(
+  path: string,
+  bytes: Uint8Array,
+  wanted = 'a text',
+): SourceFile | SourceFlaw {
+  if (bytes.includes(0)) {
+    const problem = `${wanted} is expected, in UTF-8, and this file is binary`;
+    return malformed(`${path}:1`, problem);
+  }
+  const text = decoded(bytes);
+  if (text !== undefined) return { path, text };
+  const line = firstBrokenLine(bytes);
+  return malformed(`${path}:${line}`, 'this line is not UTF-8: save the file as UTF-8');
+}
+
+function decoded(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** No character of several bytes has a line feed among them, so that each line can be decoded by itself. */
+function firstBrokenLine(bytes: Uint8Array): number {
+  let start = 0;
+  for (let line = 1; ; line += 1) {
+    const end = bytes.indexOf(LINE_FEED, start);
+    if (end < 0 || decoded(bytes.subarray(start, end)) === undefined) return line;
+    start = end + 1;
+  }
+}
+
+/** What Go's YAML takes for the end of a line, and reads as a line feed: also by themselves. */
+const LINE_BREAK = /\r\n|[\r\u0085]/g;
+
+/** What Go's YAML reads nowhere, and two more line breaks of its own that no editor shows. */
+const FORBIDDEN =
+  // eslint-disable-next-line no-control-regex -- YAML wants them escaped
+  /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\u2028\u2029\ufffe\uffff]/;
+
+/** Characters that JSON lets stand in its strings, and that mean something else to YAML. */
+const ODD_IN_JSON = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
+
+/**
+ * The text as Go's YAML would take it, its line breaks as line feeds; or the line with a character that it takes
+ * nowhere. In JSON, which knows other line breaks, such characters are written as escapes.
+ */
+export function yamlText({ path, text }: SourceFile): string | SourceFlaw {
+  const plain = isJson(text) ? text.replaceAll(ODD_IN_JSON, escapeOf) : text;
+  const lines = plain.replaceAll(LINE_BREAK, '\n');
+  const found = FORBIDDEN.exec(lines);
+  if (found === null) return lines;
+  const line = lines.slice(0, found.index).split('\n').length;
+  const problem = `the character ${nameOf(found[0])} cannot stand in YAML as it is`;
+  const advice = `remove it, or write it as ${escapeOf(found[0])} in double quotes`;
+  return malformed(`${path}:${line}`, `${problem}: ${advice}`);
+}
+
+/** Whether a text is an object in JSON, to the last character. */
+export function isJson(text: string): boolean {
+  if (!text.trimStart().startsWith('{')) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const digitsOf = (character: string): string =>
+  character.charCodeAt(0).toString(16).padStart(4, '0');
+
+const escapeOf = (character: string): string => String.raw`\u${digitsOf(character)}`;
+
+const nameOf = (character: string): string => `U+${digitsOf(character).toUpperCase()}`;

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, vi } from 'vitest';
+import { parseCommand } from '../../src/cli/parse-command.ts';
+import { machineConfigObject, osConfigObject } from './samples.ts';
+
+/** A user of `bootwright layer` with a folder of files, and what the commands print. */
+export interface LayerUser {
+  readonly at: (name: string) => string;
+  /** Writes a file, JSON unless it is a text, and gives its path. */
+  readonly file: (name: string, content: unknown) => string;
+  /** The words that name both files of a build. */
+  readonly files: (osConfig?: unknown, machineConfig?: unknown) => readonly string[];
+  readonly layer: (...words: readonly string[]) => Promise<number>;
+  readonly out: () => string;
+  readonly err: () => string;
+}
+
+/** Gives each test of the file a folder of its own. */
+export function layerUser(): LayerUser {
+  let folder = '';
+  let out: string[] = [];
+  let err: string[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'bootwright-layer-'));
+    [out, err] = [[], []];
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => out.push(String(text)) > 0);
+    vi.spyOn(process.stderr, 'write').mockImplementation((text) => err.push(String(text)) > 0);
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const at = (name: string): string => join(folder, name);
+  const file = (name: string, content: unknown): string => {
+    writeFileSync(at(name), typeof content === 'string' ? content : JSON.stringify(content));
+    return at(name);
+  };
+  return {
+    at,
+    file,
+    files: (osConfig = osConfigObject(), machineConfig = machineConfigObject()) => [
+      ...['--os-config', file('os.yaml', osConfig)],
+      ...['--rendered-config', file('mc.yaml', machineConfig)],
+    ],
+    layer: async (...words) => {
+      const run = await parseCommand({ command: 'layer', words, environment: {} });
+      return run();
+    },
+    out: () => out.join(''),
+    err: () => err.join(''),
+  };
+}
