@@ -77,7 +77,7 @@ function idleOfSeat(marks: Parameters<typeof idleOf>[0], seat: Seat): HostIdle {
     host: seat.plan.name,
     role: seat.plan.role,
     waitSeconds: millis / 1000,
-    delaySeconds: rebootDelaySeconds(seat.machine.reboot?.when),
+    delaySeconds: rebootDelaySeconds(seat.machine.ran),
     boots: seat.boots,
     largest,
   };

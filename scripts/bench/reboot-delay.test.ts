@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { rebootDelaySeconds } from './reboot-delay.ts';
 
+const order = (when: string) => ({ argv: ['shutdown', '-r', when, 'a message'] });
+const other = { argv: ['lsblk'] };
+
 describe('the delay of a reboot', () => {
   it.each([
     ['now', 0],
@@ -8,10 +11,17 @@ describe('the delay of a reboot', () => {
     ['+1', 60],
     ['+10', 600],
   ])('is counted in minutes: %s', (when, seconds) => {
-    expect(rebootDelaySeconds(when)).toBe(seconds);
+    expect(rebootDelaySeconds([other, order(when), other])).toBe(seconds);
   });
 
-  it.each(['12:00', '+', '', undefined])('is not guessed: %s', (when) => {
-    expect(() => rebootDelaySeconds(when)).toThrow(RangeError);
+  it('is that of the last order', () => {
+    expect(rebootDelaySeconds([order('+1'), order('+0')])).toBe(0);
   });
+
+  it.each([[[order('12:00')]], [[order('+')]], [[order('')]], [[other]], [[]]])(
+    'is not guessed: %j',
+    (ran) => {
+      expect(() => rebootDelaySeconds(ran)).toThrow(RangeError);
+    },
+  );
 });
