@@ -94,6 +94,7 @@ describe('layering/bring-images, with images of masters and workers', () => {
         await isSwitched(world, images);
       }
     },
+    60_000,
   );
 
   it('hands both images over and leaves no pool paused when a worker does not come back', async () => {

@@ -100,6 +100,7 @@ describe('layering/bring-images', () => {
         await isSwitched(pool);
       }
     },
+    60_000,
   );
 
   it('restarts no node that belongs to another pool as well', async () => {
