@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { exitCodes } from '../../model/failure.ts';
 import { type LintFinding, lintBytes } from '../../layering/lint.ts';
+import { oneLine } from '../one-line.ts';
 import { reasonNotRead } from './read-source.ts';
 
 /** Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected, else with 0. */
@@ -23,6 +24,3 @@ async function findingsIn(path: string): Promise<readonly LintFinding[]> {
   }
   return lintBytes(path, bytes);
 }
-
-/** Messages quote what stands in files: its line breaks and what would steer a terminal become blanks. */
-const oneLine = (text: string): string => text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');

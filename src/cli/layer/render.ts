@@ -3,7 +3,7 @@ import { credentialsWithin } from '../../layering/build/credentials-within.ts';
 import { planBuild } from '../../layering/build/plan.ts';
 import { type BuildFiles, readBuildFiles } from './read-build-files.ts';
 import { say } from './say.ts';
-import { shellWord } from './shell-word.ts';
+import { shellWord } from '../shell-word.ts';
 import { writeContext } from './write-context.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */

@@ -1,4 +1,6 @@
-/** What a command tells beside its answer, a line on standard error; what would steer a terminal becomes a blank. */
+import { oneLine } from '../one-line.ts';
+
+/** What a command tells beside its answer, a line on standard error. */
 export const say = (kind: 'note' | 'warning', text: string): void => {
-  process.stderr.write(`${kind}: ${text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ')}\n`);
+  process.stderr.write(`${kind}: ${oneLine(text)}\n`);
 };

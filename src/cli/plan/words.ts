@@ -1,3 +1,4 @@
+import { shellQuoted } from '../shell-word.ts';
 import type { Plan, PlannedStep } from '../../engine/describe.ts';
 import { renderDuration } from '../../model/duration.ts';
 
@@ -5,7 +6,7 @@ import { renderDuration } from '../../model/duration.ts';
 export const renderCommand = (argv: readonly string[]): string => argv.map(quoted).join(' ');
 
 const quoted = (word: string): string =>
-  /^[\w@%+=:,./<>*-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  /^[\w@%+=:,./<>*-]+$/.test(word) ? word : shellQuoted(word);
 
 /** How long a step may take, and how often it is tried. */
 export const renderBounds = ({ limit, attempts }: PlannedStep): string =>

@@ -9,7 +9,7 @@ import { copyBaseImage } from './images/copy-base-image.ts';
 import { imageWork } from './image-work.ts';
 import { orStock } from './or-stock.ts';
 import { keepRegistry, type RunningRegistry } from './registry-health.ts';
-import { unlessOrdered } from './skips.ts';
+import { unlessStaged } from './skips.ts';
 import { stagingRepository } from './staging-image.ts';
 
 /**
@@ -22,8 +22,7 @@ export const copyBase = step({
   uses: ['host', 'clock'],
   needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
   when: buildsOsImages,
-  skipIf: (needs) =>
-    unlessOrdered(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined),
+  skipIf: unlessStaged,
   limit: hours(3),
   preview: () => previewOf(),
   run: async (scope, { order, rendered, registry }) => {

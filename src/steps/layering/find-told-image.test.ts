@@ -1,38 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
-import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { searchingHost, searchRun } from '../../../test/layering/worker-search.ts';
+import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
+import { rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { findWorkerImage } from './find-worker-image.ts';
 
-const { digest, ignition, image, repository, url } = workerCase;
-
-const hostWithImage = (): FakeHost =>
-  fakeHost()
-    .withFile(ignition, workerPointer)
-    .on(['install', rest])
-    .succeeds()
-    .on(['skopeo', 'inspect', '--no-tags', rest])
-    .prints(digest)
-    .on(['skopeo', 'inspect', '--config', rest])
-    .prints(JSON.stringify({ architecture: 'amd64', config: { Labels: {} } }))
-    .on(['uname', '-m'])
-    .prints('x86_64');
+const { image, repository, url } = workerCase;
 
 const config: ConfigInput = { role: 'worker', image: { skipMcoReboot: true } };
 
-const find = (web: FakeWeb, host = hostWithImage(), more: ConfigInput = {}) =>
+const find = (web: FakeWeb, host = searchingHost(), more: ConfigInput = {}) =>
   tryStep(findWorkerImage, {
     config: { ...config, ...more },
     host,
     web,
-    clock: fakeClock(),
-    facts: {
-      ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
-      written: { disk: '/dev/sda' },
-    },
+    ...searchRun(),
   });
 
 const served = (text: string): FakeWeb => fakeWeb().with(url, text);
@@ -52,7 +36,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     ['tells nothing', servedToWorker()],
     ['is of a cluster without layering', '{"ignition":{"version":"3.2.0"}}'],
   ])('leaves a host alone whose config %s', async (_, text) => {
-    const host = hostWithImage();
+    const host = searchingHost();
     const { value, notes } = await find(served(text), host);
     expect(value).toEqual({
       kind: 'stock',
@@ -70,7 +54,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
   });
 
   it('warns, and leaves the node to its cluster, when there is no image of this MachineConfig', async () => {
-    const host = hostWithImage();
+    const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
     const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
     expect(value).toMatchObject({ kind: 'stock' });
@@ -85,7 +69,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
   ])('fails with %s, as its cluster is layered', async (code, text) => {
     expect((await find(served(text))).failure).toMatchObject({ code });
     const fallback = { layering: { failurePolicy: 'fallback-stock' as const } };
-    const { value } = await find(served(text), hostWithImage(), fallback);
+    const { value } = await find(served(text), searchingHost(), fallback);
     expect(value).toMatchObject({ kind: 'stock' });
   });
 
@@ -94,7 +78,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     ['layering is off', { layering: { mode: 'off' } }],
     ['the host is a master', { role: 'master' }],
   ])('is not for a host where %s', async (_, more) => {
-    const { events } = await find(fakeWeb(), hostWithImage(), more);
+    const { events } = await find(fakeWeb(), searchingHost(), more);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 });

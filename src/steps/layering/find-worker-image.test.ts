@@ -1,26 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
-import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import { searchingHost, searchRun } from '../../../test/layering/worker-search.ts';
+import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { findWorkerImage } from './find-worker-image.ts';
 import { workerFiles } from './look-for-image.ts';
 
-const { digest, ignition, image, rendered, repository, url } = workerCase;
-
-const hostWith = (architecture = 'amd64'): FakeHost =>
-  fakeHost()
-    .withFile(ignition, workerPointer)
-    .on(['install', rest])
-    .succeeds()
-    .on(['skopeo', 'inspect', '--no-tags', rest])
-    .prints(digest)
-    .on(['skopeo', 'inspect', '--config', rest])
-    .prints(JSON.stringify({ architecture, config: { Labels: {} } }))
-    .on(['uname', '-m'])
-    .prints('x86_64');
+const { digest, image, rendered, repository, url } = workerCase;
 
 interface Setting {
   readonly host?: FakeHost;
@@ -29,18 +17,14 @@ interface Setting {
 }
 
 const settings = ({
-  host = hostWith(),
+  host = searchingHost(),
   web = fakeWeb().with(url, servedToWorker()),
   layering = {},
 }: Setting) => ({
   config: { role: 'worker' as const, layering: { repository, ...layering } },
   host,
   web,
-  clock: fakeClock(),
-  facts: {
-    ignition: { path: ignition, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
-    written: { disk: '/dev/sda' },
-  },
+  ...searchRun(),
 });
 
 const find = (setting: Setting) => tryStep(findWorkerImage, settings(setting));
@@ -49,7 +33,7 @@ const kept = { rendered, served: workerFiles.served, authFile: workerFiles.authF
 
 describe('layering/find-worker-image', () => {
   it('finds the image under the name of the rendered MachineConfig', async () => {
-    const host = hostWith();
+    const host = searchingHost();
     const { value } = await find({ host });
     expect(value).toEqual({ kind: 'overlay', image, ...kept });
     const access = ['--authfile', workerFiles.authFile];
@@ -60,7 +44,7 @@ describe('layering/find-worker-image', () => {
   });
 
   it('keeps what it needs as secrets, and none of it in a command', async () => {
-    const host = hostWith();
+    const host = searchingHost();
     await find({ host });
     expect(host.textOf(workerFiles.authFile)).toBe(workerCase.secret);
     for (const path of [workerFiles.authFile, workerFiles.served]) {
@@ -70,7 +54,7 @@ describe('layering/find-worker-image', () => {
   });
 
   it('trusts what the cluster trusts', async () => {
-    const host = hostWith();
+    const host = searchingHost();
     const web = fakeWeb().with(url, servedToWorker(undefined, { hasCertificate: true }));
     const { value } = await find({ host, web });
     expect(value).toMatchObject({ certificates: workerFiles.certificates });
@@ -80,14 +64,14 @@ describe('layering/find-worker-image', () => {
 
   it('takes the image that the cluster serves by itself, and asks no registry', async () => {
     const other = `registry.example/ocl/worker@sha256:${'c'.repeat(64)}`;
-    const host = hostWith();
+    const host = searchingHost();
     const { value } = await find({ host, web: fakeWeb().with(url, servedToWorker(other)) });
     expect(value).toEqual({ kind: 'served', image: other, ...kept });
     expect(host.ran.filter(([program]) => program === 'skopeo')).toEqual([]);
   });
 
   it('takes the image of its repository that a MachineConfig of the pool names', async () => {
-    const host = hostWith();
+    const host = searchingHost();
     const pinned = servedToWorker(undefined, { osImage: image });
     const { value } = await find({ host, web: fakeWeb().with(url, pinned) });
     expect(value).toEqual({ kind: 'served', image, ...kept });
@@ -105,7 +89,7 @@ describe('layering/find-worker-image', () => {
     ['is not shown to strangers', 'reading manifest rendered-worker: unauthorized'],
     ['lies in a registry that is away', 'dial tcp 192.0.2.1:443: connect: connection refused'],
   ])('waits for an image that %s', async (_, stderr) => {
-    const host = hostWith();
+    const host = searchingHost();
     let looks = 0;
     host.on(['skopeo', 'inspect', '--no-tags', rest]).answers(() => {
       looks += 1;
@@ -123,7 +107,7 @@ describe('layering/find-worker-image', () => {
   });
 
   it('does not wait for what no time can mend', async () => {
-    const host = hostWith();
+    const host = searchingHost();
     host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'x509: unknown authority');
     const { failure } = await find({ host });
     expect(failure).toMatchObject({ code: 'command.failed' });
@@ -135,14 +119,14 @@ describe('layering/find-worker-image', () => {
   ] as const)(
     'ends by the failure policy %s after half an hour',
     async (failurePolicy, expected) => {
-      const host = hostWith();
+      const host = searchingHost();
       host.on(['skopeo', 'inspect', '--no-tags', rest]).fails(1, 'manifest unknown');
       expect(await find({ host, layering: { failurePolicy } })).toMatchObject(expected);
     },
   );
 
   it('refuses an image for another architecture', async () => {
-    const { failure } = await find({ host: hostWith('arm64') });
+    const { failure } = await find({ host: searchingHost('arm64') });
     expect(failure).toMatchObject({ code: 'image.wrong-architecture' });
   });
 

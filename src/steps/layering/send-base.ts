@@ -16,7 +16,7 @@ import { requirePullable } from './images/require-pullable.ts';
 import { withTries } from './images/work.ts';
 import { orStock } from './or-stock.ts';
 import { keepRegistry } from './registry-health.ts';
-import { unlessOrdered } from './skips.ts';
+import { unlessStaged } from './skips.ts';
 import { stagingRepository } from './staging-image.ts';
 
 /**
@@ -29,8 +29,7 @@ export const sendBase = step({
   uses: ['host', 'clock'],
   needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
   when: buildsOsImages,
-  skipIf: (needs) =>
-    unlessOrdered(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined),
+  skipIf: unlessStaged,
   limit: hours(4),
   preview: () => {
     const from = { image: '<staged base>', authFile: '<its user>', certificates: '<certificates>' };

@@ -1,8 +1,16 @@
 import type { OsImageOrder, PublishedImages } from './facts.ts';
+import type { Stock } from './or-stock.ts';
 
 /** Why a step of the lane has nothing to do, where nothing is to be built. */
 export const unlessOrdered = ({ order }: { readonly order: OsImageOrder }): string | undefined =>
   order.kind === 'off' ? order.why : undefined;
+
+/** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
+export const unlessStaged = (needs: {
+  readonly order: OsImageOrder;
+  readonly registry: { readonly kind: 'running' } | Stock;
+}): string | undefined =>
+  unlessOrdered(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined);
 
 /** Whether nodes join with the system of the release, and come to their image afterwards. */
 export const joinsWithStock = (order: OsImageOrder): boolean =>
