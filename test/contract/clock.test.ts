@@ -2,10 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { fakeClock } from '../support/fake-clock.ts';
+import { quickClock } from '../support/quick-clock.ts';
 
 const clocks: readonly [string, () => Clock][] = [
   ['the system clock', () => systemClock],
   ['the fake clock', () => fakeClock({ start: Date.now() })],
+  ['the quick clock', () => quickClock()],
 ];
 
 describe.each(clocks)('%s keeps the contract of the clock port', (_, make) => {

@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { inTurn, json, startServer } from './real/http-server.ts';
-import { host, inventoryStand, ok, patience } from './real/inventory-stand.ts';
+import { impatient, inTurn, json, startServer } from './real/http-server.ts';
+import { host, inventoryStand, ok } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
 const stand = inventoryStand();
@@ -61,9 +61,8 @@ describe('answers', () => {
 
   it('a service that takes a report and says nothing is unreachable, within its limit', async () => {
     stand.server.answering(() => undefined);
-    const slow = { patience: { ...patience, headers: 60_000 } };
     const failing = stand
-      .v2({ connection: slow, reportLimit: seconds(15) })
+      .v2({ reportLimit: seconds(15) })
       .report(host, { stage: 'Installing', info: '' }, signal);
     await expect(failing).rejects.toMatchObject({
       code: 'inventory.unreachable',
@@ -91,7 +90,8 @@ describe('answers', () => {
 
   it('that never come are tried again', async () => {
     stand.server.answering(inTurn(() => undefined, json(200, { id: 'C' })));
-    await expect(stand.v2().cluster(signal)).resolves.toMatchObject({ id: 'C' });
+    const inventory = stand.v2({ connection: impatient });
+    await expect(inventory.cluster(signal)).resolves.toMatchObject({ id: 'C' });
   });
 
   it('of another kind than expected say so, once', async () => {

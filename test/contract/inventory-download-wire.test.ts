@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
 import { quickClock } from '../support/quick-clock.ts';
+import { impatient } from './real/http-server.ts';
 import { inventoryStand } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
@@ -28,7 +29,8 @@ describe('a download', () => {
       response.writeHead(200, { 'content-length': '100' });
       response.write('x');
     });
-    const { body } = await stand.v2().hostIgnition('worker', signal);
+    const inventory = stand.v2({ connection: impatient });
+    const { body } = await inventory.hostIgnition('worker', signal);
     await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 1 } });
   });
 

@@ -7,10 +7,15 @@ import type { Objects } from '../../src/ports/objects.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { inTurn, type Responder, startServer, type TestServer } from './real/http-server.ts';
+import {
+  impatient,
+  inTurn,
+  type Responder,
+  startServer,
+  type TestServer,
+} from './real/http-server.ts';
 
 const signal = new AbortController().signal;
-const patience = { connect: 500, headers: 300, idle: 300 };
 
 const problem = (status: number, code: string): Responder => {
   const body = `<?xml version="1.0"?><Error><Code>${code}</Code><Message>no</Message></Error>`;
@@ -35,7 +40,6 @@ const real = (more: Partial<ObjectsOptions> = {}): Objects =>
   s3Objects({
     endpoint: server.url,
     region: 'us-east-1',
-    connection: { patience },
     clock: quickClock(),
     random: fakeRandom(),
     ...more,
@@ -96,13 +100,19 @@ describe('the S3 store', () => {
         (_, response) => {
           response.socket?.destroy();
         },
-        () => undefined,
         store,
       ),
     );
     const { body } = await real().get('bucket', 'C/master.ign', signal);
     await expect(text(body)).resolves.toBe('{"ignition":{}}');
-    expect(server.seen).toHaveLength(4);
+    expect(server.seen).toHaveLength(3);
+  });
+
+  it('that does not answer is asked again', async () => {
+    server.answering(inTurn(() => undefined, store));
+    const objects = real({ connection: impatient });
+    const { body } = await objects.get('bucket', 'C/master.ign', signal);
+    await expect(text(body)).resolves.toBe('{"ignition":{}}');
   });
 
   it('that is not there is unreachable in the end', async () => {
@@ -129,7 +139,7 @@ describe('the S3 store', () => {
     server.answering((_, response) => void response.end('through'));
     const { body } = await real({
       endpoint: 'http://store.test:9000',
-      connection: { patience, proxies },
+      connection: { proxies },
     }).get('bucket', 'C/master.ign', signal);
     await expect(text(body)).resolves.toBe('through');
     expect(server.seen[0]?.path).toMatch(/^http:\/\/store\.test:9000\/bucket\/C\/master\.ign/);

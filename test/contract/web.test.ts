@@ -15,7 +15,6 @@ import { type Certificates, makeCertificates } from './real/certificates.ts';
 import { inTurn, type Responder, startServer, type TestServer } from './real/http-server.ts';
 
 const signal = new AbortController().signal;
-const patience = { connect: 500, headers: 300, idle: 300 };
 
 const pages: Responder = ({ path, headers }, response) => {
   if (path === '/missing') response.writeHead(404).end('no');
@@ -37,7 +36,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 const real = (more: Partial<WebOptions> = {}): Web =>
-  web({ connection: { patience }, clock: quickClock(), random: fakeRandom(), ...more });
+  web({ clock: quickClock(), random: fakeRandom(), ...more });
 
 const subjects: readonly [string, () => Web][] = [
   ['the web', () => real()],
@@ -147,7 +146,7 @@ describe('trust', () => {
   });
 
   it('trusts one that it was told of for all, or for this request', async () => {
-    const told = real({ connection: { patience, ca: authoritiesIn(certificates.caFile) } });
+    const told = real({ connection: { ca: authoritiesIn(certificates.caFile) } });
     await expect(read(told.open(secure.url, { signal }))).resolves.toBe('abcdef');
     const { ca } = certificates;
     await expect(read(real().open(secure.url, { signal, ca }))).resolves.toBe('abcdef');
@@ -157,7 +156,7 @@ describe('trust', () => {
   });
 
   it('trusts nothing else where one authority alone is to be trusted', async () => {
-    const told = real({ connection: { patience, ca: certificates.ca } });
+    const told = real({ connection: { ca: certificates.ca } });
     const { ca } = makeCertificates(directory);
     const alone = told.open(secure.url, { signal, ca, caOnly: true });
     await expect(alone).rejects.toMatchObject({ code: 'web.untrusted' });
@@ -165,7 +164,7 @@ describe('trust', () => {
   });
 
   it('trusts everything when told to', async () => {
-    const insecure = real({ connection: { patience, isInsecure: true } });
+    const insecure = real({ connection: { isInsecure: true } });
     await expect(read(insecure.open(secure.url, { signal }))).resolves.toBe('abcdef');
   });
 
@@ -182,7 +181,7 @@ describe('trust', () => {
 describe('proxies', () => {
   const throughProxy = (more: object = {}): Web => {
     const proxies = { http: server.url, https: server.url, no: '' };
-    return real({ connection: { patience, proxies, ...more } });
+    return real({ connection: { proxies, ...more } });
   };
 
   it('are asked for plain addresses by their whole name', async () => {
@@ -229,7 +228,7 @@ describe('proxies', () => {
     const secure = await startServer(pages, certificates);
     const proxies = { http: 'http://127.0.0.1:1', https: 'http://127.0.0.1:1', no: '' };
     const options = { signal, ca: certificates.ca, caOnly: true };
-    const direct = real({ connection: { patience, proxies } });
+    const direct = real({ connection: { proxies } });
     await expect(direct.open(secure.url, options)).resolves.toBeDefined();
     await secure.close();
   });

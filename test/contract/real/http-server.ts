@@ -9,6 +9,12 @@ import {
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
+/**
+ * For tests of a server that falls silent. Others have the patience of the product: on a busy machine a
+ * call must not be made twice that is counted.
+ */
+export const impatient = { patience: { connect: 500, headers: 300, idle: 300 } };
+
 /** A request as it arrived. */
 export interface Seen {
   readonly method: string;

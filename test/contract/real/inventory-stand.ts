@@ -13,9 +13,6 @@ export const host = { infraEnvId: 'I', hostId: 'H' };
 /** An answer that says nothing but that all is well. */
 export const ok = json(200, {});
 
-/** How long an inventory waits for a server on loopback. */
-export const patience = { connect: 500, headers: 300, idle: 300 };
-
 /** A server on loopback that answers as a test says, and inventories that reach it. */
 export interface InventoryStand {
   /** The server of the test that runs. */
@@ -40,7 +37,6 @@ export function inventoryStand(): InventoryStand {
         token: new Secret('token'),
         clusterId: 'C',
         ...host,
-        connection: { patience },
         clock: quickClock(),
         random: fakeRandom(),
         ...more,
