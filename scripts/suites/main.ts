@@ -5,7 +5,7 @@ import { renderDuration } from '../../src/model/duration.ts';
 import { allSuites } from './all.ts';
 import { type Output, runCommand, write } from './command.ts';
 import { runLanes } from './lanes.ts';
-import { type Counts, isGreen, renderCounts, type Suite, sumOf } from './suite.ts';
+import { isGreen, type Outcome, renderCounts, type Suite, sumOf } from './suite.ts';
 
 /**
  * Runs suites in two lanes and adds them up. The parts that suites need are built beside those that
@@ -44,7 +44,7 @@ async function runAll(chosen: readonly Suite[]): Promise<number> {
 
 interface Result {
   readonly suite: Suite;
-  readonly counts: Counts;
+  readonly outcome: Outcome;
 }
 
 type Building = ReadonlyMap<string, Promise<boolean>>;
@@ -52,9 +52,9 @@ type Building = ReadonlyMap<string, Promise<boolean>>;
 async function runInSight(suite: Suite, building: Building): Promise<Result> {
   const since = Date.now();
   say(`\n== ${suite.name}: ${suite.about}`);
-  const counts = await runOne(suite, building, 'inherit');
-  say(`${renderCounts(suite.name, counts)} in ${renderDuration(Date.now() - since)}`);
-  return { suite, counts };
+  const outcome = await runOne(suite, building, 'inherit');
+  say(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
+  return { suite, outcome };
 }
 
 /** Two lanes would talk at once: what a suite says is shown when it has ended. */
@@ -65,10 +65,10 @@ async function runOutOfSight(suite: Suite, building: Building): Promise<Result> 
   const file = join(folder, 'said.txt');
   const output = openSync(file, 'w');
   try {
-    const counts = await runOne(suite, building, output);
+    const outcome = await runOne(suite, building, output);
     say(`\n== ${suite.name}: ${suite.about}\n${readFileSync(file, 'utf8')}`);
-    say(`${renderCounts(suite.name, counts)} in ${renderDuration(Date.now() - since)}`);
-    return { suite, counts };
+    say(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
+    return { suite, outcome };
   } finally {
     closeSync(output);
     rmSync(folder, { recursive: true });
@@ -97,23 +97,25 @@ function buildParts(lanes: readonly (readonly string[])[]): Building {
 const getPart = async (part: string): Promise<boolean> =>
   (await runCommand(['node', 'scripts/parts.ts', part])) === 0;
 
-async function runOne(suite: Suite, building: Building, output: Output): Promise<Counts> {
+async function runOne(suite: Suite, building: Building, output: Output): Promise<Outcome> {
   for (const part of suite.parts) {
     if ((await building.get(part)) === true) continue;
-    write(output, `FAIL part ${part} could not be had; the message is above\n`);
-    return { passed: 0, failed: 1, skipped: 0 };
+    const failure = `part ${part} could not be had; the message is above`;
+    write(output, `FAIL ${failure}\n`);
+    return { passed: 0, failed: 1, skipped: 0, failures: [failure] };
   }
   return suite.run(output);
 }
 
 function conclude(results: readonly Result[]): number {
-  const isAllGreen = results.every(({ counts }) => isGreen(counts));
+  const isAllGreen = results.every(({ outcome }) => isGreen(outcome));
   say('');
-  for (const { suite, counts } of results) say(renderCounts(suite.name, counts));
-  for (const { suite, counts } of results) {
-    if (counts.passed + counts.failed === 0) say(`FAIL ${suite.name} ran no test`);
+  for (const { suite, outcome } of results) say(renderCounts(suite.name, outcome));
+  for (const { suite, outcome } of results) {
+    for (const failure of outcome.failures) say(`FAIL ${suite.name}: ${failure}`);
+    if (outcome.passed + outcome.failed === 0) say(`FAIL ${suite.name} ran no test`);
   }
-  say(renderCounts('tests', sumOf(results.map(({ counts }) => counts))));
+  say(renderCounts('tests', sumOf(results.map(({ outcome }) => outcome))));
   return isAllGreen ? 0 : 1;
 }
 

@@ -1,6 +1,6 @@
 import { type Output, runCommand, write } from './command.ts';
 import { checkLayout } from './layout.ts';
-import type { Counts } from './suite.ts';
+import type { Outcome } from './suite.ts';
 import { checkTypes } from './types.ts';
 
 interface Check {
@@ -27,10 +27,15 @@ const checks: readonly Check[] = [
 ];
 
 /** Runs the static checks beside each other. */
-export async function runStaticChecks(output: Output): Promise<Counts> {
+export async function runStaticChecks(output: Output): Promise<Outcome> {
   const verdicts = await Promise.all(checks.map((check) => runCheck(check, output)));
-  const passed = verdicts.filter((isGreen) => isGreen).length;
-  return { passed, failed: verdicts.length - passed, skipped: 0 };
+  const failures = checks.filter((_, index) => verdicts[index] !== true).map(({ name }) => name);
+  return {
+    passed: checks.length - failures.length,
+    failed: failures.length,
+    skipped: 0,
+    failures,
+  };
 }
 
 async function runCheck({ name, run }: Check, output: Output): Promise<boolean> {

@@ -7,6 +7,12 @@ export interface Counts {
   readonly skipped: number;
 }
 
+/** How a suite ended. */
+export interface Outcome extends Counts {
+  /** What failed and why, in a line each. */
+  readonly failures: readonly string[];
+}
+
 /** A part of the tests that can be run by its name. */
 export interface Suite {
   readonly name: string;
@@ -21,7 +27,7 @@ export interface Suite {
    * through takes over from the end of the other.
    */
   readonly lane: Lane;
-  readonly run: (output: Output) => Promise<Counts>;
+  readonly run: (output: Output) => Promise<Outcome>;
 }
 
 /** Whole systems take long and wait for nobody; the other lane is whatever starts at once. */

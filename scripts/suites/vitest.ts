@@ -2,23 +2,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Output, runCommand } from './command.ts';
-import type { Counts } from './suite.ts';
+import type { Outcome } from './suite.ts';
+import { outcomeOf, type VitestReport } from './vitest-report.ts';
 
-/** The numbers of vitest's JSON report that are read here. */
-interface Report {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
-  readonly numTodoTests: number;
-  readonly success: boolean;
-}
-
-/** Runs one vitest project and counts its tests; a run that broke counts as a failure. */
-export async function runVitest(project: string, output: Output): Promise<Counts> {
+/** Runs one vitest project. */
+export async function runVitest(project: string, output: Output): Promise<Outcome> {
   const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
   const file = join(folder, 'report.json');
   try {
-    const code = await runCommand(
+    const exitCode = await runCommand(
       [
         'vitest',
         'run',
@@ -30,26 +22,16 @@ export async function runVitest(project: string, output: Output): Promise<Counts
       ],
       output,
     );
-    return countsOf(readReport(file), code);
+    return outcomeOf(readReport(file), { exitCode, root: process.cwd() });
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-function readReport(file: string): Report | undefined {
+function readReport(file: string): VitestReport | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Report;
+    return JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
   } catch {
     return undefined;
   }
-}
-
-function countsOf(report: Report | undefined, exitCode: number): Counts {
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
-  const failed = report.numFailedTests;
-  return {
-    passed: report.numPassedTests,
-    failed: failed === 0 && exitCode !== 0 ? 1 : failed,
-    skipped: report.numPendingTests + report.numTodoTests,
-  };
 }

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { outcomeOf, type VitestReport } from './vitest-report.ts';
+
+const root = '/work';
+const green = {
+  name: '/work/test/a.test.ts',
+  status: 'passed',
+  message: '',
+  assertionResults: [{ fullName: 'a does', status: 'passed' }],
+};
+const reportOf = (more: Partial<VitestReport> = {}): VitestReport => ({
+  ...{ numPassedTests: 1, numFailedTests: 0, numPendingTests: 0, numTodoTests: 0 },
+  testResults: [green],
+  ...more,
+});
+
+describe('a run of vitest', () => {
+  it('that is green failed in nothing', () => {
+    expect(outcomeOf(reportOf(), { exitCode: 0, root })).toEqual({
+      ...{ passed: 1, failed: 0, skipped: 0 },
+      failures: [],
+    });
+  });
+
+  it('names each test that failed, with the first line of its reason', () => {
+    const failing = {
+      name: '/work/test/b.test.ts',
+      status: 'failed',
+      message: '',
+      assertionResults: [
+        { fullName: 'b does', status: 'passed' },
+        {
+          fullName: 'b gives up',
+          status: 'failed',
+          failureMessages: ['AssertionError: expected 1 to be 2\n    at b.test.ts:3:4'],
+        },
+      ],
+    };
+    const report = reportOf({ numFailedTests: 1, numTodoTests: 1, testResults: [green, failing] });
+    expect(outcomeOf(report, { exitCode: 1, root })).toEqual({
+      ...{ passed: 1, failed: 1, skipped: 1 },
+      failures: ['test/b.test.ts > b gives up: AssertionError: expected 1 to be 2'],
+    });
+  });
+
+  it('names a file that could not be run', () => {
+    const unreadable = {
+      name: '/work/test/b.test.ts',
+      status: 'failed',
+      message: 'Cannot find module c',
+      assertionResults: [],
+    };
+    const report = reportOf({ testResults: [green, unreadable] });
+    expect(outcomeOf(report, { exitCode: 1, root })).toMatchObject({
+      failed: 1,
+      failures: ['test/b.test.ts: Cannot find module c'],
+    });
+  });
+
+  it.each([
+    ['whose tests all passed', reportOf(), 1],
+    ['that left no report', undefined, 0],
+  ])('%s counts as a failure when it broke', (_, report, passed) => {
+    expect(outcomeOf(report, { exitCode: 137, root })).toEqual({
+      ...{ passed, failed: 1, skipped: 0 },
+      failures: ['vitest ended with exit code 137; what it said is above'],
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import type { Outcome } from './suite.ts';
+
+/** What is read here of vitest's JSON report. */
+export interface VitestReport {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numPendingTests: number;
+  readonly numTodoTests: number;
+  readonly testResults: readonly FileReport[];
+}
+
+interface FileReport {
+  /** The path of the file. */
+  readonly name: string;
+  readonly status: string;
+  /** Why the file could not be run as a whole. */
+  readonly message: string;
+  readonly assertionResults: readonly {
+    readonly fullName: string;
+    readonly status: string;
+    readonly failureMessages?: readonly string[];
+  }[];
+}
+
+/**
+ * How a run of vitest ended; one that broke, or left no report, counts as a failure.
+ * @param root the folder that the names of files are told from
+ */
+export function outcomeOf(
+  report: VitestReport | undefined,
+  { exitCode, root }: { readonly exitCode: number; readonly root: string },
+): Outcome {
+  const named = (report?.testResults ?? []).flatMap((file) => failuresIn(file, root));
+  const {
+    numPassedTests = 0,
+    numFailedTests = 0,
+    numPendingTests = 0,
+    numTodoTests = 0,
+  } = report ?? {};
+  const isBroken = report === undefined || (numFailedTests === 0 && exitCode !== 0);
+  const failures = isBroken && named.length === 0 ? [brokenBy(exitCode)] : named;
+  return {
+    passed: numPassedTests,
+    failed: isBroken ? failures.length : numFailedTests,
+    skipped: numPendingTests + numTodoTests,
+    failures,
+  };
+}
+
+const brokenBy = (exitCode: number): string =>
+  `vitest ended with exit code ${exitCode}; what it said is above`;
+
+function failuresIn(
+  { name, status, message, assertionResults }: FileReport,
+  root: string,
+): string[] {
+  const file = name.startsWith(`${root}/`) ? name.slice(root.length + 1) : name;
+  const tests = assertionResults
+    .filter((test) => test.status === 'failed')
+    .map(({ fullName, failureMessages = [] }) =>
+      lineOf(`${file} > ${fullName}`, failureMessages[0]),
+    );
+  return tests.length === 0 && status === 'failed' ? [lineOf(file, message)] : tests;
+}
+
+const lineOf = (where: string, reason = ''): string => {
+  const [first = ''] = reason.trim().split('\n', 1);
+  return first === '' ? where : `${where}: ${first}`;
+};
