@@ -37,7 +37,8 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
   });
 }
 
-function itemsOf({ kind, items }: Members): readonly Value[] | undefined {
+/** What stands in a List; nothing is known of an object that is none. */
+export function itemsOf({ kind, items }: Members): readonly Value[] | undefined {
   const isList = typeof kind === 'string' && kind.endsWith('List');
   return isList && Array.isArray(items) ? (items as readonly Value[]) : undefined;
 }

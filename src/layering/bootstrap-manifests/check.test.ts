@@ -138,6 +138,12 @@ describe('ordersIn', () => {
       'wrong-object',
       /os-0\.yaml:1: /,
     ],
+    [
+      'one in a List',
+      `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- ${osConfigManifest('master').trim().replaceAll('\n', '\n  ')}\n`,
+      'wrong-object',
+      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+    ],
     ['what is no YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
   ])('refuses %s', (...[, text, code, message]) => {
     expect(() => orders(text)).toThrow(

@@ -1,7 +1,9 @@
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../os-build/object.ts';
 import type { RegistrySecret } from '../os-config/semantics.ts';
-import { isMembers } from '../schema/schema.ts';
+import { isMembers, type Value } from '../schema/schema.ts';
+import { flawFailure, wrongObject } from '../source-flaw.ts';
+import { itemsOf } from '../source-list.ts';
 import type { SourceFile, SourceObject } from '../source-object.ts';
 import { documentsOf, type ManifestDocument, namesOf } from './documents.ts';
 import { registrySecretOf } from './secret.ts';
@@ -25,7 +27,10 @@ export interface FoundObject {
 export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
 
 /** Whether an object is a MachineOSConfig of any version. */
-const isOsConfig = ({ value }: SourceObject): boolean => value['kind'] === 'MachineOSConfig';
+const isOsConfig = ({ value }: SourceObject): boolean => isOfOsConfig(value);
+
+const isOfOsConfig = (value: Value): boolean =>
+  isMembers(value) && value['kind'] === 'MachineOSConfig';
 
 /**
  * Whether a MachineOSConfig names an image or a build: of such a one the bootstrap controller of 4.21 and newer is
@@ -57,6 +62,7 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
   const found = files.flatMap((file) =>
     readableDocuments(file).map(({ object }) => ({ path: file.path, object })),
   );
+  for (const { object } of found) requireNoneListed(object);
   return {
     osConfigs: found.filter(({ object }) => isOsConfig(object)),
     secrets: found.flatMap(({ path, object }) => {
@@ -67,6 +73,18 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
       .filter(({ object }) => object.value['kind'] === 'MachineConfigPool')
       .map(({ object }) => namesOf(object.value).name),
   };
+}
+
+/**
+ * bootkube creates what is in the manifests object by object, and ends over a List
+ * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`).
+ */
+function requireNoneListed(object: SourceObject): void {
+  const index = itemsOf(object.value)?.findIndex(isOfOsConfig) ?? -1;
+  if (index === -1) return;
+  const problem =
+    'a MachineOSConfig stands in a List, and bootkube takes none among the manifests; give it a file of its own';
+  throw flawFailure(wrongObject(object.place(['items', index]), problem));
 }
 
 /**
