@@ -34,6 +34,18 @@ export function followMembers(kube: Kube): FollowedMembers {
 }
 
 /**
+ * Whether three members of etcd are healthy now, and what is missing.
+ * @throws AgentError `kube.*`
+ */
+export async function readMembers(kube: Kube, signal: AbortSignal): Promise<EtcdStanding> {
+  const [etcd, members] = await Promise.all([
+    kube.get(etcdCluster, signal),
+    kube.list({ kind: pods, namespace: etcdNamespace }, signal),
+  ]);
+  return threeHealthyMembers(etcd, members);
+}
+
+/**
  * Waits until etcd can lose a member, a day unless told.
  * @throws AgentError `wait.timed-out`, `kube.denied`
  */

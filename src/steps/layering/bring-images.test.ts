@@ -3,6 +3,7 @@ import { dyingKube, final } from '../../../test/layering/hand-over-site.ts';
 import { poolObject } from '../../../test/layering/layered-pool.ts';
 import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
 import { isHandedOver, isSwitched, jobIn, leftPods } from '../../../test/layering/played-job.ts';
+import { laggingKube } from '../../../test/layering/lagging-kube.ts';
 import { isPaused, poolIn } from '../../../test/layering/played-node.ts';
 import { playedPools } from '../../../test/layering/played-nodes.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
@@ -18,6 +19,7 @@ import {
 import { osConfigRequest } from '../../layering/hand-over/os-config.ts';
 import { nodeKeys } from '../../layering/node-keys.ts';
 import type { PodAct } from '../../layering/switching/pods.ts';
+import { seconds } from '../../model/duration.ts';
 import { bringImages } from './bring-images.ts';
 import { pausePool } from './pool-pause.ts';
 
@@ -102,6 +104,23 @@ describe('layering/bring-images', () => {
     },
     60_000,
   );
+
+  it.each([
+    ['nodes', nodes],
+    ['pods', pods],
+    ['pools', machineConfigPools],
+  ])('takes one node out of work at a time where it hears late of %s', async (_, kind) => {
+    const pool = playedPools();
+    const { notes } = await runStep(bringImages, {
+      ...jobIn(pool, [switchedImage]),
+      kube: laggingKube(pool, kind, seconds(45)),
+    });
+    await isSwitched(pool);
+    const turns = notes.flatMap(
+      (note) => /node (m\d) (?:is to be drained|runs its image)/.exec(note)?.[1] ?? [],
+    );
+    expect(turns).toEqual(['m1', 'm1', 'm2', 'm2', 'm3', 'm3']);
+  });
 
   it('restarts no node that belongs to another pool as well', async () => {
     const pool = playedPools();

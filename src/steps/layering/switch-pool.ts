@@ -1,30 +1,15 @@
-import { machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
-import { readinessOf } from '../../cluster/node.ts';
+import { machineConfigPools, pods } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
-import { nodesOfPool } from '../../layering/invariants/pool-nodes.ts';
-import { renderedNameOf } from '../../layering/machine-config-pool.ts';
 import { givenUp } from '../../layering/switching/give-up.ts';
-import { nextSwitchAct, type PoolStanding } from '../../layering/switching/next-act.ts';
-import { nodeStanding } from '../../layering/switching/node-standing.ts';
-import { switchPodLabels } from '../../layering/switching/pods.ts';
+import { nextSwitchAct } from '../../layering/switching/next-act.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { Kube, KubeSelection } from '../../ports/kube.ts';
 import { leftNamespace } from '../after-pivot/record.ts';
-import { followed, gapAmong, together } from '../cluster/cluster-wait.ts';
-import { followMembers } from '../cluster/three-members.ts';
 import type { StepScope } from '../step.ts';
 import { pausePool } from './pool-pause.ts';
 import { doSwitchAct, returnNode, type SwitchOrder } from './switch-acts.ts';
-
-const switchPods: KubeSelection = {
-  kind: pods,
-  namespace: leftNamespace,
-  labelSelector: Object.entries(switchPodLabels)
-    .map(([key, value]) => `${key}=${value}`)
-    .join(','),
-};
+import { followPool, type PoolTarget, readPool, switchPods } from './switch-sight.ts';
 
 /**
  * Pauses a pool and switches its nodes to their image. All that was done can be seen in the cluster, so that the next
@@ -44,7 +29,10 @@ export async function switchPool(
   const look = async (): Promise<Look<true>> => {
     const seen = sight.standing();
     if (typeof seen === 'string') return { status: seen };
-    const act = nextSwitchAct(seen);
+    const expected = nextSwitchAct(seen);
+    if (expected.kind === 'wait') return { status: expected.why };
+    // What is followed may be older than what was done last: a second node would be drained beside the first.
+    const act = nextSwitchAct(await readPool(scope, order));
     if (act.kind === 'done') return { done: true };
     return { status: act.kind === 'wait' ? act.why : await doSwitchAct(scope, act, order) };
   };
@@ -59,7 +47,7 @@ export async function switchPool(
     note('warn', `not every node of pool ${pool} is switched; the cluster rolls the image out`, {
       reason: error.message,
     });
-    await abandonNodes(scope, sight.standing(), order);
+    await abandonNodes(scope, order);
   }
   await removePodsLeft(scope);
 }
@@ -74,41 +62,14 @@ async function removePodsLeft({ kube, signal }: StepScope<'kube'>): Promise<void
 /** Gives back to their work nodes that were only drained, and names those that a person has to finish. */
 async function abandonNodes(
   scope: StepScope<'kube'>,
-  seen: PoolStanding | string,
-  order: SwitchOrder,
+  order: SwitchOrder & PoolTarget,
 ): Promise<void> {
-  if (typeof seen === 'string') return;
-  const { toReturn, unfinished } = givenUp(seen.nodes);
+  const { nodes } = await readPool(scope, order);
+  const { toReturn, unfinished } = givenUp(nodes);
   for (const node of toReturn) await returnNode(scope, node, order);
   for (const { name } of unfinished) {
     scope.note('warn', `node ${name} was on its way to its image and needs a person`, {
       hint: `restart it into the image: bootwright node apply ${order.image} --record --reboot`,
     });
   }
-}
-
-/** A pool as it is followed: its standing, or why it cannot be seen now. */
-function followPool(kube: Kube, { pool, ...order }: SwitchOrder & { readonly pool: string }) {
-  const selections = {
-    nodes: followed(kube, { kind: nodes }),
-    pools: followed(kube, { kind: machineConfigPools }),
-    pods: followed(kube, switchPods),
-  };
-  const all = Object.values(selections);
-  const members = followMembers(kube);
-  const standing = (): PoolStanding | string => {
-    const gap = gapAmong(...all);
-    if (gap !== undefined) return gap;
-    const [there, pools, own] = all.map(({ view }) => view().objects);
-    const found = pools?.find(({ metadata }) => metadata.name === pool);
-    const { isReached, status } = members.standing();
-    return {
-      nodes: nodesOfPool(pool, { pools: pools ?? [], nodes: there ?? [] }).map((node) =>
-        nodeStanding({ node, readiness: readinessOf(node), pods: own ?? [] }, order),
-      ),
-      objection: isReached ? undefined : status,
-      isOutdated: renderedNameOf(found) !== order.renderedConfig,
-    };
-  };
-  return { standing, watch: together(...all.map(({ watch }) => watch), members.watch) };
 }
