@@ -28,9 +28,20 @@ describe('what the events of an agent say', () => {
     expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 4 }]);
   });
 
-  it('knows how long a wait was when its step has ended', () => {
+  it('knows how long a wait was, and that its step goes on', () => {
+    const waited = play(wait('0 of 2', 0), {
+      type: 'wait.finished',
+      step,
+      sentence: 'two masters are done',
+      waited: 7000,
+    });
+    expect(waited.waits).toEqual([{ step, for: 'two masters are done', seconds: 7 }]);
+    expect(waited.waitingFor).toBeUndefined();
+    expect(waited.steps).toEqual([]);
+  });
+
+  it('waits for nothing when the step has ended', () => {
     const progress = play(wait('0 of 2', 0), { type: 'step.finished', step, duration: 7000 });
-    expect(progress.waits).toEqual([{ step, for: 'two masters are done', seconds: 7 }]);
     expect(progress.waitingFor).toBeUndefined();
     expect(progress.steps).toEqual([{ step, seconds: 7 }]);
   });

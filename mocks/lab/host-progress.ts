@@ -46,12 +46,15 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
         waiting: event.step,
         waits: withWait(progress.waits, event),
       };
+    case 'wait.finished':
+      return {
+        ...withoutWaiting(progress, event.step),
+        waits: withWait(progress.waits, event),
+      };
     case 'step.finished':
       return {
-        ...progress,
+        ...withoutWaiting(progress, event.step),
         ...(progress.telling === event.step ? { percent: undefined, telling: undefined } : {}),
-        ...(progress.waiting === event.step ? { waitingFor: undefined, waiting: undefined } : {}),
-        waits: closedWaits(progress.waits, event),
         steps: [...progress.steps, { step: event.step, seconds: event.duration / 1000 }],
       };
     case 'run.failed': {
@@ -77,18 +80,11 @@ function afterStart(
 
 function withWait(
   waits: HostProgress['waits'],
-  { step, sentence, waited }: Extract<RunEvent, { type: 'wait.updated' }>,
+  { step, sentence, waited }: Extract<RunEvent, { type: 'wait.updated' | 'wait.finished' }>,
 ): HostProgress['waits'] {
   const others = waits.filter((one) => one.step !== step || one.for !== sentence);
   return [...others, { step, for: sentence, seconds: waited / 1000 }];
 }
 
-/** A wait tells only changes; that its step has ended says how long it really was. */
-function closedWaits(
-  waits: HostProgress['waits'],
-  { step, duration }: Extract<RunEvent, { type: 'step.finished' }>,
-): HostProgress['waits'] {
-  const own = waits.filter((one) => one.step === step);
-  if (own.length !== 1) return waits;
-  return waits.map((one) => (one.step === step ? { ...one, seconds: duration / 1000 } : one));
-}
+const withoutWaiting = (progress: HostProgress, step: string): HostProgress =>
+  progress.waiting === step ? { ...progress, waitingFor: undefined, waiting: undefined } : progress;

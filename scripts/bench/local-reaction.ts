@@ -5,7 +5,7 @@ import type { Units } from '../../mocks/host/units.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
-import { type Look, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
+import { type Look, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { unitState, unitWatch } from '../../src/steps/cluster/unit-watch.ts';
@@ -157,7 +157,7 @@ async function timeOf({ look, makeTrue }: Condition, limits: WaitLimits): Promis
   return (performance.now() - since) / 1000;
 }
 
-const until = untilOf(systemClock, signal, () => undefined);
+const until = untilOf(systemClock, signal, silently);
 
 /** So long after the last look the watch stands, and nothing of its beginning is heard any more. */
 const calm = 60;

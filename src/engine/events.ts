@@ -86,6 +86,12 @@ export type RunHappening =
       readonly limit: Millis;
     })
   | (AboutStep & {
+      /** What was told to be missing is there; the step goes on. */
+      readonly type: 'wait.finished';
+      readonly sentence: string;
+      readonly waited: Millis;
+    })
+  | (AboutStep & {
       readonly type: 'note';
       readonly level: 'debug' | 'info' | 'warn';
       readonly message: string;

@@ -25,8 +25,13 @@ export function scopeOf<Config, Ports>(
     progress: (progress) => {
       context.emit({ type: 'step.progress', ...who, progress });
     },
-    until: untilOf(context.clock, signal, (update) => {
-      context.emit({ type: 'wait.updated', ...who, ...update });
+    until: untilOf(context.clock, signal, {
+      updated: (update) => {
+        context.emit({ type: 'wait.updated', ...who, ...update });
+      },
+      finished: (end) => {
+        context.emit({ type: 'wait.finished', ...who, ...end });
+      },
     }),
     note: (level, message, fields = {}) => {
       context.emit({ type: 'note', ...who, level, message, fields });

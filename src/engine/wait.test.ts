@@ -8,8 +8,29 @@ const open = new AbortController().signal;
 function waiting(signal = open) {
   const clock = fakeClock();
   const told: WaitUpdate[] = [];
-  return { clock, told, until: untilOf(clock, signal, (update) => told.push(update)) };
+  const ended: string[] = [];
+  const listener = {
+    updated: (update: WaitUpdate) => void told.push(update),
+    finished: ({ sentence, waited }: Pick<WaitUpdate, 'sentence' | 'waited'>) =>
+      void ended.push(`${sentence} after ${waited}`),
+  };
+  return { clock, told, ended, until: untilOf(clock, signal, listener) };
 }
+
+describe('a wait', () => {
+  it('that told what is missing says when it is there', async () => {
+    const { until, clock, ended } = waiting();
+    const look = () => Promise.resolve(clock.now() > 0 ? { done: 1 } : { status: 'not yet' });
+    await until('it is true', look, { every: seconds(3), within: minutes(5) });
+    expect(ended).toEqual([`it is true after ${seconds(3)}`]);
+  });
+
+  it('that had nothing to wait for says nothing', async () => {
+    const { until, told, ended } = waiting();
+    await until('it is true', () => Promise.resolve({ done: 1 }), { every: 1, within: 2 });
+    expect([told, ended]).toEqual([[], []]);
+  });
+});
 
 describe('a wait that watches', () => {
   it('looks when it is rung, and not by the clock', async () => {

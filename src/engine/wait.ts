@@ -44,25 +44,41 @@ export interface WaitUpdate {
   readonly limit: Millis;
 }
 
+/** Who hears of waits. */
+export interface WaitListener {
+  readonly updated: (update: WaitUpdate) => void;
+  /** The sentence has become true; of a wait that had nothing to tell nobody hears. */
+  readonly finished: (end: Pick<WaitUpdate, 'sentence' | 'waited'>) => void;
+}
+
+/** For waits that are told otherwise. */
+export const silently: WaitListener = { updated: () => undefined, finished: () => undefined };
+
 /** Makes the `until` of one step. */
 export function untilOf(
   clock: Clock,
   signal: AbortSignal,
-  tell: (update: WaitUpdate) => void,
+  { updated, finished }: WaitListener,
 ): Until {
   return async (sentence, look, { every, within, watch }) => {
     const since = clock.elapsed();
     const bell = doorbell(watch, signal);
     let told: string | undefined;
+    const finish = (waited: Millis): void => {
+      if (told !== undefined) finished({ sentence, waited });
+    };
     try {
       for (;;) {
         signal.throwIfAborted();
         bell.reset();
         const seen = await look(signal);
-        if ('done' in seen) return seen.done;
         const waited = clock.elapsed() - since;
+        if ('done' in seen) {
+          finish(waited);
+          return seen.done;
+        }
         if (waited >= within) throw late(sentence, { status: seen.status, waited, within });
-        if (seen.status !== told) tell({ sentence, status: seen.status, waited, limit: within });
+        if (seen.status !== told) updated({ sentence, status: seen.status, waited, limit: within });
         told = seen.status;
         const rest = within - waited;
         await bell.orAfter((quiet) => clock.sleep(Math.min(every ?? rest, rest), quiet));

@@ -22,6 +22,8 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
           title,
           detail: `${event.status}, waited ${renderDuration(event.waited)} of ${renderDuration(event.limit)}`,
         });
+      case 'wait.finished':
+        return render({ title, detail: '' });
       default:
         return undefined;
     }

@@ -40,6 +40,7 @@ const heads: Heads = {
   'step.skipped': ['debug', 'step left out'],
   'step.reused': ['info', 'step was done by an earlier run'],
   'wait.updated': ['info', 'waiting'],
+  'wait.finished': ['info', 'waits no more'],
   note: [({ level }) => level, ({ message }) => message],
   'command.started': ['debug', 'command started'],
   'command.finished': ['debug', 'command finished'],

@@ -1,7 +1,7 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { type Look, untilOf, type Watch } from '../../engine/wait.ts';
+import { type Look, silently, untilOf, type Watch } from '../../engine/wait.ts';
 import { heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -32,7 +32,7 @@ export const followHosts = step({
   run: async (scope) => {
     const { clock, signal } = scope;
     // Quiet: its statuses would stand beside the stage of the main line.
-    const until = untilOf(clock, signal, () => undefined);
+    const until = untilOf(clock, signal, silently);
     const follow = followingOf(scope);
     try {
       await until('every host has asked for its Ignition', follow.look, {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { untilOf } from '../../engine/wait.ts';
+import { silently, untilOf } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import { busLabel, unitMonitorArgv, unitState, unitStatus, unitWatch } from './unit-watch.ts';
 
@@ -54,7 +54,7 @@ describe('the watch of units', () => {
       })
       .on(['systemctl', 'show', '-P', 'ActiveState', 'a.service'])
       .inTurn('activating', 'active');
-    const state = await untilOf(clock, signal, () => undefined)(
+    const state = await untilOf(clock, signal, silently)(
       'a.service is active',
       async (inner) => {
         const seen = await unitState(host, 'a.service', inner);

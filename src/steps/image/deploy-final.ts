@@ -155,12 +155,13 @@ async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
 }
 
 async function runOne(
-  { host, signal, config }: HostScope,
+  { host, signal, config, progress }: HostScope,
   command: UndoableCommand,
-  { isOwn = false }: PullSource,
+  { image, isOwn = false }: PullSource,
 ): Promise<void> {
   const { argv, accept = [0], isLong = false, check } = command;
   const limit: Millis = isLong ? hours(1) : minutes(2);
+  if (isLong) progress({ info: `deploying ${image}` });
   const env = isOwn ? {} : proxyEnv(config.proxy);
   const { stdout } = await host.exec(argv, { signal, accept, limit, env });
   check?.(stdout);

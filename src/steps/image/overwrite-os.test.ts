@@ -111,6 +111,19 @@ describe('image/overwrite-os', () => {
     );
   });
 
+  it('says what it does when what it waited for is there', async () => {
+    const host = hostWith(sda, pointerTo(served));
+    const web = fakeWeb()
+      .with(served, rendered)
+      .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3);
+    const { events } = await overwrite({ host, web });
+    const told = events.filter(({ type }) => type.startsWith('wait.') || type === 'step.progress');
+    expect(told.slice(-2)).toMatchObject([
+      { type: 'wait.finished', sentence: 'the rendered config of this pool can be read' },
+      { type: 'step.progress', progress: { info: `deploying ${osImage}` } },
+    ]);
+  });
+
   it.each([
     ['nvme0n1', 'mount /dev/nvme0n1p4 /mnt', 'growpart --free-percent=92 /dev/nvme0n1 4'],
     ['mmcblk1', 'mount /dev/mmcblk1p4 /mnt', 'growpart --free-percent=92 /dev/mmcblk1 4'],
