@@ -1,21 +1,16 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { Ajv2020 } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { bundlePath, ensureBundle } from '../../mocks/lab/bundle.ts';
-import { LabReport, reportSchema } from '../../mocks/lab/report.ts';
+import { type LabReport, reportSchema } from '../../mocks/lab/report.ts';
 import {
   DEFAULT_SCENARIO,
   hasCluster,
   readScenario,
   scenarioNames,
 } from '../../mocks/lab/scenario.ts';
+import { publishedSchema, runLab, top } from './run-lab.ts';
 
-const top = join(import.meta.dirname, '..', '..');
 const others = await Promise.all(
   (await scenarioNames())
     .filter((name) => name !== DEFAULT_SCENARIO)
@@ -30,41 +25,16 @@ const alternating = named(false).flatMap((name, index, waiting) => {
   const isLast = index === waiting.length - 1;
   return [name, ...working.slice(index, isLast ? undefined : index + 1)];
 });
-const schema = JSON.parse(
-  await readFile(join(top, 'docs', 'lab-report.schema.json'), 'utf8'),
-) as object;
-
-interface Played {
-  readonly exitCode: number | null;
-  readonly output: string;
-  readonly report: unknown;
-}
-
-async function play(name: string): Promise<Played> {
-  const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
-  const file = join(folder, 'report.json');
-  const options = ['--scenario', name, '--report', file, '--agent', bundlePath];
-  const args = ['mocks/lab/main.ts', ...options];
-  const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
-  const closed = once(child, 'close') as Promise<[number | null]>;
-  const output = await text(child.stdout);
-  const [exitCode] = await closed;
-  const report = JSON.parse(await readFile(file, 'utf8')) as unknown;
-  await rm(folder, { recursive: true });
-  return { exitCode, output, report };
-}
 
 describe('the schema of a report', () => {
   it('is published as it is', () => {
-    expect(schema).toEqual(reportSchema());
+    expect(publishedSchema).toEqual(reportSchema());
   });
 });
 
 async function expectAsPlanned(name: string): Promise<LabReport> {
-  const { exitCode, output, report } = await play(name);
-  const validate = new Ajv2020().compile(schema);
-  expect(validate(report), JSON.stringify(validate.errors)).toBe(true);
-  const seen = LabReport.parse(report);
+  const options = ['--scenario', name, '--agent', bundlePath];
+  const { exitCode, output, report: seen } = await runLab(options);
   const { expect: planned, faults } = await readScenario(name);
   expect(seen.differences, output).toEqual([]);
   expect(seen.outcome).toBe(planned.outcome);

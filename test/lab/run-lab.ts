@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { LabReport } from '../../mocks/lab/report.ts';
+
+/** The top of the tree. */
+export const top = join(import.meta.dirname, '..', '..');
+
+/** The schema of reports as it is published. */
+export const publishedSchema = JSON.parse(
+  await readFile(join(top, 'docs', 'lab-report.schema.json'), 'utf8'),
+) as object;
+
+/** How a run of the lab ended. */
+export interface LabRun {
+  readonly exitCode: number | null;
+  readonly output: string;
+  readonly report: LabReport;
+}
+
+/**
+ * Runs the lab with these options besides `--report`.
+ * @throws Error when its report is none by the schema
+ */
+export async function runLab(options: readonly string[]): Promise<LabRun> {
+  const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
+  try {
+    const file = join(folder, 'report.json');
+    const args = ['mocks/lab/main.ts', ...options, '--report', file];
+    const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
+    const closed = once(child, 'close') as Promise<[number | null]>;
+    const output = await text(child.stdout);
+    const [exitCode] = await closed;
+    const report = await reportIn(file, output);
+    return { exitCode, output, report };
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function reportIn(file: string, output: string): Promise<LabReport> {
+  const text = await readFile(file, 'utf8').catch(() => 'null');
+  const report = JSON.parse(text) as unknown;
+  const validate = new Ajv2020().compile(publishedSchema);
+  if (!validate(report)) throw new Error(`${JSON.stringify(validate.errors)}\n${output}`);
+  return LabReport.parse(report);
+}
