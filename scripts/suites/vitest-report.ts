@@ -30,25 +30,18 @@ export function outcomeOf(
   report: VitestReport | undefined,
   { exitCode, root }: { readonly exitCode: number; readonly root: string },
 ): Outcome {
-  const named = (report?.testResults ?? []).flatMap((file) => failuresIn(file, root));
-  const {
-    numPassedTests = 0,
-    numFailedTests = 0,
-    numPendingTests = 0,
-    numTodoTests = 0,
-  } = report ?? {};
-  const isBroken = report === undefined || (numFailedTests === 0 && exitCode !== 0);
-  const failures = isBroken && named.length === 0 ? [brokenBy(exitCode)] : named;
+  const broken = [`vitest ended with exit code ${exitCode}; what it said is above`];
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, failures: broken };
+  const named = report.testResults.flatMap((file) => failuresIn(file, root));
+  const hasBroken = report.numFailedTests === 0 && exitCode !== 0;
+  const failures = hasBroken && named.length === 0 ? broken : named;
   return {
-    passed: numPassedTests,
-    failed: isBroken ? failures.length : numFailedTests,
-    skipped: numPendingTests + numTodoTests,
+    passed: report.numPassedTests,
+    failed: hasBroken ? failures.length : report.numFailedTests,
+    skipped: report.numPendingTests + report.numTodoTests,
     failures,
   };
 }
-
-const brokenBy = (exitCode: number): string =>
-  `vitest ended with exit code ${exitCode}; what it said is above`;
 
 function failuresIn(
   { name, status, message, assertionResults }: FileReport,
