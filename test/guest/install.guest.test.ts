@@ -11,12 +11,14 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
+import { playLab } from './install/lab-play.ts';
 import { type LayeredImages, serveLayeredImages } from './install/layered-images.ts';
 import { readNode, statusIn } from './install/node-play.ts';
 import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
 import { linesOf, troubleIn } from './install/report-lines.ts';
 import { prepareStage } from './install/stage.ts';
 import { playUefi, type UefiPlay } from './install/uefi-play.ts';
+import type { LabRun } from '../lab/run-lab.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const exitOfWrongInput = 6;
@@ -26,6 +28,7 @@ let images: LayeredImages;
 let powerCut: PowerCutPlay;
 let uefi: UefiPlay;
 let existingRoot: ExistingRootPlay;
+let lab: LabRun;
 
 beforeAll(async () => {
   await ensureParts([osDisk, qemu, liveRoot, agentImageBase, osImage, imageRegistry]);
@@ -43,6 +46,7 @@ beforeAll(async () => {
         powerCut = await playPowerCut(stage, built, async (host) => {
           existingRoot = await playExistingRoot(stage, await built, host);
         });
+        lab = await playLab();
       })(),
     ]);
   } finally {
@@ -244,6 +248,21 @@ describe('into the running root of the host that was installed so', () => {
   it('the system that ran before is still there to be booted', () => {
     const before = linesOf(existingRoot.boot.report, 'entry ostree-1.conf');
     expect(before[0]).toMatch(/ ostree=\/ostree\/boot\.[01]\/rhcos\//);
+  });
+});
+
+describe('the lab with one MachineOSConfig', () => {
+  it('sees an image built during an install, and a machine that boots once, straight into it', () => {
+    const { exitCode, output, report } = lab;
+    expect(report.differences, output).toEqual([]);
+    expect(exitCode).toBe(0);
+    const [built] = report.layering?.images ?? [];
+    const hosts = [{ outcome: 'done', boots: 1, system: built?.image, writes: 1 }];
+    expect(report).toMatchObject({ hosts, layering: { images: [{ pool: 'master' }] } });
+    const { newBytes = 0, pulledBytes = 0 } = built ?? {};
+    expect(pulledBytes).toBeGreaterThan(newBytes);
+    // Manifest and config are asked for besides the new layers, which are smaller here.
+    expect(pulledBytes).toBeLessThan(newBytes + 20_000);
   });
 });
 
