@@ -33,6 +33,7 @@ describe('what the events of an agent say', () => {
       type: 'wait.finished',
       step,
       sentence: 'two masters are done',
+      isReached: true,
       waited: 7000,
     });
     expect(waited.waits).toEqual([{ step, for: 'two masters are done', seconds: 7 }]);

@@ -86,9 +86,10 @@ export type RunHappening =
       readonly limit: Millis;
     })
   | (AboutStep & {
-      /** What was told to be missing is there; the step goes on. */
+      /** What was told to be missing is there, or its time is over. */
       readonly type: 'wait.finished';
       readonly sentence: string;
+      readonly isReached: boolean;
       readonly waited: Millis;
     })
   | (AboutStep & {

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../test/support/fake-clock.ts';
 import { minutes, seconds } from '../model/duration.ts';
-import { untilOf, type WaitUpdate } from './wait.ts';
+import { untilOf, type WaitEnd, type WaitUpdate } from './wait.ts';
 
 const open = new AbortController().signal;
 
 function waiting(signal = open) {
   const clock = fakeClock();
   const told: WaitUpdate[] = [];
-  const ended: string[] = [];
+  const ended: WaitEnd[] = [];
   const listener = {
     updated: (update: WaitUpdate) => void told.push(update),
-    finished: ({ sentence, waited }: Pick<WaitUpdate, 'sentence' | 'waited'>) =>
-      void ended.push(`${sentence} after ${waited}`),
+    finished: (end: WaitEnd) => void ended.push(end),
   };
   return { clock, told, ended, until: untilOf(clock, signal, listener) };
 }
@@ -22,7 +21,7 @@ describe('a wait', () => {
     const { until, clock, ended } = waiting();
     const look = () => Promise.resolve(clock.now() > 0 ? { done: 1 } : { status: 'not yet' });
     await until('it is true', look, { every: seconds(3), within: minutes(5) });
-    expect(ended).toEqual([`it is true after ${seconds(3)}`]);
+    expect(ended).toEqual([{ sentence: 'it is true', isReached: true, waited: seconds(3) }]);
   });
 
   it('that had nothing to wait for says nothing', async () => {
@@ -124,7 +123,7 @@ describe('a wait that watches', () => {
   });
 
   it('has its deadline all the same', async () => {
-    const { until, told } = waiting();
+    const { until, told, ended } = waiting();
     const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
       within: minutes(5),
       watch: (_, signal) =>
@@ -139,5 +138,6 @@ describe('a wait that watches', () => {
     expect(told).toEqual([
       { sentence: 'it is true', status: 'not yet', waited: 0, limit: minutes(5) },
     ]);
+    expect(ended).toEqual([{ sentence: 'it is true', isReached: false, waited: minutes(5) }]);
   });
 });

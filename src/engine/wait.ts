@@ -44,11 +44,19 @@ export interface WaitUpdate {
   readonly limit: Millis;
 }
 
+/** How a wait ended that came to its end. */
+export interface WaitEnd {
+  readonly sentence: string;
+  /** False when its time was over. */
+  readonly isReached: boolean;
+  readonly waited: Millis;
+}
+
 /** Who hears of waits. */
 export interface WaitListener {
   readonly updated: (update: WaitUpdate) => void;
-  /** The sentence has become true; of a wait that had nothing to tell nobody hears. */
-  readonly finished: (end: Pick<WaitUpdate, 'sentence' | 'waited'>) => void;
+  /** The wait is over; of one that had nothing to tell nobody hears. */
+  readonly finished: (end: WaitEnd) => void;
 }
 
 /** For waits that are told otherwise. */
@@ -64,8 +72,8 @@ export function untilOf(
     const since = clock.elapsed();
     const bell = doorbell(watch, signal);
     let told: string | undefined;
-    const finish = (waited: Millis): void => {
-      if (told !== undefined) finished({ sentence, waited });
+    const finish = (isReached: boolean, waited: Millis): void => {
+      if (told !== undefined) finished({ sentence, isReached, waited });
     };
     try {
       for (;;) {
@@ -74,10 +82,13 @@ export function untilOf(
         const seen = await look(signal);
         const waited = clock.elapsed() - since;
         if ('done' in seen) {
-          finish(waited);
+          finish(true, waited);
           return seen.done;
         }
-        if (waited >= within) throw late(sentence, { status: seen.status, waited, within });
+        if (waited >= within) {
+          finish(false, waited);
+          throw late(sentence, { status: seen.status, waited, within });
+        }
         if (seen.status !== told) updated({ sentence, status: seen.status, waited, limit: within });
         told = seen.status;
         const rest = within - waited;

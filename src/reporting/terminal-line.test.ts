@@ -1,21 +1,38 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { RunHappening } from '../engine/events.ts';
 import { minutes, seconds } from '../model/duration.ts';
 import { terminalLineOf } from './terminal-line.ts';
 
-it('shows what a step waits for, and no longer than it does', () => {
+const who = { step: 'image/overwrite-os' };
+const sentence = 'the config can be read';
+const missing = { status: 'it is held back', waited: seconds(5), limit: minutes(20) };
+const wait: RunHappening = { type: 'wait.updated', ...who, sentence, ...missing };
+const end: RunHappening = {
+  type: 'wait.finished',
+  ...who,
+  ...{ sentence, isReached: true, waited: seconds(9) },
+};
+
+function lineOf() {
   const line = terminalLineOf();
   const show = (happening: RunHappening) => line({ ...happening, at: 0, run: 'r' });
-  const who = { step: 'image/overwrite-os' };
-  const sentence = 'the config can be read';
   show({ type: 'step.started', ...who, title: 'Write the system', attempt: 1 });
-  const waiting = { status: 'it is held back', waited: seconds(5), limit: minutes(20) };
-  expect(show({ type: 'wait.updated', ...who, sentence, ...waiting })).toBe(
-    'Write the system  it is held back, waited 5 s of 20 min',
-  );
-  expect(show({ type: 'wait.finished', ...who, sentence, waited: seconds(9) })).toBe(
-    'Write the system',
-  );
-  const progress = { info: 'deploying x' };
-  expect(show({ type: 'step.progress', ...who, progress })).toBe('Write the system  deploying x');
+  return show;
+}
+
+describe('the line of a terminal', () => {
+  it('shows what a step waits for, and no longer than it does', () => {
+    const show = lineOf();
+    expect(show(wait)).toBe('Write the system  it is held back, waited 5 s of 20 min');
+    expect(show(end)).toBe('Write the system');
+    const progress = { info: 'deploying x' };
+    expect(show({ type: 'step.progress', ...who, progress })).toBe('Write the system  deploying x');
+  });
+
+  it('goes on showing the wait of another lane', () => {
+    const show = lineOf();
+    show(wait);
+    show({ ...wait, step: 'cluster/wait-for-masters', status: '0 of 2' });
+    expect(show(end)).toBeUndefined();
+  });
 });

@@ -10,19 +10,26 @@ export interface TerminalLine {
 /** Follows a run and renders its present state as one line for a terminal. */
 export function terminalLineOf(): (event: RunEvent) => string | undefined {
   let title = '';
+  /** The step whose wait is shown. */
+  let waiting: string | undefined;
   return (event) => {
     switch (event.type) {
       case 'step.started':
         title = event.title;
+        waiting = undefined;
         return render({ title, detail: event.attempt > 1 ? `attempt ${event.attempt}` : '' });
       case 'step.progress':
+        waiting = undefined;
         return render({ title, detail: renderProgress(event.progress) });
       case 'wait.updated':
+        waiting = event.step;
         return render({
           title,
           detail: `${event.status}, waited ${renderDuration(event.waited)} of ${renderDuration(event.limit)}`,
         });
       case 'wait.finished':
+        if (waiting !== event.step) return undefined;
+        waiting = undefined;
         return render({ title, detail: '' });
       default:
         return undefined;
