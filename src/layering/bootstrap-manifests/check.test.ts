@@ -144,6 +144,18 @@ describe('ordersIn', () => {
       'wrong-object',
       /os-0\.yaml:5: a MachineOSConfig stands in a List/,
     ],
+    [
+      'one in a List in a List',
+      `kind: List\nitems:\n- kind: List\n  items:\n  - ${osConfigManifest('master').trim().replaceAll('\n', '\n    ')}\n`,
+      'wrong-object',
+      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+    ],
+    [
+      'one in a List of its own',
+      'kind: MachineOSConfigList\nitems:\n- metadata: {name: master}\n',
+      'wrong-object',
+      /os-0\.yaml:3: a MachineOSConfig stands in a List/,
+    ],
     ['what is no YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
   ])('refuses %s', (...[, text, code, message]) => {
     expect(() => orders(text)).toThrow(

@@ -1,10 +1,10 @@
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../os-build/object.ts';
 import type { RegistrySecret } from '../os-config/semantics.ts';
-import { isMembers, type Value } from '../schema/schema.ts';
+import { isMembers, type Members, type Value } from '../schema/schema.ts';
 import { flawFailure, wrongObject } from '../source-flaw.ts';
 import { itemsOf } from '../source-list.ts';
-import type { SourceFile, SourceObject } from '../source-object.ts';
+import type { Path, SourceFile, SourceObject } from '../source-object.ts';
 import { documentsOf, type ManifestDocument, namesOf } from './documents.ts';
 import { registrySecretOf } from './secret.ts';
 
@@ -80,11 +80,22 @@ export function readOsManifests(files: readonly SourceFile[]): OsManifests {
  * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`).
  */
 function requireNoneListed(object: SourceObject): void {
-  const index = itemsOf(object.value)?.findIndex(isOfOsConfig) ?? -1;
-  if (index === -1) return;
+  const path = listedIn(object.value);
+  if (path === undefined) return;
   const problem =
     'a MachineOSConfig stands in a List, and bootkube takes none among the manifests; give it a file of its own';
-  throw flawFailure(wrongObject(object.place(['items', index]), problem));
+  throw flawFailure(wrongObject(object.place(path), problem));
+}
+
+/** Where in a List the first MachineOSConfig stands, however deep; undefined where there is none. */
+function listedIn(list: Members): Path | undefined {
+  const items = itemsOf(list) ?? [];
+  for (const [index, item] of items.entries()) {
+    if (isOfOsConfig(item) || list['kind'] === 'MachineOSConfigList') return ['items', index];
+    const inner = isMembers(item) ? listedIn(item) : undefined;
+    if (inner !== undefined) return ['items', index, ...inner];
+  }
+  return undefined;
 }
 
 /**
@@ -92,7 +103,7 @@ function requireNoneListed(object: SourceObject): void {
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it speaks of a MachineOSConfig
  */
 export function readableDocuments(file: SourceFile): readonly ManifestDocument[] {
-  const isAsked = /\bMachineOSConfig\b/.test(file.text);
+  const isAsked = /\bMachineOSConfig(?:List)?\b/.test(file.text);
   if (!isAsked && !OTHER_KINDS.test(file.text)) return [];
   try {
     return documentsOf(file);
