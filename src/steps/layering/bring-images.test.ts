@@ -7,6 +7,7 @@ import { laggingKube } from '../../../test/layering/lagging-kube.ts';
 import { isPaused, poolIn } from '../../../test/layering/played-node.ts';
 import { playedPools } from '../../../test/layering/played-nodes.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
+import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { statusesOf } from '../../../test/support/wait-statuses.ts';
 import {
@@ -19,11 +20,18 @@ import {
 import { osConfigRequest } from '../../layering/hand-over/os-config.ts';
 import { nodeKeys } from '../../layering/node-keys.ts';
 import type { PodAct } from '../../layering/switching/pods.ts';
-import { seconds } from '../../model/duration.ts';
+import { hours, seconds } from '../../model/duration.ts';
+import { recordRef } from '../after-pivot/record.ts';
 import { bringImages } from './bring-images.ts';
 import { pausePool } from './pool-pause.ts';
 
 const { signal } = new AbortController();
+
+/** What the drain controller was last asked for, of each node that it was asked about. */
+const askedOf = (kube: FakeKube): readonly string[] =>
+  kube
+    .objectsOf(nodes)
+    .flatMap(({ metadata }) => metadata.annotations?.[nodeKeys.desiredDrain]?.split('-')[0] ?? []);
 
 describe.each([
   ['that the cluster rolls out', leftImage],
@@ -170,11 +178,49 @@ describe('layering/bring-images', () => {
     expect(notes).toContainEqual(expect.stringMatching(words));
     expect(leftPods(kube)).toEqual([]);
     expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
-    const asked = kube
-      .objectsOf(nodes)
-      .map(({ metadata }) => metadata.annotations?.[nodeKeys.desiredDrain]?.split('-')[0])
-      .filter((verb) => verb !== undefined);
-    expect(asked).toEqual(drains);
+    expect(askedOf(kube)).toEqual(drains);
+  });
+
+  it('gives a node back whose switch an earlier pod of the job could not give up any more', async () => {
+    const pool = playedPools({ stuck: 'record' });
+    const { kube, clock } = pool;
+    const creationTimestamp = new Date(clock.now()).toISOString();
+    const { kind, ...metadata } = recordRef;
+    kube.put(kind, { metadata: { ...metadata, creationTimestamp } });
+    const { failure } = await tryStep(bringImages, {
+      ...jobIn(pool, [switchedImage]),
+      kube: {
+        ...pool.kube,
+        patch: (ref, patch, at) =>
+          clock.now() < hours(20)
+            ? pool.kube.patch(ref, patch, at)
+            : Promise.reject(new Error('died')),
+      },
+    });
+    expect(failure).toMatchObject({ message: 'died' });
+    expect(askedOf(kube)).toEqual(['drain']);
+    await runStep(bringImages, jobIn(pool, [switchedImage]));
+    expect(askedOf(kube)).toEqual(['uncordon']);
+    expect(leftPods(kube)).toEqual([]);
+    expect(poolIn(kube)).toMatchObject({ spec: { paused: false } });
+  });
+
+  it('takes a pool that it does not see for no end of the switch', async () => {
+    const pool = playedPools();
+    let lists = 0;
+    await runStep(bringImages, {
+      ...jobIn(pool, [switchedImage]),
+      kube: {
+        ...pool.kube,
+        list: async (selection, at) => {
+          if (selection.kind !== machineConfigPools) return pool.kube.list(selection, at);
+          lists += 1;
+          return lists === 9 ? [] : pool.kube.list(selection, at);
+        },
+      },
+    });
+    expect(lists).toBeGreaterThan(9);
+    await isSwitched(pool);
   });
 
   it('goes on with a pool that it has paused while etcd lacks the member that is away', async () => {

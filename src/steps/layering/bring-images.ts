@@ -13,7 +13,7 @@ import { submitOsConfig } from './hand-over-os-config.ts';
 import { handOverImage, requireHandOver } from './hand-over-pool.ts';
 import { endPause, isPausedByUs } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
-import { switchPool } from './switch-pool.ts';
+import { giveUpSwitch, poolOrder, switchPool } from './switch-pool.ts';
 
 type BringScope = StepScope<'kube' | 'clock'>;
 
@@ -54,10 +54,11 @@ export const bringImages = step({
 /** @throws AgentError `layering.*`, `wait.timed-out`, `kube.*` */
 async function bringImage(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
   const pool = refOf(image);
-  if (within > 0 && !(await isHandedOver(scope, image))) {
+  if (!(await isHandedOver(scope, image))) {
+    const isBegun = await isPausedByUs(scope, pool);
     // A pool of ours that is paused must not wait for a member that may be the node that is away.
-    if (!(await isPausedByUs(scope, pool))) await waitForThreeMembers(scope, within);
-    await switchIfAsked(scope, image, within);
+    if (within > 0 && !isBegun) await waitForThreeMembers(scope, within);
+    if (within > 0 || isBegun) await switchIfAsked(scope, image, within);
   }
   await handOverIfFitting(scope, image);
   await endPause(scope, pool);
@@ -77,7 +78,10 @@ async function switchIfAsked(scope: BringScope, image: LeftImage, within: Millis
   if (image.switchedBy === undefined) return;
   await waitForPool(scope, image.pool);
   await requireHandOver(scope, image);
-  await switchPool(scope, image, { program: image.switchedBy, within });
+  const order = poolOrder(image, image.switchedBy);
+  // An earlier pod of the job may have ended before it could give the switch up.
+  if (within > 0) await switchPool(scope, order, within);
+  else await giveUpSwitch(scope, order);
 }
 
 /** What cannot be handed over stays so; an API server that is away is asked again, with the pool as it is. */

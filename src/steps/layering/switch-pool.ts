@@ -19,12 +19,12 @@ import { followPool, type PoolTarget, readPool, switchPods } from './switch-sigh
  */
 export async function switchPool(
   scope: StepScope<'kube'>,
-  { pool, renderedConfig, image }: LeftImage,
-  { program, within }: { readonly program: string; readonly within: Millis },
+  order: PoolOrder,
+  within: Millis,
 ): Promise<void> {
   const { kube, until, note } = scope;
+  const { pool, image } = order;
   await pausePool(scope, { kind: machineConfigPools, name: pool });
-  const order = { pool, image, renderedConfig, program, namespace: leftNamespace };
   const sight = followPool(kube, order);
   const look = async (): Promise<Look<true>> => {
     const seen = sight.standing();
@@ -47,7 +47,34 @@ export async function switchPool(
     note('warn', `not every node of pool ${pool} is switched; the cluster rolls the image out`, {
       reason: error.message,
     });
-    await abandonNodes(scope, order);
+    await giveUpSwitch(scope, order);
+    return;
+  }
+  await removePodsLeft(scope);
+}
+
+/** A pool that is switched, to what and with what. */
+export type PoolOrder = SwitchOrder & PoolTarget;
+
+/** How the nodes of a pool are switched to an image by this program. */
+export const poolOrder = (
+  { pool, renderedConfig, image }: LeftImage,
+  program: string,
+): PoolOrder => ({ pool, image, renderedConfig, program, namespace: leftNamespace });
+
+/**
+ * Ends a switch whose time is over: nodes that were only drained are given back to their work, those that a person has
+ * to finish are named, and no pod of it is left.
+ * @throws AgentError `kube.*`
+ */
+export async function giveUpSwitch(scope: StepScope<'kube'>, order: PoolOrder): Promise<void> {
+  const { nodes } = await readPool(scope, order);
+  const { toReturn, unfinished } = givenUp(nodes);
+  for (const node of toReturn) await returnNode(scope, node, order);
+  for (const { name } of unfinished) {
+    scope.note('warn', `node ${name} was on its way to its image and needs a person`, {
+      hint: `restart it into the image: bootwright node apply ${order.image} --record --reboot`,
+    });
   }
   await removePodsLeft(scope);
 }
@@ -56,20 +83,5 @@ export async function switchPool(
 async function removePodsLeft({ kube, signal }: StepScope<'kube'>): Promise<void> {
   for (const { metadata } of await kube.list(switchPods, signal)) {
     await kube.remove({ kind: pods, name: metadata.name, namespace: leftNamespace }, signal);
-  }
-}
-
-/** Gives back to their work nodes that were only drained, and names those that a person has to finish. */
-async function abandonNodes(
-  scope: StepScope<'kube'>,
-  order: SwitchOrder & PoolTarget,
-): Promise<void> {
-  const { nodes } = await readPool(scope, order);
-  const { toReturn, unfinished } = givenUp(nodes);
-  for (const node of toReturn) await returnNode(scope, node, order);
-  for (const { name } of unfinished) {
-    scope.note('warn', `node ${name} was on its way to its image and needs a person`, {
-      hint: `restart it into the image: bootwright node apply ${order.image} --record --reboot`,
-    });
   }
 }

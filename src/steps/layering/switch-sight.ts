@@ -9,6 +9,7 @@ import type { PoolStanding } from '../../layering/switching/next-act.ts';
 import { nodeStanding, type SwitchTarget } from '../../layering/switching/node-standing.ts';
 import { switchPodLabels } from '../../layering/switching/pods.ts';
 import type { Kube, KubeObject, KubeSelection } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import { leftNamespace } from '../after-pivot/record.ts';
 import { followed, gapAmong, together } from '../cluster/cluster-wait.ts';
 import { followMembers, readMembers } from '../cluster/three-members.ts';
@@ -56,7 +57,7 @@ export function followPool(kube: Kube, target: PoolTarget): FollowedPool {
 
 /**
  * How a pool stands now, with all that was done to it before.
- * @throws AgentError `kube.*`
+ * @throws AgentError `kube.*`; `kube.not-found` when the API server does not show the pool
  */
 export async function readPool(
   { kube, signal }: StepScope<'kube'>,
@@ -69,7 +70,9 @@ export async function readPool(
     kube.list({ kind: machineConfigPools }, signal),
     readMembers(kube, signal),
   ]);
-  return poolStanding(target, { nodes: there, pools, pods: own, members });
+  const standing = poolStanding(target, { nodes: there, pools, pods: own, members });
+  if (typeof standing !== 'string') return standing;
+  throw kubeFailure('kube.not-found', standing);
 }
 
 interface Sight {
@@ -79,15 +82,16 @@ interface Sight {
   readonly members: EtcdStanding;
 }
 
-function poolStanding({ pool, ...target }: PoolTarget, sight: Sight): PoolStanding {
+/** A kind that is not served yet reads as if there were no objects of it. */
+function poolStanding({ pool, ...target }: PoolTarget, sight: Sight): PoolStanding | string {
   const { nodes: there, pools, pods: own, members } = sight;
+  const found = pools.find(({ metadata }) => metadata.name === pool);
+  if (found === undefined) return `the API server shows no pool ${pool}`;
   return {
     nodes: nodesOfPool(pool, { pools, nodes: there }).map((node) =>
       nodeStanding({ node, readiness: readinessOf(node), pods: own }, target),
     ),
     objection: members.isReached ? undefined : members.status,
-    isOutdated:
-      renderedNameOf(pools.find(({ metadata }) => metadata.name === pool)) !==
-      target.renderedConfig,
+    isOutdated: renderedNameOf(found) !== target.renderedConfig,
   };
 }
