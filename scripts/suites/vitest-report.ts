@@ -37,7 +37,7 @@ export function outcomeOf(
   const failures = hasBroken && named.length === 0 ? broken : named;
   return {
     passed: report.numPassedTests,
-    failed: hasBroken ? failures.length : report.numFailedTests,
+    failed: Math.max(report.numFailedTests, failures.length),
     skipped: report.numPendingTests + report.numTodoTests,
     failures,
   };
@@ -53,7 +53,8 @@ function failuresIn(
     .map(({ fullName, failureMessages = [] }) =>
       lineOf(`${file} > ${fullName}`, failureMessages[0]),
     );
-  return tests.length === 0 && status === 'failed' ? [lineOf(file, message)] : tests;
+  const isWholeFile = status === 'failed' && (tests.length === 0 || message !== '');
+  return isWholeFile ? [...tests, lineOf(file, message)] : tests;
 }
 
 const lineOf = (where: string, reason = ''): string => {

@@ -8,7 +8,6 @@ import { journald } from '../../src/adapters/logging/journald.ts';
 import { openEventStream } from '../../src/adapters/logging/jsonl-sink.ts';
 import { type LogOptions, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { masker } from '../../src/lib/masker.ts';
-import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
 
@@ -96,11 +95,8 @@ describe('the log', () => {
     execFileSync('mkfifo', [at('pipe')]);
     const pipe = openSync(at('pipe'), constants.O_RDWR);
     const log = open({ descriptors: [pipe] });
-    const since = performance.now();
     for (let count = 0; count < 5000; count += 1) log.sink(note('x'.repeat(100)));
-    expect(performance.now() - since).toBeLessThan(seconds(1));
     await log.close();
-    expect(performance.now() - since).toBeLessThan(seconds(3));
     expect(await lines()).toHaveLength(5000);
     closeSync(pipe);
   });
@@ -164,14 +160,12 @@ describe('the way to the journal', () => {
 
   it.each([
     ['fails', 'exit 1'],
-    ['hangs', 'sleep 60'],
+    ['hangs', 'sleep 600'],
   ])('does not hold the run up when the program %s', async (_, script) => {
     const command = await program(script);
     const journal = journald({ ...quick, command, socket: directory });
-    const since = performance.now();
     journal.line('one', 'info');
-    await journal.close();
-    expect(performance.now() - since).toBeLessThan(seconds(3));
+    await expect(journal.close()).resolves.toBeUndefined();
   });
 
   it('counts what was not taken, and stops trying', async () => {

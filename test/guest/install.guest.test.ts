@@ -35,6 +35,7 @@ beforeAll(async () => {
   folder = createTestFolder('install');
   const stage = await prepareStage(folder.path);
   const built = serveLayeredImages(folder.path);
+  const over = new AbortController();
   try {
     // A guest has one processor, and two guests at once keep two processors busy.
     await Promise.all([
@@ -46,10 +47,11 @@ beforeAll(async () => {
         powerCut = await playPowerCut(stage, built, async (host) => {
           existingRoot = await playExistingRoot(stage, await built, host);
         });
-        lab = await playLab();
+        lab = await playLab(over.signal);
       })(),
     ]);
   } finally {
+    over.abort(new Error('the plays are over'));
     await (await built)[Symbol.asyncDispose]();
   }
 }, 3_600_000);

@@ -23,16 +23,18 @@ export interface LabRun {
 }
 
 /**
- * Runs the lab with these options besides `--report`.
+ * Runs the lab with these options besides `--report`, and stops it when the signal aborts.
  * @throws Error when its report is none by the schema
  */
-export async function runLab(options: readonly string[]): Promise<LabRun> {
+export async function runLab(options: readonly string[], signal?: AbortSignal): Promise<LabRun> {
   const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
   try {
     const file = join(folder, 'report.json');
     const args = ['mocks/lab/main.ts', ...options, '--report', file];
+    signal?.throwIfAborted();
     const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
     const closed = once(child, 'close') as Promise<[number | null]>;
+    signal?.addEventListener('abort', () => child.kill());
     const output = await text(child.stdout);
     const [exitCode] = await closed;
     const report = await reportIn(file, output);
