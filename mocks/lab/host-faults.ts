@@ -12,12 +12,12 @@ import type { Seat } from './seat.ts';
 /** A fault that ended an agent, so that it has to be started again. */
 export type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
 
-/** Takes the fault of a host that the end of a step, or a wait, lets strike. */
-export function faultAfter(seat: Seat, event: RunEvent): HostFault | undefined {
-  if (event.type !== 'step.finished' && event.type !== 'wait.updated') return undefined;
+/** Takes the fault of a host that the end of a step, or a wait, lets strike, if there is one. */
+export function faultsAfter(seat: Seat, event: RunEvent): readonly HostFault[] {
+  if (event.type !== 'step.finished' && event.type !== 'wait.updated') return [];
   const place = event.type === 'step.finished' ? 'after' : 'during';
   const at = seat.faults.findIndex((fault) => fault[place] === event.step);
-  return at === -1 ? undefined : seat.faults.splice(at, 1)[0];
+  return at === -1 ? [] : seat.faults.splice(at, 1);
 }
 
 /** Ends an agent as the fault says. What ran on the host in its name ends too. */

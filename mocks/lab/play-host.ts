@@ -8,7 +8,7 @@ import { decideBoot } from '../host/boot.ts';
 import type { AgentEnd } from './agent-process.ts';
 import { runAgent } from './agent-run.ts';
 import {
-  faultAfter,
+  faultsAfter,
   interrupt,
   type Interruption,
   recover,
@@ -18,6 +18,7 @@ import { failureIn } from './failure-log.ts';
 import { afterEvent } from './host-progress.ts';
 import type { Lab } from './lab.ts';
 import type { HostOutcome } from './report.ts';
+import type { HostFault } from './scenario.ts';
 import type { Seat } from './seat.ts';
 
 /** Plays one host to its end; its outcome is in the seat. Never rejects. */
@@ -52,6 +53,7 @@ async function runUntilItEnds(
   seat: Seat,
 ): Promise<AgentEnd & { readonly wasStopped: boolean }> {
   const second: Promise<void>[] = [];
+  const due: HostFault[] = [];
   for (;;) {
     let interruption: Interruption | undefined;
     seat.agentStarts += 1;
@@ -60,7 +62,9 @@ async function runUntilItEnds(
       onEvent: (event, agent) => {
         seat.events.push(event);
         seat.progress = afterEvent(seat.progress, event);
-        const fault = faultAfter(seat, event);
+        due.push(...faultsAfter(seat, event));
+        // What an agent tells that was killed already lets the next one be killed.
+        const fault = interruption === undefined ? due.shift() : undefined;
         if (fault === undefined) return;
         if (fault.kind === 'second-agent') second.push(runSecondAgent(lab, seat));
         else {
