@@ -57,6 +57,20 @@ describe('a run of vitest', () => {
     });
   });
 
+  it('names a file beside its tests where both failed', () => {
+    const both = {
+      name: '/work/test/b.test.ts',
+      status: 'failed',
+      message: 'a hook gave up',
+      assertionResults: [{ fullName: 'b does', status: 'failed' }],
+    };
+    const report = reportOf({ numFailedTests: 1, testResults: [both] });
+    expect(outcomeOf(report, { exitCode: 1, root })).toMatchObject({
+      failed: 2,
+      failures: ['test/b.test.ts > b does', 'test/b.test.ts: a hook gave up'],
+    });
+  });
+
   it.each([
     ['whose tests all passed', reportOf(), 1],
     ['that left no report', undefined, 0],

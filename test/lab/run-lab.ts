@@ -45,8 +45,8 @@ export async function runLab(options: readonly string[], signal?: AbortSignal): 
 }
 
 async function reportIn(file: string, output: string): Promise<LabReport> {
-  const text = await readFile(file, 'utf8').catch(() => 'null');
-  const report = JSON.parse(text) as unknown;
+  const written = await readFile(file, 'utf8').catch(() => 'null');
+  const report = JSON.parse(written) as unknown;
   const validate = new Ajv2020().compile(publishedSchema);
   if (!validate(report)) throw new Error(`${JSON.stringify(validate.errors)}\n${output}`);
   return LabReport.parse(report);

@@ -69,6 +69,14 @@ const ran = (host: FakeHost): string[] =>
 const deploy = (extra: string, platform = 'openstack'): string =>
   `ostree container image deploy --sysroot /mnt --authfile /root/.docker/config.json --imgref ostree-unverified-registry:${osImage} --karg ignition.platform.id=${platform} --karg $ignition_firstboot --stateroot rhcos${extra}`;
 
+/** A host whose Ignition leads to a machine-config-server that answers at the fourth time. */
+const comingUp = () => ({
+  host: hostWith(sda, pointerTo(served)),
+  web: fakeWeb()
+    .with(served, rendered)
+    .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3),
+});
+
 describe('image/overwrite-os', () => {
   it('puts the final system on the disk, with the kernel arguments of both', async () => {
     const host = hostWith(sda);
@@ -96,10 +104,7 @@ describe('image/overwrite-os', () => {
   });
 
   it('fetches the rendered config from the machine-config-server, and waits until it is up', async () => {
-    const host = hostWith(sda, pointerTo(served));
-    const web = fakeWeb()
-      .with(served, rendered)
-      .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3);
+    const { host, web } = comingUp();
     const { events } = await overwrite({ host, web });
     expect(ran(host)).toContain(deploy(' --karg crashkernel=1G --karg nosmt'));
     expect(web.opened).toHaveLength(4);
@@ -112,10 +117,7 @@ describe('image/overwrite-os', () => {
   });
 
   it('says what it does when what it waited for is there', async () => {
-    const host = hostWith(sda, pointerTo(served));
-    const web = fakeWeb()
-      .with(served, rendered)
-      .failing(served, webFailure('web.unreachable', 'cannot be reached'), 3);
+    const { host, web } = comingUp();
     const { events } = await overwrite({ host, web });
     const told = events.filter(({ type }) => type.startsWith('wait.') || type === 'step.progress');
     expect(told.slice(-2)).toMatchObject([

@@ -56,9 +56,11 @@ async function bringImage(scope: BringScope, image: LeftImage, within: Millis): 
   const pool = refOf(image);
   if (!(await isHandedOver(scope, image))) {
     const isBegun = await isPausedByUs(scope, pool);
-    // A pool of ours that is paused must not wait for a member that may be the node that is away.
-    if (within > 0 && !isBegun) await waitForThreeMembers(scope, within);
-    if (within > 0 || isBegun) await switchIfAsked(scope, image, within);
+    if (within > 0 || isBegun) {
+      // A pool of ours that is paused must not wait for a member that may be the node that is away.
+      if (!isBegun) await waitForThreeMembers(scope, within);
+      await switchIfAsked(scope, image, within);
+    }
   }
   await handOverIfFitting(scope, image);
   await endPause(scope, pool);
