@@ -1,0 +1,171 @@
+// Measures the sources without their tests: node scripts/lint/measures.ts [--check] [FOLDER...]
+// With folders it also lists what is behind the numbers.
+import { globSync, readFileSync } from 'node:fs';
+import { posix, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** A source file as the measures see it; paths go from the top of the tree. */
+interface Source {
+  readonly path: string;
+  readonly lines: number;
+  readonly imports: readonly string[];
+  readonly exports: readonly string[];
+}
+
+/** Files and lines of TypeScript in a folder, tests apart. */
+export interface RoomSize {
+  readonly files: number;
+  readonly lines: number;
+}
+
+/** What the sources under one folder come to. */
+interface Measures extends RoomSize {
+  readonly median: number;
+  /** Files that exactly one file imports, with that one. */
+  readonly onlyImporters: ReadonlyMap<string, string>;
+  /** Names that more than one file declares and exports, with those files. */
+  readonly sharedNames: ReadonlyMap<string, readonly string[]>;
+  readonly tooLong: readonly string[];
+}
+
+const longestFile = 300;
+
+/** What each top folder keeps; a missing number is not bounded. */
+const bounds: Readonly<Record<string, Bounds>> = {
+  src: { files: 350, lines: 38_000, onlyImporters: 100, sharedNames: 10, median: 90 },
+  mocks: { lines: 15_000 },
+  scripts: { lines: 5_000 },
+};
+
+interface Bounds {
+  readonly files?: number;
+  readonly lines: number;
+  readonly onlyImporters?: number;
+  readonly sharedNames?: number;
+  readonly median?: number;
+}
+
+const importPattern = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
+const exportPattern =
+  /^export (?:declare )?(?:default )?(?:abstract )?(?:async )?(?:function\*?|class|const|let|interface|type|enum) ([A-Za-z_$][\w$]*)/gm;
+
+/** Reads all sources of the tree that are not tests. */
+export function readSources(): readonly Source[] {
+  return globSync('{src,mocks,scripts}/**/*.ts', { cwd: root })
+    .filter((path) => !path.endsWith('.test.ts'))
+    .sort()
+    .map((path) => {
+      const text = readFileSync(resolve(root, path), 'utf8');
+      const found = (pattern: RegExp): string[] =>
+        [...text.matchAll(pattern)].map(([, name = '']) => name);
+      return {
+        path,
+        lines: text.split('\n').length - 1,
+        imports: found(importPattern).map((name) => posix.join(posix.dirname(path), name)),
+        exports: found(exportPattern),
+      };
+    });
+}
+
+const isIn = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(`${folder}/`);
+
+/** How large a folder is. */
+export function sizeOf(sources: readonly Source[], folder: string): RoomSize {
+  const inside = sources.filter(({ path }) => isIn(path, folder));
+  return { files: inside.length, lines: inside.reduce((sum, { lines }) => sum + lines, 0) };
+}
+
+/** Measures the sources in a folder; importers count wherever they are. */
+function measure(sources: readonly Source[], folder: string): Measures {
+  const inside = sources.filter(({ path }) => isIn(path, folder));
+  const importers = new Map<string, Set<string>>();
+  for (const { path, imports } of sources) {
+    for (const name of imports) importers.set(name, (importers.get(name) ?? new Set()).add(path));
+  }
+  const declaring = new Map<string, readonly string[]>();
+  const top = folder.replace(/\/.*/, '');
+  for (const { path, exports } of sources.filter((source) => isIn(source.path, top))) {
+    for (const name of new Set(exports))
+      declaring.set(name, [...(declaring.get(name) ?? []), path]);
+  }
+  return {
+    ...sizeOf(sources, folder),
+    median: medianOf(inside.map(({ lines }) => lines)),
+    onlyImporters: new Map(
+      inside.flatMap(({ path }) => {
+        const [only, ...more] = importers.get(path) ?? [];
+        return only === undefined || more.length > 0 ? [] : [[path, only]];
+      }),
+    ),
+    sharedNames: new Map(
+      [...declaring].filter(
+        ([, paths]) => paths.length > 1 && paths.some((path) => isIn(path, folder)),
+      ),
+    ),
+    tooLong: inside.filter(({ lines }) => lines > longestFile).map(({ path }) => path),
+  };
+}
+
+function medianOf(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  const middle = sorted.length / 2;
+  const [low = 0, high = 0] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]];
+  return (low + high) / 2;
+}
+
+/** One line for each number: the folder, what is counted, and the bound where there is one. */
+function linesOf(folder: string, measures: Measures): readonly (readonly [string, boolean])[] {
+  const bound = bounds[folder];
+  const most = (
+    what: string,
+    value: number,
+    limit = Number.POSITIVE_INFINITY,
+  ): [string, boolean] => [
+    `${folder}: ${value} ${what}${Number.isFinite(limit) ? ` (at most ${limit})` : ''}`,
+    value <= limit,
+  ];
+  const least = bound?.median;
+  return [
+    most('files', measures.files, bound?.files),
+    most('lines', measures.lines, bound?.lines),
+    [
+      `${folder}: median of ${measures.median} lines${least === undefined ? '' : ` (at least ${least})`}`,
+      measures.median >= (least ?? 0),
+    ],
+    most('files with one importer', measures.onlyImporters.size, bound?.onlyImporters),
+    most('exported names in more than one file', measures.sharedNames.size, bound?.sharedNames),
+    most(`files of more than ${longestFile} lines`, measures.tooLong.length, 0),
+  ];
+}
+
+const detailsOf = ({ onlyImporters, sharedNames, tooLong }: Measures): readonly string[] => [
+  ...[...onlyImporters].map(([path, only]) => `  one importer: ${path} <- ${only}`),
+  ...[...sharedNames].map(([name, paths]) => `  shared name: ${name} in ${paths.join(', ')}`),
+  ...tooLong.map((path) => `  too long: ${path}`),
+];
+
+/** Prints the measures; with `--check`, only what breaks a bound, and fails on it. */
+function main(args: readonly string[]): number {
+  const isCheck = args.includes('--check');
+  const named = args.filter((arg) => !arg.startsWith('-')).map((arg) => arg.replace(/\/+$/, ''));
+  const sources = readSources();
+  let code = 0;
+  for (const folder of named.length === 0 ? Object.keys(bounds) : named) {
+    const measures = measure(sources, folder);
+    for (const [line, isKept] of linesOf(folder, measures)) {
+      if (!isKept) code = 1;
+      if (!isCheck || !isKept) process.stdout.write(`${isKept ? 'ok  ' : 'OVER'} ${line}\n`);
+    }
+    if (named.length > 0)
+      process.stdout.write(
+        detailsOf(measures)
+          .map((x) => `${x}\n`)
+          .join(''),
+      );
+  }
+  return isCheck ? code : 0;
+}
+
+if (import.meta.main) process.exitCode = main(process.argv.slice(2));
