@@ -4,7 +4,6 @@ import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { fingerprintOf } from '../config/fingerprint.ts';
-import type { Config } from '../config/schema.ts';
 import type { RunHappening } from '../engine/events.ts';
 import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
@@ -12,6 +11,7 @@ import type { Host } from '../ports/host.ts';
 import type { Ports } from '../ports/ports.ts';
 import { type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
+import type { InstallWorld } from '../steps/step.ts';
 import { readBootId } from './boot-id.ts';
 import { journalPathFor } from './early-report.ts';
 import { type EventHub, eventHub } from './event-hub.ts';
@@ -56,7 +56,7 @@ export const install: Install = async (loaded, options) => {
 interface Run {
   readonly loaded: LoadedConfig;
   readonly options: InstallOptions;
-  readonly role: Role<Config, Ports>;
+  readonly role: Role<InstallWorld>;
   readonly ports: Ports;
   readonly hub: EventHub;
   readonly stop: StopSignal;

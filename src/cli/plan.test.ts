@@ -18,7 +18,12 @@ interface SmallConfig {
   readonly hasLogs: boolean;
 }
 
-const step = stepsOf<SmallConfig, { readonly host: object }>();
+interface Small {
+  readonly config: SmallConfig;
+  readonly ports: { readonly host: object };
+}
+
+const step = stepsOf<Small>();
 const done = (): Promise<void> => Promise.resolve();
 const Disk = fact('disk.target', z.object({ path: z.string() }));
 
@@ -71,7 +76,7 @@ const leave = step({
   run: done,
 });
 
-const small = role<SmallConfig, { readonly host: object }>('small', {
+const small = role<Small>('small', {
   title: 'Shows what a plan can show',
   ladder: 'master',
   steps: [findDisk, lanes({ disk: [writeDisk], cluster: [waitForMasters] }), leave],

@@ -4,6 +4,7 @@ import { openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
+import type { World } from '../engine/step.ts';
 import { eventHub } from './event-hub.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -23,13 +24,13 @@ export interface Played {
   /** Takes what adapters have to tell. */
   readonly tell: ReturnType<typeof eventHub>['tell'];
   /** Runs a role from its beginning. */
-  readonly play: <Config, Ports>(part: Part<Config, Ports>) => Promise<RunOutcome>;
+  readonly play: <W extends World>(part: Part<W>) => Promise<RunOutcome>;
 }
 
-interface Part<Config, Ports> {
-  readonly role: Role<Config, Ports>;
-  readonly config: Config;
-  readonly ports: Ports;
+interface Part<W extends World> {
+  readonly role: Role<W>;
+  readonly config: W['config'];
+  readonly ports: W['ports'];
 }
 
 /**

@@ -1,9 +1,8 @@
-import { undoStack, type UndoStack } from './cleanup.ts';
 import { about, record, type RunContext } from './context.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import type { PlacedStep } from './role.ts';
-import { scopeOf } from './scope.ts';
-import type { AnyStep, ProbeAnswer } from './step.ts';
+import type { AnyStep, ProbeAnswer, Scope, World } from './step.ts';
+import { untilOf } from './wait.ts';
 import type { Stage } from '../model/stage.ts';
 
 /** The values of the facts that a step needs, by the step's own names. */
@@ -18,9 +17,9 @@ export interface Attempts {
 }
 
 /** The stage a step stands on, and the text beside it. */
-export const stageOf = <Config, Ports>(
-  step: AnyStep<Config, Ports>,
-  config: Config,
+export const stageOf = <W extends World>(
+  step: AnyStep<W>,
+  config: W['config'],
   needs: Needs,
 ): { readonly stage?: Stage; readonly stageInfo?: string } =>
   step.stage === undefined
@@ -31,9 +30,9 @@ export const stageOf = <Config, Ports>(
  * Runs a step until it succeeds or its attempts are used up; returns what it gives.
  * @throws AgentError what the last attempt failed with
  */
-export async function runAttempts<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+export async function runAttempts<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { needs, signal, probesFirst }: Attempts,
 ): Promise<unknown> {
   const { step } = placed;
@@ -71,9 +70,9 @@ export async function runAttempts<Config, Ports>(
 
 type OneAttempt = Pick<Attempts, 'needs' | 'signal'>;
 
-async function probe<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+async function probe<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { needs, signal }: OneAttempt,
 ): Promise<ProbeAnswer<undefined>> {
   const undo = undoStack();
@@ -83,9 +82,9 @@ async function probe<Config, Ports>(
   return (answer ?? { isDone: false }) as ProbeAnswer<undefined>;
 }
 
-async function attemptOnce<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+async function attemptOnce<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { needs, signal }: OneAttempt,
 ): Promise<unknown> {
   const undo: UndoStack = undoStack();
@@ -99,9 +98,9 @@ async function attemptOnce<Config, Ports>(
   }
 }
 
-async function unwind<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+async function unwind<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   undone: Promise<readonly unknown[]>,
 ): Promise<void> {
   for (const thrown of await undone) {
@@ -114,4 +113,72 @@ async function unwind<Config, Ports>(
       fields: { code, reason: message },
     });
   }
+}
+
+/** What one attempt has for itself. */
+interface AttemptOwn {
+  readonly signal: AbortSignal;
+  readonly undo: UndoStack;
+}
+
+/** Builds what a step has at hand: its ports and no others, progress, waits, notes and undo. */
+function scopeOf<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
+  { signal, undo }: AttemptOwn,
+): Scope<W, keyof W['ports']> {
+  const who = about(placed);
+  const named = Object.fromEntries(placed.step.uses.map((port) => [port, context.ports[port]]));
+  return {
+    ...(named as W['ports']),
+    config: context.config,
+    signal,
+    progress: (progress) => {
+      context.emit({ type: 'step.progress', ...who, progress });
+    },
+    until: untilOf(context.clock, signal, {
+      updated: (update) => {
+        context.emit({ type: 'wait.updated', ...who, ...update });
+      },
+      finished: (end) => {
+        context.emit({ type: 'wait.finished', ...who, ...end });
+      },
+    }),
+    note: (level, message, fields = {}) => {
+      context.emit({ type: 'note', ...who, level, message, fields });
+    },
+    onExit: undo.push,
+  };
+}
+
+/** When an undo runs: whenever the step ends, or only when it fails. */
+type UndoWhen = 'always' | 'failure';
+
+/** What a step registered to be undone. */
+interface UndoStack {
+  readonly push: (undo: () => Promise<void>, when: UndoWhen) => void;
+  /** Runs what applies, last registered first; every one runs, and what they threw is returned. */
+  readonly unwind: (outcome: 'success' | 'failure') => Promise<readonly unknown[]>;
+}
+
+/** An empty stack. */
+function undoStack(): UndoStack {
+  const registered: { undo: () => Promise<void>; when: UndoWhen }[] = [];
+  return {
+    push: (undo, when) => {
+      registered.push({ undo, when });
+    },
+    unwind: async (outcome) => {
+      const thrown: unknown[] = [];
+      for (const { undo, when } of registered.splice(0).reverse()) {
+        if (when === 'failure' && outcome === 'success') continue;
+        try {
+          await undo();
+        } catch (error) {
+          thrown.push(error);
+        }
+      }
+      return thrown;
+    },
+  };
 }

@@ -9,9 +9,12 @@ import { stepsOf } from './step.ts';
 interface ToyConfig {
   readonly isSmall: boolean;
 }
-type NoPorts = Readonly<Record<string, never>>;
-const step = stepsOf<ToyConfig, NoPorts>();
-type ToyRole = Role<ToyConfig, NoPorts>;
+interface Toy {
+  readonly config: ToyConfig;
+  readonly ports: Readonly<Record<string, never>>;
+}
+const step = stepsOf<Toy>();
+type ToyRole = Role<Toy>;
 
 const Disk = fact('toy.disk', z.string());
 const Image = fact('toy.image', z.string());

@@ -2,14 +2,14 @@ import { type Condition, questions } from './condition.ts';
 import { engineFailure } from './failures.ts';
 import { isLanes, type Item, type Lanes, mainLine, type PlacedStep, type Role } from './role.ts';
 import { type Stage, ladders } from '../model/stage.ts';
-import type { AnyStep } from './step.ts';
+import type { AnyStep, World } from './step.ts';
 
 /**
  * Checks the rules that every role must keep, for every combination of answers to its conditions.
  * Called when a role is declared, so that a broken one fails every test.
  * @throws AgentError `role.broken` that names the step and the rule
  */
-export function checkRole<Config, Ports>(role: Role<Config, Ports>): Role<Config, Ports> {
+export function checkRole<W extends World>(role: Role<W>): Role<W> {
   checkIds(role);
   checkStages(role);
   checkPreflight(role);
@@ -21,23 +21,21 @@ export function checkRole<Config, Ports>(role: Role<Config, Ports>): Role<Config
 }
 
 /** Declares a role and checks it. */
-export const role = <Config, Ports>(
-  name: string,
-  parts: Omit<Role<Config, Ports>, 'name'>,
-): Role<Config, Ports> => checkRole({ name, ...parts });
+export const role = <W extends World>(name: string, parts: Omit<Role<W>, 'name'>): Role<W> =>
+  checkRole({ name, ...parts });
 
-function broken<Config, Ports>(role: Role<Config, Ports>, step: string, rule: string): Error {
+function broken<W extends World>(role: Role<W>, step: string, rule: string): Error {
   return engineFailure('role.broken', `role ${role.name}, step ${step}: ${rule}`, {
     context: { role: role.name, step },
   });
 }
 
-function everyStep<Config, Ports>(role: Role<Config, Ports>): readonly PlacedStep<Config, Ports>[] {
+function everyStep<W extends World>(role: Role<W>): readonly PlacedStep<W>[] {
   const aside = [...(role.follow ?? []), ...(role.always ?? [])];
   return [...mainLine(role), ...aside.map((step) => ({ step }))];
 }
 
-function checkIds<Config, Ports>(role: Role<Config, Ports>): void {
+function checkIds<W extends World>(role: Role<W>): void {
   const seen = new Set<string>();
   for (const { step } of everyStep(role)) {
     if (!/^[a-z0-9-]+\/[a-z0-9-]+$/.test(step.id)) {
@@ -48,9 +46,9 @@ function checkIds<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-function checkStages<Config, Ports>(role: Role<Config, Ports>): void {
+function checkStages<W extends World>(role: Role<W>): void {
   const ladder: readonly Stage[] = ladders[role.ladder];
-  const rung = ({ step }: PlacedStep<Config, Ports>, floor: number): number => {
+  const rung = ({ step }: PlacedStep<W>, floor: number): number => {
     if (step.stage === undefined) return floor;
     const index = ladder.indexOf(step.stage);
     if (index < 0) throw broken(role, step.id, `${step.stage} is not a stage of this ladder`);
@@ -70,7 +68,7 @@ function checkStages<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-function checkPreflight<Config, Ports>(role: Role<Config, Ports>): void {
+function checkPreflight<W extends World>(role: Role<W>): void {
   let destroyer: string | undefined;
   for (const { step } of mainLine(role)) {
     if (step.preflight === true && destroyer !== undefined) {
@@ -83,7 +81,7 @@ function checkPreflight<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-function checkProbes<Config, Ports>(role: Role<Config, Ports>): void {
+function checkProbes<W extends World>(role: Role<W>): void {
   for (const { step } of everyStep(role)) {
     if (step.rerun === 'probe' && step.probe === undefined) {
       throw broken(role, step.id, 'rerun: probe needs a probe');
@@ -94,7 +92,7 @@ function checkProbes<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-function checkEnd<Config, Ports>(role: Role<Config, Ports>): void {
+function checkEnd<W extends World>(role: Role<W>): void {
   const last = role.steps.at(-1);
   for (const { step } of everyStep(role)) {
     if (step.leaves === true && step !== last) {
@@ -103,7 +101,7 @@ function checkEnd<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-function checkTouches<Config, Ports>(role: Role<Config, Ports>): void {
+function checkTouches<W extends World>(role: Role<W>): void {
   for (const item of role.steps) {
     if (!isLanes(item)) continue;
     const owner = new Map<string, string>();
@@ -115,10 +113,10 @@ function checkTouches<Config, Ports>(role: Role<Config, Ports>): void {
   }
 }
 
-const touchesOf = <Config, Ports>({
+const touchesOf = <W extends World>({
   lanes,
-}: Lanes<Config, Ports>): readonly {
-  readonly step: AnyStep<Config, Ports>;
+}: Lanes<W>): readonly {
+  readonly step: AnyStep<W>;
   readonly lane: string;
   readonly thing: string;
 }[] =>
@@ -132,7 +130,7 @@ type Answers = ReadonlyMap<string, boolean>;
  * Every combination of answers that decides which facts are given, and in what order. A question
  * that only leaves out a step which gives nothing is not among them: their number doubles with each.
  */
-function combinations<Config, Ports>(role: Role<Config, Ports>): readonly Answers[] {
+function combinations<W extends World>(role: Role<W>): readonly Answers[] {
   const givers = everyStep(role).flatMap(({ step }) =>
     (step.gives as unknown) === undefined ? [] : [step.when],
   );
@@ -168,9 +166,9 @@ const takesPart = <Config>(when: Condition<Config> | undefined, answers: Answers
   when === undefined || isPossible(when, answers);
 
 /** A dry schedule: every need is given by an earlier step or by a lane that can get there. */
-function checkFlow<Config, Ports>(role: Role<Config, Ports>, answers: Answers): void {
+function checkFlow<W extends World>(role: Role<W>, answers: Answers): void {
   const known = new Set<string>();
-  const giveOf = (step: AnyStep<Config, Ports>): void => {
+  const giveOf = (step: AnyStep<W>): void => {
     const gives = step.gives as { readonly name: string } | undefined;
     if (gives === undefined) return;
     if (known.has(gives.name)) throw broken(role, step.id, `${gives.name} is given twice`);
@@ -191,26 +189,26 @@ function checkFlow<Config, Ports>(role: Role<Config, Ports>, answers: Answers): 
   }
 }
 
-interface DrySchedule<Config, Ports> {
+interface DrySchedule<W extends World> {
   readonly known: ReadonlySet<string>;
-  readonly giveOf: (step: AnyStep<Config, Ports>) => void;
+  readonly giveOf: (step: AnyStep<W>) => void;
   readonly answers: Answers;
 }
 
-interface Stuck<Config, Ports> {
-  readonly step: AnyStep<Config, Ports>;
+interface Stuck<W extends World> {
+  readonly step: AnyStep<W>;
   readonly fact: string;
 }
 
-function playItem<Config, Ports>(
-  item: Item<Config, Ports>,
-  { known, giveOf, answers }: DrySchedule<Config, Ports>,
-): Stuck<Config, Ports> | undefined {
+function playItem<W extends World>(
+  item: Item<W>,
+  { known, giveOf, answers }: DrySchedule<W>,
+): Stuck<W> | undefined {
   const lists = listsOf(item, answers);
   const queues = lists.map((steps) => steps.filter((step) => takesPart(step.when, answers)));
   for (;;) {
     let hasMoved = false;
-    let stuck: Stuck<Config, Ports> | undefined;
+    let stuck: Stuck<W> | undefined;
     for (const queue of queues) {
       const [step] = queue;
       if (step === undefined) continue;
@@ -227,17 +225,17 @@ function playItem<Config, Ports>(
 }
 
 /** Lists that run beside each other; lanes in turn are one list. */
-function listsOf<Config, Ports>(
-  item: Item<Config, Ports>,
+function listsOf<W extends World>(
+  item: Item<W>,
   answers: Answers,
-): readonly (readonly AnyStep<Config, Ports>[])[] {
+): readonly (readonly AnyStep<W>[])[] {
   if (!isLanes(item)) return [[item]];
   const lists = Object.values(item.lanes);
   return item.inTurn !== undefined && takesPart(item.inTurn, answers) ? [lists.flat()] : lists;
 }
 
-function firstMissing<Config, Ports>(
-  step: AnyStep<Config, Ports>,
+function firstMissing<W extends World>(
+  step: AnyStep<W>,
   known: ReadonlySet<string>,
 ): string | undefined {
   const needs = Object.values((step.needs ?? {}) as Readonly<Record<string, { name: string }>>);

@@ -1,14 +1,15 @@
+import type { World } from './step.ts';
 import type { RunHappening } from './events.ts';
-import type { FactStore } from './facts.ts';
+import type { FactStore } from './fact.ts';
 import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import type { Past } from './resume.ts';
 import type { PlacedStep } from './role.ts';
 import type { Clock } from '../ports/clock.ts';
 
 /** What the parts of the engine share during one run. */
-export interface RunContext<Config, Ports> {
-  readonly config: Config;
-  readonly ports: Ports;
+export interface RunContext<W extends World> {
+  readonly config: W['config'];
+  readonly ports: W['ports'];
   readonly clock: Clock;
   readonly journal: Journal;
   readonly past: Past;
@@ -22,8 +23,8 @@ export interface RunContext<Config, Ports> {
 type Timeless<Entry> = Entry extends JournalEntry ? Omit<Entry, 'at'> : never;
 
 /** Adds an entry to the journal; with `flush` it is on the disk when the promise resolves. */
-export async function record<Config, Ports>(
-  { clock, journal }: RunContext<Config, Ports>,
+export async function record<W extends World>(
+  { clock, journal }: RunContext<W>,
   content: Timeless<JournalEntry>,
   options: { readonly flush: boolean },
 ): Promise<void> {
@@ -31,10 +32,10 @@ export async function record<Config, Ports>(
 }
 
 /** How events name a step. */
-export const about = <Config, Ports>({
+export const about = <W extends World>({
   step,
   lane,
-}: PlacedStep<Config, Ports>): { readonly step: string; readonly lane?: string } => ({
+}: PlacedStep<W>): { readonly step: string; readonly lane?: string } => ({
   step: step.id,
   ...(lane === undefined ? {} : { lane }),
 });

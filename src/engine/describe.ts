@@ -2,7 +2,7 @@ import type { Stage } from '../model/stage.ts';
 import { isActive, renderCondition } from './condition.ts';
 import { type AnyFact, placeholder } from './fact.ts';
 import { isLanes, linesFor, type Role } from './role.ts';
-import type { AnyStep, Rerun } from './step.ts';
+import type { AnyStep, Rerun, World } from './step.ts';
 
 /** One step of a plan, as data. */
 export interface PlannedStep {
@@ -45,8 +45,8 @@ export interface Plan {
 }
 
 /** Describes what a role would do with a configuration. Nothing is run, no port is made. */
-export function describeRole<Config, Ports>(role: Role<Config, Ports>, config: Config): Plan {
-  const describe = (step: AnyStep<Config, Ports>): PlannedStep => describeStep(step, config);
+export function describeRole<W extends World>(role: Role<W>, config: W['config']): Plan {
+  const describe = (step: AnyStep<W>): PlannedStep => describeStep(step, config);
   return {
     role: role.name,
     title: role.title,
@@ -63,7 +63,7 @@ export function describeRole<Config, Ports>(role: Role<Config, Ports>, config: C
   };
 }
 
-function describeStep<Config, Ports>(step: AnyStep<Config, Ports>, config: Config): PlannedStep {
+function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): PlannedStep {
   const needs = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
   const gives = step.gives as AnyFact | undefined;
   const takesPart = isActive(step.when, config);
@@ -88,9 +88,9 @@ function describeStep<Config, Ports>(step: AnyStep<Config, Ports>, config: Confi
   };
 }
 
-function previewOf<Config, Ports>(
-  step: AnyStep<Config, Ports>,
-  config: Config,
+function previewOf<W extends World>(
+  step: AnyStep<W>,
+  config: W['config'],
   needs: Readonly<Record<string, AnyFact>>,
 ): readonly (readonly string[])[] {
   if (step.preview === undefined) return [];

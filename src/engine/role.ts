@@ -1,45 +1,44 @@
 import { type Condition, isActive } from './condition.ts';
 import type { LadderName } from '../model/stage.ts';
-import type { AnyStep } from './step.ts';
+import type { AnyStep, World } from './step.ts';
 
 /** Lists that run beside each other; what follows starts when all are through. */
-export interface Lanes<Config, Ports> {
-  readonly lanes: Readonly<Record<string, readonly AnyStep<Config, Ports>[]>>;
+export interface Lanes<W extends World> {
+  readonly lanes: Readonly<Record<string, readonly AnyStep<W>[]>>;
   /** When the lanes run one after the other instead, in the order in which they are written. */
-  readonly inTurn?: Condition<Config>;
+  readonly inTurn?: Condition<W['config']>;
 }
 
 /** One line of a role. */
-export type Item<Config, Ports> = AnyStep<Config, Ports> | Lanes<Config, Ports>;
+export type Item<W extends World> = AnyStep<W> | Lanes<W>;
 
 /** What a role is: a list of steps that reads like the documentation of it. */
-export interface Role<Config, Ports> {
+export interface Role<W extends World> {
   readonly name: string;
   readonly title: string;
   /** The order of stages that the inventory service accepts from this role. */
   readonly ladder: LadderName;
-  readonly steps: readonly Item<Config, Ports>[];
+  readonly steps: readonly Item<W>[];
   /** Run in the background while the main line runs; a failure here is told, never fatal. */
-  readonly follow?: readonly AnyStep<Config, Ports>[];
+  readonly follow?: readonly AnyStep<W>[];
   /** Run once, before the host is left or after a failure; a failure here is told, never fatal. */
-  readonly always?: readonly AnyStep<Config, Ports>[];
+  readonly always?: readonly AnyStep<W>[];
 }
 
 /** Runs several lists beside each other, or in turn where that is asked for. */
-export const lanes = <Config, Ports>(
-  named: Readonly<Record<string, readonly AnyStep<Config, Ports>[]>>,
-  options: Pick<Lanes<Config, Ports>, 'inTurn'> = {},
-): Lanes<Config, Ports> => ({ lanes: named, ...options });
+export const lanes = <W extends World>(
+  named: Readonly<Record<string, readonly AnyStep<W>[]>>,
+  options: Pick<Lanes<W>, 'inTurn'> = {},
+): Lanes<W> => ({ lanes: named, ...options });
 
 /** Whether a line of a role is a set of lanes. */
-export const isLanes = <Config, Ports>(item: Item<Config, Ports>): item is Lanes<Config, Ports> =>
-  'lanes' in item;
+export const isLanes = <W extends World>(item: Item<W>): item is Lanes<W> => 'lanes' in item;
 
 /** The lines of a role as a configuration orders them: lanes in turn are steps like any other. */
-export const linesFor = <Config, Ports>(
-  role: Pick<Role<Config, Ports>, 'steps'>,
-  config: Config,
-): readonly Item<Config, Ports>[] =>
+export const linesFor = <W extends World>(
+  role: Pick<Role<W>, 'steps'>,
+  config: W['config'],
+): readonly Item<W>[] =>
   role.steps.flatMap((item) =>
     isLanes(item) && item.inTurn !== undefined && isActive(item.inTurn, config)
       ? Object.values(item.lanes).flat()
@@ -47,16 +46,14 @@ export const linesFor = <Config, Ports>(
   );
 
 /** A step with the lane it stands in. */
-export interface PlacedStep<Config, Ports> {
-  readonly step: AnyStep<Config, Ports>;
+export interface PlacedStep<W extends World> {
+  readonly step: AnyStep<W>;
   readonly lane?: string;
 }
 
 /** The steps of the main line in order, lanes one after the other. */
-export function mainLine<Config, Ports>(
-  role: Pick<Role<Config, Ports>, 'steps'>,
-): readonly PlacedStep<Config, Ports>[] {
-  return role.steps.flatMap((item): readonly PlacedStep<Config, Ports>[] => {
+export function mainLine<W extends World>(role: Pick<Role<W>, 'steps'>): readonly PlacedStep<W>[] {
+  return role.steps.flatMap((item): readonly PlacedStep<W>[] => {
     if (!isLanes(item)) return [{ step: item }];
     return Object.entries(item.lanes).flatMap(([lane, steps]) =>
       steps.map((step) => ({ step, lane })),

@@ -11,7 +11,7 @@ import type { AnyFact } from './fact.ts';
 import { limited } from './limit.ts';
 import { decideStep } from './resume.ts';
 import type { PlacedStep } from './role.ts';
-import type { AnyStep } from './step.ts';
+import type { AnyStep, World } from './step.ts';
 
 /** What became of a step that did not fail. A step that an earlier run finished is done. */
 export type StepEnd = 'done' | 'skipped';
@@ -21,9 +21,9 @@ export type StepEnd = 'done' | 'skipped';
  * its retries under its limit.
  * @throws AgentError what the step failed with, or the reason it was stopped for
  */
-export async function runStep<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+export async function runStep<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   signal: AbortSignal,
 ): Promise<StepEnd> {
   const { step } = placed;
@@ -46,24 +46,24 @@ export async function runStep<Config, Ports>(
   return 'done';
 }
 
-function skip<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+function skip<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   reason: string,
 ): StepEnd {
   context.emit({ type: 'step.skipped', ...about(placed), reason });
   return 'skipped';
 }
 
-const inDoubt = <Config, Ports>(step: AnyStep<Config, Ports>): Error =>
+const inDoubt = <W extends World>(step: AnyStep<W>): Error =>
   engineFailure('run.in-doubt', `an earlier run stopped inside ${step.id}`, {
     ...(step.lookAt === undefined ? {} : { hint: step.lookAt }),
     context: { step: step.id },
   });
 
-function takeOver<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+function takeOver<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { needs, fact }: { readonly needs: Needs; readonly fact: unknown },
 ): void {
   const { step } = placed;
@@ -72,11 +72,7 @@ function takeOver<Config, Ports>(
   context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
 }
 
-function give<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  step: AnyStep<Config, Ports>,
-  value: unknown,
-): void {
+function give<W extends World>(context: RunContext<W>, step: AnyStep<W>, value: unknown): void {
   const gives = step.gives as AnyFact | undefined;
   if (gives !== undefined) context.facts.give(gives.name, gives.schema.parse(value));
 }
@@ -87,9 +83,9 @@ interface Execution {
   readonly probesFirst: boolean;
 }
 
-async function execute<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+async function execute<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { needs, signal, probesFirst }: Execution,
 ): Promise<void> {
   const { step } = placed;
@@ -112,9 +108,9 @@ async function execute<Config, Ports>(
   context.emit({ type: 'step.finished', ...about(placed), duration });
 }
 
-async function recordEnd<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  placed: PlacedStep<Config, Ports>,
+async function recordEnd<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
   { thrown, signal }: { readonly thrown: unknown; readonly signal: AbortSignal },
 ): Promise<void> {
   const step = placed.step.id;
@@ -133,9 +129,9 @@ async function recordEnd<Config, Ports>(
   );
 }
 
-async function gather<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  step: AnyStep<Config, Ports>,
+async function gather<W extends World>(
+  context: RunContext<W>,
+  step: AnyStep<W>,
   signal: AbortSignal,
 ): Promise<Needs> {
   const wanted = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;

@@ -8,18 +8,18 @@ import type { Clock } from '../ports/clock.ts';
 import type { RunContext } from './context.ts';
 import type { RunEvent, RunHappening, Sink } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
-import { factStore } from './facts.ts';
+import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
 import { decideResume, type Past } from './resume.ts';
 import { isLanes, type Item, type Lanes, linesFor, mainLine, type Role } from './role.ts';
 import { runStep } from './run-step.ts';
-import type { AnyStep } from './step.ts';
+import type { AnyStep, World } from './step.ts';
 
 /** Everything a run needs. */
-export interface RunOptions<Config, Ports> {
-  readonly role: Role<Config, Ports>;
-  readonly config: Config;
-  readonly ports: Ports;
+export interface RunOptions<W extends World> {
+  readonly role: Role<W>;
+  readonly config: W['config'];
+  readonly ports: W['ports'];
   readonly clock: Clock;
   readonly journal: Journal;
   readonly header: Omit<JournalHeader, 'type' | 'v' | 'role'>;
@@ -41,13 +41,11 @@ export type RunOutcome = 'finished' | 'left the host';
  * Runs a role to its end, from the beginning or from where its journal stopped.
  * @throws AgentError the first failure; or the signal's reason when it was stopped from outside
  */
-export async function runRole<Config, Ports>(
-  options: RunOptions<Config, Ports>,
-): Promise<RunOutcome> {
+export async function runRole<W extends World>(options: RunOptions<W>): Promise<RunOutcome> {
   const { role, clock, signal } = options;
   const emit = emitter(options);
   const past = await openJournal(options, emit);
-  const context: RunContext<Config, Ports> = {
+  const context: RunContext<W> = {
     config: options.config,
     ports: options.ports,
     clock,
@@ -84,11 +82,11 @@ export async function runRole<Config, Ports>(
   }
 }
 
-function emitter<Config, Ports>({
+function emitter<W extends World>({
   clock,
   run,
   sinks,
-}: RunOptions<Config, Ports>): (happening: RunHappening) => void {
+}: RunOptions<W>): (happening: RunHappening) => void {
   return (happening) => {
     const event: RunEvent = { ...happening, at: clock.now(), run };
     for (const sink of sinks) sink(event);
@@ -108,8 +106,8 @@ function tellEnd(
   return error;
 }
 
-async function openJournal<Config, Ports>(
-  { journal, header, role }: RunOptions<Config, Ports>,
+async function openJournal<W extends World>(
+  { journal, header, role }: RunOptions<W>,
   emit: (happening: RunHappening) => void,
 ): Promise<Past> {
   const wanted: JournalHeader = { type: 'header', v: 1, role: role.name, ...header };
@@ -129,9 +127,9 @@ async function openJournal<Config, Ports>(
   return new Map();
 }
 
-async function runMainLine<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  role: Role<Config, Ports>,
+async function runMainLine<W extends World>(
+  context: RunContext<W>,
+  role: Role<W>,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
   const always = role.always ?? [];
@@ -152,9 +150,9 @@ async function runMainLine<Config, Ports>(
   return 'finished';
 }
 
-async function runItem<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  item: Item<Config, Ports>,
+async function runItem<W extends World>(
+  context: RunContext<W>,
+  item: Item<W>,
   signal: AbortSignal,
 ): Promise<void> {
   if (!isLanes(item)) {
@@ -176,18 +174,18 @@ async function runItem<Config, Ports>(
   shared.throwIfAborted();
 }
 
-const stagedLanes = <Config, Ports>({
+const stagedLanes = <W extends World>({
   lanes,
-}: Lanes<Config, Ports>): readonly { readonly lane: string; readonly first: Stage }[] =>
+}: Lanes<W>): readonly { readonly lane: string; readonly first: Stage }[] =>
   Object.entries(lanes).flatMap(([lane, steps]) => {
     const first = steps.find(({ stage }) => stage !== undefined)?.stage;
     return first === undefined ? [] : [{ lane, first }];
   });
 
 /** Runs steps that may fail without harm to the run; their events tell what happened. */
-async function runAside<Config, Ports>(
-  context: RunContext<Config, Ports>,
-  steps: readonly AnyStep<Config, Ports>[],
+async function runAside<W extends World>(
+  context: RunContext<W>,
+  steps: readonly AnyStep<W>[],
   signal: AbortSignal,
 ): Promise<void> {
   await Promise.all(

@@ -6,6 +6,12 @@ import type { Progress } from './events.ts';
 import type { AnyFact, FactValue, NeedsOf, NeedValues } from './fact.ts';
 import type { Until } from './wait.ts';
 
+/** What a program's steps work on: its configuration, and its ways to reach the world by their names. */
+export interface World {
+  readonly config: unknown;
+  readonly ports: object;
+}
+
 /**
  * What an earlier run means for a step. When it stopped inside the step: `safe` runs it again,
  * `probe` asks the world first, `never` stops and says what a person must look at. A finished step
@@ -31,13 +37,13 @@ export interface StepScope<Config> {
 }
 
 /** The scope of a step: the common part and the ports it named. */
-export type Scope<Config, Ports, Uses extends keyof Ports> = StepScope<Config> & Pick<Ports, Uses>;
+export type Scope<W extends World, Uses extends keyof W['ports']> = StepScope<W['config']> &
+  Pick<W['ports'], Uses>;
 
 /** One step of a role, described and executable. */
 export interface Step<
-  Config,
-  Ports,
-  Uses extends keyof Ports,
+  W extends World,
+  Uses extends keyof W['ports'],
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 > {
@@ -48,20 +54,17 @@ export interface Step<
   /** The stage that the inventory service sees while this step runs; none: as the step before. */
   readonly stage?: Stage;
   /** The text beside the stage when the step starts; empty unless given. */
-  readonly stageInfo?: (config: Config, needs: NeedValues<Needs>) => string;
+  readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
   readonly uses: readonly Uses[];
   readonly needs?: Needs;
   readonly gives?: Gives;
-  readonly when?: Condition<Config>;
+  readonly when?: Condition<W['config']>;
   /** For a step that gives nothing: why earlier facts make it needless, or undefined to run it. */
-  readonly skipIf?: (needs: NeedValues<Needs>, config: Config) => string | undefined;
+  readonly skipIf?: (needs: NeedValues<Needs>, config: W['config']) => string | undefined;
   /** `safe` unless given. */
   readonly rerun?: Rerun;
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
-  readonly probe?: (
-    scope: Scope<Config, Ports, Uses>,
-    needs: NeedValues<Needs>,
-  ) => Promise<ProbeAnswer<Gives>>;
+  readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
   /** For `rerun: 'never'`: what a person must look at. */
   readonly lookAt?: string;
   /** Data is lost on the machine when this step runs. */
@@ -77,11 +80,14 @@ export interface Step<
   /** A sentence that says what the step waits for in the world. */
   readonly waitsFor?: string;
   /** Says what was chosen for this configuration, and why. */
-  readonly explain?: (config: Config) => string;
+  readonly explain?: (config: W['config']) => string;
   /** The commands this step will run, by the argv builders that `run` uses. */
-  readonly preview?: (config: Config, needs: NeedValues<Needs>) => readonly (readonly string[])[];
+  readonly preview?: (
+    config: W['config'],
+    needs: NeedValues<Needs>,
+  ) => readonly (readonly string[])[];
   readonly run: (
-    scope: Scope<Config, Ports, Uses>,
+    scope: Scope<W, Uses>,
     needs: NeedValues<Needs>,
   ) => Promise<Gives extends AnyFact ? FactValue<Gives> : void>;
 }
@@ -96,18 +102,18 @@ export type ProbeAnswer<Gives extends AnyFact | undefined> =
 
 /** Any step of a program, where its own facts and ports do not matter. */
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list of steps of many types
-export type AnyStep<Config, Ports> = Step<Config, Ports, keyof Ports, any, any>;
+export type AnyStep<W extends World> = Step<W, keyof W['ports'], any, any>;
 
 /** The `step` function of a program, bound to its configuration and ports. */
-export type DefineStep<Config, Ports> = <
-  const Uses extends keyof Ports,
+export type DefineStep<W extends World> = <
+  const Uses extends keyof W['ports'],
   const Needs extends NeedsOf = Readonly<Record<string, never>>,
   const Gives extends AnyFact | undefined = undefined,
 >(
-  definition: Step<Config, Ports, Uses, Needs, Gives>,
-) => Step<Config, Ports, Uses, Needs, Gives>;
+  definition: Step<W, Uses, Needs, Gives>,
+) => Step<W, Uses, Needs, Gives>;
 
 /** Makes the `step` function of a program. */
-export function stepsOf<Config, Ports>(): DefineStep<Config, Ports> {
+export function stepsOf<W extends World>(): DefineStep<W> {
   return (definition) => definition;
 }

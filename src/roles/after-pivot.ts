@@ -7,15 +7,18 @@ import { restoreEtcd } from '../steps/cluster/restore-etcd.ts';
 import { bringImages } from '../steps/layering/bring-images.ts';
 
 /** All that a pod in the cluster can reach: there is no host, and no inventory service. */
-export type ClusterPorts = Pick<Ports, 'kube' | 'clock' | 'random'>;
+export interface ClusterWorld {
+  readonly config: Config;
+  readonly ports: Pick<Ports, 'kube' | 'clock' | 'random'>;
+}
 
 /** Follows the bootstrap host into its cluster, as a job there; no stage is reported. */
-export const afterPivot = role<Config, ClusterPorts>('after-pivot', {
+export const afterPivot = role<ClusterWorld>('after-pivot', {
   title: 'Follows a bootstrap host into its cluster',
   ladder: 'bootstrap',
   steps: [
     left.readLeftRecord,
-    lanes<Config, ClusterPorts>({
+    lanes<ClusterWorld>({
       requests: [left.approveOwnRequests],
       etcd: [restoreEtcd],
       images: [bringImages],

@@ -1,13 +1,13 @@
 import type { Config } from '../config/schema.ts';
 import type { Role } from '../engine/role.ts';
-import type { Ports } from '../ports/ports.ts';
+import type { InstallWorld } from '../steps/step.ts';
 import { bootstrapHost } from './bootstrap.ts';
 import { arbiter, master } from './master.ts';
 import { singleNode } from './single-node.ts';
 import { worker } from './worker.ts';
 
 /** Every role that installs a host. */
-export const allRoles: readonly Role<Config, Ports>[] = [
+export const allRoles: readonly Role<InstallWorld>[] = [
   bootstrapHost,
   master,
   arbiter,
@@ -16,7 +16,7 @@ export const allRoles: readonly Role<Config, Ports>[] = [
 ];
 
 /** The role that a configuration asks for. One control-plane node means the single-node flow. */
-export function chooseRole({ role, cluster }: Config): Role<Config, Ports> {
+export function chooseRole({ role, cluster }: Config): Role<InstallWorld> {
   if (role === 'worker') return worker;
   if (cluster.controlPlaneCount === 1) return singleNode;
   switch (role) {

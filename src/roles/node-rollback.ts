@@ -2,7 +2,7 @@ import { role } from '../engine/check.ts';
 import * as os from '../steps/os/index.ts';
 
 /** Takes a running node back to what it ran before; no stage is reported. */
-export const nodeRollback = role<os.NodeOrder, os.NodePorts>('node-rollback', {
+export const nodeRollback = role<os.NodeCommandWorld>('node-rollback', {
   title: 'Takes a running node back to what it ran before',
   ladder: 'worker',
   steps: [os.lockNode, os.look, os.decideGoingBack, os.goBack, os.verifyBack, os.restart],

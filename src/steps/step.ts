@@ -2,8 +2,14 @@ import type { Config } from '../config/schema.ts';
 import { stepsOf, type Scope } from '../engine/step.ts';
 import type { Ports } from '../ports/ports.ts';
 
+/** What the steps of Bootwright work on. */
+export interface InstallWorld {
+  readonly config: Config;
+  readonly ports: Ports;
+}
+
 /** Defines a step of a Bootwright role. */
-export const step = stepsOf<Config, Ports>();
+export const step = stepsOf<InstallWorld>();
 
 /** What a step of a Bootwright role has at hand. */
-export type StepScope<Uses extends keyof Ports> = Scope<Config, Ports, Uses>;
+export type StepScope<Uses extends keyof Ports> = Scope<InstallWorld, Uses>;

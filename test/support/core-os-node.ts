@@ -7,7 +7,7 @@ import { runRole } from '../../src/engine/run.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from '../../src/os/os-samples.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
-import type { NodeOrder, NodePorts } from '../../src/steps/os/step.ts';
+import type { NodeOrder, NodeCommandWorld } from '../../src/steps/os/step.ts';
 
 /** What the host of a test has beside what a CoreOS node has. */
 export interface NodeWorld {
@@ -97,7 +97,7 @@ const order: NodeOrder = {
 
 /** Runs a role of a node on a host. */
 export async function runOnNode(
-  role: Role<NodeOrder, NodePorts>,
+  role: Role<NodeCommandWorld>,
   host: Host,
   { clock = fakeClock(), ...asked }: Partial<NodeOrder> & { readonly clock?: Clock } = {},
 ): Promise<{

@@ -1,12 +1,18 @@
 import { expect } from 'vitest';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import type { Progress, RunEvent } from '../../src/engine/events.ts';
-import type { AnyFact, FactValue, NeedsOf, NeedValues } from '../../src/engine/fact.ts';
-import { factStore } from '../../src/engine/facts.ts';
+import {
+  type AnyFact,
+  factStore,
+  type FactValue,
+  type NeedsOf,
+  type NeedValues,
+} from '../../src/engine/fact.ts';
 import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import type { Ports } from '../../src/ports/ports.ts';
+import type { InstallWorld } from '../../src/steps/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
 import { fakeImageRelay } from './fake-image-relay.ts';
@@ -22,7 +28,7 @@ export type ProductStep<
   Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
-> = Step<Config, Ports, Uses, Needs, Gives>;
+> = Step<InstallWorld, Uses, Needs, Gives>;
 
 /** What a step is run with; a port that is not given is an empty fake. */
 export interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {

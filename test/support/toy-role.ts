@@ -13,23 +13,27 @@ import * as z from 'zod';
 export interface ToyConfig {
   readonly cleans: boolean;
 }
-export interface World {
+export interface ToyWorld {
   readonly did: string[];
   readonly act: (what: string) => Promise<void>;
 }
 export interface ToyPorts {
-  readonly world: World;
+  readonly world: ToyWorld;
 }
-export type ToyRole = Role<ToyConfig, ToyPorts>;
+interface Toy {
+  readonly config: ToyConfig;
+  readonly ports: ToyPorts;
+}
+export type ToyRole = Role<Toy>;
 
 export const failure = failuresOf({
   'toy.broken': { kind: 'host', title: 't', hint: 'h' },
   'toy.wrong': { kind: 'input', title: 't', hint: 'h' },
 });
-export const step = stepsOf<ToyConfig, ToyPorts>();
+export const step = stepsOf<Toy>();
 const Disk = fact('toy.disk', z.object({ path: z.string() }));
 export const limit = minutes(1);
-export const doing = (id: string): AnyStep<ToyConfig, ToyPorts> =>
+export const doing = (id: string): AnyStep<Toy> =>
   step({ id, title: id, uses: ['world'], limit, run: ({ world }) => world.act(id) });
 
 export const findDisk = step({
@@ -55,7 +59,9 @@ export const wipe = step({
   },
 });
 
-export function worldOf(react: (what: string) => Promise<void> = () => Promise.resolve()): World {
+export function worldOf(
+  react: (what: string) => Promise<void> = () => Promise.resolve(),
+): ToyWorld {
   const did: string[] = [];
   return {
     did,
@@ -67,7 +73,7 @@ export function worldOf(react: (what: string) => Promise<void> = () => Promise.r
 }
 
 export interface Play {
-  readonly world?: World;
+  readonly world?: ToyWorld;
   readonly journal?: MemoryJournal;
   readonly config?: ToyConfig;
   readonly signal?: AbortSignal;
@@ -77,7 +83,12 @@ export interface Play {
 export async function play(
   toy: ToyRole,
   { world = worldOf(), journal = memoryJournal(), ...more }: Play = {},
-): Promise<{ outcome?: RunOutcome; error?: unknown; events: readonly RunEvent[]; world: World }> {
+): Promise<{
+  outcome?: RunOutcome;
+  error?: unknown;
+  events: readonly RunEvent[];
+  world: ToyWorld;
+}> {
   const events: RunEvent[] = [];
   try {
     const outcome = await runRole({

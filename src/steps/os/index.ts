@@ -7,5 +7,5 @@ export { lockNode, look } from './look.ts';
 export { recordImage } from './record-image.ts';
 export { restart } from './restart.ts';
 export { stage } from './stage.ts';
-export type { NodeOrder, NodePorts } from './step.ts';
+export type { NodeOrder, NodeCommandWorld } from './step.ts';
 export { verify, verifyBack } from './verify.ts';

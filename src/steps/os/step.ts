@@ -13,11 +13,14 @@ export interface NodeOrder {
   readonly reboots: boolean;
 }
 
-/** All that the commands of a node can reach. */
-export type NodePorts = Pick<Ports, 'host' | 'clock'>;
+/** What the steps of the node commands work on. */
+export interface NodeCommandWorld {
+  readonly config: NodeOrder;
+  readonly ports: Pick<Ports, 'host' | 'clock'>;
+}
 
 /** Defines a step of a command of a node. */
-export const step = stepsOf<NodeOrder, NodePorts>();
+export const step = stepsOf<NodeCommandWorld>();
 
 /** What a step of a command of a node has at hand. */
-export type NodeScope = Scope<NodeOrder, NodePorts, 'host'>;
+export type NodeScope = Scope<NodeCommandWorld, 'host'>;
