@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import {
   exitCodes,
@@ -15,13 +15,18 @@ export interface CodedRow extends FailureRow {
   readonly code: string;
 }
 
+/** How a table of failures is declared. */
+const declaration = /^export const \w+Failures = \{/m;
+
 /**
- * Every failure of the program: the tables that files called `failures.ts` or `…-failures.ts`
- * export under a name that ends in `Failures`.
+ * Every failure of the program: the tables that the sources export under a name that ends in
+ * `Failures`.
  * @throws RangeError when a code stands in two tables
  */
 export async function everyFailure(): Promise<readonly CodedRow[]> {
-  const files = globSync('src/**/*failures.ts', { cwd: root }).sort();
+  const files = globSync('src/**/*.ts', { cwd: root })
+    .filter((file) => declaration.test(readFileSync(resolve(root, file), 'utf8')))
+    .sort();
   const tables = await Promise.all(files.map(tablesIn));
   const rows = tables
     .flat()

@@ -3,16 +3,25 @@
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
 // 4. only the last report of a run is waited for, and not longer than `lastReportLimit`.
-import type { RunEvent, RunHappening, Sink } from '../engine/events.ts';
+import type { FailureReport, RunEvent, RunHappening, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { type Millis, seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
-import { reportFailure } from './failures.ts';
-import { cutInfo, failureInfo } from './info.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
-import { reportQueue } from './queue.ts';
+
+/** Failures of telling the inventory service how a run goes; none of them ends a run. */
+export const reportFailures = {
+  'report.unsent': {
+    kind: 'remote',
+    title: 'A report did not reach the service before the run ended',
+    hint: 'look at the log of the host for how the run ended; the service shows an older stage',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of reporting. */
+const reportFailure = failuresOf(reportFailures);
 
 /** How long the last report of a run may take. */
 const lastReportLimit: Millis = seconds(60);
@@ -154,3 +163,51 @@ const readEvent = (
   event.type === 'run.failed'
     ? { stage: 'Failed', info: failureInfo(event.failure) }
     : climb(event);
+
+/**
+ * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a failure
+ * as `Failed - ` and the text.
+ */
+const longestInfo = 2000;
+
+/** A text as it may be sent: cut at the end, with a sign that it was cut. */
+function cutInfo(info: string): string {
+  const characters = Array.from(info);
+  if (characters.length <= longestInfo) return info;
+  return `${characters.slice(0, longestInfo - 1).join('')}…`;
+}
+
+/** A failure as the service shows it: code, what happened, what to do; not cut yet. */
+const failureInfo = ({ code, message, hint }: FailureReport): string =>
+  `${code}: ${message} — ${hint}`;
+
+/** Reports that wait to be sent: one for each stage, so it never holds more than the ladder has. */
+interface ReportQueue {
+  /** Adds a report; it replaces one of the same stage that is still waiting. */
+  readonly add: (report: StageReport) => void;
+  readonly take: () => StageReport | undefined;
+  /** After a failed attempt: the newest report, and none when a newer one makes the failed needless. */
+  readonly newest: () => StageReport | undefined;
+  readonly size: () => number;
+}
+
+/** An empty queue. */
+function reportQueue(): ReportQueue {
+  let waiting: readonly StageReport[] = [];
+  return {
+    add: (report) => {
+      waiting = [...waiting.filter(({ stage }) => stage !== report.stage), report];
+    },
+    take: () => {
+      const [first, ...rest] = waiting;
+      waiting = rest;
+      return first;
+    },
+    newest: () => {
+      const last = waiting.at(-1);
+      waiting = [];
+      return last;
+    },
+    size: () => waiting.length,
+  };
+}
