@@ -8,7 +8,6 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
-  readlinkSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -70,8 +69,6 @@ export const copyFile = atOnce((from: string, to: string): void => copyFileSync(
 export const rename = atOnce((from: string, to: string): void => renameSync(from, to));
 /** Makes a symbolic link. */
 export const symlink = atOnce((target: string, path: string): void => symlinkSync(target, path));
-/** Where a symbolic link leads. */
-export const readlink = atOnce((path: string): string => readlinkSync(path));
 /** A path with every symbolic link followed. */
 export const realpath = atOnce((path: string): string => realpathSync.native(path));
 /** Sets the permissions of a file. */

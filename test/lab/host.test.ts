@@ -69,7 +69,7 @@ describe('a simulated host', () => {
     await begin({ hostname: 'localhost' });
     expect((await run('cat', '/proc/sys/kernel/hostname')).stdout).toBe('localhost\n');
     await run('hostnamectl', 'set-hostname', 'b1.example');
-    expect((await run('hostname')).stdout).toBe('b1.example\n');
+    expect((await run('hostnamectl', 'hostname')).stdout).toBe('b1.example\n');
     expect((await run('cat', '/etc/hostname')).stdout).toBe('b1.example\n');
   });
 

@@ -99,15 +99,6 @@ const test: Program = async (machine, call) => {
   return isTrue[option] === true ? 0 : 1;
 };
 
-const tee: Program = async ({ files }, call) => {
-  const chunks: Uint8Array[] = [];
-  for await (const bytes of call.stdin) chunks.push(bytes);
-  for (const path of sortWords(call.argv.slice(1)).rest) {
-    await writeFile(await files.real(path), Buffer.concat(chunks));
-  }
-  return 0;
-};
-
 /** `cp`, `mv` and `install`: into a folder that is there, else under the last name. */
 const place: Program = async (machine, call) => {
   const { files } = machine;
@@ -207,7 +198,6 @@ export const filePrograms: Programs = {
   touch,
   ls,
   test,
-  tee,
   cp: place,
   mv: place,
   install: place,

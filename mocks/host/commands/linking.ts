@@ -1,6 +1,6 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fail, type Program, type Programs } from '../call.ts';
-import { readlink, realpath, rm, symlink } from '../prompt-files.ts';
+import { realpath, rm, symlink } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
 const realpathProgram: Program = async ({ files }, call) => {
@@ -13,15 +13,6 @@ const realpathProgram: Program = async ({ files }, call) => {
     call.out(`/${relative(root, real)}\n`);
   }
   return 0;
-};
-
-const readlinkProgram: Program = async (machine, call) => {
-  const { has, rest } = sortWords(call.argv.slice(1));
-  if (has('-f', '-e', '--canonicalize', '--canonicalize-existing'))
-    return realpathProgram(machine, call);
-  const target = await readlink(await machine.files.real(rest[0] ?? '')).catch(() => undefined);
-  if (target !== undefined) call.out(`${target}\n`);
-  return target === undefined ? 1 : 0;
 };
 
 /** `ln -s[fn] TARGET LINK`. What is absolute on the host leads to the host's own files here. */
@@ -42,4 +33,4 @@ const ln: Program = async ({ files }, call) => {
 };
 
 /** Programs that make links and follow them. */
-export const linkPrograms: Programs = { ln, readlink: readlinkProgram, realpath: realpathProgram };
+export const linkPrograms: Programs = { ln, realpath: realpathProgram };

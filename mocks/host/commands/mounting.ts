@@ -1,4 +1,3 @@
-import { type Mount, mountpointsOf } from '../block/devices.ts';
 import { fail, type Program, type Programs } from '../call.ts';
 import { showMount } from '../partition-files.ts';
 import { stat } from '../prompt-files.ts';
@@ -48,57 +47,9 @@ const umount: Program = async (machine, call) => {
   return 0;
 };
 
-const findmnt: Program = ({ devices }, call) => {
-  const words = sortWords(call.argv.slice(1), [
-    '--output',
-    '-o',
-    '--source',
-    '-S',
-    '--target',
-    '-T',
-  ]);
-  const sources = words.all('--source', '-S');
-  const targets = [...words.rest, ...words.all('--target', '-T')];
-  const found = devices.mounts.filter(
-    ({ source, target }) =>
-      (sources.length === 0 || sources.includes(source)) &&
-      (targets.length === 0 || targets.includes(target) || targets.includes(source)),
-  );
-  if (found.length === 0) return 1;
-  const asked = words.all('--output', '-o').join(',').toLowerCase();
-  const names = (asked === '' ? 'target,source,fstype,options' : asked).split(',');
-  const shown = found.map((one) =>
-    Object.fromEntries(
-      names.map((name) => [name, Object.hasOwn(one, name) ? one[name as keyof Mount] : null]),
-    ),
-  );
-  if (words.has('--json', '-J')) call.out(`${JSON.stringify({ filesystems: shown }, null, 3)}\n`);
-  else for (const line of shown) call.out(`${Object.values(line).join(' ')}\n`);
-  return 0;
-};
-
-const swapoff: Program = ({ devices }, call) => {
-  const { rest } = sortWords(call.argv.slice(1));
-  for (const path of rest) {
-    const device = devices.byPath(path);
-    const at = devices.swaps.findIndex((one) => devices.byPath(one) === device);
-    if (device === undefined || at === -1)
-      return fail(call, `swapoff: ${path}: swapoff failed: Invalid argument`);
-    devices.swaps.splice(at, 1);
-  }
-  return 0;
-};
-
-const mountpoint: Program = ({ devices }, call) => {
-  const { rest } = sortWords(call.argv.slice(1));
-  const [path = ''] = rest;
-  const isMounted = devices.all().some((one) => mountpointsOf(devices, one).includes(path));
-  return isMounted ? 0 : 32;
-};
-
 /** Nothing on a simulated host stays frozen: thawing finds nothing to do, as the real tool says it. */
 const fsfreeze: Program = (_machine, call) =>
   call.argv.includes('--unfreeze') ? fail(call, 'fsfreeze: unfreeze failed: Invalid argument') : 0;
 
 /** Programs that mount and unmount. */
-export const mountingPrograms: Programs = { mount, umount, findmnt, swapoff, mountpoint, fsfreeze };
+export const mountingPrograms: Programs = { mount, umount, fsfreeze };

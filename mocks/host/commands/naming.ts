@@ -4,11 +4,6 @@ import type { Machine } from '../machine.ts';
 import { mkdir, writeFile } from '../prompt-files.ts';
 import { sortWords } from './words.ts';
 
-const hostname: Program = (machine, call) => {
-  call.out(`${machine.hostname}\n`);
-  return 0;
-};
-
 const hostnamectl: Program = async (machine, call) => {
   const [verb = 'status', name] = sortWords(call.argv.slice(1)).rest;
   switch (verb) {
@@ -50,4 +45,4 @@ const ip: Program = ({ addresses }, call) => {
 };
 
 /** Programs that tell the name and the addresses of the host, and set the name. */
-export const namingPrograms: Programs = { hostname, hostnamectl, ip };
+export const namingPrograms: Programs = { hostnamectl, ip };

@@ -65,7 +65,6 @@ export const systemPrograms: Programs = {
   free,
   journalctl,
   udevadm: nothing,
-  partprobe: nothing,
   sync: nothing,
   true: nothing,
 };

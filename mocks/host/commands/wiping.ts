@@ -51,21 +51,6 @@ function wipe(devices: Devices, device: Device): void {
   if (!isInUse(devices, device)) devices.remove(...devices.childrenOf(device));
 }
 
-const sgdisk: Program = ({ devices }, call) => {
-  const { has, rest } = sortWords(call.argv.slice(1));
-  const [path = ''] = rest;
-  const device = devices.byPath(path);
-  if (device === undefined) {
-    return fail(call, `Problem opening ${path} for reading! Error is 2.`, 2);
-  }
-  if (!has('--zap-all', '-Z', '--zap', '-z')) return fail(call, 'sgdisk: not in the lab', 1);
-  wipe(devices, device);
-  call.out(
-    'GPT data structures destroyed! You may now partition the disk using fdisk or\nother utilities.\n',
-  );
-  return 0;
-};
-
 /** `if=/dev/zero of=DEVICE count=N` overwrites a part of a device; without `if` stdin goes into a file. */
 const dd: Program = async ({ devices, files }, call) => {
   const operands = new Map(call.argv.slice(1).map((word) => splitAtEquals(word)));
@@ -95,4 +80,4 @@ const splitAtEquals = (word: string): readonly [string, string] => {
 };
 
 /** Programs that take signatures and tables from disks. */
-export const wipingPrograms: Programs = { wipefs, sgdisk, dd };
+export const wipingPrograms: Programs = { wipefs, dd };
