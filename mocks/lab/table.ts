@@ -1,3 +1,5 @@
+import cliTruncate from 'cli-truncate';
+import stringWidth from 'string-width';
 import type { HostPhase } from '../cluster/cluster-state.ts';
 import type { NodeSystem } from '../cluster/layering/site.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
@@ -162,7 +164,7 @@ export function renderTable(table: Table, width: number): readonly Line[] {
     ],
     [span(head.trimEnd(), 'dim')],
     ...table.rows.map((row) => renderRow(row, { names, width })),
-    ...(table.beside === undefined ? [] : [[span(cut(table.beside, width), 'dim')]]),
+    ...(table.beside === undefined ? [] : [[span(cliTruncate(table.beside, width), 'dim')]]),
   ];
 }
 
@@ -180,11 +182,11 @@ function renderRow(
     span('░'.repeat(BAR_CELLS - filled), 'dim'),
     span(` ${String(row.percent).padStart(3)} % `),
     span(`${row.seconds.toFixed(0).padStart(4)} s  `, 'dim'),
-    span(cut(row.doing.replaceAll(/\s+/g, ' '), rest), row.tone),
+    span(cliTruncate(row.doing.replaceAll(/\s+/g, ' '), rest), row.tone),
   ];
 }
 
-const pad = (text: string, cells: number): string => cut(text, cells).padEnd(cells);
-
-const cut = (text: string, cells: number): string =>
-  text.length <= cells ? text : `${text.slice(0, cells - 1)}…`;
+function pad(text: string, cells: number): string {
+  const cut = cliTruncate(text, cells);
+  return cut + ' '.repeat(cells - stringWidth(cut));
+}

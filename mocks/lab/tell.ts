@@ -6,8 +6,6 @@ import { watchOn } from './screen.ts';
 import { summaryOf } from './summary.ts';
 import type { ShownStage } from './table.ts';
 
-const PLAIN_COLUMNS = 120;
-
 /** What a play is given by those who watch it. */
 interface Watched {
   readonly signal: AbortSignal;
@@ -20,11 +18,7 @@ export async function tellOf(
   start: (watched: Watched) => Promise<LabReport>,
 ): Promise<number> {
   const { stdout } = process;
-  const watch = watchOn({
-    write: (text) => stdout.write(text),
-    isTerminal: stdout.isTTY,
-    columns: stdout.isTTY ? stdout.columns : PLAIN_COLUMNS,
-  });
+  const watch = watchOn(stdout);
   let folder: string | undefined;
   try {
     const report = await start({
