@@ -1,7 +1,7 @@
 // Builds the agent's container image on this machine: node scripts/image.ts --help; see docs/image.md.
 import { parseArgs } from 'node:util';
 
-import { ensureBundle } from '../mocks/lab/bundle.ts';
+import { ensureBundle } from './bundle.ts';
 import { agentImageName, buildAgentImage, imageBytes } from './image/agent-image.ts';
 import { openContainerStore } from './image/container-store.ts';
 import { PartError } from './parts/part.ts';

@@ -1,9 +1,9 @@
 // Plays the default scenario and draws the moment with the most different stages: docs/lab.svg.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { clusterParts } from '../mocks/lab/cluster-parts.ts';
+import { clusterParts, kubeParts } from './rig.ts';
 import { ensureParts } from './parts/ensure.ts';
-import { ensureBundle } from '../mocks/lab/bundle.ts';
+import { ensureBundle } from './bundle.ts';
 import { play } from '../mocks/lab/play.ts';
 import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
 import { renderSvg } from '../mocks/lab/svg.ts';
@@ -22,6 +22,7 @@ const report = await play({
   name: DEFAULT_SCENARIO,
   scenario: await readScenario(DEFAULT_SCENARIO),
   bundle: await ensureBundle((text) => process.stderr.write(text)),
+  kube: await kubeParts(),
   signal: new AbortController().signal,
   watch: (stage) => {
     ({ folder } = stage);

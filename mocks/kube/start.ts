@@ -1,15 +1,8 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { ensurePart } from '../../scripts/parts/ensure.ts';
-import { kubeApi } from '../../scripts/parts/kube/kube-api.ts';
-import { kubeCrds, type KeptFeatureSet } from '../../scripts/parts/kube/kube-crds.ts';
-import { kubeData } from '../../scripts/parts/kube/kube-data.ts';
-import type { CachedPart } from '../../scripts/parts/part.ts';
 import type { KubeClient } from './client.ts';
 import { type ApiServer, type ControlPlane, startControlPlane } from './control-plane.ts';
 import { applyCrds } from './crds.ts';
@@ -17,6 +10,16 @@ import type { Etcd } from './etcd.ts';
 import { type Forwarder, startForwarder } from './forwarder.ts';
 import { administrators, type KubeUser } from './pki.ts';
 import type { ServerControl } from './program.ts';
+
+/** Where the real programs and what they start from are. */
+export interface KubeParts {
+  /** The folder of etcd, kube-apiserver and kube-controller-manager. */
+  readonly binaries: string;
+  /** The definitions of OpenShift's kinds, as `FEATURE SET/PLURAL.GROUP.yaml`. */
+  readonly crds: string;
+  /** The data of an etcd that has all definitions of the feature set `Default`. */
+  readonly data: string;
+}
 
 /** What a test wants to start from. */
 export interface KubeOptions {
@@ -26,7 +29,7 @@ export interface KubeOptions {
    */
   readonly crds?: readonly string[] | 'all';
   /** Which kinds and members a cluster has; `Default` unless said. */
-  readonly featureSet?: KeptFeatureSet;
+  readonly featureSet?: 'Default' | 'TechPreviewNoUpgrade';
 }
 
 /** A real API server with its etcd on loopback, and everything that can befall them. */
@@ -70,9 +73,9 @@ const copy = promisify(execFile);
 
 /**
  * Starts etcd and an API server in a temporary folder, in about three seconds. They end with this process,
- * however it ends. The parts `kube-api` and `kube-crds` must be there; `kube-data` is made on first use.
+ * however it ends.
  */
-export async function startKube(options: KubeOptions = {}): Promise<Kube> {
+export async function startKube(parts: KubeParts, options: KubeOptions = {}): Promise<Kube> {
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-kube-'));
   const ends: (() => Promise<unknown>)[] = [];
   const close = async () => {
@@ -80,7 +83,7 @@ export async function startKube(options: KubeOptions = {}): Promise<Kube> {
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    return await openKube(options, { folder, ends, close });
+    return await openKube(options, { parts, folder, ends, close });
   } catch (error) {
     await close();
     throw error;
@@ -88,21 +91,22 @@ export async function startKube(options: KubeOptions = {}): Promise<Kube> {
 }
 
 interface Site {
+  readonly parts: KubeParts;
   readonly folder: string;
   readonly ends: (() => Promise<unknown>)[];
   readonly close: () => Promise<void>;
 }
 
-async function openKube(options: KubeOptions, { folder, ends, close }: Site): Promise<Kube> {
+async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
+  const { parts, folder, ends, close } = site;
   const { crds = 'all', featureSet = 'Default' } = options;
   const isPrepared = crds === 'all' && featureSet === 'Default';
-  const binaries = join(placeOf(kubeApi), 'bin');
-  if (isPrepared) await copyData(folder);
-  const plane = await startControlPlane(binaries, folder);
+  if (isPrepared) await copyData(parts.data, folder);
+  const plane = await startControlPlane(parts.binaries, folder);
   ends.push(plane.close);
   const api = await plane.addServer('api');
   if (!isPrepared && crds.length > 0)
-    await applyCrds(api.client, join(placeOf(kubeCrds), featureSet), crds);
+    await applyCrds(api.client, join(parts.crds, featureSet), crds);
   const forwarder = await startForwarder(api);
   ends.push(forwarder.close);
   const kubeconfigFor: Kube['kubeconfigFor'] = ({ user, server }) =>
@@ -133,15 +137,13 @@ function finalServers(plane: ControlPlane): () => Promise<ApiServer> {
   };
 }
 
-function placeOf(part: CachedPart): string {
-  const place = partFolder(part);
-  if (existsSync(place)) return place;
-  throw new Error(`the part ${part.name} is not there; run: node scripts/parts.ts ${part.name}`);
-}
-
 /** etcd reserves 64 MB for a log that holds little: only what is written is copied. */
-async function copyData(folder: string): Promise<void> {
-  placeOf(kubeCrds);
-  const data = join(await ensurePart(kubeData), 'etcd');
-  await copy('cp', ['--recursive', '--sparse=always', '--reflink=auto', data, folder]);
+async function copyData(data: string, folder: string): Promise<void> {
+  await copy('cp', [
+    '--recursive',
+    '--sparse=always',
+    '--reflink=auto',
+    data,
+    join(folder, 'etcd'),
+  ]);
 }

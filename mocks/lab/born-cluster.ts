@@ -9,7 +9,7 @@ import { bootstrapInPlace } from '../cluster/single-node.ts';
 import type { ClusterSite, JobRun, NodeRun, NodeRunEnd } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/free-port.ts';
-import { type Kube, startKube } from '../kube/start.ts';
+import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
 import { startAgent } from './agent-process.ts';
 import { settingVariable } from './install-command.ts';
 import type { Lab } from './lab.ts';
@@ -43,7 +43,7 @@ export async function openCluster(
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
   }
-  const kube = await startUnreachable();
+  const kube = await startUnreachable(kubeOf(lab));
   const { store } = lab.inventory;
   store.setKubeconfig(kube.kubeconfig);
   const members = seats.map((seat) => memberOf(store, seat));
@@ -60,6 +60,11 @@ export async function openCluster(
     },
     { bundle: lab.bundle, folder },
   );
+}
+
+function kubeOf({ kube, scenario }: Lab): KubeParts {
+  if (kube === undefined) throw new Error(`${scenario.title} needs an API server`);
+  return kube;
 }
 
 /** Lets a cluster live whose jobs run our bundle and leave what they leave in a folder. */
@@ -90,8 +95,8 @@ export async function bearCluster(
 }
 
 /** Until bootkube has brought it up nobody answers at the address of the API. */
-export async function startUnreachable(): Promise<Kube> {
-  const kube = await startKube();
+export async function startUnreachable(parts: KubeParts): Promise<Kube> {
+  const kube = await startKube(parts);
   kube.forwarder.moveTo({ port: await freePort() }, 'reset');
   return kube;
 }

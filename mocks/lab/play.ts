@@ -7,6 +7,7 @@ import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/seed.ts';
 import { startInventory } from '../inventory/server.ts';
+import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './born-cluster.ts';
 import { differencesOf } from './expectations.ts';
@@ -35,6 +36,8 @@ interface PlayOptions {
   readonly name: string;
   readonly scenario: Scenario;
   readonly bundle: string;
+  /** What an API server is started from; only a scenario with a cluster needs it. */
+  readonly kube: KubeParts | undefined;
   /** Ends the play early. */
   readonly signal: AbortSignal;
   /** Called when the hosts are about to start; gives what ends the watching. */
@@ -53,6 +56,7 @@ export async function play(options: PlayOptions): Promise<LabReport> {
     life: undefined,
     layered: undefined,
     bundle: options.bundle,
+    kube: options.kube,
     signal: AbortSignal.any([options.signal, over]),
   };
   const ground = layeredGround(scenario);

@@ -3,14 +3,6 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-import { agentImageBase } from '../../scripts/parts/agent-image.ts';
-import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { imageRegistry } from '../../scripts/parts/image-registry.ts';
-import { liveRoot } from '../../scripts/parts/live-root.ts';
-import { osDisk } from '../../scripts/parts/os-disk.ts';
-import { osImage } from '../../scripts/parts/os-image.ts';
-import { qemu } from '../../scripts/parts/qemu.ts';
 import type { LayeredImage } from '../../test/guest/install/guest-registry.ts';
 import { serveImage } from '../../test/guest/install/image-server.ts';
 import type { LiveInstall } from '../../test/guest/install/live-install.ts';
@@ -47,8 +39,6 @@ const liveSecondsWithBuild = 3600;
 /** Installs one master in a virtual machine, to its first start from its own disk. */
 export async function playInGuest(play: MasterPlay): Promise<LabReport> {
   const { firmware, order, watch } = play;
-  await ensureParts([osDisk, qemu, liveRoot, agentImageBase]);
-  if (order !== undefined) await ensureParts([osImage, imageRegistry]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const ground = await prepareStage(folder);
   const over = new AbortController();

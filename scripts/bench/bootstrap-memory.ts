@@ -1,5 +1,5 @@
-import { clusterParts } from '../../mocks/lab/cluster-parts.ts';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { clusterParts, startRig } from '../rig.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { openBootstrapStage } from './bootstrap-stage.ts';
@@ -20,7 +20,7 @@ export async function measureBootstrapMemory(): Promise<readonly Figure[]> {
 }
 
 async function figureOf(which: string, masters: number): Promise<Figure> {
-  await using rig = await startKube({ crds: [] });
+  await using rig = await startRig({ crds: [] });
   await makeInstallConfig(rig);
   await makeNodes(rig, nodeCount, masters);
   return {

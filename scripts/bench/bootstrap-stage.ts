@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { bundlePath } from '../../mocks/lab/bundle.ts';
+import { bundlePath } from '../bundle.ts';
 import { followEvents } from '../../mocks/lab/event-file.ts';
 import { settingVariable } from '../../mocks/lab/install-command.ts';
 import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { type IdleStep, idleOf } from '../../mocks/cluster/idle.ts';
-import { bundlePath } from '../../mocks/lab/bundle.ts';
-import { clusterParts } from '../../mocks/lab/cluster-parts.ts';
+import { bundlePath } from '../bundle.ts';
+import { clusterParts, kubeParts } from '../rig.ts';
 import { play, type Stage } from '../../mocks/lab/play.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
 import type { Seat } from '../../mocks/lab/seat.ts';
@@ -55,6 +55,7 @@ async function playOnce(): Promise<readonly HostIdle[]> {
       name,
       scenario: await readScenario(name),
       bundle: bundlePath,
+      kube: await kubeParts(),
       signal: new AbortController().signal,
       watch: (stage) => {
         shown.stage = stage;

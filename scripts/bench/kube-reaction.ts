@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
-import { clusterParts } from '../../mocks/lab/cluster-parts.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { clusterParts, startRig } from '../rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
@@ -19,7 +19,7 @@ const command = 'npm run bench -- kube-reaction';
 /** How soon a condition of a node that became true is acted on, against a look every five seconds. */
 export async function measureKubeReaction(): Promise<readonly Figure[]> {
   await ensureParts(clusterParts);
-  await using rig = await startKube({ crds: [] });
+  await using rig = await startRig({ crds: [] });
   await rig.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
   const kube = kubeCluster({
     credentials: () => Promise.resolve(rig.kubeconfig),

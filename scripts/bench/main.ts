@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { ensureBundle } from '../../mocks/lab/bundle.ts';
+import { ensureBundle } from '../bundle.ts';
 import { measureBootstrapMemory } from './bootstrap-memory.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';

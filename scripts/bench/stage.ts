@@ -1,5 +1,5 @@
 import type { Machine, RanCommand } from '../../mocks/host/machine.ts';
-import { bundlePath } from '../../mocks/lab/bundle.ts';
+import { bundlePath } from '../bundle.ts';
 import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
 import { start, type Watched } from './process.ts';
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { bundlePath } from '../../mocks/lab/bundle.ts';
+import { bundlePath } from '../bundle.ts';
 import { singleHostWords } from '../../mocks/lab/single-host.ts';
 import { type Figure, median } from './figure.ts';
 import { run, start } from './process.ts';

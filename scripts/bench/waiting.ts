@@ -1,5 +1,4 @@
-import { clusterParts } from '../../mocks/lab/cluster-parts.ts';
-import { startKube } from '../../mocks/kube/start.ts';
+import { clusterParts, startRig } from '../rig.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { countRequests } from './api-counter.ts';
@@ -37,7 +36,7 @@ async function measureWorker(): Promise<Figure> {
 }
 
 async function measureBootstrap(): Promise<readonly Figure[]> {
-  await using rig = await startKube({ crds: [] });
+  await using rig = await startRig({ crds: [] });
   await makeInstallConfig(rig);
   await makeNodes(rig, comingMasters, comingMasters);
   await using counter = await countRequests(rig.kubeconfig);

@@ -3,7 +3,7 @@ import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { ensureBundle } from '../../mocks/lab/bundle.ts';
+import { ensureBundle } from '../../scripts/bundle.ts';
 
 const execute = promisify(execFile);
 

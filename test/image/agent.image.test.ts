@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { ensureBundle } from '../../mocks/lab/bundle.ts';
+import { ensureBundle } from '../../scripts/bundle.ts';
 import { buildAgentImage, imageBytes } from '../../scripts/image/agent-image.ts';
 import { openContainerStore } from '../../scripts/image/container-store.ts';
 import { version } from '../../src/cli/version.ts';

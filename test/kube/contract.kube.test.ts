@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   certificateSigningRequests,
@@ -30,7 +31,7 @@ const request = [
 let rig: Rig;
 let kube: KubeCluster;
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
 });
 afterAll(() => rig.close());
 beforeEach(() => {

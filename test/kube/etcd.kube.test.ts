@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster, overrideAnnotation } from '../../src/cluster/etcd.ts';
@@ -23,7 +24,7 @@ let rig: Rig;
 let kube: KubeCluster;
 
 beforeAll(async () => {
-  rig = await startKube({ crds: ['etcds', 'machineconfigs'] });
+  rig = await startRig({ crds: ['etcds', 'machineconfigs'] });
   kube = clusterOf(rig.kubeconfig);
 });
 afterAll(async () => {

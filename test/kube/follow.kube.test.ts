@@ -3,7 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ApiServer } from '../../mocks/kube/control-plane.ts';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
@@ -29,7 +30,7 @@ const asked = (message: unknown): void => {
 };
 
 beforeAll(async () => {
-  rig = await startKube({ crds: [] });
+  rig = await startRig({ crds: [] });
 });
 afterAll(() => rig.close());
 

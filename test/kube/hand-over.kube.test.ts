@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
@@ -52,7 +53,7 @@ let rig: Rig;
 let kube: KubeCluster;
 
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
   kube = clusterOf(rig.kubeconfig);
   await putSite(rig.client);
 });

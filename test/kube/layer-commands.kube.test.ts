@@ -1,7 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { parseCommand } from '../../src/cli/parse-command.ts';
@@ -30,7 +31,7 @@ let kubeconfig: string;
 let printed: string[];
 
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
   kubeconfig = join(rig.folder, 'admin.kubeconfig');
   writeFileSync(kubeconfig, rig.kubeconfig);
   kube = clusterOf(rig.kubeconfig);

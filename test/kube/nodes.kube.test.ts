@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import type { Kube } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
@@ -21,7 +22,7 @@ let kube: Kube;
 let cluster: KubeCluster;
 
 beforeAll(async () => {
-  kube = await startKube({ crds: [] });
+  kube = await startRig({ crds: [] });
   cluster = clusterOf(kube.kubeconfig);
   await putInstallConfig('vsphere');
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import type { Kube } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { buildName } from '../../src/layering/build-name.ts';
 import { buildOwnership, machineOSBuildObject } from '../../src/layering/os-build/object.ts';
 import { machineOSBuildKind } from '../../src/layering/os-build/schema.ts';
@@ -21,7 +22,7 @@ import { machineOSBuilds, machineOSConfigs, refusalOf, verdictOf } from './os-co
 
 let rig: Kube;
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
 });
 afterAll(() => rig.close());
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import type { Kube } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import { machineOSConfigKind } from '../../src/layering/os-config/schema.ts';
 import {
@@ -25,7 +26,7 @@ import { contentOf, osConfigFile } from './os-config-text.ts';
 
 let rig: Kube;
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
 });
 afterAll(() => rig.close());
 

@@ -1,4 +1,5 @@
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
@@ -37,7 +38,7 @@ export interface PivotedCluster {
 
 /** Starts one, in which certificates are signed and what nobody owns is collected. */
 export async function startPivotedCluster(): Promise<PivotedCluster> {
-  const rig = await startKube({ crds: ['etcds'] });
+  const rig = await startRig({ crds: ['etcds'] });
   const open: KubeCluster[] = [];
   const opened = (kubeconfig: string): KubeCluster => {
     const cluster = clusterOf(kubeconfig);

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Kube, startKube } from '../../mocks/kube/start.ts';
+import type { Kube } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import type { WatchEvent } from '../../mocks/kube/watch-stream.ts';
 import {
@@ -20,7 +21,7 @@ const OUT_OF_PATIENCE_MILLIS = 1500;
 describe('a rig with all kinds', () => {
   let kube: Kube;
   beforeAll(async () => {
-    kube = await startKube();
+    kube = await startRig();
   });
   afterAll(() => kube.close());
 
@@ -158,7 +159,7 @@ describe('a rig with all kinds', () => {
 describe('a rig seen by a host', () => {
   let kube: Kube;
   beforeAll(async () => {
-    kube = await startKube({ crds: ['etcds', 'machineconfigs'] });
+    kube = await startRig({ crds: ['etcds', 'machineconfigs'] });
   });
   afterAll(() => kube.close());
 
@@ -199,7 +200,7 @@ describe('a rig seen by a host', () => {
 
 describe('the end of a rig', () => {
   it('leaves nothing that runs or lies about', async () => {
-    const kube = await startKube({ crds: [] });
+    const kube = await startRig({ crds: [] });
     const final = await kube.startFinal();
     await kube.close();
     expect([kube.api, kube.etcd, final].map(({ isRunning }) => isRunning())).toEqual([

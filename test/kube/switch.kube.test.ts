@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { type Kube as Rig, startKube } from '../../mocks/kube/start.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
@@ -47,7 +48,7 @@ function opened(kubeconfig: string): KubeCluster {
 }
 
 beforeAll(async () => {
-  rig = await startKube();
+  rig = await startRig();
   const { client } = rig;
   for (const name of [operator, 'openshift-etcd']) {
     await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });

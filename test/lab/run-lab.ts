@@ -30,7 +30,7 @@ export async function runLab(options: readonly string[], signal?: AbortSignal): 
   const folder = await mkdtemp(join(tmpdir(), 'lab-report-'));
   try {
     const file = join(folder, 'report.json');
-    const args = ['mocks/lab/main.ts', ...options, '--report', file];
+    const args = ['scripts/lab.ts', ...options, '--report', file];
     signal?.throwIfAborted();
     const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
     const closed = once(child, 'close') as Promise<[number | null]>;

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { bundlePath, ensureBundle } from '../../mocks/lab/bundle.ts';
+import { bundlePath, ensureBundle } from '../../scripts/bundle.ts';
 import { type LabReport, reportSchema } from '../../mocks/lab/report.ts';
 import {
   DEFAULT_SCENARIO,
@@ -62,7 +62,7 @@ describe('the lab', () => {
   });
 
   it('says what there is when a scenario is unknown', async () => {
-    const child = spawn(process.execPath, ['mocks/lab/main.ts', '--scenario', 'nothing'], {
+    const child = spawn(process.execPath, ['scripts/lab.ts', '--scenario', 'nothing'], {
       cwd: top,
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -2,21 +2,15 @@
 import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
-import { ensureParts } from '../../../scripts/parts/ensure.ts';
-import { liveRoot } from '../../../scripts/parts/live-root.ts';
-import { osDisk } from '../../../scripts/parts/os-disk.ts';
-import { qemu } from '../../../scripts/parts/qemu.ts';
 import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
 import type { Outside } from '../../../test/guest/install/outside.ts';
 import { type PlayStage, prepareStage, targetMiB } from '../../../test/guest/install/stage.ts';
 import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
 import { placeStandIns } from '../../guest/live-stand-ins.ts';
-import { bundlePath } from '../bundle.ts';
 import type { BornCluster } from '../born-cluster.ts';
-import { clusterParts } from '../cluster-parts.ts';
 import { differencesOf } from '../expectations.ts';
 import { type LabReport, outcomeOf } from '../report.ts';
+import type { KubeParts } from '../../kube/start.ts';
 import type { Scenario } from '../scenario.ts';
 import type { ShownStage } from '../table.ts';
 import type { GuestPlay } from '../vm.ts';
@@ -31,6 +25,10 @@ export interface ClusterPlay extends GuestPlay {
   readonly name: string;
   /** Its hosts are all played. */
   readonly scenario: Scenario;
+  /** What its API server is started from. */
+  readonly kube: KubeParts;
+  /** The bundle that jobs of the cluster run. */
+  readonly bundle: string;
 }
 
 /** The bootstrap host stays live until the cluster has all that it needs of it. */
@@ -43,14 +41,13 @@ const limitMillis = 7_200_000;
 export async function playClusterInGuests(play: ClusterPlay): Promise<LabReport> {
   const { name, scenario, watch } = play;
   const over = new AbortController();
-  await ensureParts([...clusterParts, osDisk, qemu, liveRoot, agentImageBase]);
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const ground = await prepareStage(folder);
   const mirrorFolder = join(folder, 'bootstrap-mirror');
   await mkdir(mirrorFolder);
   await using world = await startWorld({ scenario, imagePath: ground.image.path, mirrorFolder });
   const seats = world.outsides.map(({ host }) => guestSeat(host));
-  const place = { scenario, bundle: bundlePath, folder };
+  const place = { scenario, parts: play.kube, bundle: play.bundle, folder };
   await using cluster = await openGuestCluster(world, seats, place);
   const { life } = cluster;
   if (life === undefined) throw new RangeError(`${name} has no cluster`);

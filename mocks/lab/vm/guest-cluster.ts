@@ -10,6 +10,7 @@ import {
   planOf,
   startUnreachable,
 } from '../born-cluster.ts';
+import type { KubeParts } from '../../kube/start.ts';
 import type { Scenario } from '../scenario.ts';
 import type { GuestSeat } from '../vm-host.ts';
 import type { GuestWorld } from './world.ts';
@@ -30,11 +31,17 @@ export async function openGuestCluster(
   seats: readonly GuestSeat[],
   {
     scenario,
+    parts,
     ...place
-  }: { readonly scenario: Scenario; readonly bundle: string; readonly folder: string },
+  }: {
+    readonly scenario: Scenario;
+    readonly parts: KubeParts;
+    readonly bundle: string;
+    readonly folder: string;
+  },
 ): Promise<BornCluster> {
   const { store, mirror } = world;
-  const kube = await startUnreachable();
+  const kube = await startUnreachable(parts);
   store.setKubeconfig(await kube.kubeconfigFor({ server: seenByGuests(kube.forwarder.url) }));
   const members = seats.map((seat) => memberOf(store, seat));
   const plan = planOf({ ...scenario, pace: guestPace(scenario.pace) }, members);

@@ -1,4 +1,4 @@
-import { ensureBundle } from '../../../mocks/lab/bundle.ts';
+import { ensureBundle } from '../../../scripts/bundle.ts';
 import { buildAgentImage, withImageRoot } from '../../../scripts/image/agent-image.ts';
 import { openContainerStore } from '../../../scripts/image/container-store.ts';
 import { createFolderDisk } from '../rig/disks.ts';

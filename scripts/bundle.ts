@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { cacheFolder } from '../../scripts/parts/cache.ts';
-import { takeLock } from '../../scripts/parts/lock.ts';
+import { cacheFolder } from './parts/cache.ts';
+import { takeLock } from './parts/lock.ts';
 
-const top = join(import.meta.dirname, '..', '..');
+const top = join(import.meta.dirname, '..');
 
 /** The agent as it is shipped. */
 export const bundlePath = join(top, 'dist', 'bootwright.mjs');

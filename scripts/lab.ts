@@ -1,14 +1,14 @@
-// The lab: plays a scenario with simulated hosts and the real agent.
-import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { failureText } from '../../src/cli/failure-text.ts';
-import { AgentError } from '../../src/model/failure.ts';
+// The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see docs/lab.md.
+import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
+import { play } from '../mocks/lab/play.ts';
+import { reportSchema } from '../mocks/lab/report.ts';
+import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
+import { tellOf } from '../mocks/lab/tell.ts';
+import { failureText } from '../src/cli/failure-text.ts';
+import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
-import { clusterParts } from './cluster-parts.ts';
-import { type LabOptions, readOptions, usage } from './options.ts';
-import { play } from './play.ts';
-import { reportSchema } from './report.ts';
-import { hasCluster, readScenario, scenarioNames } from './scenario.ts';
-import { tellOf } from './tell.ts';
+import { ensureParts } from './parts/ensure.ts';
+import { clusterParts, kubeParts } from './rig.ts';
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
@@ -23,8 +23,8 @@ async function main(): Promise<number> {
   }
   if (options.vm === undefined) return playScenario(options);
   // What is around guests is a hundred modules, which nobody else has to wait for.
-  const { playGuests } = await import('./vm/play-guests.ts');
-  return playGuests(options, options.vm);
+  const { playInVirtualMachines } = await import('./lab-vm.ts');
+  return playInVirtualMachines(options, options.vm);
 }
 
 async function list(): Promise<number> {
@@ -39,9 +39,10 @@ async function playScenario(options: LabOptions): Promise<number> {
   const scenario = await readScenario(options.scenario);
   const bundle = options.agent ?? (await ensureBundle((text) => process.stderr.write(text)));
   if (hasCluster(scenario)) await ensureParts(clusterParts);
+  const kube = hasCluster(scenario) ? await kubeParts() : undefined;
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
   return tellOf(options, (watched) =>
-    play({ name: options.scenario, scenario, bundle, ...watched }),
+    play({ name: options.scenario, scenario, bundle, kube, ...watched }),
   );
 }
 

@@ -1,0 +1,59 @@
+// What the lab does when it is asked for virtual machines.
+import type { LabOptions } from '../mocks/lab/options.ts';
+import { readScenario } from '../mocks/lab/scenario.ts';
+import { tellOf } from '../mocks/lab/tell.ts';
+import { playInGuest } from '../mocks/lab/vm.ts';
+import { playClusterInGuests } from '../mocks/lab/vm/cluster.ts';
+import { type OsOrder, readOsOrder, refuseOrderFor } from '../mocks/lab/vm/os-order.ts';
+import { guestPlan } from '../mocks/lab/vm/plan.ts';
+import { runLayerLint } from '../src/cli/layer/lint.ts';
+import { bundlePath } from './bundle.ts';
+import { agentImageBase } from './parts/agent-image.ts';
+import { ensureParts } from './parts/ensure.ts';
+import { imageRegistry } from './parts/image-registry.ts';
+import { liveRoot } from './parts/live-root.ts';
+import { osDisk } from './parts/os-disk.ts';
+import { osImage } from './parts/os-image.ts';
+import { qemu } from './parts/qemu.ts';
+import { clusterParts, kubeParts } from './rig.ts';
+
+const guestParts = [osDisk, qemu, liveRoot, agentImageBase];
+
+/**
+ * Plays a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.
+ * @throws RangeError for a scenario, or an order, that cannot be played so
+ */
+export async function playInVirtualMachines(
+  options: LabOptions,
+  firmware: 'bios' | 'uefi',
+): Promise<number> {
+  const { scenario: name, osConfig } = options;
+  const plan = guestPlan(name, await readScenario(name));
+  const { kind, scenario } = plan;
+  if (osConfig !== undefined) {
+    refuseOrderFor(plan, name);
+    // Its findings are told on standard output.
+    if ((await runLayerLint([osConfig])) !== 0) return 2;
+  }
+  const order = osConfig === undefined ? undefined : await readOsOrder(osConfig);
+  const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');
+  process.stdout.write(
+    [
+      `${scenario.title} in virtual machines: ${hosts}.`,
+      `Each starts from a live system by ${firmware}, is installed by the real agent with the real`,
+      'coreos-installer, and starts from its own disk.',
+      ...(order === undefined ? [] : [orderWords(order)]),
+      '\n',
+    ].join('\n'),
+  );
+  if (kind === 'cluster') {
+    await ensureParts([...clusterParts, ...guestParts]);
+    const ground = { name, scenario, firmware, kube: await kubeParts(), bundle: bundlePath };
+    return tellOf(options, (watched) => playClusterInGuests({ ...ground, ...watched }));
+  }
+  await ensureParts([...guestParts, ...(order === undefined ? [] : [osImage, imageRegistry])]);
+  return tellOf(options, (watched) => playInGuest({ firmware, order, ...watched }));
+}
+
+const orderWords = ({ file, pushSpec }: OsOrder): string =>
+  `The image of ${file} is built meanwhile; it goes to a registry of the lab, and not to ${pushSpec}.`;
