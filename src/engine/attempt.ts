@@ -12,7 +12,7 @@ export type Needs = Readonly<Record<string, unknown>>;
 export interface Attempts {
   readonly needs: Needs;
   readonly signal: AbortSignal;
-  /** Ask the world first whether an earlier run had come to the end of this step. */
+  /** Probe first whether an earlier run had finished this step. */
   readonly probesFirst: boolean;
 }
 
@@ -109,7 +109,7 @@ async function unwind<W extends World>(
       type: 'note',
       ...about(placed),
       level: 'warn',
-      message: 'what the step had set up could not be undone',
+      message: 'could not undo what the step had set up',
       fields: { code, reason: message },
     });
   }

@@ -175,7 +175,7 @@ function checkFlow<W extends World>(role: Role<W>, answers: Answers): void {
     known.add(gives.name);
   };
   for (const item of role.steps) {
-    const stuck = playItem(item, { known, giveOf, answers });
+    const stuck = scheduleItem(item, { known, giveOf, answers });
     if (stuck !== undefined) {
       throw broken(role, stuck.step.id, `nothing before it gives ${stuck.fact}`);
     }
@@ -200,7 +200,7 @@ interface Stuck<W extends World> {
   readonly fact: string;
 }
 
-function playItem<W extends World>(
+function scheduleItem<W extends World>(
   item: Item<W>,
   { known, giveOf, answers }: DrySchedule<W>,
 ): Stuck<W> | undefined {

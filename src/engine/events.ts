@@ -21,7 +21,7 @@ export interface Progress {
   readonly remaining?: Millis;
 }
 
-/** A step that something happened to. */
+/** The step that an event is about. */
 interface AboutStep {
   readonly step: string;
   readonly lane?: string;
@@ -48,7 +48,7 @@ export type RunHappening =
   | { readonly type: 'run.stopped'; readonly reason: string; readonly duration: Millis }
   | {
       readonly type: 'lanes.started';
-      /** Lanes that hold a step with a stage, with the first of them; others say nothing of it. */
+      /** Lanes that hold a step with a stage, with the first of them; others have no say in it. */
       readonly staged: readonly { readonly lane: string; readonly first: Stage }[];
     }
   | { readonly type: 'lane.finished'; readonly lane: string }
@@ -86,7 +86,7 @@ export type RunHappening =
       readonly limit: Millis;
     })
   | (AboutStep & {
-      /** What was told to be missing is there, or its time is over. */
+      /** What a wait reported as missing is there, or the wait timed out. */
       readonly type: 'wait.finished';
       readonly sentence: string;
       readonly isReached: boolean;

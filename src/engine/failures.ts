@@ -6,32 +6,32 @@ export const engineFailures = {
   'role.broken': {
     kind: 'bug',
     title: 'A role breaks a rule of the engine',
-    hint: 'report this with the message; the program must not have been released',
+    hint: 'report this as a bug, with the message',
   },
   'run.in-doubt': {
     kind: 'in-doubt',
     title: 'An earlier run stopped inside a step that must not run twice',
-    hint: 'look at what the message names, then run again with --fresh or finish by hand',
+    hint: 'check what the message names, then run again with --fresh, or finish by hand',
   },
   'run.stopped': {
     kind: 'bug',
-    title: 'The run was stopped from outside',
-    hint: 'run the same command again; it goes on where it stopped',
+    title: 'The run was stopped by a signal',
+    hint: 'run the same command again; it resumes where it stopped',
   },
   'run.unexpected': {
     kind: 'bug',
-    title: 'Something happened that the program does not know',
-    hint: 'report this with the log',
+    title: 'Unexpected error',
+    hint: 'report this as a bug, with the log',
   },
   'step.timed-out': {
     kind: 'limit',
-    title: 'A step did not end within its limit',
-    hint: 'look at the last lines of the step in the log, then run the same command again',
+    title: 'A step timed out',
+    hint: 'read the last lines of the step in the log, then run the same command again',
   },
   'wait.timed-out': {
     kind: 'limit',
-    title: 'What was waited for did not become true in time',
-    hint: 'the message names what was missing last; mend it and run the same command again',
+    title: 'A wait timed out',
+    hint: 'the message says what was missing last; fix that, then run the same command again',
   },
 } as const satisfies FailureTable;
 

@@ -2,7 +2,7 @@ import { type Condition, isActive } from './condition.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { AnyStep, World } from './step.ts';
 
-/** Lists that run beside each other; what follows starts when all are through. */
+/** Lists that run beside each other; what follows starts when all have finished. */
 export interface Lanes<W extends World> {
   readonly lanes: Readonly<Record<string, readonly AnyStep<W>[]>>;
   /** When the lanes run one after the other instead, in the order in which they are written. */
@@ -19,9 +19,9 @@ export interface Role<W extends World> {
   /** The order of stages that the inventory service accepts from this role. */
   readonly ladder: LadderName;
   readonly steps: readonly Item<W>[];
-  /** Run in the background while the main line runs; a failure here is told, never fatal. */
+  /** Run in the background while the main line runs; a failure here is reported, never fatal. */
   readonly follow?: readonly AnyStep<W>[];
-  /** Run once, before the host is left or after a failure; a failure here is told, never fatal. */
+  /** Run once, before the host is left or after a failure; a failure here is reported, never fatal. */
   readonly always?: readonly AnyStep<W>[];
 }
 

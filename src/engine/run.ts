@@ -28,9 +28,9 @@ export interface RunOptions<W extends World> {
   readonly sinks: readonly Sink[];
   /** Stops the run from outside. */
   readonly signal: AbortSignal;
-  /** The last chance to be heard: awaited once the step that leaves the host is announced. */
+  /** The last chance to report: awaited once the step that leaves the host is announced. */
   readonly beforeLeaving?: (signal: AbortSignal) => Promise<void>;
-  /** Takes secrets out of the words of a failure before the journal keeps them. */
+  /** Takes secrets out of the message of a failure before the journal keeps it. */
   readonly mask?: (text: string) => string;
 }
 
@@ -75,7 +75,7 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     emit({ type: 'run.finished', outcome, duration: clock.elapsed() - since });
     return outcome;
   } catch (thrown) {
-    throw tellEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
+    throw emitEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
   } finally {
     background.abort(new Error('the run has ended'));
     await following;
@@ -93,7 +93,7 @@ function emitter<W extends World>({
   };
 }
 
-function tellEnd(
+function emitEnd(
   emit: (happening: RunHappening) => void,
   { thrown, signal, duration }: { thrown: unknown; signal: AbortSignal; duration: Millis },
 ): unknown {
@@ -119,7 +119,7 @@ async function openJournal<W extends World>(
       type: 'note',
       step: 'engine/open-journal',
       level: 'info',
-      message: 'an earlier journal is set aside; the run begins anew',
+      message: 'set aside the journal of an earlier run; starting from the first step',
       fields: { because: decision.because },
     });
   }
@@ -182,7 +182,7 @@ const stagedLanes = <W extends World>({
     return first === undefined ? [] : [{ lane, first }];
   });
 
-/** Runs steps that may fail without harm to the run; their events tell what happened. */
+/** Runs steps that may fail without harm to the run; their events say what happened. */
 async function runAside<W extends World>(
   context: RunContext<W>,
   steps: readonly AnyStep<W>[],
@@ -193,7 +193,7 @@ async function runAside<W extends World>(
       try {
         await runStep(context, { step }, signal);
       } catch {
-        // runStep has told the failure; it must not end the run.
+        // runStep has emitted the failure; it must not end the run.
       }
     }),
   );

@@ -25,7 +25,7 @@ export interface StepScope<Config> {
   /** Aborted when the step must end; its reason is the failure that ended it. */
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
-  /** Waits until a condition holds, telling what is missing. */
+  /** Waits until a condition holds, and reports what is missing. */
   readonly until: Until;
   readonly note: (
     level: 'debug' | 'info' | 'warn',

@@ -7,18 +7,18 @@ import { renderDuration } from '../model/duration.ts';
 export type Look<T> = { readonly done: T } | { readonly status: string };
 
 /**
- * Rings whenever another look is worth while, until the signal aborts; then resolves. When it
+ * Notifies whenever another poll is worth while, until the signal aborts; then resolves. When it
  * rejects, the wait fails with it.
  */
 export type Watch = (changed: () => void, signal: AbortSignal) => Promise<void>;
 
-/** How long to wait, and when to look again. */
+/** How long to wait, and when to poll again. */
 export type WaitLimits = {
   /** The wait fails after this time with the last status; there is no wait without it. */
   readonly within: Millis;
 } & (
   | {
-      /** Pause between two looks where nothing can be watched. */
+      /** Pause between two polls where nothing can be watched. */
       readonly every: Millis;
       readonly watch?: Watch;
     }
@@ -26,8 +26,8 @@ export type WaitLimits = {
 );
 
 /**
- * Waits for a sentence to become true. `look` says done, or what is missing; each new status is
- * told to whoever watches.
+ * Waits for a sentence to become true. `look` returns done, or what is missing; each new status is
+ * reported to the listener.
  * @throws AgentError `wait.timed-out` with the last status
  */
 export type Until = <T>(
@@ -36,7 +36,7 @@ export type Until = <T>(
   limits: WaitLimits,
 ) => Promise<T>;
 
-/** What a wait tells. */
+/** The present state of a wait. */
 export interface WaitUpdate {
   readonly sentence: string;
   readonly status: string;
@@ -44,22 +44,22 @@ export interface WaitUpdate {
   readonly limit: Millis;
 }
 
-/** How a wait ended that came to its end. */
+/** How a wait ended. */
 export interface WaitEnd {
   readonly sentence: string;
-  /** False when its time was over. */
+  /** False when it timed out. */
   readonly isReached: boolean;
   readonly waited: Millis;
 }
 
-/** Who hears of waits. */
+/** Receives what waits report. */
 export interface WaitListener {
   readonly updated: (update: WaitUpdate) => void;
-  /** The wait is over; of one that had nothing to tell nobody hears. */
+  /** The wait is over. Not called for one that reported no status. */
   readonly finished: (end: WaitEnd) => void;
 }
 
-/** For waits that are told otherwise. */
+/** For waits that are reported in another way. */
 export const silently: WaitListener = { updated: () => undefined, finished: () => undefined };
 
 /** Makes the `until` of one step. */
@@ -70,15 +70,15 @@ export function untilOf(
 ): Until {
   return async (sentence, look, { every, within, watch }) => {
     const since = clock.elapsed();
-    const bell = doorbell(watch, signal);
-    let told: string | undefined;
+    const changes = subscribe(watch, signal);
+    let reported: string | undefined;
     const finish = (isReached: boolean, waited: Millis): void => {
-      if (told !== undefined) finished({ sentence, isReached, waited });
+      if (reported !== undefined) finished({ sentence, isReached, waited });
     };
     try {
       for (;;) {
         signal.throwIfAborted();
-        bell.reset();
+        changes.reset();
         const seen = await look(signal);
         const waited = clock.elapsed() - since;
         if ('done' in seen) {
@@ -89,13 +89,14 @@ export function untilOf(
           finish(false, waited);
           throw late(sentence, { status: seen.status, waited, within });
         }
-        if (seen.status !== told) updated({ sentence, status: seen.status, waited, limit: within });
-        told = seen.status;
+        if (seen.status !== reported)
+          updated({ sentence, status: seen.status, waited, limit: within });
+        reported = seen.status;
         const rest = within - waited;
-        await bell.orAfter((quiet) => clock.sleep(Math.min(every ?? rest, rest), quiet));
+        await changes.orAfter((quiet) => clock.sleep(Math.min(every ?? rest, rest), quiet));
       }
     } finally {
-      await bell.close();
+      await changes.close();
     }
   };
 }
@@ -110,25 +111,25 @@ const late = (
     { context: { sentence, status, waited } },
   );
 
-interface Doorbell {
-  /** Forgets a ring that came before the look that is about to begin. */
+interface Subscription {
+  /** Forgets a notification that came before the poll that is about to begin. */
   readonly reset: () => void;
-  /** Resolves at the next ring, or when the sleep is over; rejects with what ended the watch. */
+  /** Resolves at the next notification, or after the sleep; rejects with what ended the watch. */
   readonly orAfter: (sleep: (signal: AbortSignal) => Promise<void>) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /** A watch as something that can be waited for together with a sleep. */
-function doorbell(watch: Watch | undefined, signal: AbortSignal): Doorbell {
+function subscribe(watch: Watch | undefined, signal: AbortSignal): Subscription {
   const closing = new AbortController();
-  let hasRung = false;
+  let isNotified = false;
   let failure: { readonly reason: unknown } | undefined;
   let wake: (() => void) | undefined;
-  const ring = (): void => {
-    hasRung = true;
+  const notify = (): void => {
+    isNotified = true;
     wake?.();
   };
-  const ended = watch?.(ring, AbortSignal.any([signal, closing.signal])).catch(
+  const ended = watch?.(notify, AbortSignal.any([signal, closing.signal])).catch(
     (reason: unknown) => {
       failure = { reason };
       wake?.();
@@ -136,12 +137,12 @@ function doorbell(watch: Watch | undefined, signal: AbortSignal): Doorbell {
   );
   return {
     reset: () => {
-      hasRung = false;
+      isNotified = false;
     },
     orAfter: async (sleep) => {
       const awake = new AbortController();
       wake = () => awake.abort();
-      if (!hasRung && failure === undefined) {
+      if (!isNotified && failure === undefined) {
         await sleep(AbortSignal.any([signal, awake.signal])).catch((error: unknown) => {
           if (!awake.signal.aborted) throw error;
         });

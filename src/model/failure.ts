@@ -15,7 +15,7 @@ export const exitCodes: Readonly<Record<FailureKind, number>> = {
   'in-doubt': 9,
 };
 
-/** Kinds of failure that another attempt cannot mend. */
+/** Kinds of failure that another attempt cannot fix. */
 const finalKinds: ReadonlySet<FailureKind> = new Set([
   'input',
   'unsupported',

@@ -5,7 +5,7 @@ export const hostFailures = {
   'command.failed': {
     kind: 'host',
     title: 'A command on the host failed',
-    hint: 'read the last lines of its output in the message, mend the host, run again',
+    hint: 'read the last lines of its output in the message, fix the host, then run again',
   },
   'command.not-found': {
     kind: 'host',
@@ -14,23 +14,23 @@ export const hostFailures = {
   },
   'command.timed-out': {
     kind: 'limit',
-    title: 'A command on the host did not end within its limit',
-    hint: 'look at what the command was doing on the host, then run again',
+    title: 'A command on the host timed out',
+    hint: 'check on the host what the command waits for, then run again',
   },
   'command.stopped': {
     kind: 'host',
     title: 'A command was stopped because the run ended',
-    hint: 'run the same command again; it goes on where it stopped',
+    hint: 'run the same command again; it resumes where it stopped',
   },
   'file.not-written': {
     kind: 'host',
     title: 'A file on the host could not be written',
-    hint: 'look at free space and mounts of the host',
+    hint: 'check free space and mounts on the host',
   },
   'file.not-read': {
     kind: 'host',
     title: 'A file on the host could not be read',
-    hint: 'look at the file and its permissions on the host',
+    hint: 'check the file and its permissions on the host',
   },
 } as const satisfies FailureTable;
 

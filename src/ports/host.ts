@@ -7,7 +7,7 @@ export interface ExecOptions {
   readonly limit: Millis;
   /** Called for each line of output while the command runs; `\r` and `\n` both end a line. */
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
-  /** Exit codes that are an answer and not a failure; `[0]` unless told otherwise. */
+  /** Exit codes that are an answer and not a failure; `[0]` by default. */
   readonly accept?: readonly number[];
   /** Variables for the command on top of the clean environment, proxies for example. */
   readonly env?: Readonly<Record<string, string>>;

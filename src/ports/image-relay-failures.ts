@@ -1,16 +1,16 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Failures of an image on its way to the writer; whoever hands it on or reads it throws these. */
+/** Failures of an image on its way to the writer; whoever relays or reads it throws these. */
 export const imageRelayFailures = {
   'image.wrong-digest': {
     kind: 'media',
-    title: 'The image is not the one that was meant',
-    hint: 'compare the sha256 with the image; the file may be damaged or another one',
+    title: 'The image has the wrong sha256',
+    hint: 'compare the configured sha256 with the file; it may be damaged, or another release',
   },
   'image.cut': {
     kind: 'media',
-    title: 'The image was not received whole',
-    hint: 'run again; if it stops again, look at the network and the server',
+    title: 'The download of the image was cut off',
+    hint: 'run again; if it is cut off again, check the network and the server',
   },
 } as const satisfies FailureTable;
 

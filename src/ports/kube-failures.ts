@@ -4,8 +4,8 @@ import { failuresOf, type FailureTable } from '../model/failure.ts';
 export const kubeFailures = {
   'kube.no-credentials': {
     kind: 'remote',
-    title: 'There are no credentials for the cluster',
-    hint: 'look for the kubeconfig on the bootstrap host, or at the inventory service',
+    title: 'No credentials for the cluster',
+    hint: 'check that the kubeconfig exists on the bootstrap host or at the inventory service',
   },
   'kube.bad-credentials': {
     kind: 'input',
@@ -15,22 +15,22 @@ export const kubeFailures = {
   'kube.unreachable': {
     kind: 'remote',
     title: 'The API server cannot be reached',
-    hint: 'look at the control plane: bootkube.service on the bootstrap host, then the masters',
+    hint: 'check the control plane: bootkube.service on the bootstrap host, then the masters',
   },
   'kube.denied': {
     kind: 'remote',
     title: 'The API server refuses the credentials',
-    hint: 'compare the kubeconfig with the cluster; its certificate may have ended',
+    hint: 'compare the kubeconfig with the cluster; its certificate may have expired',
   },
   'kube.not-found': {
     kind: 'remote',
     title: 'The API server has no such object',
-    hint: 'look at the object and its kind in the cluster',
+    hint: 'check with `oc get` whether the object and its kind exist',
   },
   'kube.conflict': {
     kind: 'remote',
-    title: 'The object was changed by another, or is there already',
-    hint: 'look at who else writes the object, then run again',
+    title: 'The object was changed by another client, or already exists',
+    hint: 'find out who else writes the object (metadata.managedFields), then run again',
   },
   'kube.invalid': {
     kind: 'remote',
@@ -40,7 +40,7 @@ export const kubeFailures = {
   'kube.failed': {
     kind: 'remote',
     title: 'The API server answers with an error',
-    hint: 'look at the log of the API server',
+    hint: 'read the log of the API server',
   },
 } as const satisfies FailureTable;
 

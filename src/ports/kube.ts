@@ -64,7 +64,7 @@ export interface KubePatch {
 /**
  * The API server of the cluster that is being born. Every call retries what is passing (no
  * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
- * with AgentError `kube.*`: with what it saw last. Credentials are looked for anew as long as there
+ * with AgentError `kube.*`: with what it saw last. Credentials are looked for again as long as there
  * are none (`kube.no-credentials`), and when they are refused; refusals (401, 403) are final after
  * half a minute. Objects come without `metadata.managedFields`.
  */

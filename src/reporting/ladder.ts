@@ -5,7 +5,7 @@
 import type { RunEvent } from '../engine/events.ts';
 import { type LadderName, ladders, type Stage } from '../model/stage.ts';
 
-/** What the inventory service is to be told. */
+/** A stage and the text beside it, as the inventory service keeps them. */
 export interface StageReport {
   readonly stage: Stage;
   readonly info: string;
@@ -14,14 +14,14 @@ export interface StageReport {
 /** Reads the events of a run in order and says what they mean for the service, if anything. */
 export type Ladder = (event: RunEvent) => StageReport | undefined;
 
-interface Standing {
+interface LaneStatus {
   readonly rung: number;
   readonly info: string;
-  /** False for a lane that has not come to its first stage yet: nothing of it is told. */
+  /** False for a lane that has not come to its first stage yet: nothing of it is reported. */
   readonly isReached: boolean;
 }
 
-/** Points by which a percentage must rise before it is told again. */
+/** Points by which a percentage must rise before it is reported again. */
 const percentStep = 5;
 
 type ProgressEvent = Extract<RunEvent, { type: 'step.progress' }>;
@@ -33,78 +33,78 @@ interface PercentGate {
 
 /** Lets a percentage through that is news: five points above the last, or the end. */
 function percentGate(): PercentGate {
-  let told = 0;
+  let reported = 0;
   return {
     lets: (percent) => {
-      const isNews = percent >= told + percentStep || (percent === 100 && told < 100);
-      if (isNews) told = percent;
+      const isNews = percent >= reported + percentStep || (percent === 100 && reported < 100);
+      if (isNews) reported = percent;
       return isNews;
     },
     reset: () => {
-      told = 0;
+      reported = 0;
     },
   };
 }
 
 /**
- * The ladder of one run. What an earlier run went through may have been told by it, but nobody knows:
- * the highest stage of that is told once, with the first thing that this run does itself.
+ * The ladder of one run. What an earlier run went through may have been reported by it, but nobody knows:
+ * the highest stage of that is reported once, with the first thing that this run does itself.
  */
 export function ladderOf(name: LadderName): Ladder {
   const read = climbingLadder(name);
-  let untold: StageReport | undefined;
+  let unreported: StageReport | undefined;
   return (event) => {
     const report = read(event);
     if (event.type === 'step.reused') {
-      untold = report ?? untold;
+      unreported = report ?? unreported;
       return undefined;
     }
     if (event.type !== 'step.started' && event.type !== 'run.finished') return report;
-    const told = report ?? untold;
-    untold = undefined;
-    return told;
+    const due = report ?? unreported;
+    unreported = undefined;
+    return due;
   };
 }
 
 function climbingLadder(name: LadderName): Ladder {
   const rungs = ladders[name];
-  const lanes = new Map<string, Standing>();
-  let shown: Standing = { rung: -1, info: '', isReached: true };
+  const lanes = new Map<string, LaneStatus>();
+  let shown: LaneStatus = { rung: -1, info: '', isReached: true };
   const gate = percentGate();
 
-  const standingOf = (event: {
+  const statusOf = (event: {
     readonly stage?: Stage;
     readonly stageInfo?: string;
-  }): Standing => ({
+  }): LaneStatus => ({
     rung: event.stage === undefined ? shown.rung : rungs.indexOf(event.stage),
     info: event.stageInfo ?? '',
     isReached: true,
   });
 
-  const show = (standing: Standing): StageReport | undefined => {
-    const isSame = standing.rung === shown.rung && standing.info === shown.info;
-    const stage = rungs[standing.rung];
-    const isHeld = !standing.isReached || standing.rung < shown.rung;
+  const show = (status: LaneStatus): StageReport | undefined => {
+    const isSame = status.rung === shown.rung && status.info === shown.info;
+    const stage = rungs[status.rung];
+    const isHeld = !status.isReached || status.rung < shown.rung;
     if (stage === undefined || isHeld || isSame) return undefined;
-    if (standing.rung > shown.rung) gate.reset();
-    shown = standing;
-    return { stage, info: standing.info };
+    if (status.rung > shown.rung) gate.reset();
+    shown = status;
+    return { stage, info: status.info };
   };
 
-  const climb = (lane: string | undefined, standing: Standing): StageReport | undefined => {
-    if (lane === undefined || !lanes.has(lane)) return show(standing);
-    lanes.set(lane, standing);
+  const climb = (lane: string | undefined, status: LaneStatus): StageReport | undefined => {
+    if (lane === undefined || !lanes.has(lane)) return show(status);
+    lanes.set(lane, status);
     return show(lowest([...lanes.values()]));
   };
 
-  const tell = (lane: string | undefined, info: string): StageReport | undefined => {
-    const standing = lane === undefined ? shown : (lanes.get(lane) ?? shown);
-    return climb(lane, { ...standing, info });
+  const setInfo = (lane: string | undefined, info: string): StageReport | undefined => {
+    const status = lane === undefined ? shown : (lanes.get(lane) ?? shown);
+    return climb(lane, { ...status, info });
   };
 
   const progress = ({ lane, progress: { info, percent } }: ProgressEvent): ReturnType<Ladder> => {
     if (percent !== undefined && !gate.lets(percent)) return undefined;
-    return tell(lane, info);
+    return setInfo(lane, info);
   };
 
   return (event) => {
@@ -119,18 +119,18 @@ function climbingLadder(name: LadderName): Ladder {
         return lanes.size === 0 ? undefined : show(lowest([...lanes.values()]));
       case 'step.started':
         if (event.attempt > 1) gate.reset();
-        return event.stage === undefined ? undefined : climb(event.lane, standingOf(event));
+        return event.stage === undefined ? undefined : climb(event.lane, statusOf(event));
       case 'step.reused':
-        return event.stage === undefined ? undefined : climb(event.lane, standingOf(event));
+        return event.stage === undefined ? undefined : climb(event.lane, statusOf(event));
       case 'step.progress':
         return progress(event);
       case 'wait.updated':
-        return tell(event.lane, event.status);
+        return setInfo(event.lane, event.status);
       default:
         return undefined;
     }
   };
 }
 
-const lowest = (standings: readonly Standing[]): Standing =>
-  standings.reduce((low, standing) => (standing.rung < low.rung ? standing : low));
+const lowest = (statuses: readonly LaneStatus[]): LaneStatus =>
+  statuses.reduce((low, status) => (status.rung < low.rung ? status : low));
