@@ -51,17 +51,8 @@ export const layerActions = {
   rollback: 'take a pool back to the OS of its release',
 } as const;
 
-/** The flags of `layer`, all with a file or folder behind them. */
-export const layerFlags = [
-  '--os-config',
-  '--rendered-config',
-  '--out',
-  '--pool',
-  '--images',
-  '--kubeconfig',
-  '--authfile',
-  '--storage',
-] as const;
+/** How a command is used that takes the flags of an install too. */
+export const installUsage = '[options] [flags of an install]';
 
 /** The commands that say what they shall do by a second word. */
 export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, string>>>> = {

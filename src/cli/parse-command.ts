@@ -4,10 +4,13 @@ import {
   actionsOf,
   commands,
   configActions,
+  installUsage,
   listFormats,
   planFormats,
   shells,
 } from './commands.ts';
+import { flagName } from './compat/go-flags.ts';
+import { installFlags } from './compat/read-flags.ts';
 import { cliFailure } from './failures.ts';
 import { defineLayer } from './layer/define.ts';
 import { defineNode } from './node/define-node.ts';
@@ -30,6 +33,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
   };
   const root = new Command('bootwright');
   const definitions = [
+    defineInstall,
     definePlan,
     defineConfig,
     defineJournal,
@@ -37,6 +41,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineLayer,
     defineNode,
     defineCompletion,
+    defineHelp,
   ];
   for (const define of definitions) {
     define(root, { call, take });
@@ -60,6 +65,16 @@ interface Definition {
 
 interface FormatOption {
   readonly format: string;
+}
+
+/** Flags alone mean `install`, so nothing parses it here: it completes the tree of commands. */
+function defineInstall(root: Command): void {
+  const install = root.command('install').description(commands.install);
+  for (const flag of installFlags()) {
+    const value = flag.isBoolean ? '' : ` <${flag.placeholder ?? 'value'}>`;
+    const option = root.createOption(`${flagName(flag.name)}${value}`, flag.summary);
+    install.addOption(flag.choices === undefined ? option : option.choices(flag.choices));
+  }
 }
 
 function definePlan(root: Command, { call, take }: Definition): void {
@@ -131,10 +146,14 @@ function defineCompletion(root: Command, { take }: Definition): void {
     .action((shell: (typeof shells)[number]) => {
       take(async () => {
         const { completionScript } = await import('./completion.ts');
-        process.stdout.write(completionScript(shell));
+        process.stdout.write(completionScript(shell, root));
         return 0;
       });
     });
+}
+
+function defineHelp(root: Command): void {
+  root.command('help').description(commands.help);
 }
 
 const formatOption = (root: Command, choices: readonly string[]) =>
@@ -145,7 +164,7 @@ const formatOption = (root: Command, choices: readonly string[]) =>
 
 /** The flags of an install are read by the same code as there; they pass through here unread. */
 const withInstallFlags = (command: Command): Command =>
-  command.usage('[options] [flags of an install]').allowUnknownOption().allowExcessArguments();
+  command.usage(installUsage).allowUnknownOption().allowExcessArguments();
 
 function requireAction({ command, words: [action] }: CommandCall): void {
   const known = actionsOf[command];

@@ -141,6 +141,11 @@ describe('completion', () => {
     ['plan ', ''],
     ['plan --rol', '--role'],
     ['plan --config /etc/hostnam', '/etc/hostname'],
+    ['plan --high-availability-mode ', 'Full None'],
+    ['layer bu', 'build'],
+    ['layer lint /etc/hostnam', '/etc/hostname'],
+    ['layer build --o', '--os-config'],
+    ['node apply --authf', ''],
   ])('completes "%s" with "%s" in bash', async (line, expected) => {
     const { stdout } = await bundle.run(['completion', 'bash']);
     const words = line.split(' ').map((word) => `'${word}'`);

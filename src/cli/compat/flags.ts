@@ -21,6 +21,8 @@ export interface FlagRow {
   /** Stands for the value in a help text. */
   readonly placeholder?: string;
   readonly summary: string;
+  /** The words that it takes, where no setting says so. */
+  readonly choices?: readonly string[];
   readonly meaning: FlagMeaning;
   /** For a flag that today's service does not send any more: when it was sent. */
   readonly era?: string;
@@ -42,8 +44,8 @@ const boolean = (sets: SettingKey, summary: string): FlagRow => ({
 const old = (
   era: string,
   meaning: FlagMeaning,
-  { placeholder, summary }: { readonly placeholder: string; readonly summary: string },
-): FlagRow => ({ isBoolean: false, placeholder, summary, meaning, era });
+  shown: Pick<FlagRow, 'placeholder' | 'summary' | 'choices'>,
+): FlagRow => ({ isBoolean: false, ...shown, meaning, era });
 
 /**
  * The flags of assisted-installer, in the order of its help, and those of its earlier versions
@@ -100,7 +102,11 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   'high-availability-mode': old(
     '2020-12 to 2025-03',
     { reads: 'availability' },
-    { placeholder: 'MODE', summary: 'Full, or None for a single node' },
+    {
+      placeholder: 'MODE',
+      summary: 'Full, or None for a single node',
+      choices: ['Full', 'None'],
+    },
   ),
   'installation-timeout': old(
     '2020-08 to 2021-08',
@@ -136,7 +142,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
 
 /** Flags that steer the command itself and set nothing. */
 export const ownFlagRows: Readonly<
-  Record<string, Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'>>
+  Record<string, Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary' | 'choices'>>
 > = {
   config: {
     isBoolean: false,

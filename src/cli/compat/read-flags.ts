@@ -10,7 +10,7 @@ import { type Given, type Layer } from '../../config/layer.ts';
 import { goBoolean, invalid, readValue } from '../../config/read-value.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { cliFailure } from '../failures.ts';
-import { type FlagMeaning, flagRows, ownFlagRows } from './flags.ts';
+import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flags.ts';
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-flags.ts';
 
@@ -49,7 +49,7 @@ export function readFlags(argv: readonly string[]): FlagsRead {
   return { layer, notes, ...ownFlags(uses) };
 }
 
-/** Every flag that may be written, for completion and for the nearest name. */
+/** Every flag that may be written. */
 export const allFlagNames = (): readonly string[] => [
   ...new Set([
     ...Object.keys(ownFlagRows),
@@ -57,6 +57,29 @@ export const allFlagNames = (): readonly string[] => [
     ...settingKeys.filter((key) => settingKinds[key].kind !== 'secret'),
   ]),
 ];
+
+/** A flag as it is offered: what stands for its value, and the words that it takes. */
+export interface OfferedFlag extends Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'> {
+  readonly name: string;
+  readonly choices?: readonly string[];
+}
+
+/** Every flag of an install with what is known of it. */
+export const installFlags = (): readonly OfferedFlag[] =>
+  allFlagNames().map((name) => {
+    const row = ownFlagRows[name] ?? flagRows[name];
+    const meaning = meaningOf(name);
+    const kind =
+      meaning !== undefined && 'sets' in meaning ? settingKinds[meaning.sets] : undefined;
+    const choices = kind?.kind === 'word' ? kind.words : row?.choices;
+    return {
+      name,
+      isBoolean: lookUpFlag(name)?.isBoolean === true,
+      summary: '',
+      ...row,
+      ...(choices === undefined ? {} : { choices }),
+    };
+  });
 
 /** What is known of a flag, undefined for one that does not exist. */
 export function lookUpFlag(name: string): { readonly isBoolean: boolean } | undefined {
