@@ -1,16 +1,16 @@
 import { variableOf } from '../../src/config/environment.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/show.ts';
 import {
   secretFiles,
   type SettingKey,
-  type SettingKind,
   settingKeys,
+  type SettingKind,
   settingKinds,
-} from '../../src/config/keys.ts';
+} from '../../src/config/settings.ts';
 import { checkConfig, settingIn } from '../../src/config/load.ts';
-import { flagRows, ownFlagRows } from '../../src/cli/compat/flags.ts';
-import { flagName } from '../../src/cli/compat/go-flags.ts';
-import { defaultConfigFile } from '../../src/cli/settings.ts';
+import { flagRows, ownFlagRows } from '../../src/config/flag-table.ts';
+import { flagName } from '../../src/config/go-flags.ts';
+import { defaultConfigFile } from '../../src/config/sources.ts';
 import { codeCell, table } from './markdown.ts';
 
 /** The page about every setting, from the schema and the table of flags. */

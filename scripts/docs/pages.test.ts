@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { settingKeys } from '../../src/config/keys.ts';
+import { settingKeys } from '../../src/config/settings.ts';
 import { variableOf } from '../../src/config/environment.ts';
 import { everyFailure } from './errors.ts';
 import { generatedPages } from './pages.ts';

@@ -1,6 +1,6 @@
 import { format } from 'prettier';
 import { planJsonSchema } from '../../src/cli/plan/document.ts';
-import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { configJsonSchema } from '../../src/config/show.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
 import { plansPage } from './plans.ts';

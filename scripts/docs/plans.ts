@@ -1,7 +1,7 @@
 import { checkConfig } from '../../src/config/load.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { renderPlan } from '../../src/cli/plan.ts';
-import { readSettings } from '../../src/cli/settings.ts';
+import { readSettings } from '../../src/config/sources.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 
 const line =

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { actionsOf, commands, shells } from './commands.ts';
-import { allFlagNames } from './compat/read-flags.ts';
+import { allFlagNames } from '../config/flags.ts';
 import { parseCommand } from './parse-command.ts';
 
 afterEach(() => {

@@ -1,11 +1,10 @@
 import { requireComplete } from '../config/complete.ts';
 import type { Environment } from '../config/environment.ts';
-import { configJsonSchema } from '../config/json-schema.ts';
-import { renderConfigJson, renderConfigText } from '../config/show.ts';
+import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { configActions } from './commands.ts';
-import { requireFiles } from './read-files.ts';
-import { sourceConfig, tokenNotes } from './source-config.ts';
+import { requireFiles } from '../config/files.ts';
+import { sourceConfig, tokenNotes } from '../config/load.ts';
 
 /** What `config` is asked for. */
 export interface ConfigCall {

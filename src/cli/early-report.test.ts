@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decideEarlyReport, journalPathOf } from './early-report.ts';
-import { readSettings } from './settings.ts';
+import { readSettings } from '../config/sources.ts';
 
 const line = '--url http://h:1/p/ --cluster-id c --host-id h --boot-device /dev/sda';
 const decide = (words: string, environment: Record<string, string> = {}) =>

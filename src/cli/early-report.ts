@@ -1,6 +1,5 @@
-import { derive } from '../config/derive.ts';
-import { requireComplete } from '../config/complete.ts';
-import { type Layer, mergeLayers, textIn } from '../config/layer.ts';
+import { derive, requireComplete } from '../config/complete.ts';
+import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import type { Config } from '../config/schema.ts';
 import { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';

@@ -7,11 +7,6 @@ export const cliFailures = {
     title: 'Another agent is at work on this host',
     hint: 'wait until it has ended, or stop its container; then run this one again',
   },
-  'cli.bad-flag': {
-    kind: 'input',
-    title: 'A flag is written in a way that cannot be read',
-    hint: 'see "bootwright --help" for the form of each flag',
-  },
   'cli.journal-not-found': {
     kind: 'input',
     title: 'There is no journal of an earlier run',
@@ -31,11 +26,6 @@ export const cliFailures = {
     kind: 'input',
     title: 'There is no such command',
     hint: 'see "bootwright --help" for every command',
-  },
-  'cli.unknown-flag': {
-    kind: 'input',
-    title: 'There is no such flag',
-    hint: 'see "bootwright --help" for every flag',
   },
 } as const satisfies FailureTable;
 

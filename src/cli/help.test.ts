@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { commands } from './commands.ts';
-import { flagRows, ownFlagRows } from './compat/flags.ts';
+import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { helpText } from './help.ts';
 import { version } from './version.ts';
 

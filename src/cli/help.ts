@@ -1,6 +1,6 @@
 import { commands } from './commands.ts';
-import { flagRows, ownFlagRows } from './compat/flags.ts';
-import { flagName } from './compat/go-flags.ts';
+import { flagRows, ownFlagRows } from '../config/flag-table.ts';
+import { flagName } from '../config/go-flags.ts';
 import { version } from './version.ts';
 
 const leftWidth = 34;

@@ -1,4 +1,4 @@
-import type { SettingKey } from '../config/keys.ts';
+import type { SettingKey } from '../config/settings.ts';
 import type { Config } from '../config/schema.ts';
 import type { Stage } from '../model/stage.ts';
 

@@ -3,7 +3,7 @@ import { fileJournal } from '../adapters/journal/file-journal.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { systemRandom } from '../adapters/random.ts';
-import { fingerprintOf } from '../config/fingerprint.ts';
+import { fingerprintOf } from '../config/load.ts';
 import type { RunHappening } from '../engine/events.ts';
 import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';

@@ -4,7 +4,7 @@ import { parseJournal } from '../engine/journal.ts';
 import { journalPathFor } from './early-report.ts';
 import { cliFailure } from './failures.ts';
 import { renderJournalJson, renderJournalText } from './journal.ts';
-import { sourceConfig } from './source-config.ts';
+import { sourceConfig } from '../config/load.ts';
 
 /** What `journal` is asked for. */
 export interface JournalCall {

@@ -9,8 +9,9 @@ import {
   planFormats,
   shells,
 } from './commands.ts';
-import { flagName } from './compat/go-flags.ts';
-import { installFlags } from './compat/read-flags.ts';
+import { flagFailure } from '../config/failures.ts';
+import { installFlags } from '../config/flags.ts';
+import { flagName } from '../config/go-flags.ts';
 import { cliFailure } from './failures.ts';
 import { defineLayer } from './layer/define.ts';
 import { defineNode } from './node/define-node.ts';
@@ -187,7 +188,7 @@ function requireAction({ command, words: [action] }: CommandCall): void {
 }
 
 const misuse = (message: string, { command }: CommandCall): Error =>
-  cliFailure(
+  flagFailure(
     'cli.bad-flag',
     `command ${command}: ${message.replace(/^error: /, '').replace(/\.$/, '')}`,
     { hint: `see "bootwright ${command} --help"` },

@@ -2,7 +2,7 @@ import type { Environment } from '../config/environment.ts';
 import { describeRole } from '../engine/describe.ts';
 import { chooseRole } from '../roles/choose.ts';
 import { type PlanFormat, renderPlan } from './plan.ts';
-import { sourceConfig } from './source-config.ts';
+import { sourceConfig } from '../config/load.ts';
 
 /** What `plan` is asked for. */
 export interface PlanCall {

@@ -1,5 +1,5 @@
 import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
-import { shownText } from '../config/shown.ts';
+import { shownText } from '../config/settings.ts';
 import { MASK, type Secret } from '../model/secret.ts';
 import type { planFormats } from './commands.ts';
 import { renderPlanJson } from './plan/document.ts';

@@ -3,8 +3,8 @@ import type { Environment } from '../config/environment.ts';
 import type { CommandName } from './commands.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
 import type { FirstReport } from './install-contract.ts';
-import { requireFiles } from './read-files.ts';
-import { sourceConfig, tokenNotes } from './source-config.ts';
+import { requireFiles } from '../config/files.ts';
+import { sourceConfig, tokenNotes } from '../config/load.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {

@@ -1,13 +1,13 @@
 import type { Environment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
-import { asksHelp } from './compat/asks-help.ts';
+import { asksHelp } from '../config/flags.ts';
 import { decideEarlyReport, journalPathOf, type ReportRequest } from './early-report.ts';
 import { readCommandLine } from './command-line.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
 import { helpText } from './help.ts';
 import type { SentReport } from './first-report.ts';
 import type { Program } from './program.ts';
-import { type CommandSettings, defaultConfigFile, readSettings } from './settings.ts';
+import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { version } from './version.ts';
 
 /** The world as the start of the program sees it. */

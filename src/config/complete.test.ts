@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
-import { ignitionSourceOf, missingSettings, requireComplete } from './complete.ts';
-import type { SettingKey } from './keys.ts';
-import type { Layer } from './layer.ts';
+import { derive, ignitionSourceOf, requireComplete } from './complete.ts';
+import type { Layer, SettingKey } from './settings.ts';
 
 type Values = Partial<Record<SettingKey, unknown>>;
 
@@ -24,9 +24,19 @@ const store: Values = {
   's3.bucket': 'b',
   'cluster.id': 'c',
 };
+/** The settings that are named as missing. */
+function missingIn(layer: Layer): readonly string[] {
+  try {
+    requireComplete(layer);
+    return [];
+  } catch (error) {
+    return String((error as AgentError).context['settings']).split(', ');
+  }
+}
+
 const id: Values = { 's3.accessKeyId': 'AKIA' };
 
-describe('missingSettings', () => {
+describe('requireComplete', () => {
   it.each<[string, Values, readonly SettingKey[]]>([
     ['a whole line', service, []],
     ['nothing at all', {}, ['disk.device', 'service.url']],
@@ -77,16 +87,18 @@ describe('missingSettings', () => {
     ['a job that a master never leaves', { ...service, 'bootstrap.followUp': 'always' }, []],
     ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
-    expect(missingSettings(given(values)).map(({ key }) => key)).toEqual(keys);
+    expect(missingIn(given(values))).toEqual(keys);
   });
 
   it('names the variable where the contract of 2020 lacks the disk', () => {
     const store = { value: 's3', origin: 'environment S3_URL' };
-    const [missing] = missingSettings(new Map([['ignition.source', store]]));
-    expect(missing).toMatchObject({
-      key: 'disk.device',
-      write: expect.stringContaining('DEVICE=') as string,
-    });
+    const layer: Layer = new Map([['ignition.source', store]]);
+    expect(missingIn(layer)[0]).toBe('disk.device');
+    expect(() => {
+      requireComplete(layer);
+    }).toThrow(
+      expect.objectContaining({ hint: expect.stringMatching(/^set DEVICE=[^;]*;/) as string }),
+    );
   });
 
   it('is thrown as one failure that names every setting', () => {
@@ -126,5 +138,50 @@ describe('ignitionSourceOf', () => {
     ['nothing', {}, undefined],
   ])('takes %s', (_, values, source) => {
     expect(ignitionSourceOf(given(values))).toBe(source);
+  });
+});
+
+describe('derive', () => {
+  it.each<[string, Partial<Record<SettingKey, unknown>>, SettingKey, unknown]>([
+    ['an infra-env is the cluster', { 'cluster.id': 'c' }, 'cluster.infraEnvId', 'c'],
+    [
+      'an empty infra-env is the cluster',
+      { 'cluster.id': 'c', 'cluster.infraEnvId': '' },
+      'cluster.infraEnvId',
+      'c',
+    ],
+    [
+      'an infra-env that is given stays',
+      { 'cluster.id': 'c', 'cluster.infraEnvId': 'i' },
+      'cluster.infraEnvId',
+      'i',
+    ],
+    [
+      'a worker counts no control plane',
+      { role: 'worker', 'cluster.controlPlaneCount': 1 },
+      'cluster.controlPlaneCount',
+      0,
+    ],
+    [
+      'a master keeps the count',
+      { role: 'master', 'cluster.controlPlaneCount': 1 },
+      'cluster.controlPlaneCount',
+      1,
+    ],
+    [
+      'a dry run has a log of its own',
+      { 'host.reach': 'dry', 'dry.hostId': 'h' },
+      'log.file',
+      '/var/log/assisted-installer-h.log',
+    ],
+    [
+      'a log that is given stays',
+      { 'host.reach': 'dry', 'dry.hostId': 'h', 'log.file': '/x' },
+      'log.file',
+      '/x',
+    ],
+    ['a real run keeps the log', { 'dry.hostId': 'h' }, 'log.file', undefined],
+  ])('%s', (...[, values, key, value]) => {
+    expect(derive(given(values)).get(key)?.value).toBe(value);
   });
 });

@@ -1,18 +1,40 @@
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
-import type { SettingKey } from './keys.ts';
-import { type Layer, textIn } from './layer.ts';
+import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
+
+/**
+ * Settings that follow from others: an infra-env without a name is the cluster's, a worker has no
+ * control plane to count, and a dry run has a log file of its own (rules of the agent replaced).
+ */
+export function derive(given: Layer): Layer {
+  const derived = new Map<SettingKey, Given>();
+  const clusterId = textIn(given, 'cluster.id');
+  if (textIn(given, 'cluster.infraEnvId') === '' && clusterId !== '') {
+    derived.set('cluster.infraEnvId', { value: clusterId, origin: 'derived from cluster.id' });
+  }
+  if (textIn(given, 'role') === 'worker' && given.has('cluster.controlPlaneCount')) {
+    derived.set('cluster.controlPlaneCount', { value: 0, origin: 'derived from role worker' });
+  }
+  const dryId = textIn(given, 'dry.hostId');
+  if (textIn(given, 'host.reach') === 'dry' && dryId !== '' && !given.has('log.file')) {
+    derived.set('log.file', {
+      value: `/var/log/assisted-installer-${dryId}.log`,
+      origin: 'derived from dry.hostId',
+    });
+  }
+  return new Map([...given, ...derived]);
+}
 
 /** A setting that is missing, and what to write to set it. */
-export interface MissingSetting {
+interface MissingSetting {
   readonly key: SettingKey;
   readonly what: string;
   readonly write: string;
 }
 
 /** The places that Ignition can come from. */
-export type IgnitionSource = 'service' | 's3' | 'url' | 'file';
+type IgnitionSource = 'service' | 's3' | 'url' | 'file';
 
 /**
  * Where Ignition comes from: what is asked for, or with `auto` the first that is configured, the
@@ -30,7 +52,7 @@ export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
 }
 
 /** Everything that an install needs and that no source gives. */
-export function missingSettings(given: Layer): readonly MissingSetting[] {
+function missingSettings(given: Layer): readonly MissingSetting[] {
   return [
     ...missingForDisk(given),
     ...missingForIgnition(given),

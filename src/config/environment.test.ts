@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { environmentLayer, variableOf } from './environment.ts';
-import { settingKeys } from './keys.ts';
+import type { Secret } from '../model/secret.ts';
+import {
+  type Environment,
+  environmentLayer,
+  knownVariablesLayer,
+  variableOf,
+} from './environment.ts';
+import { type Layer, settingKeys } from './settings.ts';
 
 describe('environmentLayer', () => {
   it.each([
@@ -37,4 +43,52 @@ describe('environmentLayer', () => {
       }),
     );
   });
+});
+
+const values = (layer: Layer): Record<string, unknown> =>
+  Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
+
+describe('knownVariablesLayer', () => {
+  it.each<[string, Environment, Record<string, unknown>]>([
+    ['nothing', {}, {}],
+    ['an empty token', { PULL_SECRET_TOKEN: '' }, {}],
+    ['a region', { AWS_DEFAULT_REGION: 'a' }, { 's3.region': 'a' }],
+    [
+      'the first of two regions',
+      { AWS_REGION: 'b', AWS_DEFAULT_REGION: 'a' },
+      { 's3.region': 'b' },
+    ],
+    [
+      'a dry run',
+      { DRY_ENABLE: 'true', DRY_HOST_ID: 'h' },
+      { 'host.reach': 'dry', 'dry.hostId': 'h' },
+    ],
+    [
+      'the prefix wins',
+      { DRY_ENABLE: 'true', DRYCONFIG_DRY_ENABLE: 'false' },
+      { 'host.reach': 'nsenter' },
+    ],
+    [
+      'paths of a dry run',
+      { DRY_FAKE_REBOOT_MARKER_PATH: '/m', DRYCONFIG_DRY_CLUSTER_HOSTS_PATH: '/c' },
+      { 'dry.rebootMarker': '/m', 'dry.clusterHosts': '/c' },
+    ],
+  ])('reads %s', (_, environment, expected) => {
+    expect(values(knownVariablesLayer(environment))).toEqual(expected);
+  });
+
+  it('keeps the token a secret, with its variable as the origin', () => {
+    const given = knownVariablesLayer({ PULL_SECRET_TOKEN: 't' }).get('service.token');
+    expect(given?.origin).toBe('environment PULL_SECRET_TOKEN');
+    expect((given?.value as Secret).reveal()).toBe('t');
+  });
+
+  it.each([{ DRY_ENABLE: 'foo' }, { DRY_ENABLE: '' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(
+    'refuses %j, as the agent does that is replaced',
+    (environment) => {
+      expect(() => knownVariablesLayer(environment)).toThrow(
+        expect.objectContaining({ code: 'config.invalid-value', kind: 'input' }),
+      );
+    },
+  );
 });

@@ -1,8 +1,7 @@
 import { nearestName } from '../lib/nearest.ts';
 import { configFailure } from './failures.ts';
-import { type SettingKey, settingKeys } from './keys.ts';
-import type { Given, Layer } from './layer.ts';
-import { readValue } from './read-value.ts';
+import { goBoolean, invalid, readValue } from './read-value.ts';
+import { type Given, type Layer, type SettingKey, settingKeys } from './settings.ts';
 
 /** Variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -43,4 +42,53 @@ function unknownVariable(name: string, known: Iterable<string>): Error {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
     context: { variable: name },
   });
+}
+
+/** Variables that give a setting as they stand; of two the first that is set wins. */
+const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
+  ['service.token', ['PULL_SECRET_TOKEN']],
+  ['s3.accessKeyId', ['AWS_ACCESS_KEY_ID']],
+  ['s3.secretAccessKey', ['AWS_SECRET_ACCESS_KEY']],
+  ['s3.region', ['AWS_REGION', 'AWS_DEFAULT_REGION']],
+  ['dry.hostId', ['DRYCONFIG_DRY_HOST_ID', 'DRY_HOST_ID']],
+  ['dry.rebootMarker', ['DRYCONFIG_DRY_FAKE_REBOOT_MARKER_PATH', 'DRY_FAKE_REBOOT_MARKER_PATH']],
+  ['dry.clusterHosts', ['DRYCONFIG_DRY_CLUSTER_HOSTS_PATH', 'DRY_CLUSTER_HOSTS_PATH']],
+];
+
+/**
+ * The settings that variables of other programs give: the token of the service, the credentials
+ * of an object store, and the dry run of the agent that is replaced.
+ * @throws AgentError `config.invalid-value`
+ */
+export function knownVariablesLayer(environment: Environment): Layer {
+  const layer = new Map<SettingKey, Given>();
+  for (const [key, names] of plainVariables) {
+    const name = names.find((candidate) => isSet(environment[candidate]));
+    if (name === undefined) continue;
+    const origin = variableOrigin(name);
+    layer.set(key, { value: readValue(key, environment[name] ?? '', origin), origin });
+  }
+  const reach = dryReach(environment);
+  if (reach !== undefined) layer.set('host.reach', reach);
+  return layer;
+}
+
+/** Whether a variable has a value; an empty one counts as not set. */
+export const isSet = (text: string | undefined): boolean => text !== undefined && text !== '';
+
+function dryReach(environment: Environment): Given | undefined {
+  const name = ['DRYCONFIG_DRY_ENABLE', 'DRY_ENABLE'].find(
+    (candidate) => environment[candidate] !== undefined,
+  );
+  if (name === undefined) return undefined;
+  const origin = variableOrigin(name);
+  const text = environment[name] ?? '';
+  const isDry = goBoolean(text);
+  if (isDry === undefined) {
+    throw invalid('host.reach', origin, {
+      what: `${JSON.stringify(text)} is neither true nor false`,
+      write: 'true or false, or unset it',
+    });
+  }
+  return { value: isDry ? 'dry' : 'nsenter', origin };
 }

@@ -41,3 +41,20 @@ export const configFailures = {
 
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
+
+/** Failures of the flags of a command line. */
+export const flagFailures = {
+  'cli.bad-flag': {
+    kind: 'input',
+    title: 'A flag is written in a way that cannot be read',
+    hint: 'see "bootwright --help" for the form of each flag',
+  },
+  'cli.unknown-flag': {
+    kind: 'input',
+    title: 'There is no such flag',
+    hint: 'see "bootwright --help" for every flag',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error about the flags of a command line. */
+export const flagFailure = failuresOf(flagFailures);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SettingKey } from './keys.ts';
-import type { Layer } from './layer.ts';
-import { checkConfig, settingIn } from './load.ts';
-import { Config } from './schema.ts';
+import { Secret } from '../model/secret.ts';
+import { checkConfig, fingerprintOf, settingIn } from './load.ts';
+import { Config, type ConfigInput } from './schema.ts';
+import type { Layer, SettingKey } from './settings.ts';
 
 const layer = (origin: string, values: Partial<Record<SettingKey, unknown>>): Layer =>
   new Map(Object.entries(values).map(([key, value]) => [key as SettingKey, { value, origin }]));
@@ -87,5 +87,41 @@ describe('settingIn', () => {
     const config = Config.parse({ role: 'worker', disk: { device: '/dev/a' } });
     expect(settingIn(config, 'role')).toBe('worker');
     expect(settingIn(config, 'disk.device')).toBe('/dev/a');
+  });
+});
+
+const of = (input: ConfigInput): string => fingerprintOf(Config.parse(input));
+
+describe('fingerprintOf', () => {
+  it('is a SHA-256 that the same configuration has again', () => {
+    expect(of({})).toMatch(/^[0-9a-f]{64}$/);
+    expect(of({ disk: { device: '/dev/a' } })).toBe(of({ disk: { device: '/dev/a' } }));
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['a disk', { disk: { device: '/dev/a' } }],
+    ['a role', { role: 'worker' }],
+    ['the order of arguments', { image: { writerArgs: ['a', 'b'] } }],
+  ])('changes with %s', (_, input) => {
+    expect(of(input)).not.toBe(of({}));
+  });
+
+  it('does not change with the order of keys, at any depth', () => {
+    const config = Config.parse({ disk: { device: '/dev/a' } });
+    const turned = Object.entries(config)
+      .toReversed()
+      .map(([section, value]) => [
+        section,
+        typeof value === 'object' ? Object.fromEntries(Object.entries(value).toReversed()) : value,
+      ]);
+    expect(fingerprintOf(Object.fromEntries(turned) as Config)).toBe(fingerprintOf(config));
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['a token', { service: { token: new Secret('t') } }],
+    ['a key', { s3: { secretAccessKey: new Secret('k') } }],
+    ['how the run is logged', { log: { verbose: true, format: 'json' } }],
+  ])('does not change with %s', (_, input) => {
+    expect(of(input)).toBe(of({}));
   });
 });

@@ -1,16 +1,23 @@
+import { createHash } from 'node:crypto';
 import type { z } from 'zod';
-import { deepFreeze } from './freeze.ts';
-import {
-  isSettingKey,
-  type SettingKey,
-  type SettingKind,
-  settingKeys,
-  settingKinds,
-} from './keys.ts';
-import { type Layer, mergeLayers } from './layer.ts';
+import { Secret } from '../model/secret.ts';
+import { derive } from './complete.ts';
+import type { Environment } from './environment.ts';
+import { readConfigFiles, readContainer, readSecretFiles } from './files.ts';
+import { readFlags } from './flags.ts';
 import { invalid, readValue, requireWriterArgs } from './read-value.ts';
 import { Config } from './schema.ts';
-import { derive } from './derive.ts';
+import {
+  isSettingKey,
+  type Layer,
+  mergeLayers,
+  type SettingKey,
+  settingKeys,
+  type SettingKind,
+  settingKinds,
+} from './settings.ts';
+import { layersOver } from './sources.ts';
+import { fileLayer } from './yaml-file.ts';
 
 /** A configuration that was checked, with the origin of every setting. */
 export interface CheckedConfig {
@@ -88,3 +95,67 @@ const wanted: Readonly<Record<SettingKind['kind'], string>> = {
   argv: 'a list of texts, [--append-karg, "ip=eth0:dhcp"] for example',
   secret: 'a text',
 };
+
+/** Freezes a value and everything in it, so that nothing can steer a run by changing it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const part of Object.values(value)) deepFreeze(part);
+  return value;
+}
+
+/**
+ * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
+ * does: secrets and the section `log` are left out, so that a run with a renewed token or a more
+ * talkative log goes on where it stopped.
+ */
+export function fingerprintOf(config: Config): string {
+  const deciding = Object.entries(config).filter(([section]) => section !== 'log');
+  return createHash('sha256')
+    .update(canonicalJson(Object.fromEntries(deciding)))
+    .digest('hex');
+}
+
+/** JSON with the keys of every object sorted and secrets left out. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(sorted(value));
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value)
+    .filter(([, part]) => !(part instanceof Secret))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([key, part]) => [key, sorted(part)]);
+  return Object.fromEntries(entries);
+}
+
+/** A configuration from every source, with what a person should know of it. */
+export interface SourcedConfig extends CheckedConfig {
+  readonly notes: readonly string[];
+  readonly isFresh: boolean;
+}
+
+/**
+ * Reads the configuration of a command from its container, files, environment and flags.
+ * @throws AgentError `cli.*`, `config.*`
+ */
+export async function sourceConfig(
+  words: readonly string[],
+  environment: Environment,
+): Promise<SourcedConfig> {
+  const flags = readFlags(words);
+  const files = await readConfigFiles(flags.configFiles);
+  const withoutSecrets = layersOver(files.map(fileLayer), flags, environment);
+  const secrets = await readSecretFiles(withoutSecrets);
+  const checked = checkConfig([await readContainer(), ...withoutSecrets, secrets]);
+  return { ...checked, notes: flags.notes, isFresh: flags.isFresh };
+}
+
+/** Says so when the service is asked without a token; the agent that is replaced warns too. */
+export function tokenNotes({ config }: CheckedConfig): readonly string[] {
+  const { url, token } = config.service;
+  if (url === '' || (token instanceof Secret && !token.isEmpty)) return [];
+  return ['PULL_SECRET_TOKEN is not set; the service is asked without a token'];
+}

@@ -1,9 +1,9 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { Secret } from '../model/secret.ts';
-import { type SettingKey, settingKeys } from './keys.ts';
-import type { Given } from './layer.ts';
 import { checkConfig } from './load.ts';
-import { renderConfigJson, renderConfigText } from './show.ts';
+import { type Given, type SettingKey, settingKeys } from './settings.ts';
+import { configJsonSchema, renderConfigJson, renderConfigText } from './show.ts';
 
 const checked = checkConfig([
   new Map<SettingKey, Given>([
@@ -35,5 +35,27 @@ describe('config show', () => {
 
   it.each([renderConfigText, renderConfigJson])('masks secrets and passwords', (render) => {
     expect(render(checked)).not.toContain('hidden');
+  });
+});
+
+const validate = new Ajv2020({ formats: { uri: true } }).compile(configJsonSchema());
+
+describe('configJsonSchema', () => {
+  it.each([
+    {},
+    { role: 'worker', disk: { device: '/dev/sda', format: ['/dev/b'] } },
+    { service: { url: 'http://h', tokenFile: '/run/secrets/token' } },
+  ])('takes %j', (document) => {
+    expect(validate(document)).toBe(true);
+  });
+
+  it.each([
+    { dsk: {} },
+    { disk: { devise: '/dev/sda' } },
+    { disk: { format: '/dev/b' } },
+    { role: 'emperor' },
+    { service: { token: 'hidden' } },
+  ])('refuses %j', (document) => {
+    expect(validate(document)).toBe(false);
   });
 });

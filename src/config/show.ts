@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import { Secret } from '../model/secret.ts';
 import { type CheckedConfig, settingIn } from './load.ts';
-import { settingKeys } from './keys.ts';
-import { shownText, shownValue } from './shown.ts';
+import { Config } from './schema.ts';
+import { secretFiles, settingKeys, shownText, shownValue } from './settings.ts';
 
 /** Every setting on a line with its origin; secrets are masked. */
 export function renderConfigText({ config, origins }: CheckedConfig): string {
@@ -27,4 +28,18 @@ function jsonValue(value: unknown): unknown {
   if (typeof value === 'string') return shownText(value);
   if (Array.isArray(value)) return value.map(jsonValue);
   return value ?? null;
+}
+
+/**
+ * JSON Schema (draft 2020-12) of a configuration file. Settings that hold a secret are left out:
+ * a file names the file of a secret and never holds one.
+ */
+export function configJsonSchema(): Readonly<Record<string, unknown>> {
+  const schema = z.toJSONSchema(Config, { io: 'input', unrepresentable: 'any' });
+  const sections = (schema.properties ?? {}) as Record<string, z.core.JSONSchema.BaseSchema>;
+  for (const key of Object.keys(secretFiles)) {
+    const [section = '', name = ''] = key.split('.');
+    delete sections[section]?.properties?.[name];
+  }
+  return { title: 'Bootwright configuration', ...schema };
 }

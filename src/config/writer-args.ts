@@ -1,5 +1,5 @@
 import { nearestName } from '../lib/nearest.ts';
-import { shownText } from './shown.ts';
+import { shownText } from './settings.ts';
 
 interface WriterOption {
   readonly takesValue: boolean;
@@ -48,7 +48,7 @@ const shorts: ReadonlyMap<string, WriterOption> = new Map(
 );
 
 /** What is wrong with arguments, and what to write instead. */
-export interface Mistake {
+interface Mistake {
   readonly what: string;
   readonly write: string;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileLayer } from './file.ts';
+import { fileLayer } from './yaml-file.ts';
 
 const read = (text: string) => fileLayer({ path: 'c.yaml', text });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { configJsonSchema } from './json-schema.ts';
-import { secretFiles, settingKeys, type SettingKind, settingKinds } from './keys.ts';
+import { secretFiles, settingKeys, type SettingKind, settingKinds } from './settings.ts';
+import { configJsonSchema } from './show.ts';
 
 interface Property {
   readonly type?: string;

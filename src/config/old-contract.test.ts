@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readFlags } from './read-flags.ts';
+import { readFlags } from './flags.ts';
+import { storeContractLayer } from './old-contract.ts';
+import type { Layer } from './settings.ts';
 
 const values = (line: string): Record<string, unknown> =>
   Object.fromEntries([...readFlags(line.split(' ')).layer].map(([key, { value }]) => [key, value]));
@@ -66,4 +68,39 @@ describe('flags of earlier services', () => {
       );
     },
   );
+});
+
+const contentOf = (layer: Layer): Record<string, unknown> =>
+  Object.fromEntries([...layer].map(([key, { value }]) => [key, value]));
+
+describe('storeContractLayer', () => {
+  const contract = { CLUSTER_ID: 'c', BUCKET: 'b', S3_URL: 'http://s:9000', DEVICE: '/dev/vda' };
+
+  it('is the contract of 2020', () => {
+    expect(contentOf(storeContractLayer(contract, new Map()))).toEqual({
+      'ignition.source': 's3',
+      's3.endpoint': 'http://s:9000',
+      's3.bucket': 'b',
+      'cluster.id': 'c',
+      'disk.device': '/dev/vda',
+    });
+  });
+
+  it('is not meant where a service is named', () => {
+    const stronger: Layer = new Map([['service.url', { value: 'http://h', origin: 'flag --url' }]]);
+    expect(storeContractLayer(contract, stronger).size).toBe(0);
+  });
+
+  it('reads none of its common names without a store', () => {
+    expect(storeContractLayer({ CLUSTER_ID: 'c', DEVICE: '/dev/vda' }, new Map()).size).toBe(0);
+  });
+
+  it('refuses a store that is no URL', () => {
+    expect(() => storeContractLayer({ ...contract, S3_URL: 's:9000' }, new Map())).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        message: expect.stringContaining('S3_URL') as string,
+      }),
+    );
+  });
 });

@@ -1,4 +1,4 @@
-import { cliFailure } from '../failures.ts';
+import { flagFailure } from './failures.ts';
 
 /** One flag as it stands on a command line. */
 export interface FlagUse {
@@ -8,14 +8,14 @@ export interface FlagUse {
 }
 
 /** What a command line says. */
-export interface FlagScan {
+interface FlagScan {
   readonly uses: readonly FlagUse[];
   /** Words from the first that is no flag; nothing reads them. */
   readonly rest: readonly string[];
 }
 
 /** What is known of a flag before it is read; undefined for one that does not exist. */
-export type FlagLookup = (name: string) => { readonly isBoolean: boolean } | undefined;
+type FlagLookup = (name: string) => { readonly isBoolean: boolean } | undefined;
 
 /**
  * Splits a command line by the rules of Go's `flag` package, which the agent that is replaced uses
@@ -44,7 +44,7 @@ export function scanFlags(
     at += 1;
     const next = argv[at];
     if (next === undefined) {
-      throw cliFailure('cli.bad-flag', `flag ${flagName(name)}: the value is missing`, {
+      throw flagFailure('cli.bad-flag', `flag ${flagName(name)}: the value is missing`, {
         hint: `write ${flagName(name)} VALUE or ${flagName(name)}=VALUE`,
       });
     }
@@ -59,7 +59,7 @@ export const flagName = (name: string): string => (name.length === 1 ? `-${name}
 function splitFlag(word: string): { readonly name: string; readonly value: string | undefined } {
   const body = word.slice(word.startsWith('--') ? 2 : 1);
   if (body === '' || body.startsWith('-') || body.startsWith('=')) {
-    throw cliFailure('cli.bad-flag', `flag ${word}: there is no name after the dashes`);
+    throw flagFailure('cli.bad-flag', `flag ${word}: there is no name after the dashes`);
   }
   const equals = body.indexOf('=');
   return equals < 0

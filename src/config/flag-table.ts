@@ -1,4 +1,4 @@
-import type { SettingKey } from '../../config/keys.ts';
+import type { SettingKey } from './settings.ts';
 
 /** What a flag does with its value. */
 export type FlagMeaning =

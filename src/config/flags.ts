@@ -1,18 +1,18 @@
-import { configFailure } from '../../config/failures.ts';
+import { nearestName } from '../lib/nearest.ts';
+import { configFailure, flagFailure } from './failures.ts';
+import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flag-table.ts';
+import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
+import { oldServiceSettings } from './old-contract.ts';
+import { goBoolean, invalid, readValue } from './read-value.ts';
 import {
+  type Given,
   isSettingKey,
+  type Layer,
   secretFiles,
   type SettingKey,
   settingKeys,
   settingKinds,
-} from '../../config/keys.ts';
-import { type Given, type Layer } from '../../config/layer.ts';
-import { goBoolean, invalid, readValue } from '../../config/read-value.ts';
-import { nearestName } from '../../lib/nearest.ts';
-import { cliFailure } from '../failures.ts';
-import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flags.ts';
-import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
-import { oldServiceSettings } from './old-flags.ts';
+} from './settings.ts';
 
 /** A command line, read. */
 export interface FlagsRead {
@@ -135,7 +135,7 @@ function ownFlags(
     if (last === undefined) return false;
     const value = goBoolean(last.text ?? 'true');
     if (value !== undefined) return value;
-    throw cliFailure('cli.bad-flag', `flag ${flagName(name)}: neither true nor false`);
+    throw flagFailure('cli.bad-flag', `flag ${flagName(name)}: neither true nor false`);
   };
   // A help flag that is true was dealt with before; one that is neither true nor false is refused.
   for (const name of ['help', 'h']) isSet(name);
@@ -148,7 +148,7 @@ function ownFlags(
 
 function unknownFlag(name: string): Error {
   const near = nearestName(name, allFlagNames());
-  return cliFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
+  return flagFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
     ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),
     context: { flag: name },
   });
@@ -164,4 +164,21 @@ function secretFlag(key: SettingKey, origin: string): Error {
       context: { setting: key },
     },
   );
+}
+
+/**
+ * Whether a command line asks for help, whatever else is wrong with it: `-h`, `--help`, and either
+ * with a true value behind `=`. A word that is the value of another flag asks for nothing.
+ */
+export function asksHelp(words: readonly string[]): boolean {
+  for (let at = 0; at < words.length; at += 1) {
+    const [, name, value] = /^--?([^-=][^=]*)(?:=(.*))?$/s.exec(words[at] ?? '') ?? [];
+    if (name === undefined) return false;
+    if (name === 'h' || name === 'help') {
+      if (goBoolean(value ?? 'true') === true) return true;
+    } else if (value === undefined && lookUpFlag(name)?.isBoolean === false) {
+      at += 1;
+    }
+  }
+  return false;
 }

@@ -1,7 +1,7 @@
-import { type Environment, environmentLayer } from '../config/environment.ts';
-import { type Layer, mergeLayers } from '../config/layer.ts';
-import { knownVariablesLayer, storeContractLayer } from './compat/environment.ts';
-import { type FlagsRead, readFlags } from './compat/read-flags.ts';
+import { type Environment, environmentLayer, knownVariablesLayer } from './environment.ts';
+import { type FlagsRead, readFlags } from './flags.ts';
+import { storeContractLayer } from './old-contract.ts';
+import { type Layer, mergeLayers } from './settings.ts';
 
 /** Read when it is there, before every `--config`. */
 export const defaultConfigFile = '/etc/bootwright/config.yaml';

@@ -1,7 +1,7 @@
-import type { SettingKey } from '../../config/keys.ts';
-import type { Given, Layer } from '../../config/layer.ts';
-import { invalid, readValue } from '../../config/read-value.ts';
+import { type Environment, isSet, variableOrigin } from './environment.ts';
 import { flagName, type FlagUse } from './go-flags.ts';
+import { invalid, readValue } from './read-value.ts';
+import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 
 /** Flags that only a service with version 1 of the interface sends. */
 const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'installation-timeout'];
@@ -72,4 +72,33 @@ function fromStore(last: LastTexts): Settings {
     of('s3.bucket', bucket ?? 'test', bucket === undefined ? '--s3-endpoint' : '--s3-bucket'),
     of('ignition.source', 's3', endpoint === undefined ? '--s3-bucket' : '--s3-endpoint'),
   ];
+}
+
+const storeVariables: readonly (readonly [SettingKey, string])[] = [
+  ['s3.endpoint', 'S3_URL'],
+  ['s3.bucket', 'BUCKET'],
+  ['cluster.id', 'CLUSTER_ID'],
+  ['disk.device', 'DEVICE'],
+];
+
+/**
+ * The contract of April 2020: `-r ROLE` with CLUSTER_ID, BUCKET, S3_URL and DEVICE in the
+ * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. It is
+ * meant when S3_URL is set and nothing says where a service is; the names are too common to be
+ * read otherwise.
+ * @param others what files, flags and BOOTWRIGHT_* variables say
+ * @throws AgentError `config.invalid-value`
+ */
+export function storeContractLayer(environment: Environment, others: Layer): Layer {
+  if (!isSet(environment['S3_URL']) || textIn(others, 'service.url') !== '') return new Map();
+  const layer = new Map<SettingKey, Given>([
+    ['ignition.source', { value: 's3', origin: variableOrigin('S3_URL') }],
+  ]);
+  for (const [key, name] of storeVariables) {
+    const text = environment[name];
+    if (text === undefined || text === '') continue;
+    const origin = variableOrigin(name);
+    layer.set(key, { value: readValue(key, text, origin), origin });
+  }
+  return layer;
 }

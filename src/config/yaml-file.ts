@@ -1,8 +1,14 @@
 import { isAlias, isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
 import { nearestName } from '../lib/nearest.ts';
 import { configFailure } from './failures.ts';
-import { isSettingKey, secretFiles, type SettingKey, settingKeys } from './keys.ts';
-import type { Given, Layer } from './layer.ts';
+import {
+  type Given,
+  isSettingKey,
+  type Layer,
+  secretFiles,
+  type SettingKey,
+  settingKeys,
+} from './settings.ts';
 
 /** A configuration file that was read. */
 export interface ConfigFile {

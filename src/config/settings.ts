@@ -1,6 +1,7 @@
 // This table is read before zod is loaded, so that a flag or a variable is checked and the first
 // report leaves at once. The compiler holds its keys, a test its kinds, to the schema.
 import { roleNames } from '../model/role.ts';
+import { MASK, Secret } from '../model/secret.ts';
 import type { Config } from './schema.ts';
 
 type SectionName = Exclude<keyof Config, 'role'>;
@@ -111,3 +112,38 @@ export const secretFiles = {
   'service.token': 'service.tokenFile',
   's3.secretAccessKey': 's3.secretAccessKeyFile',
 } as const satisfies Partial<Record<SettingKey, SettingKey>>;
+
+/** A value as one source gives it. From a file it is checked later, by the schema. */
+export type SettingValue = string | number | boolean | readonly string[] | Secret;
+
+/** A value with the place it comes from, for people: `flag --url`, `file config.yaml:12`. */
+export interface Given {
+  readonly value: unknown;
+  readonly origin: string;
+}
+
+/** What one source says: a file, the environment, the command line. */
+export type Layer = ReadonlyMap<SettingKey, Given>;
+
+/** One layer of several; a later one wins, whole values at a time, lists too. */
+export function mergeLayers(layers: readonly Layer[]): Layer {
+  return new Map(layers.flatMap((layer) => [...layer]));
+}
+
+/** The text of a setting, or the fallback where no source gives it. */
+export function textIn(layer: Layer, key: SettingKey, fallback = ''): string {
+  const value = layer.get(key)?.value;
+  return typeof value === 'string' ? value : fallback;
+}
+
+/** A text as it may be shown: the user and the password of a URL are masked. */
+export const shownText = (text: string): string =>
+  text.replaceAll(/(:\/\/)[^/@\s]*@/g, `$1${MASK}@`);
+
+/** The value of a setting as it may be shown, secrets masked; JSON, except plain text. */
+export function shownValue(value: unknown): string {
+  if (value instanceof Secret) return value.isEmpty ? '(empty)' : MASK;
+  if (value === undefined || value === '') return '(not set)';
+  if (typeof value === 'string') return shownText(value);
+  return shownText(JSON.stringify(value));
+}

@@ -1,13 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkConfig } from '../config/load.ts';
-import type { Layer } from '../config/layer.ts';
-import { variableOf } from '../config/environment.ts';
-import { settingKeys, settingKinds } from '../config/keys.ts';
 import { AgentError } from '../model/failure.ts';
-import { flagRows } from './compat/flags.ts';
-import { readFlags } from './compat/read-flags.ts';
-import { layersOver, readSettings } from './settings.ts';
+import { variableOf } from './environment.ts';
+import { flagRows } from './flag-table.ts';
+import { readFlags } from './flags.ts';
+import { checkConfig } from './load.ts';
+import { type Layer, settingKeys, settingKinds } from './settings.ts';
+import { layersOver, readSettings } from './sources.ts';
 
 describe('readSettings', () => {
   it('lets flags win over BOOTWRIGHT_ variables, and those over the others', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { SettingKey } from '../../config/keys.ts';
-import { flagRows } from './flags.ts';
-import { readFlags } from './read-flags.ts';
+import { flagRows } from './flag-table.ts';
+import { asksHelp, readFlags } from './flags.ts';
+import type { SettingKey } from './settings.ts';
 
 const values = (...argv: readonly string[]): Record<string, unknown> =>
   Object.fromEntries([...readFlags(argv).layer].map(([key, { value }]) => [key, value]));
@@ -129,5 +129,36 @@ describe('flagRows', () => {
         'sets' in meaning ? [meaning.sets] : 'addsTo' in meaning ? [meaning.addsTo] : [],
       );
     expect(new Set<SettingKey>(keys).size).toBe(keys.length);
+  });
+});
+
+describe('asksHelp', () => {
+  it.each([
+    '-h',
+    '--h',
+    '--help',
+    '-help',
+    '--help=true',
+    '-h=1',
+    '-r worker -h',
+    '--bogus -h',
+    '--verbose --help',
+    '--role=worker -h',
+    '--boot-device -h -h',
+  ])('is so for "%s"', (line) => {
+    expect(asksHelp(line.split(' '))).toBe(true);
+  });
+
+  it.each([
+    '',
+    '-r worker',
+    '--help=false',
+    '-h=x',
+    '--boot-device -h',
+    '-- -h',
+    'word -h',
+    '---h',
+  ])('is not so for "%s"', (line) => {
+    expect(asksHelp(line.split(' '))).toBe(false);
   });
 });

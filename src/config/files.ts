@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises';
+import * as z from 'zod';
+import { Secret } from '../model/secret.ts';
+import { configFailure } from './failures.ts';
+import type { CheckedConfig } from './load.ts';
+import {
+  type Given,
+  type Layer,
+  mergeLayers,
+  secretFiles,
+  type SettingKey,
+  textIn,
+} from './settings.ts';
+import { defaultConfigFile } from './sources.ts';
+import type { ConfigFile } from './yaml-file.ts';
+
+/**
+ * Reads the default configuration file, where there is one, and every file that was named.
+ * @throws AgentError `config.file-not-read`
+ */
+export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
+  const byDefault = await readText(defaultConfigFile, '').catch((error: unknown) => {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  });
+  const files = byDefault === undefined ? [] : [{ path: defaultConfigFile, text: byDefault }];
+  for (const path of named) files.push({ path, text: await readText(path, 'flag --config: ') });
+  return files;
+}
+
+/** Reads what the container says of itself. A container that says nothing lacks nothing. */
+export async function readContainer(path = containerFile): Promise<Layer> {
+  return containerLayer(await readFile(path, 'utf8').catch(() => ''));
+}
+
+/**
+ * Reads the secrets that only a file gives.
+ * @throws AgentError `config.file-not-read`
+ */
+export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
+  const wanted = secretsToRead(mergeLayers(layers));
+  const read = wanted.map(async ({ key, path, origin }) => {
+    return [key, secretFrom(await readText(path, `${origin}: `), path)] as const;
+  });
+  return new Map(await Promise.all(read));
+}
+
+/**
+ * Looks at the files that only the run opens, so that it does not begin without them.
+ * @throws AgentError `config.file-not-read`, `config.malformed-file`
+ */
+export async function requireFiles({ config, origins }: CheckedConfig): Promise<void> {
+  const { service, host, dry } = config;
+  const originOf = (key: SettingKey): string => `${origins.get(key) ?? 'default'}: `;
+  if (service.caFile !== '' && !service.insecure) {
+    await readText(service.caFile, originOf('service.caFile'));
+  }
+  if (host.reach === 'dry' && dry.clusterHosts !== '') {
+    const text = await readText(dry.clusterHosts, originOf('dry.clusterHosts'));
+    parseDryHosts(text, dry.clusterHosts);
+  }
+}
+
+async function readText(path: string, origin: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw configFailure('config.file-not-read', `${origin}${path} cannot be read`, {
+      cause,
+      context: { file: path },
+    });
+  }
+}
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof Error &&
+  error.cause instanceof Error &&
+  'code' in error.cause &&
+  error.cause.code === 'ENOENT';
+
+/**
+ * What podman tells a privileged container of itself (podman-run(1), "/run/.containerenv"): lines of
+ * `name="value"`. An unprivileged container has an empty file, and docker has none.
+ */
+export const containerFile = '/run/.containerenv';
+
+/**
+ * Settings that follow from the container in which the program runs: its own image. An image that
+ * was built on this host cannot be pulled by another one, so it counts as unknown.
+ */
+export function containerLayer(text: string): Layer {
+  const settings = new Map<SettingKey, Given>();
+  const image = /^image="([^"\\]+)"$/m.exec(text)?.[1] ?? '';
+  if (image !== '' && !image.startsWith('localhost/')) {
+    settings.set('images.self', { value: image, origin: 'container' });
+  }
+  return settings;
+}
+
+/** A secret that is to be read from a file. */
+export interface SecretToRead {
+  readonly key: SettingKey;
+  readonly path: string;
+  /** Where the path comes from. */
+  readonly origin: string;
+}
+
+/** The secrets that only a file gives; one that the environment gives wins over its file. */
+export function secretsToRead(given: Layer): readonly SecretToRead[] {
+  return Object.entries(secretFiles).flatMap(([secret, file]) => {
+    const key = secret as SettingKey;
+    const path = textIn(given, file);
+    if (path === '' || given.has(key)) return [];
+    return [{ key, path, origin: given.get(file)?.origin ?? 'default' }];
+  });
+}
+
+/** A secret as a file holds it: the line break at its end does not belong to it. */
+export const secretFrom = (text: string, path: string): Given => ({
+  value: new Secret(text.replace(/\s+$/, '')),
+  origin: `file ${path}`,
+});
+
+/** The hosts of a dry cluster, as load tests of the service write them (assisted-installer, dry run). */
+const DryHosts = z.array(
+  z.object({ hostname: z.string(), ip: z.string(), rebootMarkerPath: z.string() }).partial(),
+);
+type DryHosts = z.infer<typeof DryHosts>;
+
+/**
+ * Reads the file of `dry.clusterHosts`.
+ * @throws AgentError `config.malformed-file`
+ */
+export function parseDryHosts(text: string, path: string): DryHosts {
+  try {
+    return DryHosts.parse(JSON.parse(text));
+  } catch (cause) {
+    const why = cause instanceof SyntaxError ? 'not JSON' : 'not a list of hosts';
+    throw configFailure('config.malformed-file', `dry.clusterHosts: ${path} is ${why}`, {
+      hint: 'write a JSON array of {"hostname", "ip", "rebootMarkerPath"}',
+      context: { file: path },
+    });
+  }
+}
