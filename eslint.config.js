@@ -50,6 +50,8 @@ const packageHomes = {
   '@kubernetes/client-node': 'adapters/kube',
   '@peculiar/x509': 'cluster/csr',
   bcryptjs: 'layering/registry',
+  'dockerfile-ast': 'layering/containerfile',
+  'tar-stream': 'steps/cluster',
   'reflect-metadata': 'cluster/csr',
   pino: 'adapters/logging',
   'p-retry': 'adapters/http',

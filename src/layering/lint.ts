@@ -1,5 +1,5 @@
 import { lintContainerfile } from './containerfile/lint.ts';
-import { isKeyword } from './containerfile/keywords.ts';
+import { isKeyword } from './containerfile/parse.ts';
 import { kindFlaw, readMachineOSConfig, segmentsOf } from './os-config/read.ts';
 import { machineOSConfigKind } from './os-config/schema.ts';
 import { objectionsTo } from './os-config/semantics.ts';

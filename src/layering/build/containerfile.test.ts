@@ -8,8 +8,7 @@ import {
 import { Buffer } from 'node:buffer';
 import { gunzipSync } from 'node:zlib';
 import { lintContainerfile } from '../containerfile/lint.ts';
-import { parseContainerfile } from '../containerfile/parse.ts';
-import { stagesOf } from '../containerfile/stages.ts';
+import { parseContainerfile, stagesOf } from '../containerfile/parse.ts';
 import { planBuild } from './plan.ts';
 
 const fileOf = (plan: ReturnType<typeof planBuild>, path: string): string =>

@@ -54,11 +54,11 @@ describe('lintContainerfile', () => {
     ],
     [
       `${final}RUN grubby --args=a --update-kernel=ALL && ostree container commit\n`,
-      [[2, 'kernel-arguments', 'error']],
+      [[2, 'kernel-arguments', 'warning']],
     ],
     [
       `${final}RUN rpm-ostree kargs --append=a && ostree container commit\n`,
-      [[2, 'kernel-arguments', 'error']],
+      [[2, 'kernel-arguments', 'warning']],
     ],
   ])('finds in %j', (content, expected) => {
     const found = lintContainerfile(content);
@@ -68,5 +68,238 @@ describe('lintContainerfile', () => {
   it('says what to write instead', () => {
     const [finding] = lintContainerfile(`${final}RUNN x\n${commit}`);
     expect(finding?.message).toBe('RUNN is no instruction of a Containerfile: write RUN');
+  });
+
+  it('shows the line that it did not read as a shell would', () => {
+    const text = `${final}RUN mkdir /opt/x && grubby --args=a && ostree container commit\n`;
+    const line = '(RUN mkdir /opt/x && grubby --args=a && ostree container commit)';
+    const messages = lintContainerfile(text).map(({ message }) => message);
+    expect(messages).toEqual([expect.stringContaining(line), expect.stringContaining(line)]);
+  });
+
+  it('refuses a text that is far longer than a MachineOSConfig takes', () => {
+    const [finding] = lintContainerfile(`${final}#${'x'.repeat(65_536)}\n`);
+    expect(finding).toMatchObject({ rule: 'syntax', severity: 'error', line: 1 });
+  });
+
+  it.each([
+    'FROM b AS b\n',
+    'ENV A=$A$A\n',
+    'RUN <<E\n',
+    'RUN <<E\nE\n',
+    '<<E ',
+    '${a:-',
+    '"$a',
+    '\\\n',
+    '["x", ',
+    '> ',
+    'mkdir /opt/x ',
+    '# x=y\n',
+  ])('comes to an end with a long text of %j', (piece) => {
+    const times = Math.floor(65_000 / piece.length);
+    for (const begin of ['', `${final}ENV A=x\n`, `${final}RUN `, `${final}COPY a `]) {
+      const start = performance.now();
+      lintContainerfile(`${begin}${piece.repeat(times)}`);
+      expect(performance.now() - start).toBeLessThan(5_000);
+    }
+  });
+});
+
+const rulesOf = (text: string): readonly string[] =>
+  lintContainerfile(`${final}${text}\n`).map(({ rule }) => rule);
+
+describe('a check of the image', () => {
+  it.each([
+    'RUN ostree container commit',
+    'run /usr/bin/ostree container commit',
+    'RUN bootc container lint --fatal-warnings',
+    'RUN ostree container commit # done',
+    'RUN a && \\\n  # why\n  b && \\\n  ostree container commit',
+    'RUN a; b; ostree container commit',
+    'RUN (a; b) && bootc container lint',
+    'RUN bootc container lint && ostree container commit && echo done',
+    'RUN set -eux; ostree container commit; echo done',
+    'RUN ostree container commit || exit 1',
+    'RUN ostree container commit || { echo no; exit 1; }',
+    'RUN a || { echo no; exit 1; }; ostree container commit',
+    'RUN if command -v bootc; then bootc container lint; else ostree container commit; fi',
+    'RUN bootc container lint || ostree container commit',
+    'RUN set -o pipefail; ostree container commit | tee /usr/share/log',
+    'RUN ["ostree", "container", "commit"]',
+    'RUN bash -c "a && ostree container commit"',
+    "RUN ostree container commit && sh -c 'echo done'",
+    "RUN sh -ec 'ostree container commit; echo done'",
+    'RUN --mount=type=cache,target=/x a && ostree container commit',
+    'RUN echo $((1<<A)) && ostree container commit',
+    'RUN <<E\na\nostree container commit\nE',
+    'RUN <<-E\n\tostree container commit\n\tE',
+    'RUN <<E\n#!/bin/bash -e\nostree container commit\necho done\nE',
+    'RUN bash -euo pipefail <<E\na\nostree container commit\nE',
+    "RUN cat <<'E' > /usr/lib/x && ostree container commit\nwhatever\nE",
+    'RUN <<A cat > /usr/x && <<B cat > /usr/y && ostree container commit\n1\nA\n2\nB',
+    'RUN <<E\ncat <<F > /usr/x\nE is not it\nF\nostree container commit\nE',
+    'RUN ostree container commit\nLABEL a=b\nWORKDIR /usr',
+  ])('comes last in %j', (text) => {
+    expect(rulesOf(text)).toEqual([]);
+  });
+
+  it.each([
+    'RUN touch /usr/x',
+    'RUN ostree container commit\nRUN rm /usr/x',
+    'RUN ostree container commits',
+    'COPY <<E /usr/x\nostree container commit\nE',
+  ])('is missing in %j', (text) => {
+    expect(rulesOf(text)).toEqual(['final-commit']);
+  });
+
+  it.each([
+    'RUN bootc container lint || true',
+    'RUN ostree container commit && rm -rf /x',
+    'RUN echo "ostree container commit"',
+    'RUN touch /usr/x # ostree container commit',
+  ])('is taken to be in %j, as nothing here understands a shell', (text) => {
+    expect(rulesOf(text)).toEqual([]);
+  });
+});
+
+/** The paths that are reported, each behind its line and severity. */
+const lost = (text: string): readonly string[] =>
+  lintContainerfile(`${final}${text}\n${commit}`)
+    .filter(({ rule }) => rule === 'lost-path')
+    .map(({ line, severity, message }) => `${line} ${severity} ${message.split(' ')[0] ?? ''}`);
+
+describe('what is put where it is lost', () => {
+  it.each([
+    ['COPY --from=b ["a", "/opt/x"]', ['2 error /opt/x']],
+    ['COPY --chown=1:1 --from=b a /opt/x', ['2 error /opt/x']],
+    ['COPY ["a b", "/home/0"]', ['2 error /home/0']],
+    ['COPY a "/opt/x"', ['2 error /opt/x']],
+    ["COPY a '/opt/x'", ['2 error /opt/x']],
+    ['COPY a //opt/x', ['2 error /opt/x']],
+    ['COPY a /usr/../opt/x', ['2 error /opt/x']],
+    ['COPY a /opt/./', ['2 error /opt']],
+    ['COPY a /o\\\npt/x', ['2 error /opt/x']],
+    ['COPY <<E /opt/x\ntext\nE', ['2 error /opt/x']],
+    ['ENV D=/opt\nCOPY a $D/x', ['3 error /opt/x']],
+    ['ENV D=/opt\nCOPY a ${D}/x', ['3 error /opt/x']],
+    ['ENV D /opt\nCOPY a "$D/x"', ['3 error /opt/x']],
+    ['ENV A=/opt B="$A/x"\nENV C=$B\nCOPY a $A/y', ['4 error /opt/y']],
+    ['ENV A=/opt\nENV B=$A/x\nCOPY ["a", "$B/y"]', ['4 error /opt/x/y']],
+    ['ARG D=/opt\nCOPY a $D/x', ['3 error /opt/x']],
+    ['ENV D=/opt\nARG D=/usr\nCOPY a $D/x', ['4 error /opt/x']],
+    ['COPY a ${D:-/opt}/x', ['2 error /opt/x']],
+    ['ENV D=1\nCOPY a ${D:+/opt}/x', ['3 error /opt/x']],
+    ['COPY a /opt/$D', ['2 error /opt/$D']],
+    ['WORKDIR /opt/app', ['2 warning /opt/app']],
+    ['WORKDIR /opt\nWORKDIR app', ['3 warning /opt/app']],
+    ['WORKDIR "/opt/app"\nCOPY a b', ['2 warning /opt/app', '3 error /opt/app/b']],
+    ['WORKDIR /opt\nCOPY a .', ['3 error /opt']],
+    ['WORKDIR /usr/share\nCOPY a ../local/x', ['3 error /usr/local/x']],
+    ['VOLUME /opt/x /usr/x', ['2 warning /opt/x']],
+    ['VOLUME ["/opt/x"]', ['2 warning /opt/x']],
+    ['RUN mkdir "/opt/x"', ['2 warning /opt/x']],
+    ['RUN touch /usr/../opt/x', ['2 warning /opt/x']],
+    ['RUN echo >/opt/x', ['2 warning /opt/x']],
+    ['RUN if true; then mkdir /opt/x; fi', ['2 warning /opt/x']],
+    ['RUN ["mkdir", "/opt/x"]', ['2 warning /opt/x']],
+    ['RUN <<E\nmkdir /opt/x\nE', ['2 warning /opt/x']],
+  ])('is found in %j', (text, expected) => {
+    expect(lost(text)).toEqual(expected);
+  });
+
+  it.each([
+    'COPY a /usr/opt/x',
+    'COPY --from=b /opt/x /usr/bin/',
+    'COPY --from=b /opt/x $UNKNOWN/x',
+    "ENV D=/opt\nCOPY a '/usr/$D'",
+    'ENV D=/opt\nENV D=/usr\nCOPY a $D/x',
+    'ENV D=/opt\nCOPY a \\$D/x',
+    'WORKDIR $UNKNOWN\nCOPY a opt/x',
+    'WORKDIR /opt\nWORKDIR /usr/share\nCOPY a b',
+    'WORKDIR /root',
+    'WORKDIR /var/tmp/x',
+    'RUN touch /usr/x # and mkdir /opt/x',
+    'RUN echo "mkdir /opt/x"',
+    'RUN cp /opt/x ./y',
+    'RUN ln -s /opt/x /usr/bin/x',
+    'RUN rm -rf /opt/x',
+    'RUN sed -i s#/opt#/usr# /usr/x',
+    'RUN echo > /dev/null 2>&1',
+    'RUN cat <<E > /usr/x\nmkdir /opt/x\nE',
+  ])('is not found in %j', (text) => {
+    expect(lost(text)).toEqual([]);
+  });
+
+  it('goes by the stage that a stage is built on', () => {
+    const text = `ARG D=/opt
+FROM configs AS mine
+ARG D
+ENV E=/srv
+WORKDIR /usr/share
+FROM golang AS other
+WORKDIR /opt/x
+COPY a b
+FROM mine AS final
+COPY a b
+COPY a $E/x
+${commit}`;
+    expect(lintContainerfile(text).map(({ line, rule }) => [line, rule])).toEqual([
+      [11, 'lost-path'],
+    ]);
+  });
+});
+
+describe('what a builder refuses', () => {
+  it.each([
+    [`FROM configs AS final extra\n${commit}`, 1, 'FROM configs AS final extra is not understood'],
+    [`FROM configs AS\n${commit}`, 1, 'FROM configs AS is not understood'],
+    [`FROM configs final\n${commit}`, 1, 'FROM configs final is not understood'],
+    [`FROM\n${commit}`, 1, 'FROM names no image: write FROM IMAGE, or FROM IMAGE AS NAME'],
+    [`FROM --platform=linux/amd64\n${commit}`, 1, 'FROM names no image'],
+    [
+      `${final}COPY x\n${commit}`,
+      2,
+      'COPY takes what is copied and where it goes: write COPY SOURCE',
+    ],
+    [`${final}COPY --from=b x\n${commit}`, 2, 'COPY takes'],
+    [`${final}ADD ["x"]\n${commit}`, 2, 'ADD takes'],
+    [`${final}COPY\n${commit}`, 2, 'COPY takes'],
+    [`${final}RUN\n${commit}`, 2, 'RUN says nothing'],
+    [`${final}RUN --mount=type=cache,target=/x\n${commit}`, 2, 'RUN says nothing'],
+    [`${final}ENV\n${commit}`, 2, 'ENV says nothing'],
+    [
+      `${final}RUN <<E\n${commit}`,
+      2,
+      'the here-document of this RUN has no end: write E on a line',
+    ],
+    [`${final}COPY <<-"E" /usr/x\n E\n${commit}`, 2, 'the here-document of this COPY has no end'],
+    [`${final}RUNN x\n${commit}`, 2, 'RUNN is no instruction of a Containerfile: write RUN'],
+    [`${final}XYZZY x\n${commit}`, 2, 'XYZZY is no instruction of a Containerfile: see Containerf'],
+  ])('is found in %j and nothing beside it', (text, line, message) => {
+    const found = lintContainerfile(text);
+    expect(found).toMatchObject([{ rule: 'syntax', severity: 'error', line }]);
+    expect(found[0]?.message.slice(0, message.length)).toBe(message);
+  });
+
+  it.each([
+    'FROM --platform=linux/amd64 configs as final\n',
+    `${final}CMD []\n`,
+    `${final}COPY a b c/\n`,
+    `${final}RUN cat <<< word\n`,
+    `${final}RUN cat<<word\n`,
+    `${final}RUN --mount=type=cache,target=/x make\n`,
+  ])('is not found in %j', (text) => {
+    const rules = lintContainerfile(`${text}${commit}`).map(({ rule }) => rule);
+    expect(rules).toEqual([]);
+  });
+
+  it.each([
+    'RUN echo "a <<word"',
+    "RUN <<'end of it'\nostree container commit\nend of it",
+    'RUN cat 3<<E\nx\nE',
+  ])('checks nothing below %j, whose end it cannot know', (text) => {
+    const found = lintContainerfile(`${final}${text}\nRUNN x\n`);
+    expect(found).toMatchObject([{ rule: 'syntax', severity: 'warning', line: 2 }]);
+    expect(found[0]?.message).toMatch(/is not clear: nothing below this line was checked$/);
   });
 });

@@ -1,120 +1,141 @@
-import { quotedWords, withoutQuotes } from './words.ts';
+import { Arg, DockerfileParser, Env, type Instruction as Parsed, Keyword } from 'dockerfile-ast';
 
-/** An instruction of a Containerfile, with its continuation lines and here-documents. */
+/** The instructions that a builder knows. */
+export const keywords: readonly string[] = Object.values(Keyword);
+
+/** Whether a word is an instruction, in whichever case. */
+export const isKeyword = (word: string): boolean => keywords.includes(word.toUpperCase());
+
+/** An instruction of a Containerfile. */
 export interface Instruction {
   /** In upper case: `RUN`, `COPY`. */
   readonly keyword: string;
-  /** What follows, continuation lines joined as the builder joins them. */
-  readonly text: string;
-  /** Bodies of here-documents, in their order. */
-  readonly bodies: readonly string[];
-  /** The word that a here-document waits for in vain. */
+  /** What follows the flags, as words: those of the form in brackets, else split at blanks. */
+  readonly words: readonly string[];
+  /** What an ENV or an ARG sets, as it is written; an ARG may set no value. */
+  readonly variables: readonly (readonly [name: string, value: string | undefined])[];
+  /** The lines of its here-documents. */
+  readonly body: readonly string[];
+  /** The word that would end its last here-document, where it is missing. */
   readonly unterminated?: string;
+  /** The parser cannot know where its here-document ends. Nothing that follows is read. */
+  readonly isUnclear: boolean;
   /** From 1. */
   readonly line: number;
 }
 
-const DIRECTIVE = /^#\s*(?<name>[a-z]+)\s*=\s*(?<value>\S+)\s*$/i;
-/** Only a word by itself begins a here-document; `<<<` is something else of the shell. */
-const HEREDOC = /^\d*<<(?<dash>-?)(?<word>[^<]+)$/;
-/** Instructions that may have here-documents. */
-const WITH_BODIES: ReadonlySet<string> = new Set(['RUN', 'COPY', 'ADD']);
+/** The characters of a Containerfile that are read; a MachineOSConfig takes 4096. */
+export const MAX_CONTAINERFILE = 65_536;
 
-/** Splits a Containerfile into its instructions. Comments and empty lines are left out. */
+/** Splits a Containerfile into its instructions. Comments are left out. */
 export function parseContainerfile(content: string): readonly Instruction[] {
-  const lines = content.split(/\r?\n/);
-  const escape = escapeOf(lines);
-  const instructions: Instruction[] = [];
-  let index = 0;
-  while (index < lines.length) {
-    const first = lines[index] ?? '';
-    if (isSkipped(first)) {
-      index += 1;
-      continue;
-    }
-    const { text, next } = joined(lines, index, escape);
-    const [keyword = '', rest = ''] = splitOnce(text.trim());
-    const isTaken = WITH_BODIES.has(keyword.toUpperCase());
-    const { after, ...documents } = heredocs(lines, next, isTaken ? rest : '');
-    instructions.push({
-      keyword: keyword.toUpperCase(),
-      text: rest,
-      ...documents,
-      line: index + 1,
-    });
-    index = after;
+  const text = content.slice(0, MAX_CONTAINERFILE);
+  const lines = text.split(/\r?\n/);
+  const instructions = DockerfileParser.parse(text)
+    .getInstructions()
+    .map((parsed) => instructionOf(parsed, lines));
+  const unclear = instructions.findIndex(({ isUnclear }) => isUnclear);
+  return unclear < 0 ? instructions : instructions.slice(0, unclear + 1);
+}
+
+/** A word that begins a here-document: `<<E`, `<<-"E"`. `<<<` does not. */
+const HEREDOC = /^\d*<<-?(?=[^<])/;
+/** Of these, the ones that the parser reads as builders do. */
+const PLAIN_HEREDOC = /^<<-?(["']?)([^\s"'<]+)\1$/;
+
+function instructionOf(parsed: Parsed, lines: readonly string[]): Instruction {
+  const keyword = parsed.getKeyword();
+  const { start, end } = parsed.getRange();
+  const found = parsed.getArguments().map((argument) => ({
+    word: argument.getValue(),
+    line: argument.getRange().start.line,
+  }));
+  const mayHaveDocuments = keyword === 'RUN' || keyword === 'COPY' || keyword === 'ADD';
+  const first = mayHaveDocuments ? found.find(({ word }) => HEREDOC.test(word)) : undefined;
+  const header = found.filter(({ line }) => first === undefined || line <= first.line);
+  const words = header.map(({ word }) => word);
+  const documents = first === undefined ? [] : words.filter((word) => HEREDOC.test(word));
+  const isUnclear = documents.some((word) => !PLAIN_HEREDOC.test(word));
+  return {
+    keyword,
+    words: bracketed(parsed.getArgumentsContent() ?? '') ?? words,
+    variables: variablesOf(parsed),
+    body: first === undefined ? [] : lines.slice(first.line + 1, end.line + 1),
+    ...(isUnclear ? {} : unterminatedIn(documents, lines[end.line] ?? '')),
+    isUnclear,
+    line: start.line + 1,
+  };
+}
+
+function unterminatedIn(
+  documents: readonly string[],
+  lastLine: string,
+): Pick<Instruction, 'unterminated'> {
+  const last = documents.at(-1);
+  if (last === undefined) return {};
+  const word = PLAIN_HEREDOC.exec(last)?.[2] ?? '';
+  const end = last.startsWith('<<-') ? lastLine.replace(/^\t+/, '') : lastLine;
+  return end === word ? {} : { unterminated: word };
+}
+
+/** The texts of the form with brackets, which is JSON; undefined where it is none and words are meant. */
+function bracketed(text: string): readonly string[] | undefined {
+  if (!text.startsWith('[')) return undefined;
+  try {
+    const words: unknown = JSON.parse(text);
+    const isList = Array.isArray(words) && words.every((word) => typeof word === 'string');
+    return isList ? words : undefined;
+  } catch {
+    return undefined;
   }
-  return instructions;
 }
 
-const isSkipped = (line: string): boolean => /^\s*(?:#|$)/.test(line);
-
-/** The character that continues a line; a directive at the top may change it. */
-function escapeOf(lines: readonly string[]): string {
-  for (const line of lines) {
-    const groups = DIRECTIVE.exec(line)?.groups;
-    if (groups === undefined) break;
-    if (groups['name']?.toLowerCase() === 'escape' && groups['value'] === '`') return '`';
-  }
-  return '\\';
+function variablesOf(parsed: Parsed): Instruction['variables'] {
+  if (!(parsed instanceof Env || parsed instanceof Arg)) return [];
+  return parsed
+    .getProperties()
+    .map((one) => [one.getName(), one.getUnescapedValue() ?? undefined] as const);
 }
 
-function joined(
-  lines: readonly string[],
-  start: number,
-  escape: string,
-): { readonly text: string; readonly next: number } {
-  const parts: string[] = [];
-  let index = start;
-  for (; index < lines.length; index += 1) {
-    const line = lines[index] ?? '';
-    // Comments and empty lines may stand between continuation lines.
-    if (index > start && isSkipped(line)) continue;
-    const trimmed = line.trimEnd();
-    if (!trimmed.endsWith(escape)) {
-      parts.push(trimmed);
-      index += 1;
-      break;
-    }
-    parts.push(trimmed.slice(0, -1));
-  }
-  return { text: parts.join(''), next: index };
+/** A stage of a Containerfile. */
+export interface Stage {
+  /** What it is built from: an image or an earlier stage. */
+  readonly base: string;
+  /** The earlier stage that it is built on, if it is one. */
+  readonly parent?: Stage;
+  /** Whether it goes back to a stage `configs`, which the operator puts before the text of the user. */
+  readonly isOnConfigs: boolean;
+  /** Empty when it has none. */
+  readonly name: string;
+  /** Whether no builder understands its FROM. */
+  readonly isMalformed: boolean;
+  /** The line of its FROM. */
+  readonly line: number;
+  readonly instructions: readonly Instruction[];
 }
 
-interface HereDocuments extends Pick<Instruction, 'bodies' | 'unterminated'> {
-  /** The line behind them. */
-  readonly after: number;
-}
-
-function heredocs(lines: readonly string[], start: number, text: string): HereDocuments {
-  const bodies: string[] = [];
-  let index = start;
-  for (const { word, isIndented } of hereWords(text)) {
-    const body: string[] = [];
-    const isEnd = (line: string): boolean =>
-      (isIndented ? line.replace(/^\t+/, '') : line) === word;
-    while (index < lines.length && !isEnd(lines[index] ?? '')) {
-      body.push(lines[index] ?? '');
-      index += 1;
-    }
-    bodies.push(body.join('\n'));
-    if (index >= lines.length) return { bodies, unterminated: word, after: index };
-    index += 1;
-  }
-  return { bodies, after: index };
-}
-
-function hereWords(
-  text: string,
-): readonly { readonly word: string; readonly isIndented: boolean }[] {
-  return quotedWords(text).flatMap((raw) => {
-    const groups = HEREDOC.exec(raw)?.groups;
-    const word = groups === undefined ? '' : withoutQuotes(groups['word'] ?? '');
-    return word === '' ? [] : [{ word, isIndented: groups?.['dash'] === '-' }];
+/** The stages in their order. Instructions before the first FROM belong to none. Names know no case. */
+export function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
+  const starts = instructions.flatMap(({ keyword }, index) => (keyword === 'FROM' ? [index] : []));
+  const named = new Map<string, Stage>();
+  return starts.map((start, at) => {
+    const { words = [], line = 1 } = instructions[start] ?? {};
+    const [base = '', , name = ''] = words;
+    const isNamed = isNamedStage(words);
+    const parent = named.get(base.toLowerCase());
+    const stage: Stage = {
+      base,
+      ...(parent === undefined ? {} : { parent }),
+      isOnConfigs: base.toLowerCase() === 'configs' || parent?.isOnConfigs === true,
+      name: isNamed ? name : '',
+      isMalformed: words.length !== 1 && !isNamed,
+      line,
+      instructions: instructions.slice(start + 1, starts[at + 1]),
+    };
+    if (isNamed) named.set(name.toLowerCase(), stage);
+    return stage;
   });
 }
 
-const splitOnce = (text: string): readonly string[] => {
-  const [, first = '', rest = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
-  return [first, rest];
-};
+const isNamedStage = (words: readonly string[]): boolean =>
+  words.length === 3 && words[1]?.toUpperCase() === 'AS';
