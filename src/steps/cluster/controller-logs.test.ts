@@ -42,6 +42,17 @@ function lastArchive({ controllerLogs }: FakeInventory): readonly [string, strin
   return [text(0, 100).replaceAll('\0', ''), text(512, 512 + size)];
 }
 
+/** Mode, time and form of that file. */
+function lastHeader({ controllerLogs }: FakeInventory): Readonly<Record<string, string | number>> {
+  const tar = gunzipSync(controllerLogs.at(-1) ?? new Uint8Array());
+  const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
+  return {
+    mode: text(100, 106),
+    modifiedAt: Number.parseInt(text(136, 147), 8),
+    magic: text(257, 262),
+  };
+}
+
 describe('cluster/wait-for-controller', () => {
   it('ends with the event, announces the logs and sends them once', async () => {
     const clock = fakeClock();
@@ -54,6 +65,7 @@ describe('cluster/wait-for-controller', () => {
     });
     expect(inventory.calls).toEqual(['clusterLogsState requested', 'uploadControllerLogs']);
     expect(lastArchive(inventory)).toEqual(['assisted-installer-controller.logs', 'it works\n']);
+    expect(lastHeader(inventory)).toEqual({ mode: '000644', modifiedAt: 0, magic: 'ustar' });
     expect(clock.now()).toBe(0);
   });
 

@@ -1,11 +1,12 @@
+import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
 import {
   controllerLabel,
   controllerNamespace,
   runningController,
 } from '../../cluster/controller.ts';
 import { pods } from '../../cluster/kinds.ts';
-import { tarOf } from '../../cluster/tar.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
@@ -33,13 +34,7 @@ export async function uploadControllerLogs(scope: LogScope): Promise<void> {
     };
     const pod = runningController(await kube.list(selection, signal));
     if (pod === undefined) return;
-    const content = new TextEncoder().encode(await logOf(scope, pod));
-    const archive = tarOf({
-      name: 'assisted-installer-controller.logs',
-      content,
-      mode: 0o644,
-      modifiedAt: clock.now(),
-    });
+    const archive = await archiveOf(await logOf(scope, pod), clock.now());
     // A log of an hour is small: to compress it takes milliseconds.
     await inventory.uploadControllerLogs(gzipSync(archive), signal);
   } catch (error) {
@@ -47,6 +42,17 @@ export async function uploadControllerLogs(scope: LogScope): Promise<void> {
     const { code, message } = asAgentError(error);
     note('warn', 'the log of the controller could not be uploaded', { code, reason: message });
   }
+}
+
+/** A tar archive with the log as its one file, as the service takes it. */
+async function archiveOf(log: string, time: number): Promise<Uint8Array> {
+  const archive = pack();
+  archive.entry(
+    { name: 'assisted-installer-controller.logs', mode: 0o644, mtime: new Date(time) },
+    log,
+  );
+  archive.finalize();
+  return buffer(archive);
 }
 
 /** The log of the pod, else the local one, else why there is none. */
