@@ -55,9 +55,8 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
   'note-request': ({ asked }, { host }) => void asked.add(host),
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
-    const member = memberNamed(work, host);
-    const node = nodeObject(member);
-    await work.kube.client.apply(kinds.Node, await withSystem(work, node, member.role));
+    const node = nodeObject(memberNamed(work, host));
+    await work.kube.client.apply(kinds.Node, await withSystem(work, node));
     await tellNode(work, host, false);
   },
   'make-ready': async (work, { host }) => {

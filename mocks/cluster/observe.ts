@@ -7,7 +7,6 @@ import type { Happening, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller-look.ts';
 import { kinds } from './kinds.ts';
 import { isReady } from './layering/controllers.ts';
-import { isCordoned } from './layering/drain.ts';
 import { hasRole } from './layering/objects.ts';
 import { controllerNamespace } from './pods.ts';
 import type { ClusterWork } from './site.ts';
@@ -138,6 +137,6 @@ async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise
 /** A pod comes to a master that takes any; gives what takes it out again. */
 async function moveIn(work: ClusterWork, leave: () => void): Promise<() => void> {
   const nodes = await work.kube.client.list({ kind: kinds.Node }).catch(() => []);
-  const open = nodes.find((node) => hasRole(node, 'master') && isReady(node) && !isCordoned(node));
+  const open = nodes.find((node) => hasRole(node, 'master') && isReady(node));
   return open === undefined ? () => undefined : work.tenants.moveIn(open.metadata.name, leave);
 }

@@ -10,7 +10,6 @@ import { startKubelet } from './kubelet.ts';
 import { serveConfig } from './layering/config-server.ts';
 import { judge } from './layering/judge.ts';
 import { runControllers } from './layering/run-controllers.ts';
-import { runKubelets } from './node-pods.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 import { tenants } from './tenants.ts';
@@ -75,7 +74,6 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
   const observing = observe(work, happen);
   const { layered } = work;
   const controlling = layered === undefined ? undefined : runControllers(work, layered);
-  const keeping = layered === undefined ? undefined : runKubelets(work, layered);
   return {
     happen,
     state: () => state,
@@ -93,7 +91,6 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
       await doing;
       await observing;
       await controlling;
-      await keeping;
       await kubelet[Symbol.asyncDispose]();
     },
   };

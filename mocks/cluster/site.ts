@@ -19,24 +19,6 @@ export interface JobRun {
   readonly signal: AbortSignal;
 }
 
-/** A pod on a node whose program is ours. */
-export interface NodeRun {
-  /** Name of the node. */
-  readonly node: string;
-  /** Name of the pod. */
-  readonly pod: string;
-  /** Words for the program. */
-  readonly args: readonly string[];
-  readonly signal: AbortSignal;
-}
-
-/** How a program of a pod ended. */
-export interface NodeRunEnd {
-  readonly exitCode: number;
-  /** The last that it said. */
-  readonly message: string;
-}
-
 /** Where and of what a cluster is born. */
 export interface ClusterSite {
   readonly plan: ClusterPlan;
@@ -51,8 +33,6 @@ export interface ClusterSite {
   readonly layered?: LayeredSite | undefined;
   /** Runs a job's program to its end, and gives its exit code. */
   readonly runJob: (job: JobRun) => Promise<number>;
-  /** Runs the program of a pod on the host of its node, once; missing where hosts are no simulated ones. */
-  readonly runOnNode?: ((run: NodeRun) => Promise<NodeRunEnd>) | undefined;
 }
 
 /** What a cluster needs to do its deeds. */

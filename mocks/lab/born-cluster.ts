@@ -1,12 +1,12 @@
 // The cluster that the hosts of a play make: its API server, its life, and the jobs that it runs.
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
 import { type ClusterLife, runCluster } from '../cluster/run-cluster.ts';
 import { bootstrapInPlace } from '../cluster/single-node.ts';
-import type { ClusterSite, JobRun, NodeRun, NodeRunEnd } from '../cluster/site.ts';
+import type { ClusterSite, JobRun } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/free-port.ts';
 import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
@@ -56,7 +56,6 @@ export async function openCluster(
       kube,
       bootstrap: bootstrap.machine,
       store,
-      runOnNode: nodeRunner({ bundle: lab.bundle, folder }),
     },
     { bundle: lab.bundle, folder },
   );
@@ -157,27 +156,5 @@ function jobRunner({ bundle, folder }: JobPlace): (job: JobRun) => Promise<numbe
     const { exitCode } = await agent.ended;
     signal.removeEventListener('abort', agent.stop);
     return exitCode ?? 1;
-  };
-}
-
-/** How much of what a program says is kept of a run that failed, as a kubelet keeps it. */
-const MESSAGE_LETTERS = 2048;
-
-/** Runs our own program as a privileged pod of a node would, against the simulated host of that name. */
-function nodeRunner({ bundle, folder }: JobPlace): (run: NodeRun) => Promise<NodeRunEnd> {
-  return async ({ node, pod, args, signal }) => {
-    const home = join(folder, node);
-    const logFile = join(home, `${pod}.log`);
-    const agent = startAgent({
-      bundle,
-      args,
-      env: { PATH: `${join(home, 'bin')}:${process.env['PATH'] ?? ''}`, HOME: home },
-      logFile,
-    });
-    signal.addEventListener('abort', agent.kill);
-    const { exitCode = 1 } = await agent.ended;
-    signal.removeEventListener('abort', agent.kill);
-    const said = exitCode === 0 ? '' : await readFile(logFile, 'utf8');
-    return { exitCode, message: said.slice(-MESSAGE_LETTERS) };
   };
 }

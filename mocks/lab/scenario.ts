@@ -76,10 +76,6 @@ const Layering = z.strictObject({
   buildTrouble: z.string().optional(),
   /** Nodes run the system of the release in the end, and the cluster builds by itself. */
   fallsBack: z.boolean().default(false),
-  /** A MachineConfig of each pool is to name its image in the end, and no MachineOSConfig. */
-  isPinned: z.boolean().default(false),
-  /** Every node is to run its image before the operator is told of it. */
-  isSwitched: z.boolean().default(false),
 });
 
 /** A play of the lab: hosts, a cluster, faults, and what must come out. */

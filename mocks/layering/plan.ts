@@ -20,10 +20,6 @@ export interface LayeredPlan {
   readonly buildTrouble?: string | undefined;
   /** Nodes are to run the system of the release in the end, and the cluster is to build by itself. */
   readonly fallsBack?: boolean | undefined;
-  /** A MachineConfig of each pool is to name its image in the end. */
-  readonly isPinned?: boolean | undefined;
-  /** Every node is to run its image before the operator is told of it. */
-  readonly isSwitched?: boolean | undefined;
 }
 
 /**

@@ -1,6 +1,5 @@
 // The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the bootstrap host and in
 // the cluster.
-import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { partAt, textIn } from '../cluster/layering/objects.ts';
@@ -20,24 +19,6 @@ const apiVersion = `${group}/v1`;
 /** Kernel arguments of every machine. */
 export const kernelArguments = ['psi=0'];
 
-/** A MachineConfig that names the operating system of a pool. */
-export interface Pin {
-  readonly name: string;
-  readonly image: string;
-}
-
-/** What a MachineConfig names for a pool; undefined for any other object, and for a rendered one. */
-function pinIn(object: unknown, pool: string): Pin | undefined {
-  const name = textIn(object, 'metadata', 'name');
-  const image = textIn(object, 'spec', 'osImageURL');
-  const role = textIn(object, 'metadata', 'labels', `${group}/role`);
-  return role === pool && image !== '' ? { name, image } : undefined;
-}
-
-/** What MachineConfigs, in their order, name for a pool: the last one that names anything counts. */
-export const lastPin = (objects: readonly unknown[], pool: string): Pin | undefined =>
-  objects.map((one) => pinIn(one, pool)).findLast((pin) => pin !== undefined);
-
 /** What MachineConfigs, in their order, put on the machines of a pool. */
 const filesIn = (objects: readonly unknown[], pool: string): readonly object[] =>
   objects
@@ -46,19 +27,6 @@ const filesIn = (objects: readonly unknown[], pool: string): readonly object[] =
       const files = partAt(one, 'spec', 'config', 'storage', 'files');
       return Array.isArray(files) ? (files as readonly object[]) : [];
     });
-
-/** The name follows from the operating system; in the lab from nothing else. */
-export const renderedNameWith = (pool: BuiltPool, pin: Pin | undefined): string =>
-  pin === undefined
-    ? renderedName(pool)
-    : `rendered-${pool}-${createHash('md5').update(pin.image).digest('hex')}`;
-
-const source = (pool: string, pin: Pin | undefined): readonly object[] =>
-  [`00-${pool}`, `01-${pool}-kubelet`, ...(pin === undefined ? [] : [pin.name])].map((name) => ({
-    apiVersion,
-    kind: 'MachineConfig',
-    name,
-  }));
 
 /**
  * The rendered MachineConfig of a pool, of what the release brings and further MachineConfigs: the same on the bootstrap
@@ -69,7 +37,6 @@ export function renderedConfig(
   pool: BuiltPool,
   machineConfigs: readonly unknown[] = [],
 ): KubeObject {
-  const pin = lastPin(machineConfigs, pool);
   const settings = registrySettings(plan);
   const files = [
     fileOf('/var/lib/kubelet/config.json', nodePullSecret),
@@ -80,14 +47,14 @@ export function renderedConfig(
     apiVersion,
     kind: 'MachineConfig',
     metadata: {
-      name: renderedNameWith(pool, pin),
+      name: renderedName(pool),
       annotations: {
         [`${group}/generated-by-controller-version`]: '0123456789abcdef',
         [`${group}/release-image-version`]: plan.openshiftVersion,
       },
     },
     spec: {
-      osImageURL: pin?.image ?? stockImage,
+      osImageURL: stockImage,
       kernelType: 'default',
       kernelArguments,
       config: { ignition: { version: '3.5.0' }, storage: { files } },
@@ -114,10 +81,14 @@ export const poolObject = (pool: string): KubeObject => ({
 });
 
 /** What a pool names once it is rendered. */
-export function configurationOf(pool: BuiltPool, machineConfigs: readonly unknown[]): object {
-  const pin = lastPin(machineConfigs, pool);
-  return { name: renderedNameWith(pool, pin), source: source(pool, pin) };
-}
+export const configurationOf = (pool: BuiltPool): object => ({
+  name: renderedName(pool),
+  source: [`00-${pool}`, `01-${pool}-kubelet`].map((name) => ({
+    apiVersion,
+    kind: 'MachineConfig',
+    name,
+  })),
+});
 
 /** The ConfigMap with the images of the release, of which builds up to 4.21 are made. */
 export const imagesObject = (plan: LayeredPlan): KubeObject => ({
@@ -144,19 +115,13 @@ export const poolPath = (pool: string): string => `${directory}/machine-pools/${
 /** A rendered MachineConfig as it leaves it. */
 export const renderedPath = (name: string): string => `${directory}/machine-configs/${name}.yaml`;
 
-/** Folder of the manifests that the bootstrap controller reads. */
-export const manifestsFolder = '/etc/mcc/bootstrap';
-
-/** The pod in which it runs first. */
-export const podPath = '/etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml';
-
 /** What the bootstrap controller leaves behind of the MachineConfigs it finds, as paths with texts, in its order. */
 export const bootstrapRendering = (
   plan: LayeredPlan,
   machineConfigs: readonly unknown[],
 ): readonly (readonly [string, string])[] => [
   ...builtPools.map((pool) => {
-    const configuration = configurationOf(pool, machineConfigs);
+    const configuration = configurationOf(pool);
     const { metadata, spec, ...kind } = poolObject(pool) as KubeObject & { readonly spec: object };
     const object = {
       ...kind,

@@ -76,12 +76,6 @@ const Layering = z.strictObject({
     .describe(
       'what an image that cannot be built means: the installation fails, or goes on with the operating system of the release',
     ),
-  olderReleases: z
-    .enum(['roll-out', 'switch', 'pin'])
-    .default('roll-out')
-    .describe(
-      'how nodes of OpenShift 4.18.21 to 4.20 get the image: the cluster rolls it out when they have joined, a job of ours switches them then, or a MachineConfig that stays names it and they boot into it at once',
-    ),
   registryImage: text(
     'image of the registry on the bootstrap host; docker-registry of the release unless given',
   ),

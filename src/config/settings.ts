@@ -43,7 +43,6 @@ export const settingKinds: Readonly<Record<SettingKey, SettingKind>> = {
   'bootstrap.followUp': word('auto', 'always', 'never'),
   'layering.mode': word('auto', 'on', 'off'),
   'layering.failurePolicy': word('fail', 'fallback-stock'),
-  'layering.olderReleases': word('roll-out', 'switch', 'pin'),
   'layering.registryImage': text,
   'layering.registryPort': port,
   'layering.buildMinutes': count,

@@ -17,8 +17,4 @@ export const nodeKeys = {
   state: `${prefix}/state`,
   /** Why the node is degraded. */
   reason: `${prefix}/reason`,
-  /** What the drain controller is to do: `drain-…` or `uncordon-…`, each with a rendered MachineConfig. */
-  desiredDrain: `${prefix}/desiredDrain`,
-  /** What it did last. */
-  lastAppliedDrain: `${prefix}/lastAppliedDrain`,
 } as const;

@@ -60,17 +60,7 @@ export function servedFault(
   { osImage, currentImage, desiredImage }: ServedConfig,
   image: string,
 ): string | undefined {
-  return faultIn({ osImageURL: osImage, currentImage, desiredImage }, image);
-}
-
-/** The same where the MachineConfig of the pool names the image: then there is one place. */
-export const pinnedFault = ({ osImage }: ServedConfig, image: string): string | undefined =>
-  faultIn({ osImageURL: osImage }, image);
-
-function faultIn(
-  places: Readonly<Record<string, string | undefined>>,
-  image: string,
-): string | undefined {
+  const places = { osImageURL: osImage, currentImage, desiredImage };
   const wrong = Object.entries(places).filter(([, value]) => value !== image);
   if (wrong.length === 0) return undefined;
   const said = wrong.map(([place, value]) => `${place} is ${value ?? 'not set'}`);

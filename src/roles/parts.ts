@@ -70,8 +70,6 @@ export const buildOwnImage = [
   layering.buildImages,
   layering.publishImages,
   layering.serveImages,
-  layering.pinImages,
-  layering.submitPins,
   layering.releaseConfigServer,
   layering.handOverServed,
   layering.deployOwn,

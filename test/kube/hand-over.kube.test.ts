@@ -10,11 +10,9 @@ import {
   machineOSBuilds,
 } from '../../src/cluster/kinds.ts';
 import { breachesOf } from '../../src/layering/invariants/table.ts';
-import { pinName } from '../../src/layering/delivery/pin.ts';
 import { conditionsOf } from '../../src/layering/os-build/status.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over-when.ts';
-import { submitPins } from '../../src/steps/layering/submit-pins.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';
 import {
   buildNamed,
@@ -27,7 +25,6 @@ import {
   renderedPool,
   stockFacts,
 } from '../layering/hand-over-site.ts';
-import { orderFor } from '../layering/lane-facts.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
@@ -240,22 +237,6 @@ describe('the gate before the pivot, on a real API server', () => {
     expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
     const sight = await sightOfMasters(kube);
     expect(breachesOf(sight, { image: final, rendered })).toEqual([]);
-  });
-
-  it('takes the MachineConfig that names an image, once', async () => {
-    const order = orderFor(['master'], 'pinned');
-    const pinned = [{ pool: 'master', name: rendered, file: '', osImage: final }];
-    const run = { config, facts: { order, pinned }, kube, clock };
-    const ref = { kind: machineConfigs, name: pinName('master') };
-    await runStep(submitPins, run);
-    const made = await rig.client.get(ref);
-    expect(made).toMatchObject({
-      metadata: { labels: { [key('role')]: 'master' } },
-      spec: { osImageURL: final },
-    });
-    await runStep(submitPins, run);
-    expect(await rig.client.get(ref)).toEqual(made);
-    await rig.client.remove(ref);
   });
 
   it('stays shut while a MachineConfig names the registry of this host', async () => {

@@ -15,7 +15,6 @@ import { nodeObject } from '../layering/layered-pool.ts';
 export const gateFacts = {
   ...handOverFacts,
   controlPlane: { units: [] },
-  pinned: [],
   registry: {
     kind: 'running' as const,
     address: '10.0.0.1:5000',

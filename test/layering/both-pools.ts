@@ -81,7 +81,7 @@ const workerFacts = {
  * The facts of a hand-over of masters and workers.
  * @throws TypeError when those of the masters hold no image
  */
-export function bothFacts(delivery: 'first-boot' | 'switched'): HandOverFacts {
+export function bothFacts(delivery: 'first-boot' | 'after-join'): HandOverFacts {
   const { order, rendered, published } = handOverFacts;
   if (order.kind === 'off' || published.kind === 'stock') throw new TypeError('there is no image');
   return {

@@ -4,7 +4,7 @@ import { releaseImage, renderedName } from './rendered.ts';
 /** An order for some pools. */
 export const orderFor = (
   pools: readonly string[],
-  delivery: 'first-boot' | 'pinned' | 'after-join' | 'switched' = 'first-boot',
+  delivery: 'first-boot' | 'after-join' = 'first-boot',
 ): OsImageOrder => ({
   kind: 'on',
   delivery,

@@ -12,15 +12,11 @@ export const leftImage: LeftImage = {
   osConfig: osConfigObject(),
 };
 
-/** The same, whose nodes are switched before it is handed over. */
-export const switchedImage: LeftImage = { ...leftImage, switchedBy: 'quay.io/b:v1' };
-
-/** The image of the workers, to which their nodes are switched before it is handed over. */
-export const switchedWorkers: LeftImage = {
+/** The image of the workers. */
+export const leftWorkers: LeftImage = {
   pool: 'worker',
   renderedConfig: workerRendered,
   machineOSBuild: workerBuild,
   image: workerFinal,
   osConfig: workerOsConfig,
-  switchedBy: 'quay.io/b:v1',
 };

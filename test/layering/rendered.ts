@@ -4,23 +4,17 @@ export const renderedName = (pool: string): string => `rendered-${pool}-${'0'.re
 /** The operating system of the release in a rendered MachineConfig of the tests. */
 export const releaseImage = `quay.io/release/os@sha256:${'a'.repeat(64)}`;
 
-/** The same once a MachineConfig with another operating system is among those that it is rendered from. */
-export const pinnedName = (pool: string): string => `rendered-${pool}-${'1'.repeat(32)}`;
-
 /** A pool as the bootstrap controller writes it. */
-export const poolText = (
-  pool: string,
-  name = renderedName(pool),
-): string => `apiVersion: machineconfiguration.openshift.io/v1
+export const poolText = (pool: string): string => `apiVersion: machineconfiguration.openshift.io/v1
 kind: MachineConfigPool
 metadata:
   name: ${pool}
 spec:
   configuration:
-    name: ${name}
+    name: ${renderedName(pool)}
 status:
   configuration:
-    name: ${name}
+    name: ${renderedName(pool)}
 `;
 
 /** A rendered MachineConfig as the bootstrap controller writes it. */

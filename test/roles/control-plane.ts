@@ -18,11 +18,9 @@ import {
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { controllerManifests, controllerPod } from '../../src/layering/delivery/bootstrap-files.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import { layeredContents, layeredKinds, writeRendered } from './layered.ts';
-import { renderOnceMore } from './pinned.ts';
 
 /** The Ignition of a bootstrap host. */
 export const bootstrapFile = bootstrapIgnition(clusterSeed({}));
@@ -46,14 +44,11 @@ export function giveControlPlane(machine: Machine): void {
   };
   const { units } = machine;
   units.add('bootkube.service', 'approve-csr.service', 'progress.service');
-  units.lives.set('bootkube.service', async (become, signal) => {
+  units.lives.set('bootkube.service', async (become) => {
     become('active');
     await write('/opt/openshift/master.ign', renderedMaster);
-    await write(controllerPod, 'kind: Pod\nmetadata: {name: bootstrap-machine-config-operator}\n');
-    await write(`${controllerManifests}/99-master-ssh.yaml`, 'kind: MachineConfig\n');
     await writeRendered(write);
     await write('/opt/openshift/.bootkube.done', '');
-    await renderOnceMore({ machine, write }, signal);
   });
   units.lives.set('progress.service', (become) => {
     become('active');

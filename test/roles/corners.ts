@@ -85,19 +85,6 @@ const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
   ['with operating systems that are built', layered('4.21.0', { pushTo }), {}],
   ['with operating systems that its cluster rolls out', layered('4.20.1', {}), {}],
   [
-    'with operating systems that a MachineConfig names',
-    layered('4.20.1', { olderReleases: 'pin' }),
-    {},
-  ],
-  [
-    'with operating systems to which a job switches nodes',
-    {
-      ...layered('4.20.1', { olderReleases: 'switch' }),
-      images: { self: 'registry.example/bootwright:1' },
-    },
-    {},
-  ],
-  [
     'with an operating system that cannot be built',
     layered('4.21.0', { failurePolicy: 'fallback-stock' }),
     { buildTrouble: 'Error: building at STEP "RUN dnf install": exit status 1' },

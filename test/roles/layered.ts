@@ -20,13 +20,7 @@ import {
 import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
-import {
-  pinnedName,
-  poolText,
-  releaseImage,
-  renderedName,
-  renderedText,
-} from '../layering/rendered.ts';
+import { poolText, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import type { FakeKube } from '../support/fake-kube.ts';
 
 const pools = ['master', 'worker'] as const;
@@ -66,39 +60,24 @@ export function giveRelease({ images }: Machine, buildTrouble?: string): void {
 /** Puts a file on a host. */
 export type Write = (path: string, text: string) => Promise<void>;
 
-/** What the bootstrap controller leaves behind, in its order; `imageOf` is what MachineConfigs were added for. */
-export async function writeRendered(
-  write: Write,
-  imageOf: (pool: string) => string | undefined = () => undefined,
-): Promise<void> {
-  for (const pool of pools)
-    await write(poolFile(pool), poolText(pool, nameFor(pool, imageOf(pool))));
-  for (const pool of pools) {
-    const image = imageOf(pool);
-    const name = nameFor(pool, image);
-    const rendered = image === undefined ? { name } : { name, image };
-    await write(renderedFile(name), renderedText(pool, rendered));
-  }
+/** What the bootstrap controller leaves behind, in its order. */
+export async function writeRendered(write: Write): Promise<void> {
+  for (const pool of pools) await write(poolFile(pool), poolText(pool));
+  for (const pool of pools) await write(renderedFile(renderedName(pool)), renderedText(pool));
   await write(controllerConfig, 'kind: ControllerConfig\n');
 }
-
-const nameFor = (pool: string, image: string | undefined): string =>
-  image === undefined ? renderedName(pool) : pinnedName(pool);
 
 /** What the masters of a cluster run. */
 export interface Masters {
   /** The image that their annotations name. */
   readonly image?: string;
-  /** A MachineConfig names their image. */
-  readonly isPinned?: boolean;
 }
 
 /** Lets the cluster render what the bootstrap host did. */
-export function makeLayered(kube: FakeKube, { image, isPinned = false }: Masters): void {
-  const nameOf = isPinned ? pinnedName : renderedName;
+export function makeLayered(kube: FakeKube, { image }: Masters): void {
   for (const pool of pools) {
-    kube.put(machineConfigPools, poolObject(pool, nameOf(pool)));
-    kube.put(machineConfigs, parse(renderedText(pool, { name: nameOf(pool) })) as KubeObject);
+    kube.put(machineConfigPools, poolObject(pool));
+    kube.put(machineConfigs, parse(renderedText(pool)) as KubeObject);
   }
   kube.put(configMaps, {
     metadata: { name: 'machine-config-osimageurl', namespace: operatorNamespace },
@@ -106,8 +85,8 @@ export function makeLayered(kube: FakeKube, { image, isPinned = false }: Masters
   });
   for (const node of kube.objectsOf(nodes)) {
     const annotations = {
-      [key('currentConfig')]: nameOf('master'),
-      [key('desiredConfig')]: nameOf('master'),
+      [key('currentConfig')]: renderedName('master'),
+      [key('desiredConfig')]: renderedName('master'),
       [key('state')]: 'Done',
       ...(image === undefined
         ? {}
@@ -117,7 +96,7 @@ export function makeLayered(kube: FakeKube, { image, isPinned = false }: Masters
   }
 }
 
-const poolObject = (pool: string, name: string): KubeObject => {
+const poolObject = (pool: string): KubeObject => {
   const count = pool === 'master' ? 2 : 0;
   return {
     apiVersion: 'machineconfiguration.openshift.io/v1',
@@ -125,7 +104,7 @@ const poolObject = (pool: string, name: string): KubeObject => {
     metadata: { name: pool },
     spec: {
       nodeSelector: { matchLabels: { [`node-role.kubernetes.io/${pool}`]: '' } },
-      configuration: { name, source: [{ name: `00-${pool}` }] },
+      configuration: { name: renderedName(pool), source: [{ name: `00-${pool}` }] },
     },
     status: {
       machineCount: count,

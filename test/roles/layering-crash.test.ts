@@ -1,16 +1,15 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { machineConfigs, machineOSConfigs } from '../../src/cluster/kinds.ts';
+import { machineOSConfigs } from '../../src/cluster/kinds.ts';
 import {
   controllerConfig,
   heldControllerConfig,
-  poolFile,
   renderedFile,
 } from '../../src/layering/delivery/bootstrap-files.ts';
 import { digestOf } from '../../src/layering/image/copy-argv.ts';
 import { buildKeys } from '../../src/layering/os-build/object.ts';
-import { pinnedName, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
+import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
@@ -29,16 +28,13 @@ const cornerNamed = (part: string): Corner => {
 };
 const hostOf = ({ config, layering }: Corner): Host => ({ config, plan: {}, layering });
 const built = cornerNamed('with operating systems that are built');
-const pinned = cornerNamed('that a MachineConfig names');
 const rolledOut = cornerNamed('that its cluster rolls out');
 const unbuilt = cornerNamed('that cannot be built');
 
 /** What masters and cluster know in the end. */
 function outcomeOf({ machine, kube }: Straight): unknown {
   const at = (path: string): string => join(machine.files.root, path);
-  const pool = readFileSync(at(poolFile('master')), 'utf8');
-  const rendered = pool.includes(pinnedName('master')) ? pinnedName : renderedName;
-  const served = readFileSync(at(renderedFile(rendered('master'))), 'utf8');
+  const served = readFileSync(at(renderedFile(renderedName('master'))), 'utf8');
   return {
     deployed: machine.deployments.get('rhcos')?.image,
     servesFinal: served.includes(mastersFinal),
@@ -48,10 +44,6 @@ function outcomeOf({ machine, kube }: Straight): unknown {
       hasBuild: metadata.annotations?.[buildKeys.currentBuild] !== undefined,
       image: (status as { currentImagePullSpec?: string } | undefined)?.currentImagePullSpec,
     })),
-    pins: kube
-      .objectsOf(machineConfigs)
-      .filter(({ metadata }) => metadata.labels !== undefined)
-      .map(({ spec }) => (spec as { osImageURL: string }).osImageURL),
     // What is built on was sent ahead.
     published: [...machine.images.inRegistries.keys()].filter(
       (name) =>
@@ -85,23 +77,6 @@ const cases: readonly (readonly [string, Corner, object])[] = [
       servesFinal: true,
       isHeld: released,
       osConfigs: handedOver,
-      pins: [],
-      published: [mastersFinal],
-      leftOnDisk: [],
-    },
-  ],
-  [
-    'has the MachineConfigs of an older release name them and boots into its own',
-    pinned,
-    {
-      deployed: expect.stringMatching(/:22626\/layering\/os@sha256:/) as string,
-      servesFinal: true,
-      isHeld: released,
-      osConfigs: [],
-      pins: [
-        mastersFinal,
-        expect.stringContaining('registry.example.com/ocl/worker@sha256:') as string,
-      ],
       published: [mastersFinal],
       leftOnDisk: [],
     },
@@ -113,7 +88,6 @@ const cases: readonly (readonly [string, Corner, object])[] = [
       servesFinal: false,
       isHeld: released,
       osConfigs: handedOver,
-      pins: [],
       published: [mastersFinal],
       leftOnDisk: [],
     },
@@ -125,7 +99,6 @@ const cases: readonly (readonly [string, Corner, object])[] = [
       servesFinal: false,
       isHeld: released,
       osConfigs: submitted,
-      pins: [],
       published: [],
       leftOnDisk: [],
     },

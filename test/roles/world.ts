@@ -141,10 +141,9 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
 };
 
 /** What the masters run when this host looks at them. */
-function mastersOf({ cluster, layering }: Config, { buildTrouble }: Layering): Masters {
-  const { kind } = deliveryOf(cluster.openshiftVersion, layering.olderReleases);
-  if (buildTrouble !== undefined || kind === 'after-join' || kind === 'switched') return {};
-  return kind === 'pinned' ? { isPinned: true } : { image: mastersFinal };
+function mastersOf({ cluster }: Config, { buildTrouble }: Layering): Masters {
+  const { kind } = deliveryOf(cluster.openshiftVersion);
+  return buildTrouble !== undefined || kind === 'after-join' ? {} : { image: mastersFinal };
 }
 
 /** What is left of a host once the agent is through: the same whatever happened on the way. */

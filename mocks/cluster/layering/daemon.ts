@@ -1,36 +1,24 @@
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { servesImages, stockImage } from '../../layering/plan.ts';
-import { lastPin } from '../../layering/rendered.ts';
 import { kinds } from '../kinds.ts';
-import { type ClusterWork, memberNamed } from '../site.ts';
+import type { ClusterWork } from '../site.ts';
 import { tellNode } from '../tell-node.ts';
 import { pullOnNode } from './first-boot.ts';
-import { record, recordedOn } from './node-disk.ts';
-import { annotation, keyOf } from './objects.ts';
+import { record } from './node-disk.ts';
+import { keyOf } from './objects.ts';
 import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
 import { startAnew } from './start-anew.ts';
-import { daemonVerdict } from './verdict.ts';
-
-/** What the MachineConfig of a pool names, now that all of them are as they are. */
-async function namedFor({ kube: { client } }: ClusterWork, pool: string): Promise<string> {
-  const machineConfigs = await client.list({ kind: kinds.MachineConfig });
-  return lastPin(machineConfigs, pool)?.image ?? stockImage;
-}
 
 /** A node as its daemon lets it join, with what it says of the system that it runs. */
-export async function withSystem(
-  work: ClusterWork,
-  node: KubeObject,
-  pool: string,
-): Promise<KubeObject> {
+export async function withSystem(work: ClusterWork, node: KubeObject): Promise<KubeObject> {
   const { layered } = work;
   const { name } = node.metadata;
   const system = layered?.systems.get(name);
   if (layered === undefined || system === undefined) return node;
   const { rendered, currentImage, desiredImage, image } = system;
   const named = servesImages(layered.plan) ? currentImage : undefined;
-  const wanted = named ?? (await namedFor(work, pool));
+  const wanted = named ?? stockImage;
   await record(machineOf(layered, name), { rendered, image: currentImage });
   return {
     ...node,
@@ -72,27 +60,6 @@ export async function moveNode(
   await record(machine, { rendered: before.rendered, image: running });
   await tellNode(work, name, true);
   await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
-}
-
-/**
- * The daemon of a node that was restarted by another hand: it holds what runs against what it was told, and has the
- * node filled again when that is the same.
- */
-export async function startDaemon(
-  work: ClusterWork,
-  layered: LayeredSite,
-  name: string,
-): Promise<void> {
-  const node = await work.kube.client.get({ kind: kinds.Node, name });
-  const { role } = memberNamed(work, name);
-  const verdict = daemonVerdict({
-    booted: systemOf(layered, name).image,
-    recorded: await recordedOn(machineOf(layered, name)),
-    currentImage: annotation(node, 'currentImage'),
-    named: await namedFor(work, role),
-  });
-  const uncordon = { desiredDrain: `uncordon-${annotation(node, 'desiredConfig')}` };
-  await annotate(work, name, { ...verdict, ...(verdict.state === 'Done' ? uncordon : {}) });
 }
 
 function systemOf({ systems }: LayeredSite, host: string): NodeSystem {

@@ -29,7 +29,7 @@ export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite):
   for (const pool of builtPools) {
     await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, machineConfigs));
     const ref = { kind: kinds.MachineConfigPool, name: pool };
-    await client.merge(ref, { spec: { configuration: configurationOf(pool, machineConfigs) } });
+    await client.merge(ref, { spec: { configuration: configurationOf(pool) } });
   }
 }
 

@@ -2,10 +2,9 @@
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kinds } from '../kinds.ts';
 import type { ClusterWork } from '../site.ts';
-import type { ControllerDeed, PoolView } from './controllers.ts';
-import { keyOf } from './objects.ts';
+import { type ControllerDeed, isReady, type PoolView } from './controllers.ts';
+import { hasRole, keyOf } from './objects.ts';
 import type { LayeredSite } from './site.ts';
-import { wrongWithRollOut } from './switch-order.ts';
 
 /** Where the builder's jobs run. */
 export const operatorNamespace = 'openshift-machine-config-operator';
@@ -33,7 +32,7 @@ export async function doControllerDeed(
       await client.merge(nodeRef(deed.node), desiredImage(null));
       return;
     case 'roll-out':
-      layered.incidents.push(...wrongRollOut(layered, deed.node, { view, nodes }));
+      layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
       await client.merge(nodeRef(deed.node), desiredImage(deed.image));
       return;
     case 'start-build':
@@ -45,18 +44,17 @@ export async function doControllerDeed(
   }
 }
 
-function wrongRollOut(
-  { plan }: LayeredSite,
-  node: string,
-  { view, nodes }: Pick<Doing, 'view' | 'nodes'>,
-): readonly string[] {
-  const tooEarly = wrongWithRollOut(view.pool.metadata.name, nodes);
-  return [
-    ...(tooEarly === undefined ? [] : [tooEarly]),
-    ...(plan.isSwitched === true
-      ? [`the operator moves node ${node}, which was to be switched`]
-      : []),
-  ];
+/** How many masters keep a quorum while one of them is away. */
+const QUORUM_AND_ONE = 3;
+
+const isMaster = (node: KubeObject): boolean => hasRole(node, 'master') || hasRole(node, 'arbiter');
+
+/** Why the operator must not be let at a pool yet, which restarts its nodes; nothing when it may. */
+export function wrongWithRollOut(pool: string, nodes: readonly KubeObject[]): readonly string[] {
+  const ready = nodes.filter((node) => isMaster(node) && isReady(node)).length;
+  return pool === 'master' && ready < QUORUM_AND_ONE
+    ? [`the roll-out of pool ${pool} began although of the masters only ${ready} were Ready`]
+    : [];
 }
 
 const nodeRef = (name: string) => ({ kind: kinds.Node, name });

@@ -3,10 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { pushAuth } from '../../layering/manifests.ts';
 import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
-import { kernelArguments, lastPin, renderedNameWith } from '../../layering/rendered.ts';
+import { kernelArguments } from '../../layering/rendered.ts';
 import { credentialsIn } from '../../registries/network.ts';
 import { kinds } from '../kinds.ts';
-import { nodePods } from '../node-pods.ts';
 import { renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { operatorNamespace } from './do-controller-deed.ts';
@@ -36,16 +35,10 @@ async function violationsAtRest(
   for (;;) {
     const pools = await poolsOf(work, layered);
     const look = layered.plan.fallsBack === true ? violationsOfStock : violationsOf;
-    const found = [...pools.flatMap(look), ...(await podsLeft(work))];
+    const found = pools.flatMap(look);
     if (found.length === 0 || Date.now() > until) return found;
     await sleep(LOOK_EVERY_MILLIS);
   }
-}
-
-/** Pods that were to move a node, and whose work is done. */
-async function podsLeft({ kube: { client } }: ClusterWork): Promise<readonly string[]> {
-  const pods = await client.list(nodePods);
-  return pods.map(({ metadata }) => `the pod ${metadata.name} was left in the cluster`);
 }
 
 /** The image that the repository of a pool has under the name of its MachineConfig, by digest; empty without it. */
@@ -59,20 +52,19 @@ async function poolsOf(
   { kube: { client }, members }: ClusterWork,
   layered: LayeredSite,
 ): Promise<readonly JudgedPool[]> {
-  const [pools, osConfigs, builds, nodes, jobs, machineConfigs] = await Promise.all([
+  const [pools, osConfigs, builds, nodes, jobs] = await Promise.all([
     client.list({ kind: kinds.MachineConfigPool }),
     client.list({ kind: kinds.MachineOSConfig }),
     client.list({ kind: kinds.MachineOSBuild }),
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
-    client.list({ kind: kinds.MachineConfig }),
   ]);
   const judged = members.map(({ name }) => judgedNode(layered, name, named(nodes, name)));
   const all = await Promise.all(judged);
   return builtPools.map((pool) => ({
     pool,
     final: finalOf(layered, pool),
-    ...pinOf(layered, pool, machineConfigs),
+    rendered: renderedName(pool),
     kernelArguments,
     machineConfigPool: named(pools, pool),
     osConfig: named(osConfigs, pool),
@@ -85,19 +77,6 @@ async function poolsOf(
 
 const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
   objects.find(({ metadata }) => metadata.name === name);
-
-/** What has to be rendered for a pool, and where a MachineConfig has to name its image, what one names. */
-function pinOf(
-  layered: LayeredSite,
-  pool: BuiltPool,
-  machineConfigs: readonly KubeObject[],
-): Pick<JudgedPool, 'pin' | 'rendered'> {
-  if (layered.plan.isPinned !== true) return { rendered: renderedName(pool) };
-  return {
-    pin: { there: lastPin(machineConfigs, pool)?.image ?? '' },
-    rendered: renderedNameWith(pool, { name: '', image: finalOf(layered, pool) }),
-  };
-}
 
 async function judgedNode(
   { systems, machines }: LayeredSite,

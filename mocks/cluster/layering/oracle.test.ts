@@ -115,20 +115,6 @@ describe('the oracle of layered pools', () => {
     ]);
   });
 
-  it('asks a MachineConfig where that is to name the image', () => {
-    const bare = withNode({
-      recorded: '',
-      node: nodeWith({ [keyOf('currentImage')]: '', [keyOf('desiredImage')]: '' }),
-    });
-    const pinned = { ...good, ...bare, osConfig: undefined, builds: [], pin: { there: final } };
-    expect(violationsOf(pinned)).toEqual([]);
-    const idsOf = (change: Partial<JudgedPool>): readonly string[] =>
-      violationsOf({ ...pinned, ...change }).map((words) => words.slice(10, 12));
-    expect(idsOf({ pin: { there: 'other' } })).toEqual(['I3']);
-    expect(idsOf({ osConfig })).toEqual(['I3']);
-    expect(idsOf({ nodes: [node] })).toEqual(['I2']);
-  });
-
   it('tells each invariant once, by its first value', () => {
     const found = violationsOf({ ...good, osConfig: undefined, builds: [] });
     expect(found.map((words) => words.slice(10, 12))).toEqual(['I3', 'I4']);

@@ -2,7 +2,6 @@
 // registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { isPaused } from './controllers.ts';
-import { isCordoned } from './drain.ts';
 import { annotation, conditionIn, imageOf, partAt, textIn } from './objects.ts';
 
 /** A node of a pool, and what it really runs. */
@@ -33,8 +32,6 @@ export interface JudgedPool {
   readonly nodes: readonly JudgedNode[];
   /** How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do not. */
   readonly refusals: readonly string[];
-  /** What a MachineConfig has to name for the pool, and what one does; undefined where none has to. */
-  readonly pin?: { readonly there: string } | undefined;
 }
 
 type Found = readonly (readonly [what: string, there: string, expected: string])[];
@@ -51,25 +48,19 @@ const ofNodes = ({ nodes }: JudgedPool, look: (one: JudgedNode) => Found): Found
 const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
   I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
   I2: (pool) =>
-    ofNodes(pool, ({ node, recorded }) => {
-      const told = pool.pin === undefined ? pool.final : '';
-      return [
-        ...['currentImage', 'desiredImage'].map(
-          (key) => [key, annotation(node, key), told] as const,
-        ),
-        ['currentimage', recorded, told],
-      ];
-    }),
-  I3: (pool) =>
-    pool.pin === undefined
-      ? handedOver(pool)
-      : [
-          ['MachineConfig', pool.pin.there, pool.final],
-          ['MachineOSConfig', pool.osConfig?.metadata.name ?? '', ''],
-        ],
+    ofNodes(pool, ({ node, recorded }) => [
+      ...['currentImage', 'desiredImage'].map(
+        (key) => [key, annotation(node, key), pool.final] as const,
+      ),
+      ['currentimage', recorded, pool.final],
+    ]),
+  I3: (pool) => [
+    ['MachineOSConfig', imageOf(pool.osConfig), pool.final],
+    ['MachineOSBuild', textIn(buildOf(pool), 'status', 'digestedImagePushSpec'), pool.final],
+  ],
   I4: (pool) => [
     ['pool', textIn(pool.machineConfigPool, 'spec', 'configuration', 'name'), pool.rendered],
-    ...(pool.pin === undefined ? builtFor(pool) : []),
+    ['MachineOSBuild', textIn(buildOf(pool), 'spec', 'machineConfig', 'name'), pool.rendered],
     ...ofNodes(pool, ({ node }) =>
       ['currentConfig', 'desiredConfig'].map((key) => [key, annotation(node, key), pool.rendered]),
     ),
@@ -102,14 +93,8 @@ const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
   ],
 };
 
-const handedOver = (pool: JudgedPool): Found => [
-  ['MachineOSConfig', imageOf(pool.osConfig), pool.final],
-  ['MachineOSBuild', textIn(buildOf(pool), 'status', 'digestedImagePushSpec'), pool.final],
-];
-
-const builtFor = (pool: JudgedPool): Found => [
-  ['MachineOSBuild', textIn(buildOf(pool), 'spec', 'machineConfig', 'name'), pool.rendered],
-];
+const isCordoned = (node: KubeObject | undefined): boolean =>
+  partAt(node, 'spec', 'unschedulable') === true;
 
 const countsOf = ({ nodes }: JudgedPool) => ({
   machineCount: nodes.length,

@@ -7,7 +7,6 @@ import type { ClusterWork } from '../site.ts';
 import { decideControllers, poolStatus, type PoolStatus, type PoolView } from './controllers.ts';
 import { moveNode } from './daemon.ts';
 import { doControllerDeed, operatorNamespace } from './do-controller-deed.ts';
-import { drainNodes } from './drain.ts';
 import { annotation, hasRole, textIn } from './objects.ts';
 import type { LayeredSite } from './site.ts';
 
@@ -95,7 +94,7 @@ async function look(
   layered: LayeredSite,
   { memory, objects }: Seen,
 ): Promise<boolean> {
-  let hasActed = await drainNodes(work, objects.nodes);
+  let hasActed = false;
   for (const view of viewsOf(objects, memory)) {
     await tellPool(work, view, memory);
     for (const deed of decideControllers(view)) {

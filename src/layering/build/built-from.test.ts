@@ -22,7 +22,6 @@ describe('builtFrom', () => {
     ['the MachineConfig', { machineConfig: machineConfig({ kernelArguments: ['a'] }) }],
     ['the base', { machineConfig: machineConfig({ osImageURL: 'r.test/os:1' }) }],
     ['certificates', { caBundle: 'x' }],
-    ['what is left out', { leavesConfigOut: true }],
   ])('is another for another of %s', (_, change) => {
     expect(sumOf(change)).not.toBe(sumOf());
   });

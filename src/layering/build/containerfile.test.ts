@@ -29,15 +29,6 @@ describe('planBuild', () => {
     expect(lintContainerfile(rendered())).toEqual([]);
   });
 
-  it('forgets the MachineConfig in the layer that applied it, for nodes of another', () => {
-    const request = { config: osConfig(), machineConfig: machineConfig(), leavesConfigOut: true };
-    const kept = '/etc/machine-config-daemon/currentconfig';
-    const text = fileOf(planBuild(request), 'Containerfile');
-    expect(text).toContain(`rm /tmp/config.ign ${kept} && \\\n    ostree container commit`);
-    expect(text.lastIndexOf(kept)).toBe(text.indexOf(`rm /tmp/config.ign ${kept}`) + 19);
-    expect(rendered()).not.toContain(`config.ign ${kept}`);
-  });
-
   it('names the pool, its MachineConfig and the base in labels', () => {
     const { labels } = planBuild({ config: osConfig(), machineConfig: machineConfig() });
     expect(labels).toEqual({

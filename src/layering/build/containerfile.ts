@@ -12,12 +12,6 @@ export interface ContainerfileInputs {
   readonly extensionsImage: string;
   /** What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to add. */
   readonly userContent: string;
-  /**
-   * The image is for nodes of another rendered MachineConfig, with the same files. It keeps no copy of this one then:
-   * the daemon of a node believes the copy on disk before the annotation of its node (machine-config-operator,
-   * `pkg/daemon`).
-   */
-  readonly leavesConfigOut?: boolean;
 }
 
 const CURRENT_CONFIG = '/etc/machine-config-daemon/currentconfig';
@@ -33,7 +27,7 @@ const ANCHOR = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle
  * @throws AgentError `layering.no-extensions-image`
  */
 export function renderContainerfile(inputs: ContainerfileInputs): string {
-  const { baseImage, userContent, leavesConfigOut = false } = inputs;
+  const { baseImage, userContent } = inputs;
   const parts = [
     '# The MachineConfig is unpacked in a stage of its own, so that its packed form is not kept.',
     `FROM ${baseImage} AS extract`,
@@ -45,7 +39,7 @@ export function renderContainerfile(inputs: ContainerfileInputs): string {
     '# Ignition applies a config at once when it is called by this name, and only inside a container.',
     `RUN jq .spec.config ${CURRENT_CONFIG} > /tmp/config.ign && \\`,
     `    bash -c 'container=oci exec -a ignition-apply ${IGNITION} --ignore-unsupported /tmp/config.ign' && \\`,
-    `    rm /tmp/config.ign ${leavesConfigOut ? `${CURRENT_CONFIG} ` : ''}&& \\`,
+    '    rm /tmp/config.ign && \\',
     '    ostree container commit',
     ...packageLines(inputs),
     '# Folders of /var that packages expect are made at boot.',

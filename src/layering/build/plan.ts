@@ -24,7 +24,7 @@ export interface BuildPlan {
 }
 
 /** What a build is planned from. */
-export interface PlanRequest extends Pick<ContainerfileInputs, 'leavesConfigOut'> {
+export interface PlanRequest {
   readonly config: MachineOSConfig;
   readonly machineConfig: MachineConfig;
   /** PEM certificates; none when it is left out. */
@@ -43,7 +43,6 @@ export function planBuild({
   machineConfig,
   caBundle = '',
   images,
-  leavesConfigOut = false,
 }: PlanRequest): BuildPlan {
   const pool = config.spec.machineConfigPool.name;
   if (machineConfig.pool !== pool) {
@@ -57,7 +56,6 @@ export function planBuild({
     baseImage: images?.baseImage ?? machineConfig.osImageURL,
     extensionsImage: images?.extensionsImage ?? machineConfig.extensionsImage,
     userContent: userContainerfile(config),
-    leavesConfigOut,
   };
   return {
     baseImage: inputs.baseImage,

@@ -24,9 +24,3 @@ export const renderedFile = (name: string): string => `${renderedFolder}/${name}
  * again whenever it is made anew, its init container being the one that renders.
  */
 export const servedCopy = (name: string): string => `/etc/mcs/bootwright/${name}.yaml`;
-
-/** Folder that the bootstrap controller reads manifests from (openshift/installer, bootkube.sh). */
-export const controllerManifests = '/etc/mcc/bootstrap';
-
-/** The manifest of the pod that it begins. The kubelet makes that pod anew whenever its manifest changes. */
-export const controllerPod = '/etc/kubernetes/manifests/machineconfigoperator-bootstrap-pod.yaml';

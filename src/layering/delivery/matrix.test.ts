@@ -18,25 +18,10 @@ describe('deliveryOf', () => {
     ['', 'none'],
     ['latest', 'none'],
   ])('says for release %j: %s', (version, kind) => {
-    expect(deliveryOf(version, 'roll-out').kind).toBe(kind);
+    expect(deliveryOf(version).kind).toBe(kind);
   });
 
   it.each(['4.17.0', '4.20.0', '4.21.0', 'latest'])('says why for %s, and of what', (version) => {
-    expect(deliveryOf(version, 'roll-out').why).toContain(version);
-    expect(deliveryOf(version, 'pin').why).toContain(version);
-    expect(deliveryOf(version, 'switch').why).toContain(version);
+    expect(deliveryOf(version).why).toContain(version);
   });
-
-  it.each([
-    ['4.18.20', 'none', 'none'],
-    ['4.18.21', 'pinned', 'switched'],
-    ['4.20.99', 'pinned', 'switched'],
-    ['4.21.0-ec.3', 'first-boot', 'first-boot'],
-  ])(
-    'says for release %j, where older ones are to be pinned: %s; switched: %s',
-    (version, pinned, switched) => {
-      expect(deliveryOf(version, 'pin').kind).toBe(pinned);
-      expect(deliveryOf(version, 'switch').kind).toBe(switched);
-    },
-  );
 });

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Document, isMap, isNode, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { layeringFailure } from '../failures.ts';
 import { buildKeys } from '../os-build/object.ts';
-import { setInText } from './set-in-text.ts';
+import { isMembers, type Members, type Value } from '../schema/schema.ts';
 
 /** An image that a rendered MachineConfig is to be served with. */
 export interface ServedImage {
@@ -30,3 +32,106 @@ export const servedMachineConfig = (text: string, { image, path }: ServedImage):
       { path: ['spec', 'osImageURL'], value: image },
     ],
   );
+
+/** A value, and where in an object it belongs: names of members from the top. */
+interface Setting {
+  readonly path: readonly [string, string, ...string[]];
+  readonly value: string;
+}
+
+/** An object as a text, and what an unusable one is called. */
+interface ObjectText {
+  readonly text: string;
+  readonly invalid: (problem: string) => Error;
+}
+
+/**
+ * The text of an object with other values in it. All else stays as it stands, to the byte; objects on the way that
+ * are not there are added, but for the outermost.
+ * @throws what `invalid` gives, for a text that is no such object
+ */
+function setInText(
+  { text, invalid }: ObjectText,
+  settings: readonly [Setting, ...Setting[]],
+): string {
+  const document = parsed(text);
+  const [error] = document.errors;
+  if (error !== undefined) throw invalid(error.message);
+  const edits = settings.map(({ path: [first, ...below], value }) => {
+    const map = mapIn(document.contents, first);
+    if (map === undefined) throw invalid(`it has no ${first}`);
+    return editBelow({ text, map }, below, value);
+  });
+  // The later place is edited first, so that the earlier one stays where it was.
+  const changed = edits
+    .sort((one, other) => other.from - one.from)
+    .reduce(
+      (edited, { from, to, insert }) => edited.slice(0, from) + insert + edited.slice(to),
+      text,
+    );
+  // The edits go by places in the text; this says whether they did what was meant.
+  const before: Members = document.toJS() as Members;
+  const meant = settings.reduce(
+    (object, { path, value }) => withValue(object, path, value),
+    before,
+  );
+  if (isDeepStrictEqual(parsed(changed).toJS(), meant)) return changed;
+  const places = settings.map(({ path }) => path.slice(0, 2).join('.'));
+  throw invalid(`${places.join(' and ')} cannot be changed in its text`);
+}
+
+const parsed = (text: string): Document.Parsed =>
+  parseDocument(text, { version: '1.1', prettyErrors: false });
+
+/** A text for a place of another one. */
+interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly insert: string;
+}
+
+/** An object within a text. */
+interface Place {
+  readonly text: string;
+  readonly map: YAMLMap;
+}
+
+function editBelow(place: Place, [name = '', ...below]: readonly string[], value: Value): Edit {
+  const inner = below.length === 0 ? undefined : mapIn(place.map, name);
+  if (inner !== undefined) return editBelow({ ...place, map: inner }, below, value);
+  const member = below.reduceRight<Value>((within, key) => ({ [key]: within }), value);
+  return editOf(place, name, member);
+}
+
+function mapIn(node: unknown, key: string): YAMLMap | undefined {
+  const value: unknown = isMap(node) ? node.get(key, true) : undefined;
+  return isMap(value) && value.items.length > 0 ? value : undefined;
+}
+
+/** Gives a member of an object its value; a new one comes before the first. JSON is YAML in any place. */
+function editOf({ text, map }: Place, key: string, value: Value): Edit {
+  const json = JSON.stringify(value);
+  const pair = map.items.find((item) => isScalar(item.key) && item.key.value === key);
+  if (pair !== undefined) {
+    const [from, to] = rangeOf(pair.value);
+    return { from, to, insert: json };
+  }
+  const [from] = rangeOf(map.items[0]?.key);
+  const indent = text.slice(text.lastIndexOf('\n', from - 1) + 1, from);
+  const member = `${JSON.stringify(key)}: ${json}`;
+  return { from, to: from, insert: map.flow === true ? `${member}, ` : `${member}\n${indent}` };
+}
+
+function rangeOf(node: unknown): readonly [from: number, to: number] {
+  const range = isNode(node) ? node.range : undefined;
+  return range == null ? [0, 0] : [range[0], range[1]];
+}
+
+function withValue(object: Members, path: readonly string[], value: Value): Members {
+  const [name = '', ...further] = path;
+  const inner = object[name];
+  return {
+    ...object,
+    [name]: further.length === 0 ? value : withValue(isMembers(inner) ? inner : {}, further, value),
+  };
+}

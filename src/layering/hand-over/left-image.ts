@@ -16,10 +16,5 @@ export const LeftImage = z.strictObject({
   image: z.string(),
   /** The user's MachineOSConfig. */
   osConfig: z.custom<Members>((value) => isMembers(value as Value)),
-  /**
-   * Image of this program, whose pods switch the nodes before the image is handed over; without it the Machine Config
-   * Operator rolls the image out afterwards.
-   */
-  switchedBy: z.string().optional(),
 });
 export type LeftImage = z.infer<typeof LeftImage>;

@@ -8,7 +8,6 @@ const expected = {
   renderedConfig: rendered,
   pool: 'master',
   architecture: 'amd64',
-  leavesConfigOut: false,
 };
 const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.bootable': 'true' };
 const inside: Inside = { kernels: ['6.1'], configs: [rendered], isWhole: true };
@@ -37,13 +36,6 @@ describe('the verdict on a built image', () => {
   ])('is %s for %j, %j', (code, facts, seen) => {
     expect(verdict(facts, seen)?.code).toBe(code);
   });
-});
-
-it('wants no MachineConfig in an image whose nodes have another', () => {
-  const facts = { architecture: 'amd64', labels };
-  const pinned = { ...expected, leavesConfigOut: true };
-  expect(objectionTo(pinned, facts, { ...inside, configs: [] })).toBeUndefined();
-  expect(objectionTo(pinned, facts, inside)?.code).toBe('layering.image-wrong-config');
 });
 
 describe('what an image says of itself', () => {

@@ -39,8 +39,6 @@ export interface Expected {
   readonly pool: string;
   /** Architecture of the base. */
   readonly architecture: string;
-  /** Whether it must hold no copy of the rendered MachineConfig. */
-  readonly leavesConfigOut: boolean;
 }
 
 /** Any of these says that an image can be booted: of rpm-ostree, and of bootc. */
@@ -81,7 +79,7 @@ export function objectionTo(
 }
 
 function objectionToInside(
-  { image, renderedConfig, leavesConfigOut }: Expected,
+  { image, renderedConfig }: Expected,
   { kernels, configs, isWhole }: Inside,
 ): AgentError | undefined {
   if (!isWhole)
@@ -90,12 +88,10 @@ function objectionToInside(
     const found = kernels.length === 0 ? 'no kernel' : kernels.join(' and ');
     return imageFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
   }
-  const isRight = leavesConfigOut ? configs.length === 0 : configs.includes(renderedConfig);
-  if (isRight) return undefined;
-  const nothing = 'no rendered MachineConfig';
-  const found = configs.length === 0 ? nothing : configs.join(', ');
+  if (configs.includes(renderedConfig)) return undefined;
+  const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
   return imageFailure(
     'layering.image-wrong-config',
-    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, ${leavesConfigOut ? nothing : renderedConfig} is wanted`,
+    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, ${renderedConfig} is wanted`,
   );
 }

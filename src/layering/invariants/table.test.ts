@@ -7,7 +7,7 @@ import {
   masterRendered,
 } from '../../../test/layering/layered-pool.ts';
 import { sightOf } from './standing.ts';
-import { breachesOf, breachText, invariants, pinnedInvariants } from './table.ts';
+import { breachesOf, breachText, invariants } from './table.ts';
 
 const expected = { image: masterImage, rendered: masterRendered };
 const broken = (change: LayeredPool) =>
@@ -84,32 +84,5 @@ describe('the invariants of a layered pool', () => {
     expect(breach && breachText(breach)).toBe(
       `I2: node m1 desiredImage is not there, expected ${masterImage}`,
     );
-  });
-});
-
-describe('the invariants of a pool whose MachineConfig names the image', () => {
-  const unlayered: LayeredPool = { node: { currentImage: undefined, desiredImage: undefined } };
-  const brokenPin = (change: LayeredPool) => {
-    const cluster = layeredCluster({ ...unlayered, ...change });
-    const sight = sightOf('master', { ...cluster, osConfigs: [], builds: [] });
-    return breachesOf(sight, expected, pinnedInvariants);
-  };
-
-  it('hold without a MachineOSConfig', () => {
-    expect(brokenPin({})).toEqual([]);
-  });
-
-  it.each<[string, LayeredPool, string, string]>([
-    ['is not through', { node: { state: 'Working' } }, 'I1', 'node m1 state'],
-    ['is to have another config', { node: { desiredConfig: 'x' } }, 'I4', 'node m1 desiredConfig'],
-    [
-      'is rendered another way',
-      { pool: { configuration: { name: 'x' } } },
-      'I4',
-      'MachineConfigPool configuration',
-    ],
-    ['is degraded', { conditions: { Degraded: 'True' } }, 'I7', 'pool Degraded'],
-  ])('do not hold where it or a node of it %s', (...[, change, id, of]) => {
-    expect(brokenPin(change)[0]).toMatchObject({ id, of });
   });
 });

@@ -53,35 +53,3 @@ export const buildJobRules = (images: readonly LeftImage[]): readonly PolicyRule
     verbs: ['delete'],
   },
 ];
-
-const switched = (images: readonly LeftImage[]): readonly LeftImage[] =>
-  images.filter(({ switchedBy }) => switchedBy !== undefined);
-
-/** What it may do in the whole cluster to switch nodes. */
-export function switchRules(images: readonly LeftImage[]): readonly PolicyRule[] {
-  const resourceNames = poolsOf(switched(images));
-  if (resourceNames.length === 0) return [];
-  return [
-    {
-      apiGroups: operator,
-      resources: [machineConfigPools.plural],
-      resourceNames,
-      verbs: ['patch'],
-    },
-    { apiGroups: [''], resources: ['nodes'], verbs: ['patch'] },
-  ];
-}
-
-/** What it may do about pods beside it, which may do anything on their nodes. */
-export const switchPodRules = (images: readonly LeftImage[]): readonly PolicyRule[] =>
-  switched(images).length === 0
-    ? []
-    : [
-        { apiGroups: [''], resources: ['pods'], verbs: [...look, 'create', 'delete'] },
-        {
-          apiGroups: ['security.openshift.io'],
-          resources: ['securitycontextconstraints'],
-          resourceNames: ['privileged'],
-          verbs: ['use'],
-        },
-      ];

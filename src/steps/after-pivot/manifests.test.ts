@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { leftImage } from '../../../test/layering/left-images.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import {
   clusterRoleManifest,
@@ -57,11 +57,6 @@ describe('what is left in the cluster', () => {
 describe.each<[string, readonly LeftImage[], readonly (readonly string[])[]]>([
   ['without images', [], []],
   ['with an image to hand over', [leftImage], [['machineosconfigs'], ['machineosbuilds']]],
-  [
-    'with nodes to switch',
-    [switchedImage],
-    [['machineosconfigs'], ['machineosbuilds'], ['nodes'], ['pods']],
-  ],
 ])('what a job may do %s', (_, images, further) => {
   const rules = [clusterRules(images), ...Object.values(namespacedRules(images))].flat();
 

@@ -3,7 +3,7 @@ import { etcdCluster } from '../../cluster/etcd.ts';
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
 import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
-import { buildJobRules, handOverRules, switchPodRules, switchRules } from './image-permissions.ts';
+import { buildJobRules, handOverRules } from './image-permissions.ts';
 import { look, type PolicyRule } from './policy-rule.ts';
 import { leftName, leftNamespace } from './record.ts';
 
@@ -54,7 +54,6 @@ const clusterRulesOfAll: readonly PolicyRule[] = [
 export const clusterRules = (images: readonly LeftImage[]): readonly PolicyRule[] => [
   ...clusterRulesOfAll,
   ...handOverRules(images),
-  ...switchRules(images),
 ];
 
 /** What the job may do in single namespaces, with these images to bring to their pools. */
@@ -68,7 +67,6 @@ export const namespacedRules = (
       resourceNames: [leftName],
       verbs: ['get', 'patch', 'delete'],
     },
-    ...switchPodRules(images),
   ],
   [etcdNamespace]: [{ apiGroups: [''], resources: ['pods'], verbs: look }],
   ...(images.length === 0 ? {} : { [operatorNamespace]: buildJobRules(images) }),

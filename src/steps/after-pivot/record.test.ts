@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { type PivotRecord, readRecord, recordData } from './record.ts';
 
 const whole: PivotRecord = {
@@ -17,7 +17,7 @@ describe('the record', () => {
     ['a whole one', whole],
     ['one without addresses', { ...whole, addresses: [] }],
     ['one of changed settings', { ...whole, isEtcdOverridden: true }],
-    ['one with images', { ...whole, images: [leftImage, switchedImage] }],
+    ['one with images', { ...whole, images: [leftImage, leftWorkers] }],
   ])('%s is read as it was written', (_, record) => {
     expect(readRecord(configMap(recordData(record)))).toEqual(record);
   });

@@ -12,14 +12,14 @@ import type { StepScope } from '../step.ts';
 import { followed, followedOne, gapAmong, longestWait, together } from './cluster-wait.ts';
 
 /** The members of etcd, as they are followed. */
-export interface FollowedMembers {
+interface FollowedMembers {
   /** Whether three of them are healthy, and what is missing. */
   readonly standing: () => EtcdStanding;
   readonly watch: Watch;
 }
 
 /** Follows the members of etcd for a wait. */
-export function followMembers(kube: Kube): FollowedMembers {
+function followMembers(kube: Kube): FollowedMembers {
   const etcds = followedOne(kube, etcdCluster);
   const members = followed(kube, { kind: pods, namespace: etcdNamespace });
   return {
@@ -31,18 +31,6 @@ export function followMembers(kube: Kube): FollowedMembers {
     },
     watch: together(etcds.watch, members.watch),
   };
-}
-
-/**
- * Whether three members of etcd are healthy now, and what is missing.
- * @throws AgentError `kube.*`
- */
-export async function readMembers(kube: Kube, signal: AbortSignal): Promise<EtcdStanding> {
-  const [etcd, members] = await Promise.all([
-    kube.get(etcdCluster, signal),
-    kube.list({ kind: pods, namespace: etcdNamespace }, signal),
-  ]);
-  return threeHealthyMembers(etcd, members);
 }
 
 /**

@@ -1,19 +1,16 @@
-import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
+import { machineOSConfigs } from '../../cluster/kinds.ts';
 import { textAt } from '../../layering/cluster-object.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';
 import { lineless } from '../../layering/source-object.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { KubeRef } from '../../ports/kube.ts';
 import { FoundRecord, recordRef } from '../after-pivot/record.ts';
 import { longestWait } from '../cluster/cluster-wait.ts';
 import { waitForThreeMembers } from '../cluster/three-members.ts';
 import { step, type StepScope } from '../step.ts';
 import { submitOsConfig } from './hand-over-os-config.ts';
-import { handOverImage, requireHandOver } from './hand-over-pool.ts';
-import { endPause, isPausedByUs } from './pool-pause.ts';
+import { handOverImage } from './hand-over-pool.ts';
 import { waitForPool } from './rendered-pool.ts';
-import { giveUpSwitch, poolOrder, switchPool } from './switch-pool.ts';
 
 type BringScope = StepScope<'kube' | 'clock'>;
 
@@ -22,8 +19,7 @@ const timeToBring = hours(22);
 
 /**
  * Brings the images that the bootstrap host has left to their pools, one pool after the other, once etcd can lose a
- * member: nodes are switched where that is asked for, then the image is handed over, and the Machine Config Operator
- * rolls it out to whatever does not run it yet.
+ * member: then the Machine Config Operator rolls them out.
  */
 export const bringImages = step({
   id: 'layering/bring-images',
@@ -35,15 +31,15 @@ export const bringImages = step({
   // The API server goes away for a while whenever a master restarts.
   retry: { attempts: 100, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'three healthy members of etcd, and each node that is switched to run its image',
+  waitsFor: 'three healthy members of etcd',
   run: async (scope, { record }) => {
     const images = record?.images ?? [];
     const end = await endOfBringing(scope);
     const failures: unknown[] = [];
     for (const [index, image] of images.entries()) {
       const within = Math.max(0, end - scope.clock.now()) / (images.length - index);
-      await bringImage(scope, image, within).catch(async (error: unknown) => {
-        await letPoolGo(scope, image, error);
+      await bringImage(scope, image, within).catch((error: unknown) => {
+        refusedHandOver(scope, image, error);
         failures.push(error);
       });
     }
@@ -53,20 +49,9 @@ export const bringImages = step({
 
 /** @throws AgentError `layering.*`, `wait.timed-out`, `kube.*` */
 async function bringImage(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
-  const pool = refOf(image);
-  if (!(await isHandedOver(scope, image))) {
-    const isBegun = await isPausedByUs(scope, pool);
-    if (within > 0 || isBegun) {
-      // A pool of ours that is paused must not wait for a member that may be the node that is away.
-      if (!isBegun) await waitForThreeMembers(scope, within);
-      await switchIfAsked(scope, image, within);
-    }
-  }
+  if (within > 0 && !(await isHandedOver(scope, image))) await waitForThreeMembers(scope, within);
   await handOverIfFitting(scope, image);
-  await endPause(scope, pool);
 }
-
-const refOf = ({ pool }: LeftImage): KubeRef => ({ kind: machineConfigPools, name: pool });
 
 async function isHandedOver(
   { kube, signal }: BringScope,
@@ -76,24 +61,13 @@ async function isHandedOver(
   return textAt(found, 'status', 'currentImagePullSpec') === image;
 }
 
-async function switchIfAsked(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
-  if (image.switchedBy === undefined) return;
-  await waitForPool(scope, image.pool);
-  await requireHandOver(scope, image);
-  const order = poolOrder(image, image.switchedBy);
-  // An earlier pod of the job may have ended before it could give the switch up.
-  if (within > 0) await switchPool(scope, order, within);
-  else await giveUpSwitch(scope, order);
-}
-
-/** What cannot be handed over stays so; an API server that is away is asked again, with the pool as it is. */
-async function letPoolGo(scope: BringScope, image: LeftImage, error: unknown): Promise<void> {
+/** What cannot be handed over stays so; an API server that is away is asked again. */
+function refusedHandOver(scope: BringScope, image: LeftImage, error: unknown): void {
   scope.signal.throwIfAborted();
   if (!(error instanceof AgentError) || error.code.startsWith('kube.')) throw error;
   scope.note('warn', `pool ${image.pool} does not get its image: ${error.message}`, {
     code: error.code,
   });
-  await endPause(scope, refOf(image));
 }
 
 /** An image of another MachineConfig than that of its pool is none to hand over. */

@@ -51,15 +51,6 @@ describe('layering/build-images', () => {
     ]);
   });
 
-  it('refuses an image for a pinned pool that holds a MachineConfig which its nodes will not have', async () => {
-    const { host } = run();
-    const order = { ...laneOrder, delivery: 'pinned' as const };
-    const pinned = { ...run(host), facts: { ...facts, order } };
-    const { failure } = await tryStep(buildImages, pinned);
-    expect(host.textOf(`${scratch}/context/Containerfile`)).toContain('rm /tmp/config.ign /etc');
-    expect(failure).toMatchObject({ code: 'layering.image-wrong-config' });
-  });
-
   it('hands over proxies by the environment, and leaves no credentials behind', async () => {
     const { host } = run();
     await runStep(buildImages, run(host));

@@ -71,8 +71,7 @@ export const buildImages = step({
       for (const pool of order.pools) {
         const config = rendered.find((one) => one.pool === pool.pool);
         if (config === undefined) continue;
-        const isPinned = order.delivery === 'pinned';
-        const job = { order: pool, rendered: config, registry, builder: { name, store }, isPinned };
+        const job = { order: pool, rendered: config, registry, builder: { name, store } };
         images.push((await builtBefore(scope, job)) ?? (await build(scope, job)));
       }
       return { kind: 'built', images } as const;
@@ -85,8 +84,6 @@ interface BuildJob {
   readonly rendered: RenderedConfig;
   readonly registry: RunningRegistry;
   readonly builder: Builder;
-  /** Its nodes get another rendered MachineConfig, which names the image. */
-  readonly isPinned: boolean;
 }
 
 const builtImage = ({ rendered, registry }: BuildJob, digest: string): BuiltImage => ({
@@ -118,7 +115,7 @@ async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage
 
 async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   const { config } = scope;
-  const { order, rendered, registry, builder, isPinned } = job;
+  const { order, rendered, registry, builder } = job;
   const scratch = `${placesIn(dirname(registry.data)).scratch}/${order.pool}`;
   const work = imageWork(scope);
   const text = await pullSecretFor(scope, order, [registry.authFile]);
@@ -126,7 +123,6 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
     config: readMachineOSConfig(await readOne(scope, order.osConfig)),
     machineConfig: readMachineConfig(await readOne(scope, rendered.file)),
     caBundle: await trustedCertificates(scope),
-    leavesConfigOut: isPinned,
   };
   const staged = await baseInStaging(scope, job);
   return withAuthFile(scope, { name: `build-${order.pool}`, text }, async (authFile) => {

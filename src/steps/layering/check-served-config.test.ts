@@ -81,18 +81,6 @@ describe('layering/check-served-config', () => {
     expect(run.clock.now()).toBe(0);
   });
 
-  it('asks for one place where a MachineConfig of the pool names the image', async () => {
-    const order = orderFor(['master'], 'pinned');
-    const pinned = servedIgnition({ rendered: masterRendered, osImage: masterImage });
-    const pinnedFacts = { ...facts, order };
-    await runStep(checkServedConfig, { ...setting(embedded(pinned)), facts: pinnedFacts });
-    const { failure } = await tryStep(checkServedConfig, {
-      ...setting(embedded(stock)),
-      facts: pinnedFacts,
-    });
-    expect(failure).toMatchObject({ code: 'layering.other-image-served' });
-  });
-
   it.each([
     ['an Ignition that is gone', fakeHost(), 'image.file-missing'],
     [

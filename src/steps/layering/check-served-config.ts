@@ -1,4 +1,4 @@
-import { pinnedFault, readServedConfig, servedFault } from '../../layering/served-config.ts';
+import { readServedConfig, servedFault } from '../../layering/served-config.ts';
 import { minutes } from '../../model/duration.ts';
 import { HostIgnition } from '../ignition/facts.ts';
 import { readRendered } from '../image/final-os.ts';
@@ -22,14 +22,12 @@ export const checkServedConfig = step({
   skipIf: ({ order, published }) => whyNotServed(order, published),
   limit: minutes(30),
   waitsFor: 'the built image in what the machine-config-server serves, at most 20 minutes',
-  run: async (scope, { order, published, ignition }) => {
+  run: async (scope, { published, ignition }) => {
     const image = mastersImage(published)?.final;
     // This host becomes a master, whatever the other pools are.
     if (image === undefined) return;
-    const isPinned = order.kind === 'on' && order.delivery === 'pinned';
-    const faultOf = isPinned ? pinnedFault : servedFault;
     const read = (text: Uint8Array): void => {
-      const fault = faultOf(readServedConfig(text), image);
+      const fault = servedFault(readServedConfig(text), image);
       if (fault !== undefined) throw handOverFailure('layering.other-image-served', fault);
     };
     await readRendered(scope, ignition.path, { read });

@@ -24,8 +24,7 @@ export const checkSingleNode = step({
     const unbuilt = osConfigs.filter(({ object }) => !isBuiltBefore(object));
     const [first] = unbuilt.map(({ path, object }) => `${namesOf(object.value).name} in ${path}`);
     const { cluster, layering } = config;
-    const delivery = deliveryOf(cluster.openshiftVersion, layering.olderReleases);
-    const isFatal = delivery.kind === 'first-boot';
+    const isFatal = deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
     if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
     throw layeringStepFailure(
       'layering.single-node',

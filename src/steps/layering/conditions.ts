@@ -9,13 +9,10 @@ import { writesDisk } from '../conditions.ts';
  */
 export const looksForOsConfigs = condition<Config>(
   'operating systems may be built during the installation',
-  ({ layering: { mode, olderReleases }, cluster }) =>
-    mode === 'on' ||
-    (mode === 'auto' && deliveryOf(cluster.openshiftVersion, olderReleases).kind !== 'none'),
-  ({ layering: { mode, olderReleases }, cluster }) =>
-    mode === 'off'
-      ? 'layering.mode is off'
-      : deliveryOf(cluster.openshiftVersion, olderReleases).why,
+  ({ layering: { mode }, cluster }) =>
+    mode === 'on' || (mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
+  ({ layering: { mode }, cluster }) =>
+    mode === 'off' ? 'layering.mode is off' : deliveryOf(cluster.openshiftVersion).why,
 );
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */

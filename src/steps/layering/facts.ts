@@ -24,12 +24,10 @@ const OsImageOrderSchema = z.discriminatedUnion('kind', [
     /** The pool of masters comes first. */
     pools: z.array(PoolOrderSchema),
     /**
-     * `first-boot`: nodes are served the image and boot into it at once. `pinned`: the same, and a MachineConfig
-     * of the cluster names the image. `after-join`: they boot the system of the release, and the Machine Config
-     * Operator rolls the image out once it is handed over. `switched`: the same, and a job of ours switches them
-     * before that.
+     * `first-boot`: nodes are served the image and boot into it at once. `after-join`: they boot the system of the
+     * release, and the Machine Config Operator rolls the image out once it is handed over.
      */
-    delivery: z.enum(['first-boot', 'pinned', 'after-join', 'switched']),
+    delivery: z.enum(['first-boot', 'after-join']),
     why: z.string(),
   }),
 ]);
@@ -51,9 +49,6 @@ const RenderedConfigSchema = z.object({
 /** The rendered MachineConfig of each pool that an image is built for; none where none is. */
 export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigSchema));
 export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
-
-/** The rendered MachineConfig of each pool that a MachineConfig with its image was added to; none elsewhere. */
-export const PinnedConfigs = fact('layering.pinned', z.array(RenderedConfigSchema));
 
 /** The operating system of the release is used, because nothing is asked for or something failed. */
 const stock = z.object({ kind: z.literal('stock'), why: z.string() });

@@ -22,12 +22,6 @@ export const layeringStepFailures = {
     title: 'Nothing may push the images of the pools',
     hint: 'add credentials for the registry of layering.pushTo to the pull secret, or write MachineOSConfigs with a push Secret of their own',
   },
-  'layering.switch-needs-job': {
-    kind: 'input',
-    title:
-      'Nodes are to be switched, and nothing follows this host into its cluster that could do it',
-    hint: 'give --images.self IMAGE and leave bootstrap.followUp at auto, or set layering.olderReleases to roll-out',
-  },
   'layering.needs-disk': {
     kind: 'unsupported',
     title: 'Operating systems are to be built on a host that writes no disk',

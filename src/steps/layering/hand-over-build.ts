@@ -53,18 +53,6 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
   await requireKept(scope, ref, body);
 }
 
-/**
- * Refuses to hand over an image whose MachineOSBuild has the name of another one.
- * @throws AgentError `layering.build-in-the-way`, `kube.*`
- */
-export async function requireNoOtherBuild(
-  { kube, signal }: BuildScope,
-  order: BuildOrder,
-): Promise<void> {
-  const found = await kube.get(refOf(order.wanted), signal);
-  if (found !== undefined) standingUnlessInTheWay(found, order);
-}
-
 function standingUnlessInTheWay(found: KubeObject, order: BuildOrder) {
   const standing = standingOf(found, order);
   if (standing.kind !== 'in-the-way') return standing;

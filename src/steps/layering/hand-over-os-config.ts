@@ -56,18 +56,6 @@ export async function submitOsConfig(
   await findOrMake(scope, source);
 }
 
-/**
- * Refuses a MachineOSConfig that the cluster has another one of.
- * @throws AgentError `layering.os-config-differs`, `kube.*`
- */
-export async function requireSameOsConfig(
-  { kube, signal }: StepScope<'kube'>,
-  source: SourceObject,
-): Promise<void> {
-  const found = await kube.get(refOf(source), signal);
-  if (found !== undefined) requireSame(source, found);
-}
-
 function requireSame(source: SourceObject, found: KubeObject): void {
   if (asksTheSame(source.value, found)) return;
   throw handOverFailure(

@@ -4,10 +4,10 @@ import { readMachineOSConfig } from '../../layering/os-config/read.ts';
 import { lineless, type SourceObject } from '../../layering/source-object.ts';
 import type { StepScope } from '../step.ts';
 import type { PoolOrder, PublishedImage, RenderedConfig } from './facts.ts';
-import { putBuild, requireNoOtherBuild, tieBuild } from './hand-over-build.ts';
+import { putBuild, tieBuild } from './hand-over-build.ts';
 import { readManifest } from './hand-over-manifest.ts';
 import { nameOfBuild } from './hand-over-name.ts';
-import { putOsConfig, requireSameOsConfig } from './hand-over-os-config.ts';
+import { putOsConfig } from './hand-over-os-config.ts';
 import { waitForSameRendered } from './hand-over-rendered.ts';
 import { putSecrets } from './hand-over-secrets.ts';
 import { tagAndWrite } from './hand-over-tag.ts';
@@ -47,20 +47,6 @@ export async function leaveImage(
   const { image } = await prepareImage(scope, pool);
   await tagImage(scope, tagOf(image, pool));
   return image;
-}
-
-/**
- * Refuses an image that could not be handed over, before anything is done for it.
- * @throws AgentError `layering.os-config-differs`, `layering.build-in-the-way`, `kube.*`
- */
-export async function requireHandOver(
-  scope: StepScope<'kube' | 'clock'>,
-  { pool, renderedConfig, machineOSBuild: name, image, osConfig }: LeftImage,
-): Promise<void> {
-  const source = lineless(osConfig, `the MachineOSConfig ${pool} of the installation`);
-  await requireSameOsConfig(scope, source);
-  const wanted = machineOSBuildObject(readMachineOSConfig(source), { name, renderedConfig });
-  await requireNoOtherBuild(scope, { wanted, image });
 }
 
 /**

@@ -15,22 +15,15 @@ const config = { layering: { mode: 'on' } } as const;
 const { order } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
 const byJob = { kind: 'job' } as const;
-const deliveredBy = (delivery: 'pinned' | 'after-join' | 'switched') =>
-  order.kind === 'off' ? order : { ...order, delivery };
-const rolledOut = { ...handOverFacts, order: deliveredBy('after-join') };
-const pinned = deliveredBy('pinned');
+const rolledOut = {
+  ...handOverFacts,
+  order: order.kind === 'off' ? order : { ...order, delivery: 'after-join' as const },
+};
 
 describe.each([
   ['served', { ...handOverFacts, by }, [true, false]],
   ['rolled out by the cluster', { ...rolledOut, by }, [false, true]],
   ['rolled out, and handed over by a job', { ...rolledOut, by: byJob }, [false, false]],
-  ['to be switched by nobody', { ...rolledOut, order: deliveredBy('switched'), by }, [false, true]],
-  ['named by a MachineConfig', { ...handOverFacts, order: pinned, by }, [false, false]],
-  [
-    'to be named by a MachineConfig, and built by the cluster',
-    { ...stockFacts, order: pinned, by },
-    [false, true],
-  ],
   ['built by the cluster', { ...stockFacts, by }, [false, true]],
   ['not ordered', { ...handOverFacts, order: none, by }, [false, false]],
 ] as const)('an image that is %s', (...[, facts, [isEarly, isLate]]) => {

@@ -1,7 +1,7 @@
 import { step } from '../step.ts';
 import { HandOverBy } from './facts.ts';
 import { handingOver, handOverNeeds } from './hand-over.ts';
-import { unlessOrdered, unlessPinned, unlessServed } from './skips.ts';
+import { unlessOrdered, unlessServed } from './skips.ts';
 
 /**
  * Tells the cluster of the images that were built for its pools, in the objects that its own controllers keep, before
@@ -27,7 +27,6 @@ export const handOverToRollOut = step({
   skipIf: (needs) => {
     if (needs.by.kind === 'job') return 'a job in the cluster does it, once etcd has three members';
     if (unlessServed(needs) === undefined) return 'nodes are served their image';
-    if (unlessPinned(needs) === undefined) return 'a MachineConfig names the image of the nodes';
     return unlessOrdered(needs);
   },
 });

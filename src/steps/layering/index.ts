@@ -14,7 +14,6 @@ export {
   overwriteWithoutOrders,
 } from './overwrite-unless-built.ts';
 export { nameRepositories } from './name-repositories.ts';
-export { pinImages } from './pin-images.ts';
 export { publishImages } from './publish-images.ts';
 export { readOsConfigs } from './read-os-configs.ts';
 export { releaseConfigServer } from './release-config-server.ts';
@@ -23,6 +22,5 @@ export { serveImages } from './serve-images.ts';
 export { startRegistry } from './start-registry.ts';
 export { stashOsConfigs } from './stash-os-configs.ts';
 export { stopRegistry } from './stop-registry.ts';
-export { submitPins } from './submit-pins.ts';
 export { waitForLayeredMasters } from './wait-for-layered-masters.ts';
 export { waitForRendered } from './wait-for-rendered.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { bothFacts, bothHost, bothSite } from '../../../test/layering/both-pools.ts';
 import {
   final,
   handOverFacts,
@@ -7,7 +8,7 @@ import {
   site,
   stockFacts,
 } from '../../../test/layering/hand-over-site.ts';
-import { leftImage, switchedImage } from '../../../test/layering/left-images.ts';
+import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
@@ -18,7 +19,7 @@ import { readRecord } from '../after-pivot/record.ts';
 import { leaveHandOver } from './leave-hand-over.ts';
 
 const { order } = handOverFacts;
-const ordered = (delivery: 'first-boot' | 'after-join' | 'switched', facts = handOverFacts) => ({
+const ordered = (delivery: 'first-boot' | 'after-join', facts = handOverFacts) => ({
   ...facts,
   order: order.kind === 'off' ? order : { ...order, delivery },
 });
@@ -42,15 +43,22 @@ const recorded = ({ kube }: ReturnType<typeof run>) =>
   kube.objectsOf(configMaps).map((object) => readRecord(object).images);
 
 describe('layering/leave-hand-over', () => {
-  it.each([
-    ['that the cluster rolls out', ordered('after-join'), leftImage],
-    ['to which nodes are switched', ordered('switched'), switchedImage],
-  ])('leaves an image %s to the job', async (_, facts, left) => {
-    const made = run(facts);
+  it('leaves an image that the cluster rolls out to the job', async () => {
+    const made = run();
     const { value } = await runStep(leaveHandOver, made);
     expect(value).toEqual({ kind: 'job' });
-    expect(recorded(made)).toEqual([[left]]);
+    expect(recorded(made)).toEqual([[leftImage]]);
     expect(made.kube.objectsOf(jobs)).toHaveLength(1);
+  });
+
+  it('leaves the images of masters and workers to it', async () => {
+    const made = {
+      ...run(bothFacts('after-join')),
+      kube: bothSite.reduce((kube, [kind, object]) => kube.put(kind, object), fakeKube()),
+      host: bothHost(),
+    };
+    await runStep(leaveHandOver, made);
+    expect(recorded(made)).toEqual([[leftImage, leftWorkers]]);
   });
 
   it('gives the image its tag and the cluster its Secret, and starts nothing', async () => {

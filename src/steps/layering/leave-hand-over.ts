@@ -61,10 +61,9 @@ async function imagesToLeave(
   { order, rendered, published }: Made,
 ): Promise<readonly LeftImage[]> {
   if (order.kind === 'off' || !joinsWithStock(order) || published.kind === 'stock') return [];
-  const switchedBy = order.delivery === 'switched' ? { switchedBy: scope.config.images.self } : {};
   const images: LeftImage[] = [];
   for (const pool of poolsOf(order.pools, { rendered, images: published.images })) {
-    images.push({ ...(await leaveImage(scope, pool)), ...switchedBy });
+    images.push(await leaveImage(scope, pool));
   }
   return images;
 }

@@ -25,7 +25,6 @@ describe('layering/name-repositories', () => {
   it.each([
     ['nothing is built', noOrder],
     ['nodes join with the system of the release', orderFor(['worker'], 'after-join')],
-    ['a MachineConfig names the image', orderFor(['worker'], 'pinned')],
   ])('has nothing to do when %s', async (_, order) => {
     const host = fakeHost();
     const { events } = await runStep(nameRepositories, { config, host, facts: { order } });

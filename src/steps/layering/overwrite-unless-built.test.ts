@@ -16,7 +16,6 @@ describe('the operating system of the release on the own disk', () => {
   it.each([
     ['nothing is ordered', off, published, [true, false]],
     ['nodes join with it anyway', orderFor(['master'], 'after-join'), published, [true, false]],
-    ['nodes are switched later', orderFor(['master'], 'switched'), published, [true, false]],
     ['the image was built', served, published, [false, false]],
     ['the image could not be built', served, stock, [false, true]],
   ] as const)('is written early, or after all, when %s', (...[, order, images, expected]) => {

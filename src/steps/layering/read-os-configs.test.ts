@@ -50,30 +50,6 @@ describe('layering/read-os-configs', () => {
     expect(value).toMatchObject({ kind: 'on', delivery: 'after-join' });
   });
 
-  const switching = (followUp: 'auto' | 'always' | 'never', self: string) => ({
-    host: ordering(),
-    config: {
-      ...configOf('4.20.1', { olderReleases: 'switch' }),
-      ...{ bootstrap: { followUp }, images: { self } },
-    },
-  });
-
-  it.each([
-    ['auto', 'quay.io/b:v1'],
-    ['always', ''],
-  ] as const)('lets a job switch the nodes: %s %s', async (followUp, self) => {
-    const { value } = await runStep(readOsConfigs, switching(followUp, self));
-    expect(value).toMatchObject({ kind: 'on', delivery: 'switched' });
-  });
-
-  it.each([
-    ['auto', ''],
-    ['never', 'quay.io/b:v1'],
-  ] as const)('switches none where no job will follow: %s %s', async (followUp, self) => {
-    const { failure } = await tryStep(readOsConfigs, switching(followUp, self));
-    expect(failure).toMatchObject({ code: 'layering.switch-needs-job' });
-  });
-
   it('notes what will be missing on the machines', async () => {
     const text = osConfigManifest('master').replace('tcpdump &&', 'tcpdump > /opt/log &&');
     const { notes } = await runStep(readOsConfigs, {

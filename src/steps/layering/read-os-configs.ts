@@ -9,7 +9,6 @@ import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { deliveryOf } from '../../layering/delivery/matrix.ts';
 import { repositoryOf } from '../../layering/pull-spec.ts';
 import { isActive } from '../../engine/condition.ts';
-import { wantsFollowUp } from '../after-pivot/conditions.ts';
 import { usesExistingRoot } from '../conditions.ts';
 import { step } from '../step.ts';
 import { looksForOsConfigs } from './conditions.ts';
@@ -29,8 +28,7 @@ export const readOsConfigs = step({
   gives: OsImageOrder,
   when: looksForOsConfigs,
   limit: minutes(5),
-  explain: ({ cluster, layering }) =>
-    deliveryOf(cluster.openshiftVersion, layering.olderReleases).why,
+  explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
   run: async (scope) => {
     const { config, note } = scope;
     const orders = ordersIn(readOsManifests(await readManifestFiles(scope)));
@@ -41,8 +39,7 @@ export const readOsConfigs = step({
 
 /**
  * The order that the manifests and the settings make together.
- * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.switch-needs-job`,
- * `layering.needs-disk`
+ * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
  */
 export function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsImageOrder {
   const isAskedFor = config.layering.mode === 'on';
@@ -54,13 +51,10 @@ export function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsI
     if (isAskedFor) throw layeringStepFailure('layering.nothing-to-build', why);
     return { kind: 'off', why };
   }
-  const { kind, why } = deliveryOf(config.cluster.openshiftVersion, config.layering.olderReleases);
+  const { kind, why } = deliveryOf(config.cluster.openshiftVersion);
   if (kind === 'none') {
     if (isAskedFor) throw layeringStepFailure('layering.release-too-old', why);
     return { kind: 'off', why };
-  }
-  if (kind === 'switched' && !wantsFollowUp(config)) {
-    throw layeringStepFailure('layering.switch-needs-job', 'no job would follow this host');
   }
   if (isActive(usesExistingRoot, config)) {
     throw layeringStepFailure(

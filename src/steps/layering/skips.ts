@@ -14,27 +14,20 @@ export const unlessStaged = (needs: {
 
 /** Whether nodes join with the system of the release, and come to their image afterwards. */
 export const joinsWithStock = (order: OsImageOrder): boolean =>
-  order.kind === 'on' && (order.delivery === 'after-join' || order.delivery === 'switched');
+  order.kind === 'on' && order.delivery === 'after-join';
 
 /** Why a step has nothing to do that masters are held back for. */
 export const unlessHeld = (needs: { readonly order: OsImageOrder }): string | undefined =>
   joinsWithStock(needs.order) ? needs.order.why : unlessOrdered(needs);
 
-interface HandedOut {
+/** Why nothing is changed in what masters are served. */
+export function unlessServed({
+  order,
+  published,
+}: {
   readonly order: OsImageOrder;
   readonly published: PublishedImages;
+}): string | undefined {
+  if (order.kind === 'off' || order.delivery !== 'first-boot') return order.why;
+  return published.kind === 'stock' ? published.why : undefined;
 }
-
-/** Why a step has nothing to do that belongs to one way in which nodes come to their image. */
-const unlessBy =
-  (delivery: 'first-boot' | 'pinned') =>
-  ({ order, published }: HandedOut): string | undefined => {
-    if (order.kind === 'off' || order.delivery !== delivery) return order.why;
-    return published.kind === 'stock' ? published.why : undefined;
-  };
-
-/** Why nothing is changed in what masters are served. */
-export const unlessServed = unlessBy('first-boot');
-
-/** Why no MachineConfig names a built image. */
-export const unlessPinned = unlessBy('pinned');

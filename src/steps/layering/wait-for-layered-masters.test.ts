@@ -28,7 +28,6 @@ const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', dig
 const facts = {
   controlPlane: { units: [] },
   order,
-  pinned: [],
   published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
   registry: { kind: 'running' as const, address, data: '', certificates: '', authFile: '' },
 };
@@ -73,29 +72,6 @@ describe('layering/wait-for-masters', () => {
       `I2: node m1 desiredImage is not there, expected ${masterImage}; also I7`,
     );
     expect(told(events).at(-1)).toBe(`I7: build jobs is ${job}, expected none`);
-    expect(clock.now()).toBe(0);
-  });
-
-  it('asks for no MachineOSConfig where a MachineConfig of the pool names the image', async () => {
-    const rendered = `rendered-master-${'1'.repeat(32)}`;
-    const pinned = [{ pool: 'master', name: rendered, file: '', osImage: masterImage }];
-    const run = { config, facts: { ...facts, order: orderFor(['master'], 'pinned'), pinned } };
-    const kube = fakeKube();
-    const { nodes: masters, pools } = layeredCluster({
-      node: { currentConfig: rendered, desiredConfig: rendered, currentImage: undefined },
-      pool: { configuration: { name: rendered } },
-    });
-    for (const object of masters) kube.put(nodes, object);
-    for (const object of layeredCluster().pools) kube.put(machineConfigPools, object);
-    const { failure } = await tryStep(waitForLayeredMasters, { ...run, kube });
-    expect(failure).toMatchObject({
-      message: expect.stringContaining(
-        'I4: MachineConfigPool configuration is rendered-master-0',
-      ) as string,
-    });
-    for (const object of pools) kube.put(machineConfigPools, object);
-    const clock = fakeClock();
-    await runStep(waitForLayeredMasters, { ...run, clock, kube });
     expect(clock.now()).toBe(0);
   });
 

@@ -8,30 +8,16 @@ import {
 } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
 import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
-import type { Expected } from '../../layering/invariants/sight.ts';
 import { sightOf } from '../../layering/invariants/standing.ts';
 import { stagingReferences } from '../../layering/invariants/staging.ts';
-import {
-  breachesOf,
-  breachText,
-  type Invariant,
-  invariants,
-  pinnedInvariants,
-} from '../../layering/invariants/table.ts';
+import { breachesOf, breachText } from '../../layering/invariants/table.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/facts.ts';
 import { followed, gapAmong, longestWait, together } from '../cluster/cluster-wait.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
-import {
-  OsImageOrder,
-  PinnedConfigs,
-  type PublishedImage,
-  PublishedImages,
-  type RenderedConfig,
-  StagingRegistry,
-} from './facts.ts';
+import { OsImageOrder, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
 import { handOverFailure } from './hand-over-failures.ts';
 import { unlessOrdered } from './skips.ts';
 import { controlPlaneImages, mastersPool, whyNotServed } from './control-plane-images.ts';
@@ -48,7 +34,6 @@ export const waitForLayeredMasters = step({
     controlPlane: ControlPlane,
     order: OsImageOrder,
     published: PublishedImages,
-    pinned: PinnedConfigs,
     registry: StagingRegistry,
   },
   when: buildsOsImages,
@@ -56,14 +41,11 @@ export const waitForLayeredMasters = step({
     unlessOrdered({ order }) ?? (published.kind === 'stock' ? published.why : undefined),
   limit: longestWait + minutes(10),
   waitsFor: 'the invariants of a layered pool on nodes, pool, MachineOSConfig and MachineOSBuild',
-  run: async (scope, { order, published, pinned, registry }) => {
+  run: async (scope, { order, published, registry }) => {
     const why = whyNotServed(order, published);
     if (why === undefined) {
-      const images = controlPlaneImages(published);
-      await waitForPools(
-        scope,
-        images.map((image) => atRest(image, pinned)),
-      );
+      scope.progress({ info: 'Waiting for the masters to run their image' });
+      for (const image of controlPlaneImages(published)) await waitForPool(scope, image);
     } else {
       scope.note('info', `no node is waited for: ${why}`);
     }
@@ -71,31 +53,9 @@ export const waitForLayeredMasters = step({
   },
 });
 
-/** A pool as it must be before this host may leave. */
-interface Rest {
-  readonly pool: string;
-  readonly expected: Expected;
-  readonly asked: readonly Invariant[];
-}
-
-function atRest(
-  { pool, final: image, renderedConfig }: PublishedImage,
-  pinned: readonly RenderedConfig[],
-): Rest {
-  const again = pinned.find((one) => one.pool === pool);
-  return again === undefined
-    ? { pool, expected: { image, rendered: renderedConfig }, asked: invariants }
-    : { pool, expected: { image, rendered: again.name }, asked: pinnedInvariants };
-}
-
-async function waitForPools(scope: StepScope<'kube'>, pools: readonly Rest[]): Promise<void> {
-  scope.progress({ info: 'Waiting for the masters to run their image' });
-  for (const pool of pools) await waitForPool(scope, pool);
-}
-
 async function waitForPool(
   { kube, until }: StepScope<'kube'>,
-  { pool, expected, asked }: Rest,
+  { pool, final, renderedConfig }: PublishedImage,
 ): Promise<void> {
   const selections = {
     nodes: followed(kube, { kind: nodes }),
@@ -120,7 +80,7 @@ async function waitForPool(
     if (pool === mastersPool && sight.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    const [first, ...others] = breachesOf(sight, expected, asked);
+    const [first, ...others] = breachesOf(sight, { image: final, rendered: renderedConfig });
     if (first === undefined) return Promise.resolve({ done: true });
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
     return Promise.resolve({ status: `${breachText(first)}${more}` });

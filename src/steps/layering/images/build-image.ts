@@ -44,7 +44,7 @@ export const localTag = (pool: string, renderedConfig: string): string =>
  * `layering.image-*`, and what `planBuild` throws
  */
 export async function buildImage(work: ImageWork, build: ImageBuild): Promise<string> {
-  const { machineConfig, scratch, builder, leavesConfigOut = false } = build;
+  const { machineConfig, scratch, builder } = build;
   const { name: renderedConfig, pool } = machineConfig;
   const plan = planBuild(build);
   const context = `${scratch}/context`;
@@ -64,7 +64,7 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
       : {}),
   };
   await runBuild(work, build, { argv: buildArgv(builder, call), env, plan });
-  const image = { tag, base: plan.baseImage, renderedConfig, pool, leavesConfigOut };
+  const image = { tag, base: plan.baseImage, renderedConfig, pool };
   await verifyImage(work, { builder, scratch, ...image });
   return tag;
 }

@@ -20,7 +20,6 @@ export interface ImageToVerify {
   readonly base: string;
   readonly renderedConfig: string;
   readonly pool: string;
-  readonly leavesConfigOut: boolean;
 }
 
 const longestLook = minutes(10);
@@ -30,16 +29,12 @@ const longestLook = minutes(10);
  * @throws AgentError `layering.image-*`
  */
 export async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
-  const { tag: image, renderedConfig, pool, leavesConfigOut } = of;
+  const { tag: image, renderedConfig, pool } = of;
   work.progress({ info: `Checking OS image of ${pool}` });
   const { architecture } = await factsOf(work, of.builder, of.base);
   const facts = await factsOf(work, of.builder, image);
   const inside = await lookInside(work, of);
-  const objection = objectionTo(
-    { image, renderedConfig, pool, architecture, leavesConfigOut },
-    facts,
-    inside,
-  );
+  const objection = objectionTo({ image, renderedConfig, pool, architecture }, facts, inside);
   if (objection !== undefined) throw objection;
   if (inside.lint !== undefined) await blameForLint(work, of, inside.lint);
 }
