@@ -8,7 +8,7 @@ import { type Millis, minutes } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 import { apiTroubleOf } from './api-trouble.ts';
 import { fromFirstView } from './first-view.ts';
-import { keepaliveOf } from '../keepalive.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 
 /** Waits until the cluster has its install-config, and reads it. */
 export async function knownInstallConfig(
@@ -19,13 +19,13 @@ export async function knownInstallConfig(
   const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
   const { watch, view } = fromFirstView(scope.kube, selection);
   const troubleOf = apiTroubleOf(scope.clock);
-  const keepAlive = keepaliveOf(scope);
+  const beat = heartbeatOf(scope);
   const look = async (): Promise<Look<InstallConfig>> => {
     const { objects, trouble } = await view();
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
     const status = troubleOf(trouble) ?? reading.problem;
-    keepAlive(status);
+    beat(status);
     return { status };
   };
   const limits = { within, watch, every: minutes(1) };

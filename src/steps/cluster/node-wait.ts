@@ -10,7 +10,7 @@ import { apiTroubleOf } from './api-trouble.ts';
 import { longestWait } from './cluster-wait.ts';
 import { fromFirstView } from './first-view.ts';
 import { joiningOf } from './joining.ts';
-import { keepaliveOf } from '../keepalive.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import { knownInstallConfig } from './known-install-config.ts';
 import { tasksOf } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
@@ -62,7 +62,7 @@ function nodeWait(
   const joining = joiningOf(scope, tasks);
   const untaint = untaintOf(scope, tasks, installConfig);
   const troubleOf = apiTroubleOf(scope.clock);
-  const keepAlive = keepaliveOf(scope);
+  const beat = heartbeatOf(scope);
   let told: string | undefined;
 
   const look = async (): Promise<Look<true>> => {
@@ -76,7 +76,7 @@ function nodeWait(
     if (told === undefined || !tasks.isNewUnderWay()) {
       told = gap === undefined ? status : `${status}; ${gap}`;
     }
-    keepAlive(told);
+    beat(told);
     return { status: told };
   };
   return {

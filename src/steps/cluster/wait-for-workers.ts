@@ -8,7 +8,7 @@ import { hasService } from '../conditions.ts';
 import { perRequest, requestBudget } from '../control-plane/request-budget.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './cluster-wait.ts';
-import { keepaliveOf } from '../keepalive.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import { readInvoker } from './known-invoker.ts';
 
 /** How long the cluster is asked who started it; without an answer, it was not the agent-based one. */
@@ -59,7 +59,7 @@ async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise
 
 function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look<true>> {
   const budget = requestBudget();
-  const keepAlive = keepaliveOf(scope);
+  const beat = heartbeatOf(scope);
   let status = 'the inventory service has not been asked yet';
   return async (signal) => {
     if (budget.mayAsk()) {
@@ -73,7 +73,7 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look
         status = `the inventory service does not tell (${asAgentError(error).code})`;
       }
     }
-    keepAlive(status);
+    beat(status);
     return { status };
   };
 }

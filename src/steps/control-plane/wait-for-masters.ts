@@ -5,7 +5,7 @@ import type { Look } from '../../engine/wait.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { keepaliveOf } from '../keepalive.ts';
+import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { lookAtControlPlane } from './masters.ts';
 import { perRequest, type RequestBudget, requestBudget } from './request-budget.ts';
@@ -54,7 +54,7 @@ interface Known {
 function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<true>> {
   const { signal } = scope;
   const known: Known = { status: 'the inventory service has not been asked yet' };
-  const keepAlive = keepaliveOf(scope);
+  const beat = heartbeatOf(scope);
   // A status that changes is reported to the service, which is a request as well.
   let told: string | undefined;
   return async () => {
@@ -69,7 +69,7 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<t
     }
     if (known.status !== told) budget.spend();
     told = known.status;
-    if (keepAlive(known.status)) budget.spend();
+    if (beat(known.status)) budget.spend();
     return { status: known.status };
   };
 }

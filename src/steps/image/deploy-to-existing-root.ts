@@ -5,7 +5,7 @@ import { HostIgnition } from '../ignition/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import * as root from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
-import { keepTelling } from './keep-telling.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import { copiesNetwork, kernelArgumentChanges, missingChanges } from './kernel-arguments.ts';
 import { proxyEnv } from './proxy-env.ts';
 
@@ -44,12 +44,12 @@ export const deployToExistingRoot = step({
     ];
   },
   run: async (scope, { ignition }) => {
-    const { config, clock, progress } = scope;
+    const { config } = scope;
     const { existingRoot, writerArgs } = config.image;
     await each(scope, root.remountArgvs);
     await dropNodeImage(scope);
     await ensureStateroot(scope);
-    await keepTelling('deploying', { clock, tell: progress }, () =>
+    await withHeartbeat('deploying', scope, () =>
       exec(scope, root.deployArgv(existingRoot), deployLimit),
     );
     await exec(scope, root.finalizeArgv);

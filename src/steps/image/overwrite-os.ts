@@ -11,7 +11,7 @@ import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
 import { authFile } from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { findFinalOs } from './final-os.ts';
-import { keepTelling } from './keep-telling.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 
 const skipsReboot = condition<Config>(
   'the final operating system is written before the first boot',
@@ -34,17 +34,13 @@ export const finalOverwrite = {
   preview: ({ image: { writerArgs } }: Config, { disk }: Pick<Needed, 'disk'>) =>
     previewDeploy({ disk: disk.path, writerArgs }),
   run: async (scope: OverwriteScope, { disk, ignition }: Needed): Promise<void> => {
-    const { clock, progress, signal, note } = scope;
+    const { signal, note } = scope;
     try {
-      await keepTelling(
-        'writing the final operating system',
-        { clock, tell: progress },
-        async () => {
-          if (!(await canDeploy(scope))) return;
-          const os = await findFinalOs(scope, ignition.path);
-          await deployFinal(scope, disk, { os, source: { image: os.osImageURL, authFile } });
-        },
-      );
+      await withHeartbeat('writing the final operating system', scope, async () => {
+        if (!(await canDeploy(scope))) return;
+        const os = await findFinalOs(scope, ignition.path);
+        await deployFinal(scope, disk, { os, source: { image: os.osImageURL, authFile } });
+      });
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);

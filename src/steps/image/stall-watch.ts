@@ -2,11 +2,12 @@ import type { Progress } from '../../engine/events.ts';
 import { type Millis, minutes, renderDuration } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
+import { stageLimits } from '../heartbeat.ts';
 import { imageFailure } from './failures.ts';
 import type { WriterProgress } from './writer-progress.ts';
 
 /** A write without any progress for so long is given up; the service does the same. */
-export const longestStandstill: Millis = minutes(30);
+const longestStandstill = stageLimits.write;
 
 const lookEvery: Millis = minutes(1);
 

@@ -1,16 +1,13 @@
-import { type Millis, minutes, renderDuration } from '../../model/duration.ts';
+import { renderDuration } from '../../model/duration.ts';
+import { heartbeatEvery } from '../heartbeat.ts';
 import type { Progress } from '../../engine/events.ts';
 import { parseWriterLine, type ReadSoFar } from './writer-line.ts';
 
 /** The reporter passes a percentage on each so many points, and 100 in any case. */
 const pointsApart = 5;
 
-/**
- * After this time without a percentage that is passed on, what is known is told all the same: the
- * service gives a host up that has not changed its text for 30 minutes (assisted-service,
- * `HOST_STAGE_WRITING_IMAGE_TO_DISK_TIMEOUT`).
- */
-const longestSilence: Millis = minutes(10);
+/** After this time without a percentage that is passed on, what is known is reported all the same. */
+const longestSilence = heartbeatEvery.write;
 
 /** Without a length there is no percentage; the amount is told each so many bytes. */
 const bytesApart = 512 * 1024 ** 2;

@@ -9,7 +9,7 @@ import { TargetDisk } from '../disk/facts.ts';
 import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
 import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
 import { WrittenImage } from '../image/facts.ts';
-import { keepTelling } from '../image/keep-telling.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import type { PullSource } from '../image/overwrite-argv.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
@@ -53,13 +53,13 @@ export const deployOwn = step({
     return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });
   },
   run: async (scope, { disk, rendered, registry, published }) => {
-    const { clock, progress, note, signal } = scope;
+    const { note, signal } = scope;
     const image = mastersImage(published);
     if (image === undefined || registry.kind === 'stock') return;
     try {
       if (!(await canDeploy(scope))) return;
       const os = await osOf(scope, image, rendered);
-      await keepTelling('writing the built image', { clock, tell: progress }, () =>
+      await withHeartbeat('writing the built image', scope, () =>
         // The registry, and what was built, lie on the root file system of the same disk.
         deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
       );

@@ -7,7 +7,7 @@ import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
 import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
-import { keepTelling } from '../image/keep-telling.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';
 import { workerFiles } from './look-for-image.ts';
@@ -49,13 +49,13 @@ async function deployOrPivot(
   disk: TargetDisk,
   found: FoundImage,
 ): Promise<WorkerBoot> {
-  const { clock, progress, note, signal } = scope;
+  const { note, signal } = scope;
   if (!(await canDeploy(scope))) return { kind: 'first-boot', why: 'the architecture is s390x' };
   const { image, authFile, certificates } = found;
   const source = { image, authFile, ...(certificates === undefined ? {} : { certificates }) };
   const os = await osOf(scope, found);
   try {
-    await keepTelling('writing the built image', { clock, tell: progress }, () =>
+    await withHeartbeat('writing the built image', scope, () =>
       deployFinal(scope, disk, { os, source }),
     );
     return { kind: 'deployed' };

@@ -6,7 +6,7 @@ import {
 } from '../../../layering/image/copy-argv.ts';
 import { imageFailure } from '../../../layering/image/failures.ts';
 import { minutes } from '../../../model/duration.ts';
-import { keepTelling } from '../../image/keep-telling.ts';
+import { withHeartbeat } from '../../heartbeat.ts';
 import { type ImageWork, withTries } from './work.ts';
 
 /** Gigabytes over a slow line. */
@@ -30,10 +30,10 @@ export interface ImageCopy {
  * `layering.copy-failed`, `layering.digest-changed`
  */
 export async function copyImage(work: ImageWork, copy: ImageCopy): Promise<void> {
-  const { host, signal, clock, progress, env } = work;
+  const { host, signal, env } = work;
   const { what, from, to } = copy;
   await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
-    await keepTelling(what, { clock, tell: progress }, () =>
+    await withHeartbeat(what, work, () =>
       host.exec(copyImageArgv({ from, to }), { signal, env, limit: longestCopy }),
     );
     await requireDigest(work, { ...to, digest: copy.digest });
