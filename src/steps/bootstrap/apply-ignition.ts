@@ -1,6 +1,6 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { proxyEnv } from '../image/proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import { step } from '../step.ts';
 import { mcoImageOf } from './check.ts';
 import { BootstrapIgnition } from './facts.ts';

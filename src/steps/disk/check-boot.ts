@@ -3,7 +3,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
-import { isTrue } from '../is-true.ts';
+import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { readTarget } from './block-devices.ts';
 import { checkBootFailure } from './check-boot-failures.ts';
@@ -24,8 +24,7 @@ import {
 import { leaveEarlierMounts } from './earlier-mounts.ts';
 import { parseMenu, readMenuArgv } from './efibootmgr.ts';
 import { TargetDisk } from './facts.ts';
-import type { BlockDevice } from './lsblk.ts';
-import { lsblkArgv } from './lsblk.ts';
+import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 
 const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 

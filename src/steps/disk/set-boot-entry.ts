@@ -1,7 +1,7 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
-import { isTrue } from '../is-true.ts';
+import { architectureArgv, isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { readBlockDevices, targetAmong } from './block-devices.ts';
 import { bootFailure } from './boot-failures.ts';
@@ -13,7 +13,6 @@ import { TargetDisk } from './facts.ts';
 import { lsblkArgv } from './lsblk.ts';
 import { findPartition } from './partitions.ts';
 import { everyDevice } from './tree.ts';
-import { architectureArgv } from '../architecture.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
 const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;

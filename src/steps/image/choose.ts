@@ -7,7 +7,7 @@ import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageWish } from './choose-source.ts';
 import { ChosenImage } from './facts.ts';
 import { findImage } from './find-image.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv } from '../host-commands.ts';
 import { digestArgv, headArgv } from './image-file.ts';
 import { inspectArgv, readNodeImage, refuseOtherRelease } from './node-image.ts';
 import { lineOfCluster } from './release.ts';

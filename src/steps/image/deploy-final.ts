@@ -1,7 +1,7 @@
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
-import { type Millis, hours, minutes, seconds } from '../../model/duration.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { readTarget } from '../disk/block-devices.ts';
 import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
 import type { TargetDisk } from '../disk/facts.ts';
@@ -9,7 +9,7 @@ import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import { findPartition, type FoundPartition, freePercent } from '../disk/partitions.ts';
 import type { StepScope } from '../step.ts';
 import { deployFailure } from './deploy-failure.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv, proxyEnv } from '../host-commands.ts';
 import {
   bootMount,
   type Overwrite,
@@ -21,7 +21,6 @@ import {
   rootMount,
   type UndoableCommand,
 } from './overwrite-argv.ts';
-import { proxyEnv } from './proxy-env.ts';
 import { runUndoable } from './undoable.ts';
 
 type HostScope = StepScope<'host'>;

@@ -7,7 +7,7 @@ import * as root from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { copiesNetwork, kernelArgumentChanges, missingChanges } from './kernel-arguments.ts';
-import { proxyEnv } from './proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
 

@@ -4,7 +4,7 @@ import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from './failures.ts';
 import { imageInStream, parseStream, type StreamImage } from './stream.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv } from '../host-commands.ts';
 
 /** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
 const largestBytes = 16 * 1024 ** 2;

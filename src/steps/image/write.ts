@@ -10,7 +10,7 @@ import { HostIgnition } from '../ignition/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
 import { type OpenSource, openSource, previewSource } from './open-source.ts';
-import { proxyEnv } from './proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import { writerFailure } from './signatures.ts';
 import { watchedForStall } from './stall-watch.ts';
 import { makeUnbootable } from './unbootable.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Config } from '../../config/schema.ts';
-import { proxyEnv } from './proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import { writerArgv, type WriterSource } from './writer-argv.ts';
 
 const ignition = '/opt/install-dir/worker-h.ign';

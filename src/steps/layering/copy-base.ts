@@ -4,7 +4,7 @@ import { step, type StepScope } from '../step.ts';
 import { pullSecretFor, withAuthFile } from './auth-files.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, type PoolOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv } from '../host-commands.ts';
 import { copyBaseImage } from './images/copy-base-image.ts';
 import { imageWork } from './image-work.ts';
 import { orStock } from './or-stock.ts';

@@ -5,7 +5,7 @@ import { configArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { repositoryIn } from '../../layering/overlay/os-repository.ts';
 import { readServedConfig } from '../../layering/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv } from '../host-commands.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
 import { WrittenImage } from '../image/facts.ts';

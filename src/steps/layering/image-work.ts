@@ -1,4 +1,4 @@
-import { proxyEnv } from '../image/proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 import type { ImageWork } from './images/work.ts';
 

@@ -9,9 +9,8 @@ import { type ServedConfig, servedFault } from '../../layering/served-config.ts'
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv, proxyEnv } from '../host-commands.ts';
 import { imageFailure } from '../image/failures.ts';
-import { proxyEnv } from '../image/proxy-env.ts';
 import type { StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';
 import type { FoundImage } from './worker-facts.ts';

@@ -18,7 +18,7 @@ import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
-import { proxyEnv } from '../image/proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import { orStock } from './or-stock.ts';
 import { untilRegistryAnswers, type RunningRegistry } from './registry-health.ts';
 import { makeRegistrySecrets, secretFoldersArgv } from './registry-secrets.ts';

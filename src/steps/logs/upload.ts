@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
-import { proxyEnv } from '../image/proxy-env.ts';
+import { proxyEnv } from '../host-commands.ts';
 import { step } from '../step.ts';
 import { hasLogTaker } from './conditions.ts';
 import { senderArgv, tokenVariable } from './sender-argv.ts';

@@ -18,7 +18,7 @@ import { Plan, Sight } from './facts.ts';
 import { findAuthFile } from './find-auth-file.ts';
 import { ask } from './read-host.ts';
 import { type NodeOrder, type NodeScope, step } from './step.ts';
-import { architectureArgv } from '../architecture.ts';
+import { architectureArgv } from '../host-commands.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the

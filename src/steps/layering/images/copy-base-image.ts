@@ -13,7 +13,7 @@ import { seconds } from '../../../model/duration.ts';
 import { digestInList, goArchitecture, lacksArchitecture } from '../../../os/registry-image.ts';
 import { copyImage, digestAt, longestQuestion } from './copy-image.ts';
 import { type ImageWork, saidBy, withTries } from './work.ts';
-import { architectureArgv } from '../../architecture.ts';
+import { architectureArgv } from '../../host-commands.ts';
 
 /** Where the base comes from and goes to. */
 export interface BaseCopy {

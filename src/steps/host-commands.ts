@@ -1,4 +1,21 @@
-import type { Config } from '../../config/schema.ts';
+import { seconds } from '../model/duration.ts';
+import type { StepScope } from './step.ts';
+import type { Config } from '../config/schema.ts';
+
+/**
+ * Asks the host a question that a command answers by its exit code: 0 is yes, 1 is no.
+ * @throws AgentError `command.*` for any other end
+ */
+export async function isTrue(
+  { host, signal }: StepScope<'host'>,
+  argv: readonly string[],
+): Promise<boolean> {
+  const { exitCode } = await host.exec(argv, { signal, limit: seconds(20), accept: [0, 1] });
+  return exitCode === 0;
+}
+
+/** Prints the architecture of the host as the kernel names it: `x86_64`, `aarch64`, `s390x`. */
+export const architectureArgv = ['uname', '-m'] as const;
 
 /** The machine itself is never reached through a proxy: the image relay listens there. */
 const itself = '127.0.0.1,localhost';
