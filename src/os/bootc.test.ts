@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { bootc, findBootc } from './bootc.ts';
-import { bootcEntry, bootcNullOutput, bootcOutput, imageOf, sum } from './os-samples.ts';
+import {
+  bootcEntry,
+  bootcNullOutput,
+  bootcOutput,
+  imageOf,
+  sum,
+} from '../../test/support/os-samples.ts';
 
 const read = (status: object) => bootc.readStatus(bootcOutput(status), []);
 

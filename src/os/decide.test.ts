@@ -1,6 +1,6 @@
 import { describe as about, expect, it } from 'vitest';
 import { decideApply, decideRollback, describe } from './decide.ts';
-import { imageOf, sum } from './os-samples.ts';
+import { imageOf, sum } from '../../test/support/os-samples.ts';
 import type { OsDeployment, OsStatus } from './status.ts';
 
 const tag = 'registry.example.com/os/node:1';

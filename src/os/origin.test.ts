@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readOrigin, referenceIn, renderOrigin } from './origin.ts';
-import { imageOf, originFile } from './os-samples.ts';
+import { imageOf, originFile } from '../../test/support/os-samples.ts';
 
 it.each([
   ['ostree-unverified-registry:q.io:5000/a:1', 'q.io:5000/a:1', 'none'],

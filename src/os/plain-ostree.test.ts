@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imageOf, originFile, ostreeStagedOutput, sum } from './os-samples.ts';
+import { imageOf, originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
 import { plainOstree, writableArgv } from './plain-ostree.ts';
 
 const digestOf = (digit: string) => `'sha256:${sum(digit)}'`;

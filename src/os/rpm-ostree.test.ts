@@ -6,7 +6,7 @@ import {
   rpmOstreeDeployment,
   rpmOstreeOutput,
   sum,
-} from './os-samples.ts';
+} from '../../test/support/os-samples.ts';
 import { rpmOstree } from './rpm-ostree.ts';
 
 const read = (deployments: readonly object[], transaction?: unknown) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sum } from './os-samples.ts';
+import { sum } from '../../test/support/os-samples.ts';
 import {
   digestInList,
   goArchitecture,

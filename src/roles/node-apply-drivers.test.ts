@@ -8,7 +8,7 @@ import {
   originFile,
   ostreeStagedOutput,
   sum,
-} from '../os/os-samples.ts';
+} from '../../test/support/os-samples.ts';
 import { writableArgv } from '../os/plain-ostree.ts';
 import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
 import { nodeApply } from './node-apply.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changing, operatorsNode, rebase } from '../../test/support/applied-node.ts';
 import { type FakeHost, rest } from '../../test/support/fake-host.ts';
-import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../os/os-samples.ts';
+import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../test/support/os-samples.ts';
 import { coreOsNode, inspected, runOnNode } from '../../test/support/core-os-node.ts';
 import { nodeApply } from './node-apply.ts';
 

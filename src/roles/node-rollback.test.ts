@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { rest } from '../../test/support/fake-host.ts';
-import { bootcEntry, bootcOutput } from '../os/os-samples.ts';
+import { bootcEntry, bootcOutput } from '../../test/support/os-samples.ts';
 import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
 import { nodeRollback } from './node-rollback.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../src/os/os-samples.ts';
+import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../support/os-samples.ts';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-system.ts';
 import { serveHost } from '../../mocks/host/socket-server.ts';

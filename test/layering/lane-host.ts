@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { PULL_SECRET_PATH } from '../../src/ignition/file.ts';
 import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.ts';
-import { coreOsDisk, lsblkOutput } from '../../src/steps/disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
 import type {
   OsImageOrder,
   RenderedConfig,

@@ -1,4 +1,4 @@
-import { imageOf } from '../../src/os/os-samples.ts';
+import { imageOf } from './os-samples.ts';
 import { coreOsNode, type NodeWorld } from './core-os-node.ts';
 import type { FakeHost } from './fake-host.ts';
 

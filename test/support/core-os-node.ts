@@ -4,7 +4,7 @@ import { noJournal } from '../../src/adapters/journal/no-journal.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Role } from '../../src/engine/role.ts';
 import { runRole } from '../../src/engine/run.ts';
-import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from '../../src/os/os-samples.ts';
+import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from './os-samples.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { NodeOrder, NodeCommandWorld } from '../../src/steps/os/step.ts';

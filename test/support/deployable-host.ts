@@ -1,5 +1,5 @@
 import type { BlockDevice } from '../../src/steps/disk/lsblk.ts';
-import { lsblkOutput } from '../../src/steps/disk/disk-samples.ts';
+import { lsblkOutput } from './disk-samples.ts';
 import { type FakeHost, fakeHost, rest } from './fake-host.ts';
 
 /** A live host on which every command succeeds, with a disk that an operating system can be put on. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imageOf, originFile, ostreeStagedOutput, sum } from '../../os/os-samples.ts';
+import { imageOf, originFile, ostreeStagedOutput, sum } from '../../../test/support/os-samples.ts';
 import { plainOstree } from '../../os/plain-ostree.ts';
 import type { Sight } from '../../steps/os/facts.ts';
 import { renderStatusJson, renderStatusText } from './show.ts';

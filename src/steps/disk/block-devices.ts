@@ -3,7 +3,7 @@ import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
 import type { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv, parseLsblk } from './lsblk.ts';
-import { everyDevice } from './tree.ts';
+import { AgentError } from '../../model/failure.ts';
 
 /** lsblk ends with this when there is no device at all. */
 const foundNone = 32;
@@ -50,4 +50,151 @@ export async function readTarget(
   signal: AbortSignal,
 ): Promise<BlockDevice> {
   return targetAmong(await readBlockDevices(host, signal), target);
+}
+
+/**
+ * Everything that stands on a device, each once, and always before what it stands on: the order in
+ * which it can be taken down. The device itself is not in it.
+ */
+export function standingOn(device: BlockDevice): readonly BlockDevice[] {
+  const seen = new Set<string>();
+  const order: BlockDevice[] = [];
+  const visit = (one: BlockDevice): void => {
+    if (seen.has(one.kname)) return;
+    seen.add(one.kname);
+    one.children.forEach(visit);
+    order.push(one);
+  };
+  device.children.forEach(visit);
+  return order;
+}
+
+/** A device and everything that stands on it. */
+export const withAllOn = (device: BlockDevice): readonly BlockDevice[] => [
+  ...standingOn(device),
+  device,
+];
+
+/** Every device of the host, each once. */
+export function everyDevice(roots: readonly BlockDevice[]): readonly BlockDevice[] {
+  const known = new Map<string, BlockDevice>();
+  for (const root of roots) {
+    for (const device of withAllOn(root)) known.set(device.kname, device);
+  }
+  return [...known.values()];
+}
+
+/** Whether a path, with its links followed or not, is this device. */
+export const isNamed = (device: BlockDevice, path: string): boolean =>
+  path === device.path || path === `/dev/${device.kname}`;
+
+/** The device with this path, wherever it stands in the tree. */
+export const deviceAt = (roots: readonly BlockDevice[], path: string): BlockDevice | undefined =>
+  everyDevice(roots).find((device) => isNamed(device, path));
+
+/** The disks at the bottom on which a device stands; the device itself when it is one. */
+export const disksUnder = (
+  roots: readonly BlockDevice[],
+  device: BlockDevice,
+): readonly BlockDevice[] =>
+  roots.filter((root) => withAllOn(root).some(({ kname }) => kname === device.kname));
+
+/** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
+export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');
+
+/** A RAID array of the kernel, active or not. */
+export const isArray = ({ kname }: BlockDevice): boolean => /^md(\d|_)/.test(kname);
+
+/** A partition, of a plain disk or of a multipath device. */
+export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
+
+/** LVM, RAID or another device-mapper device that an earlier system left, and that can be taken down. */
+export const isLeftover = (device: BlockDevice): boolean =>
+  !isPartition(device) && device.type !== 'mpath' && (isMapped(device) || isArray(device));
+
+/** A partition by what it is for, as CoreOS images lay them out. */
+type PartitionPurpose = 'esp' | 'boot' | 'root';
+
+/** GPT type of an EFI system partition (UEFI specification, 5.3.3). */
+const espType = 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b';
+
+const isFor: Readonly<Record<PartitionPurpose, (partition: BlockDevice) => boolean>> = {
+  esp: ({ partType }) => partType === espType,
+  boot: ({ label, partLabel }) => label === 'boot' || partLabel === 'boot',
+  root: ({ label, partLabel }) => label === 'root' || partLabel === 'root',
+};
+
+/** A partition that was found on a disk. */
+export interface FoundPartition {
+  /** What `mount` takes: `/dev/sda4`, `/dev/mapper/mpatha4`. */
+  readonly path: string;
+  /** Its number in the partition table. */
+  readonly number: number;
+  /** GPT partition GUID, lower case; empty when the host does not know it. */
+  readonly partUuid: string;
+  readonly sizeBytes: number;
+}
+
+/** The partitions of a disk, in the order of the host. */
+export const partitionsOf = (disk: BlockDevice): readonly BlockDevice[] =>
+  disk.children.filter(isPartition);
+
+/**
+ * Finds a partition by its type or label. Numbers are not looked at: architectures number them
+ * differently, and partitions that were kept may stand before them.
+ * @throws AgentError `disk.no-partition`
+ */
+export function findPartition(disk: BlockDevice, purpose: PartitionPurpose): FoundPartition {
+  const found = partitionsOf(disk).find(isFor[purpose]);
+  const number = found === undefined ? undefined : numberOf(disk, found);
+  if (found === undefined || number === undefined) {
+    throw diskFailure('disk.no-partition', `${disk.path} has no ${purpose} partition`, {
+      context: { disk: disk.path, purpose, partitions: partitionsOf(disk).length },
+    });
+  }
+  return { path: found.path, number, partUuid: found.partUuid, sizeBytes: found.sizeBytes };
+}
+
+/** `sda` and `sda4`, `nvme0n1` and `nvme0n1p4`, `mpatha` and `mpatha-part4` all give 4. */
+function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined {
+  const rest = partition.name.startsWith(disk.name)
+    ? partition.name.slice(disk.name.length)
+    : partition.name;
+  const digits = /\d+$/.exec(rest)?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/**
+ * How much of the disk stays free, in whole percent, when everything that is on it and
+ * `requiredBytes` more are taken away; 0 when nothing stays. It is what `growpart
+ * --free-percent` wants.
+ */
+export function freePercent(disk: BlockDevice, requiredBytes: number): number {
+  const used = partitionsOf(disk).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const rest = disk.sizeBytes - used - requiredBytes;
+  return rest > 0 ? Math.floor((rest * 100) / disk.sizeBytes) : 0;
+}
+
+/** A partition, or undefined when the disk has none for this purpose. */
+export function partitionFor(
+  disk: BlockDevice,
+  purpose: PartitionPurpose,
+): FoundPartition | undefined {
+  try {
+    return findPartition(disk, purpose);
+  } catch (error) {
+    if (error instanceof AgentError && error.code === 'disk.no-partition') return undefined;
+    throw error;
+  }
+}
+
+/** Which partitions of those that a CoreOS system starts from a disk lacks. */
+export function missingPartitions(
+  disk: BlockDevice,
+  { isUefi }: { readonly isUefi: boolean },
+): readonly string[] {
+  const wanted: readonly PartitionPurpose[] = isUefi ? ['esp', 'boot', 'root'] : ['boot', 'root'];
+  return wanted
+    .filter((purpose) => partitionFor(disk, purpose) === undefined)
+    .map((purpose) => `there is no ${purpose} partition`);
 }

@@ -3,10 +3,10 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { seconds } from '../../model/duration.ts';
-import { menuDoubt, missingPartitions, parseDigests } from './check-boot-reading.ts';
-import { checkBoot } from './check-boot.ts';
-import { coreOsDisk, espUuid, lsblkOutput, targetOf } from './disk-samples.ts';
-import { parseMenu } from './efibootmgr.ts';
+import { checkBoot, parseDigests } from './check-boot.ts';
+import { coreOsDisk, espUuid, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
+import { menuDoubt, parseMenu } from './boot-menu.ts';
+import { missingPartitions } from './block-devices.ts';
 
 const disk = coreOsDisk('sda');
 const digest = 'a'.repeat(64);

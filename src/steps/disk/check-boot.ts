@@ -5,28 +5,12 @@ import { writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/facts.ts';
 import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { readTarget } from './block-devices.ts';
-import { checkBootFailure } from './check-boot-failures.ts';
-import {
-  bootIgnition,
-  bootMountPoint,
-  digestsArgv,
-  hasStampArgv,
-  menuDoubt,
-  missingPartitions,
-  mountBootArgv,
-  mountFrozenBootArgv,
-  parseDigests,
-  partitionFor,
-  unmountBootArgv,
-  wrongContent,
-} from './check-boot-reading.ts';
-import { leaveEarlierMounts } from './earlier-mounts.ts';
-import { parseMenu, readMenuArgv } from './efibootmgr.ts';
+import { missingPartitions, partitionFor, readTarget } from './block-devices.ts';
+import { diskFailure } from './failures.ts';
+import { leaveEarlierMounts } from './in-use.ts';
+import { hasEfiArgv, menuDoubt, parseMenu, readMenuArgv } from './boot-menu.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
-
-const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 
 /**
  * Looks a last time whether the disk will start into what was installed: after this the host with
@@ -53,7 +37,7 @@ export const checkBoot = step({
   run: async (scope, { disk, ignition }) => {
     const wrong = await tryOr(scope, () => findWrong(scope, disk, ignition));
     if (wrong.length > 0) {
-      throw checkBootFailure('disk.will-not-boot', `${disk.path}: ${wrong.join('; ')}`, {
+      throw diskFailure('disk.will-not-boot', `${disk.path}: ${wrong.join('; ')}`, {
         context: { disk: disk.path, findings: wrong.length },
       });
     }
@@ -170,4 +154,64 @@ async function refusalOf(
     if (error instanceof AgentError && error.code === 'command.failed') return error.message;
     throw error;
   }
+}
+
+/** Where the boot partition is looked into; free by now, the steps before used it too. */
+const bootMountPoint = '/mnt';
+
+/** Makes the first start run Ignition (coreos-installer puts it there; GRUB looks for it). */
+const firstBootStamp = `${bootMountPoint}/ignition.firstboot`;
+
+/** The Ignition of this host as the first start reads it (coreos-installer, `install.rs`). */
+const bootIgnition = `${bootMountPoint}/ignition/config.ign`;
+
+/** Mounts the boot partition so that nothing on it changes and nothing of it is run. */
+const mountBootArgv = (partition: string): readonly string[] => [
+  ...['mount', '-o', 'ro,nosuid,nodev,noexec', partition, bootMountPoint],
+];
+
+/**
+ * The same for a file system that `image/overwrite-os` has left frozen: the kernel goes on holding it
+ * as writable, and refuses to mount it read-only beside that (`EBUSY`). While it is frozen nothing on
+ * it changes either.
+ */
+const mountFrozenBootArgv = (partition: string): readonly string[] => [
+  ...['mount', '-o', 'nosuid,nodev,noexec,noatime', partition, bootMountPoint],
+];
+
+/** Takes the boot partition out again. */
+const unmountBootArgv = ['umount', bootMountPoint] as const;
+
+/** Says whether the first start would run Ignition. */
+const hasStampArgv = ['test', '-f', firstBootStamp] as const;
+
+/** Prints the digests of the Ignition on the disk and of the one that it was made from. */
+const digestsArgv = (ignition: string): readonly string[] => [
+  ...['sha256sum', bootIgnition, ignition],
+];
+
+/** Reads the output of `digestsArgv`: path → lower-case hexadecimal digest. */
+export function parseDigests(stdout: string): ReadonlyMap<string, string> {
+  const lines = stdout.matchAll(/^([0-9a-f]{64}) [ *](.+)$/gm);
+  return new Map([...lines].map(([, digest = '', path = '']) => [path, digest]));
+}
+
+/** What was read from the boot partition. */
+interface BootContent {
+  readonly hasStamp: boolean;
+  /** Digest of the Ignition on it; undefined when there is none. */
+  readonly sha256: string | undefined;
+  /** Digest of the Ignition that should be on it. */
+  readonly expected: string;
+}
+
+/** What is wrong with the content of the boot partition. */
+function wrongContent({ hasStamp, sha256, expected }: BootContent): readonly string[] {
+  const ignition =
+    sha256 === undefined
+      ? ['there is no Ignition config on the boot partition']
+      : sha256 === expected
+        ? []
+        : ['the Ignition config on the boot partition is not that of this host'];
+  return [...(hasStamp ? [] : ['the first start would not run Ignition']), ...ignition];
 }

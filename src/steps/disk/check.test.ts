@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { blockDevice, coreOsDisk, lsblkOutput, partition, targetOf } from './disk-samples.ts';
+import {
+  blockDevice,
+  coreOsDisk,
+  lsblkOutput,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';

@@ -4,15 +4,17 @@ import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { readBlockDevices, targetAmong } from './block-devices.ts';
-import { cleansDisk } from './conditions.ts';
-import { extraDisks } from './extra-disks.ts';
+import {
+  cleansDisk,
+  disksSharedWith,
+  extraDisks,
+  keepsPartitions,
+  otherSystemDisks,
+  readinessOf,
+} from './guards.ts';
 import { TargetDisk } from './facts.ts';
-import { disksSharedWith } from './holders.ts';
-import { keepsPartitions } from './kept-partitions.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
-import { openersArgv } from './open-files.ts';
-import { openersOrNote } from './openers.ts';
-import { otherSystemDisks, readinessOf } from './readiness.ts';
+import { openersArgv, openersOrNote } from './in-use.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. A later run does not

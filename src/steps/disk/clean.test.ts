@@ -3,7 +3,12 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { clean } from './clean.ts';
-import { blockDevice, lsblkOutput, partition, targetOf } from './disk-samples.ts';
+import {
+  blockDevice,
+  lsblkOutput,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
 import type { BlockDevice } from './lsblk.ts';
 
 /** A disk with volumes on a partition and an array on another, which commands take down. */

@@ -4,21 +4,28 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
-import { readTarget } from './block-devices.ts';
-import { cleansDisk } from './conditions.ts';
+import { partitionsOf, readTarget } from './block-devices.ts';
+import { cleansDisk, isBusy, renderHolding } from './guards.ts';
 import { TargetDisk } from './facts.ts';
-import { renderHolding } from './holders.ts';
-import * as lvm from './lvm.ts';
-import { partitionsOf } from './partitions.ts';
-import { isBusy } from './readiness.ts';
 import {
+  deactivateGroupArgv,
   forgetArrayArgv,
+  groupsOn,
+  isOn,
   leftoversOn,
+  parsePvs,
+  parseVgs,
+  pvsArgv,
+  removeGroupArgv,
   removeMappedArgv,
+  removePhysicalArgv,
+  settleArgv,
   stopArrayArgv,
   takedownArgvs,
-} from './takedown.ts';
-import { settleArgv, wipefsArgv, wipefsGentlyArgv } from './wipe.ts';
+  vgsArgv,
+  wipefsArgv,
+  wipefsGentlyArgv,
+} from './wipe.ts';
 
 /** Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. */
 export const clean = step({
@@ -31,11 +38,11 @@ export const clean = step({
   touches: ['disk:install'],
   limit: minutes(10),
   preview: (_config, { disk }) => [
-    lvm.vgsArgv,
-    lvm.deactivateGroupArgv('<volume group>'),
-    lvm.removeGroupArgv('<volume group>'),
-    lvm.pvsArgv,
-    lvm.removePhysicalArgv('<physical volume>'),
+    vgsArgv,
+    deactivateGroupArgv('<volume group>'),
+    removeGroupArgv('<volume group>'),
+    pvsArgv,
+    removePhysicalArgv('<physical volume>'),
     removeMappedArgv('<mapped device>'),
     stopArrayArgv('<array>'),
     forgetArrayArgv('<member of the array>'),
@@ -101,16 +108,17 @@ async function removeVolumeGroups(
   const real = async (path: string): Promise<string> =>
     path.startsWith('/') ? ((await host.realPath(path, signal)) ?? path) : path;
   const groups = await Promise.all(
-    lvm
-      .parseVgs((await attempt(lvm.vgsArgv)) ?? '')
-      .map(async ({ group, device }) => ({ group, device: await real(device) })),
+    parseVgs((await attempt(vgsArgv)) ?? '').map(async ({ group, device }) => ({
+      group,
+      device: await real(device),
+    })),
   );
-  for (const group of lvm.groupsOn(disk, groups)) {
-    await attempt(lvm.deactivateGroupArgv(group));
-    await attempt(lvm.removeGroupArgv(group));
+  for (const group of groupsOn(disk, groups)) {
+    await attempt(deactivateGroupArgv(group));
+    await attempt(removeGroupArgv(group));
   }
-  for (const path of lvm.parsePvs((await attempt(lvm.pvsArgv)) ?? '')) {
-    if (lvm.isOn(disk, await real(path))) await attempt(lvm.removePhysicalArgv(path));
+  for (const path of parsePvs((await attempt(pvsArgv)) ?? '')) {
+    if (isOn(disk, await real(path))) await attempt(removePhysicalArgv(path));
   }
 }
 

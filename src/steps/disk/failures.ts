@@ -1,6 +1,9 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** What can be wrong with a disk, found before anything is written to it wherever that is possible. */
+/**
+ * What can be wrong with a disk, found before anything is written to it wherever that is possible, and with
+ * the boot entry of the firmware. Trouble with the boot entry never ends an installation; it is a warning.
+ */
 export const diskFailures = {
   'disk.unreadable': {
     kind: 'host',
@@ -67,7 +70,27 @@ export const diskFailures = {
     title: 'A partition that the image must have is not on the install disk',
     hint: 'look at the partition types and labels on the host: lsblk --output NAME,PARTTYPE,PARTLABEL,LABEL',
   },
+  'boot.no-loader': {
+    kind: 'media',
+    title: 'No boot loader was found on the EFI system partition',
+    hint: 'choose the install disk in the boot menu of the firmware, and look at its partition of type EFI System',
+  },
+  'boot.not-set': {
+    kind: 'host',
+    title: 'The boot entry could not be made',
+    hint: 'put the install disk first in the boot order of the firmware; remove old entries when its memory is full',
+  },
+  'boot.order-ignored': {
+    kind: 'host',
+    title: 'The firmware did not take the new boot order',
+    hint: 'put the install disk first in the boot order of the firmware before the host restarts, or take out the installation medium',
+  },
+  'disk.will-not-boot': {
+    kind: 'media',
+    title: 'The install disk would not start into what was installed',
+    hint: 'run the installation of this host again; if it comes again, look at the disk and its log in the kernel',
+  },
 } as const satisfies FailureTable;
 
-/** Builds an error about a disk. */
+/** Builds an error about a disk or its boot entry. */
 export const diskFailure = failuresOf(diskFailures);

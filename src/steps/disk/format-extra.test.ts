@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { blockDevice, lsblkOutput, partition, targetOf } from './disk-samples.ts';
+import {
+  blockDevice,
+  lsblkOutput,
+  partition,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { formatExtra } from './format-extra.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { blockDevice, lsblkOutput } from './disk-samples.ts';
+import { blockDevice, lsblkOutput, partition } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { resolve } from './resolve.ts';
+import { chooseDisk, resolve } from './resolve.ts';
 
 const byId = '/dev/disk/by-id/ata-SSD_S1';
 const sda = blockDevice('sda', { serial: 'S1', sectorBytes: 4096, majorMinor: '8:0' });
@@ -62,5 +62,96 @@ describe('disk/resolve', () => {
       host: hostWith(sda),
       config: { disk: { device: byId } },
     }));
+  });
+});
+
+const ssd = blockDevice('sda', { sizeBytes: 480_103_981_056, model: 'SSD 1', serial: 'S1' }, [
+  partition('sda1'),
+]);
+const cd = blockDevice('sr0', { type: 'rom' });
+const path = blockDevice('sdb', {}, [blockDevice('dm-0', { name: 'mpatha', type: 'mpath' })]);
+const roots = [ssd, cd, path];
+
+describe('chooseDisk', () => {
+  it('finds a disk behind a link', () => {
+    expect(chooseDisk(roots, { asked: '/dev/disk/by-path/x', real: '/dev/sda' })).toBe(ssd);
+  });
+
+  it('finds a multipath device by its kernel name', () => {
+    const asked = { asked: '/dev/mapper/mpatha', real: '/dev/dm-0' };
+    expect(chooseDisk(roots, asked)).toMatchObject({ name: 'mpatha' });
+  });
+
+  it.each([
+    ['/dev/sdz', '/dev/sdz', 'disk.missing'],
+    ['', '', 'disk.missing'],
+    ['/dev/sda1', '/dev/sda1', 'disk.not-whole'],
+    ['/dev/cdrom', '/dev/sr0', 'disk.not-whole'],
+    ['/dev/sdb', '/dev/sdb', 'disk.multipath-member'],
+    ['/dev/disk/by-id/ata-SSD_1_S2', '/dev/sda', 'disk.not-the-one'],
+  ])('refuses %j, which is %j, with %s', (asked, real, code) => {
+    expect(() => chooseDisk(roots, { asked, real })).toThrow(
+      expect.objectContaining({ code, kind: 'input' }),
+    );
+  });
+
+  it('names the disks that are there, and no optical drive', () => {
+    expect(() => chooseDisk(roots, { asked: '/dev/sdz', real: '/dev/sdz' })).toThrow(
+      expect.objectContaining({ context: { asked: '/dev/sdz', disks: '/dev/sda /dev/sdb' } }),
+    );
+  });
+
+  it('names the multipath device to take instead', () => {
+    expect(() => chooseDisk(roots, { asked: '/dev/sdb', real: '/dev/sdb' })).toThrow(
+      expect.objectContaining({ context: { asked: '/dev/sdb', multipath: '/dev/mapper/mpatha' } }),
+    );
+  });
+});
+
+it.each([
+  [480_103_981_056, '/dev/sda (480 GB, SSD 1, S1)'],
+  [8_004_304_896, '/dev/sda (8.0 GB, SSD 1, S1)'],
+])('describes a disk of %d bytes', (sizeBytes, words) => {
+  expect(() => chooseDisk([{ ...ssd, sizeBytes }], { asked: 'x', real: 'x' })).toThrow(
+    expect.objectContaining({ message: `x is not a disk of this host; there is: ${words}` }),
+  );
+});
+
+describe('the identity of the disk', () => {
+  const same = true;
+  const differs = false;
+  const isTaken = (asked: string, known: Partial<BlockDevice>): boolean => {
+    try {
+      return chooseDisk([blockDevice('sda', known)], { asked, real: '/dev/sda' }).name === 'sda';
+    } catch (error) {
+      expect(error).toMatchObject({ code: 'disk.not-the-one' });
+      return false;
+    }
+  };
+  it.each([
+    ['wwn-0x5000c500a0b1c2d3', { wwn: '0x5000c500a0b1c2d3' }, same],
+    ['wwn-0x5000c500a0b1c2d3', { wwn: '0x5000c500ffffffff' }, differs],
+    ['wwn-0x6000c29d', { wwn: '0x6000c29d70aa80aa' }, same],
+    ['wwn-0x6000c29d70aa80aa', { wwn: '0x6000c29d' }, same],
+    ['scsi-36000c29d', { wwn: '0x6000c29d' }, same],
+    ['scsi-36000c29d', { wwn: '0x6000c29e' }, differs],
+    ['nvme-eui.002538B1', { wwn: 'eui.002538b1' }, same],
+    ['nvme-eui.002538b1', { wwn: 'eui.002538b2' }, differs],
+    ['nvme-SAMSUNG_MZ_S64', { serial: 'S64' }, same],
+    ['nvme-SAMSUNG_MZ_S64_1', { serial: 'S64' }, same],
+    ['nvme-SAMSUNG_MZ_S64', { serial: 'S65' }, differs],
+    ['ata-QEMU_HARDDISK_QM00001', { serial: 'QM00001' }, same],
+    ['virtio-vol_7', { serial: 'vol 7' }, same],
+    ['virtio-vol_7', { serial: 'vol-8' }, differs],
+    ['virtio-vol_7', {}, same],
+    ['wwn-0x5000c500a0b1c2d3', {}, same],
+    ['scsi-0ATA_SSD_1', { serial: 'X' }, same],
+    ['dm-uuid-mpath-36000c29d', { serial: 'X', wwn: '0x1' }, same],
+  ])('compares %s with %j', (name, known, expected) => {
+    expect(isTaken(`/dev/disk/by-id/${name}`, known)).toBe(expected);
+  });
+
+  it('says nothing of other names', () => {
+    expect(isTaken('/dev/sda', { serial: 'X' })).toBe(true);
   });
 });

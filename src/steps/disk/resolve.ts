@@ -1,10 +1,11 @@
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
-import { readBlockDevices } from './block-devices.ts';
+import { deviceAt, isPartition, readBlockDevices } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
-import { lsblkArgv } from './lsblk.ts';
-import { chooseDisk } from './which-disk.ts';
+import { type BlockDevice, lsblkArgv } from './lsblk.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { diskFailure } from './failures.ts';
 
 /**
  * Finds the disk that the configuration means. Links are followed, since coreos-installer tells
@@ -41,3 +42,91 @@ export const resolve = step({
     };
   },
 });
+
+/** Types of lsblk that can carry a partition table and be started from. */
+const wholeTypes = /^(disk|loop|mpath|md|raid\d+|linear)$/;
+
+/** The disk that was asked for, under both its names. */
+interface AskedDisk {
+  /** As it was given, usually `/dev/disk/by-id/…`. */
+  readonly asked: string;
+  /** With every link followed. */
+  readonly real: string;
+}
+
+/**
+ * The device that a path means, when the operating system can be written to it.
+ * @throws AgentError `disk.missing`, `disk.not-whole`, `disk.multipath-member`, `disk.not-the-one`
+ */
+export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: AskedDisk): BlockDevice {
+  const device = deviceAt(roots, real);
+  if (device === undefined) throw missing(roots, asked);
+  const problem = multipathOver(device, asked) ?? notWhole(device, asked) ?? another(device, asked);
+  if (problem !== undefined) throw problem;
+  return device;
+}
+
+/** A disk as a person knows it: path, size, model and serial number. */
+function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
+  const words = [`${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`, model, serial];
+  return `${path} (${words.filter((word) => word !== '').join(', ')})`;
+}
+
+function missing(roots: readonly BlockDevice[], asked: string): AgentError {
+  const there = roots.filter(({ type, sizeBytes }) => type === 'disk' && sizeBytes > 0);
+  const what = asked === '' ? 'no install disk is named' : `${asked} is not a disk of this host`;
+  const list = there.length === 0 ? 'no disk at all' : there.map(describeDisk).join('; ');
+  return diskFailure('disk.missing', `${what}; there is: ${list}`, {
+    context: { asked, disks: there.map(({ path }) => path).join(' ') },
+  });
+}
+
+function multipathOver(device: BlockDevice, asked: string): AgentError | undefined {
+  const over = device.children.find(({ type }) => type === 'mpath');
+  if (over === undefined) return undefined;
+  return diskFailure('disk.multipath-member', `${asked} is one path of ${over.path}`, {
+    hint: `name ${over.path} instead`,
+    context: { asked, multipath: over.path },
+  });
+}
+
+function notWhole(device: BlockDevice, asked: string): AgentError | undefined {
+  if (wholeTypes.test(device.type) && !isPartition(device)) return undefined;
+  return diskFailure('disk.not-whole', `${asked} is ${device.path} of type ${device.type}`, {
+    context: { asked, device: device.path, type: device.type },
+  });
+}
+
+function another(device: BlockDevice, asked: string): AgentError | undefined {
+  const difference = identityDifference(asked, device);
+  if (difference === undefined) return undefined;
+  return diskFailure('disk.not-the-one', `${asked} leads to ${device.path}, but ${difference}`, {
+    context: { asked, device: device.path, serial: device.serial, wwn: device.wwn },
+  });
+}
+
+/**
+ * Compares what a name in /dev/disk/by-id says of a disk with what the disk says of itself (udev,
+ * 60-persistent-storage.rules). Undefined when they agree, or when one of them says nothing.
+ */
+function identityDifference(asked: string, device: BlockDevice): string | undefined {
+  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
+  if (name === undefined) return undefined;
+  const wwn = /^(?:wwn-0x|scsi-3|nvme-eui\.|nvme-uuid\.)([0-9a-f-]+)$/i.exec(name)?.[1];
+  if (wwn !== undefined) {
+    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.)/i, '');
+    return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
+  }
+  if (!/^(ata|nvme|virtio)-/.test(name) || device.serial === '') return undefined;
+  const isSame = inUdevLetters(name).includes(inUdevLetters(device.serial));
+  return isSame ? undefined : `its serial number is ${device.serial}`;
+}
+
+/** A WWN may stand with or without its vendor extension. */
+const startsAlike = (one: string, other: string): boolean => {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a.startsWith(b) || b.startsWith(a);
+};
+
+/** udev writes `_` for whatever is not safe in a file name. */
+const inUdevLetters = (text: string): string => text.trim().replace(/[^0-9A-Za-z#+\-.:=@]+/g, '_');

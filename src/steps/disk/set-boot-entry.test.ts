@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { blockDevice, coreOsDisk, espUuid, lsblkOutput, targetOf } from './disk-samples.ts';
-import { setBootEntry } from './set-boot-entry.ts';
+import {
+  blockDevice,
+  coreOsDisk,
+  espUuid,
+  lsblkOutput,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
+import { setBootEntry, shimPath } from './set-boot-entry.ts';
 
 const disk = coreOsDisk('nvme0n1');
 const facts = { disk: targetOf(disk) };
@@ -198,4 +204,21 @@ it('finds the partition of a multipath device by its type', async () => {
   host.on(['efibootmgr', '-v', '-d', rest]).succeeds();
   await runStep(setBootEntry, { host, facts: { disk: targetOf(multipath) } });
   expect(host.ran).toContainEqual(['mount', '/dev/mapper/mpatha2', '/mnt']);
+});
+
+describe('shimPath', () => {
+  it.each([
+    [['BOOT', 'redhat'], 'x86_64', '\\EFI\\redhat\\shimx64.efi'],
+    [['centos', 'redhat'], 'x86_64', '\\EFI\\redhat\\shimx64.efi'],
+    [['BOOT', 'centos'], 'aarch64', '\\EFI\\centos\\shimaa64.efi'],
+    [['fedora'], 'x86_64', '\\EFI\\fedora\\shimx64.efi'],
+  ])('chooses from %j on %s', (directories, architecture, file) => {
+    expect(shimPath(directories, architecture)).toBe(file);
+  });
+
+  it.each([[[]], [['BOOT']], [['']]])('knows no loader in %j', (directories) => {
+    expect(() => shimPath(directories, 'x86_64')).toThrow(
+      expect.objectContaining({ code: 'boot.no-loader' }),
+    );
+  });
 });

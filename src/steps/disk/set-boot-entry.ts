@@ -3,19 +3,29 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { architectureArgv, isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { readBlockDevices, targetAmong } from './block-devices.ts';
-import { bootFailure } from './boot-failures.ts';
-import { type BootWorld, orderWithFirst, ownEntry, phantomEntries } from './boot-menu.ts';
-import { leaveEarlierMounts } from './earlier-mounts.ts';
-import * as efi from './efi-loader.ts';
-import * as mgr from './efibootmgr.ts';
+import { everyDevice, findPartition, readBlockDevices, targetAmong } from './block-devices.ts';
+import { diskFailure } from './failures.ts';
+import {
+  bootLabel,
+  type BootMenu,
+  type BootWorld,
+  createEntryArgv,
+  deleteEntryArgv,
+  hasEfiArgv,
+  logOrderArgv,
+  orderWithFirst,
+  ownEntry,
+  parseMenu,
+  phantomEntries,
+  readMenuArgv,
+  sameLabelNumbers,
+  setOrderArgv,
+} from './boot-menu.ts';
+import { leaveEarlierMounts } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
 import { lsblkArgv } from './lsblk.ts';
-import { findPartition } from './partitions.ts';
-import { everyDevice } from './tree.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
-const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
 
 /**
@@ -53,15 +63,15 @@ function previewOf(disk: string): readonly (readonly string[])[] {
     bootlistArgv(disk),
     hasEfiArgv,
     lsblkArgv,
-    efi.mountEspArgv('<EFI system partition>'),
-    efi.listVendorsArgv,
-    efi.unmountEspArgv,
+    mountEspArgv('<EFI system partition>'),
+    listVendorsArgv,
+    unmountEspArgv,
     architectureArgv,
-    mgr.createEntryArgv({ disk, partition, file }),
-    mgr.deleteEntryArgv('<entry of the same label>', file),
-    mgr.readMenuArgv,
-    mgr.setOrderArgv(['<own entry>', '<the others>']),
-    mgr.logOrderArgv(file),
+    createEntryArgv({ disk, partition, file }),
+    deleteEntryArgv('<entry of the same label>', file),
+    readMenuArgv,
+    setOrderArgv(['<own entry>', '<the others>']),
+    logOrderArgv(file),
   ];
 }
 
@@ -91,18 +101,18 @@ async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<
     host.exec(argv, { signal, limit: minutes(1) });
   const { number, ...world } = await readEsp(scope, disk);
   const { stdout: architecture } = await run(architectureArgv);
-  const file = efi.shimPath(world.directories, architecture);
+  const file = shimPath(world.directories, architecture);
   const made = await tryOr(scope, () =>
-    run(mgr.createEntryArgv({ disk: disk.path, partition: number, file })),
+    run(createEntryArgv({ disk: disk.path, partition: number, file })),
   );
   if (made instanceof AgentError) {
-    throw bootFailure('boot.not-set', made.message, { cause: made });
+    throw diskFailure('boot.not-set', made.message, { cause: made });
   }
-  for (const same of mgr.sameLabelNumbers(`${made.stdout}\n${made.stderr}`)) {
-    await tryOr(scope, () => run(mgr.deleteEntryArgv(same, file)));
+  for (const same of sameLabelNumbers(`${made.stdout}\n${made.stderr}`)) {
+    await tryOr(scope, () => run(deleteEntryArgv(same, file)));
   }
   await verify(scope, world);
-  await tryOr(scope, () => run(mgr.logOrderArgv(file)));
+  await tryOr(scope, () => run(logOrderArgv(file)));
 }
 
 interface Esp extends BootWorld {
@@ -118,7 +128,7 @@ function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
       const found = await tryOr(scope, async () => {
         const roots = await readBlockDevices(host, signal);
         const installDisk = targetAmong(roots, target);
-        await leaveEarlierMounts(scope, installDisk, [efi.espMountPoint]);
+        await leaveEarlierMounts(scope, installDisk, [espMountPoint]);
         const { path, number, partUuid } = findPartition(installDisk, 'esp');
         const directories = await readVendors(scope, path);
         const partUuids = new Set(everyDevice(roots).map((device) => device.partUuid));
@@ -135,16 +145,16 @@ async function readVendors(
   { host, signal, onExit }: StepScope<'host'>,
   partition: string,
 ): Promise<readonly string[]> {
-  await host.exec(efi.mountEspArgv(partition), { signal, limit: seconds(30) });
+  await host.exec(mountEspArgv(partition), { signal, limit: seconds(30) });
   let isMounted = true;
   const unmount = async (stop: AbortSignal): Promise<void> => {
     if (!isMounted) return;
-    await host.exec(efi.unmountEspArgv, { signal: stop, limit: seconds(3) });
+    await host.exec(unmountEspArgv, { signal: stop, limit: seconds(3) });
     isMounted = false;
   };
   // The signal of the step may be aborted by then; the limit of the command bounds it.
   onExit(() => unmount(new AbortController().signal), 'always');
-  const { stdout } = await host.exec(efi.listVendorsArgv, { signal, limit: seconds(30) });
+  const { stdout } = await host.exec(listVendorsArgv, { signal, limit: seconds(30) });
   await unmount(signal);
   return stdout.split('\n').map((name) => name.trim());
 }
@@ -152,26 +162,26 @@ async function readVendors(
 /** Reads the menu back; some firmware forgets the entry or puts its own first. */
 async function verify(scope: StepScope<'host'>, world: BootWorld): Promise<void> {
   const { host, signal, note } = scope;
-  const read = async (): Promise<mgr.BootMenu> =>
-    mgr.parseMenu((await host.exec(mgr.readMenuArgv, { signal, limit: minutes(1) })).stdout);
+  const read = async (): Promise<BootMenu> =>
+    parseMenu((await host.exec(readMenuArgv, { signal, limit: minutes(1) })).stdout);
   let menu = await read();
   for (const { number, label } of phantomEntries(menu, world)) {
     note('warn', `boot entry ${number} (${label}) leads to nothing on this host`, { number });
   }
   const own = ownEntry(menu, world);
   if (own === undefined) {
-    throw bootFailure('boot.not-set', `the firmware has no entry ${mgr.bootLabel} of this disk`);
+    throw diskFailure('boot.not-set', `the firmware has no entry ${bootLabel} of this disk`);
   }
   if (menu.order[0] !== own.number) {
     const order = orderWithFirst(menu.order, own.number);
-    await tryOr(scope, () => host.exec(mgr.setOrderArgv(order), { signal, limit: minutes(1) }));
+    await tryOr(scope, () => host.exec(setOrderArgv(order), { signal, limit: minutes(1) }));
     menu = await read();
   }
   if (menu.order[0] === own.number) {
     note('info', `the firmware starts boot entry ${own.number} first`, { path: own.path });
     return;
   }
-  throw bootFailure('boot.order-ignored', `the firmware starts with ${menu.order.join(', ')}`, {
+  throw diskFailure('boot.order-ignored', `the firmware starts with ${menu.order.join(', ')}`, {
     context: { own: own.number, order: menu.order.join(',') },
   });
 }
@@ -188,4 +198,39 @@ async function tryOr<T>(
     if (error instanceof AgentError) return error;
     throw error;
   }
+}
+
+/** Directories of the EFI system partition that carry a shim, by preference. */
+const vendors = ['redhat', 'centos', 'fedora'];
+
+/** Where the EFI system partition is looked into; the place that the Go agent uses. */
+const espMountPoint = '/mnt';
+
+/** Mounts the EFI system partition. */
+const mountEspArgv = (partition: string): readonly string[] => [
+  ...['mount', partition, espMountPoint],
+];
+
+/** Names the vendors on the mounted EFI system partition. */
+const listVendorsArgv = ['ls', '-1', `${espMountPoint}/EFI`] as const;
+
+/** Takes the EFI system partition out again. */
+const unmountEspArgv = ['umount', espMountPoint] as const;
+
+/**
+ * The path of the shim as the firmware wants it. The architecture is that of the host (`uname -m`):
+ * this program may run in emulation.
+ * @throws AgentError `boot.no-loader` when no known vendor is there
+ */
+export function shimPath(directories: readonly string[], architecture: string): string {
+  const vendor = vendors.find((name) => directories.includes(name));
+  if (vendor === undefined) {
+    throw diskFailure(
+      'boot.no-loader',
+      `the EFI system partition has no boot loader of ${vendors.join(', ')}`,
+      { context: { directories: directories.join(' ') } },
+    );
+  }
+  const file = architecture === 'aarch64' ? 'shimaa64.efi' : 'shimx64.efi';
+  return `\\EFI\\${vendor}\\${file}`;
 }

@@ -1,10 +1,24 @@
+// Every command of ours that takes data from a disk. They are run by disk/clean (the install disk), by
+// disk/format-extra (further disks), and by image/write when it fails. guards.ts decides what may be wiped.
 import type { BlockDevice } from './lsblk.ts';
-import { partitionsOf } from './partitions.ts';
+import {
+  isArray,
+  isLeftover,
+  isNamed,
+  partitionsOf,
+  readBlockDevices,
+  standingOn,
+  targetAmong,
+  withAllOn,
+} from './block-devices.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Host } from '../../ports/host.ts';
+import type { TargetDisk } from './facts.ts';
 
 const mebibyte = 1024 ** 2;
 
 /** Zeroes the first sector: the whole of what the Go agent does to a further disk. */
-export const zeroFirstSectorArgv = (path: string): readonly string[] => [
+const zeroFirstSectorArgv = (path: string): readonly string[] => [
   ...['dd', 'if=/dev/zero', `of=${path}`, 'bs=512', 'count=1'],
 ];
 
@@ -34,7 +48,7 @@ export const wipefsListArgv = (path: string): readonly string[] => [
 export const settleArgv = ['udevadm', 'settle', '--timeout=30'] as const;
 
 /** Where the tables of a disk are, and the signatures that a later table could bring back. */
-export interface DiskTables {
+interface DiskTables {
   readonly path: string;
   /** Where the mebibytes with the two tables begin; text where it is not known yet. */
   readonly ends: readonly (number | string)[];
@@ -64,3 +78,161 @@ export const forgetTablesArgvs = (
   ['blockdev', '--rereadpt', path],
   settleArgv,
 ];
+
+/** Lists volume groups with the physical volumes they lie on. */
+export const vgsArgv = ['vgs', '--noheadings', '-o', 'vg_name,pv_name'] as const;
+
+/** Lists physical volumes. */
+export const pvsArgv = ['pvs', '--noheadings', '-o', 'pv_name'] as const;
+
+/** Deactivates every volume of a group. */
+export const deactivateGroupArgv = (group: string): readonly string[] => [
+  ...['vgchange', '--activate', 'n', group],
+];
+
+/** Removes a group with all its volumes. */
+export const removeGroupArgv = (group: string): readonly string[] => ['vgremove', group, '-y'];
+
+/** Removes the metadata of LVM from a device. */
+export const removePhysicalArgv = (path: string): readonly string[] => [
+  ...['pvremove', path, '-y', '-ff'],
+];
+
+/** A volume group and one device it lies on. */
+interface GroupDevice {
+  readonly group: string;
+  readonly device: string;
+}
+
+/** Reads the output of `vgsArgv`; lines without both fields are left out. */
+export const parseVgs = (stdout: string): readonly GroupDevice[] =>
+  fieldsOf(stdout).flatMap(([group, device]) =>
+    group === undefined || device === undefined ? [] : [{ group, device }],
+  );
+
+/** Reads the output of `pvsArgv`. */
+export const parsePvs = (stdout: string): readonly string[] =>
+  fieldsOf(stdout).flatMap(([device]) => (device === undefined ? [] : [device]));
+
+const fieldsOf = (stdout: string): readonly (readonly string[])[] =>
+  stdout
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => line.split(/\s+/));
+
+/** Whether a path is the disk or stands on it; whole names only, `sda` is not in `sdaa`. */
+export const isOn = (disk: BlockDevice, path: string): boolean =>
+  withAllOn(disk).some((device) => isNamed(device, path));
+
+/** The groups that lie on a disk, wholly or in part, each once. */
+export const groupsOn = (disk: BlockDevice, groups: readonly GroupDevice[]): readonly string[] => [
+  ...new Set(groups.filter(({ device }) => isOn(disk, device)).map(({ group }) => group)),
+];
+
+/** Removes a device-mapper device, waiting for whoever has it open a moment. */
+export const removeMappedArgv = (name: string): readonly string[] => [
+  ...['dmsetup', 'remove', '--retry', name],
+];
+
+/** Stops a RAID array. */
+export const stopArrayArgv = (path: string): readonly string[] => ['mdadm', '--stop', path];
+
+/** Makes a device forget that it was in an array. */
+export const forgetArrayArgv = (path: string): readonly string[] => [
+  ...['mdadm', '--zero-superblock', path],
+];
+
+/** What stands on a disk and must go before it is written: no partitions, no multipath device. */
+export const leftoversOn = (disk: BlockDevice): readonly BlockDevice[] =>
+  standingOn(disk).filter(isLeftover);
+
+/**
+ * Commands that take down what stands on a disk, from the top. The members of an array forget it
+ * as soon as it is stopped, else udev puts it together again. Members on other disks are left.
+ */
+export function takedownArgvs(disk: BlockDevice): readonly (readonly string[])[] {
+  const members = [disk, ...partitionsOf(disk)];
+  return leftoversOn(disk).flatMap((device) => {
+    if (!isArray(device)) return [removeMappedArgv(device.name)];
+    const own = members.filter(({ children }) =>
+      children.some(({ kname }) => kname === device.kname),
+    );
+    return [stopArrayArgv(device.path), ...own.map(({ path }) => forgetArrayArgv(path))];
+  });
+}
+
+/**
+ * Overwrites the boot code and the partition table. Directly, past the page cache: a flush of what
+ * the writer left there could take minutes, and a stopped run has seconds.
+ */
+const zeroTableArgv = (disk: string): readonly string[] => [
+  'dd',
+  'if=/dev/zero',
+  `of=${disk}`,
+  'bs=1M',
+  'count=1',
+  'oflag=direct',
+];
+
+/** Partitions that a CoreOS disk boots from (coreos-assembler, `create_disk.sh`). */
+const bootLabels = ['EFI-SYSTEM', 'boot'];
+
+/** The partitions to make useless where the table itself must stay. */
+const bootPartitions = (disk: BlockDevice): readonly string[] =>
+  partitionsOf(disk)
+    .filter(({ partLabel }) => bootLabels.includes(partLabel))
+    .map(({ path }) => path);
+
+/** What is to be made unbootable. */
+interface HalfWritten {
+  readonly disk: TargetDisk;
+  /** The table holds partitions that must not be lost. */
+  readonly keepsPartitions: boolean;
+  /** The run is to end now; whoever stopped it waits a few seconds and no longer. */
+  readonly isStopped: boolean;
+}
+
+interface Limits {
+  readonly look: Millis;
+  readonly zeroTable: Millis;
+  readonly wipe: Millis;
+  readonly wipePartition: Millis;
+}
+
+const unhurried: Limits = {
+  look: seconds(30),
+  zeroTable: seconds(30),
+  wipe: seconds(30),
+  wipePartition: seconds(30),
+};
+
+/** 2.5 s for either way: the table and the disk, or a look and the two partitions that boot. */
+const hurried: Limits = {
+  look: seconds(1),
+  zeroTable: seconds(1.5),
+  wipe: seconds(1),
+  wipePartition: seconds(0.75),
+};
+
+/**
+ * Sees to it that a disk that was not written to its end does not boot. The writer does so itself
+ * when it fails, but not when it is stopped, nor when the kernel holds the disk. It runs when the
+ * run is over already, so it listens to no signal; its commands are short.
+ */
+export async function makeUnbootable(
+  host: Host,
+  { disk, keepsPartitions, isStopped }: HalfWritten,
+): Promise<void> {
+  const { signal } = new AbortController();
+  const limits = isStopped ? hurried : unhurried;
+  if (!keepsPartitions) {
+    await host.exec(zeroTableArgv(disk.path), { signal, limit: limits.zeroTable });
+    await host.exec(wipefsArgv(disk.path), { signal, limit: limits.wipe });
+    return;
+  }
+  const roots = await readBlockDevices(host, signal, limits.look);
+  for (const path of bootPartitions(targetAmong(roots, disk))) {
+    await host.exec(wipefsArgv(path), { signal, limit: limits.wipePartition });
+  }
+}

@@ -2,11 +2,15 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import { readTarget } from '../disk/block-devices.ts';
-import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
+import {
+  findPartition,
+  type FoundPartition,
+  freePercent,
+  readTarget,
+} from '../disk/block-devices.ts';
+import { leaveEarlierMounts } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
-import { findPartition, type FoundPartition, freePercent } from '../disk/partitions.ts';
 import type { StepScope } from '../step.ts';
 import { deployFailure } from './deploy-failure.ts';
 import { architectureArgv, proxyEnv } from '../host-commands.ts';

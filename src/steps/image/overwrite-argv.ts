@@ -1,5 +1,5 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
-import type { FoundPartition } from '../disk/partitions.ts';
+import type { FoundPartition } from '../disk/block-devices.ts';
 import { authFile, firstBootArgument } from './existing-root.ts';
 import { kernelArgumentChanges } from './kernel-arguments.ts';
 import { finalStateroot, originsArgv, refuseOrigins, type WantedOrigin } from './origins.ts';

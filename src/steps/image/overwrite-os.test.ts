@@ -7,7 +7,7 @@ import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { overwriteOs } from './overwrite-os.ts';
 
 const osImage = 'quay.example/rhcos@sha256:9';

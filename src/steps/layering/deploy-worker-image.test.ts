@@ -5,7 +5,7 @@ import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { coreOsDisk, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
 import { deployWorkerImage } from './deploy-worker-image.ts';
 import { workerFiles } from './look-for-image.ts';
 import type { WorkerImage } from './worker-facts.ts';

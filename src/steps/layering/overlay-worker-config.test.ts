@@ -6,7 +6,7 @@ import { servedToWorker, workerCase, workerPointer } from '../../../test/layerin
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { readServedConfig, servedFault } from '../../layering/served-config.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { workerFiles } from './look-for-image.ts';
 import { overlayWorkerConfig } from './overlay-worker-config.ts';
 import type { WorkerBoot, WorkerImage } from './worker-facts.ts';

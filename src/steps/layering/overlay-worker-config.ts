@@ -4,7 +4,7 @@ import { overlayImage } from '../../layering/overlay/overlay.ts';
 import { embedServed } from '../../layering/overlay/self-contained.ts';
 import { minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
-import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
+import { leaveEarlierMounts } from '../disk/in-use.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { lsblkArgv } from '../disk/lsblk.ts';
 import { HostIgnition } from '../ignition/facts.ts';

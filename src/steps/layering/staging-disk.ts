@@ -1,9 +1,8 @@
 import { stagingPlaces, type StagingPlaces } from '../../layering/registry/places.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { readTarget } from '../disk/block-devices.ts';
-import { mountedOn } from '../disk/earlier-mounts.ts';
+import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
+import { mountedOn } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
-import { findPartition, freePercent } from '../disk/partitions.ts';
 import type { StepScope } from '../step.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
 

@@ -10,7 +10,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { secretFiles, stagingMount } from '../../layering/registry/places.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { startRegistry } from './start-registry.ts';
 
 const disk = coreOsDisk('sda');

@@ -4,7 +4,7 @@ import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.t
 import { tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/places.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import type { OsImageOrder } from './facts.ts';
 import { stopRegistry } from './stop-registry.ts';
 

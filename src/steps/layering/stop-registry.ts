@@ -10,7 +10,7 @@ import {
 import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { readTarget } from '../disk/block-devices.ts';
-import { mountedOn } from '../disk/earlier-mounts.ts';
+import { mountedOn } from '../disk/in-use.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { commandFailed, commandStopped } from '../../adapters/host/command-failures.ts';
-import { pullSamples } from '../../os/pull-samples.ts';
+import { pullSamples } from '../../../test/support/os-samples.ts';
 import { stageFailure } from './stage-failure.ts';
 
 const image = 'registry.example:5000/os@sha256:1';

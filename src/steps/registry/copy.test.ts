@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { copy } from './copy.ts';
 
 const disk = coreOsDisk('sda');

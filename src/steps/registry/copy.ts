@@ -1,10 +1,9 @@
-import { hours, minutes, seconds, type Millis } from '../../model/duration.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
-import { readTarget } from '../disk/block-devices.ts';
+import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { leaveEarlierMounts } from '../disk/earlier-mounts.ts';
+import { leaveEarlierMounts } from '../disk/in-use.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
-import { findPartition, freePercent } from '../disk/partitions.ts';
 import { step, type StepScope } from '../step.ts';
 import * as commands from './commands.ts';
 import { RegistryMedia } from './facts.ts';

@@ -6,7 +6,7 @@ import { PULL_SECRET_PATH } from '../../../src/ignition/file.ts';
 import { stagingMount } from '../../../src/layering/registry/places.ts';
 import { inContainer } from '../../../src/layering/registry/settings.ts';
 import type { Host } from '../../../src/ports/host.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../../../src/steps/disk/disk-samples.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../support/disk-samples.ts';
 import { relocatedHost } from './relocated-host.ts';
 import { registryProgram, type SecureRegistry } from './secure-registry.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ownEntry, orderWithFirst, phantomEntries } from './boot-menu.ts';
-import * as mgr from './efibootmgr.ts';
+import * as mgr from './boot-menu.ts';
+import { orderWithFirst, ownEntry, phantomEntries } from './boot-menu.ts';
 
 const esp = 'aaaaaaaa-0000-4000-8000-000000000002';
 const gone = 'bbbbbbbb-0000-4000-8000-000000000002';

@@ -1,5 +1,5 @@
-import type { TargetDisk } from './facts.ts';
-import type { BlockDevice } from './lsblk.ts';
+import type { TargetDisk } from '../../src/steps/disk/facts.ts';
+import type { BlockDevice } from '../../src/steps/disk/lsblk.ts';
 
 const gibibyte = 1024 ** 3;
 

@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { blockDevice, coreOsDisk, partition } from '../../../test/support/disk-samples.ts';
+import {
+  disksSharedWith,
+  holdingsOf,
+  judgeExtraDisk,
+  keepsPartitions,
+  otherSystemDisks,
+  readinessOf,
+  renderHolding,
+  smallestDiskBytes,
+} from './guards.ts';
+
+const calm = { openers: [], willBeCleaned: true, keepsPartitions: false };
+const volume = blockDevice('dm-0', { name: 'vg-a' });
+const withLvm = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
+const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
+const live = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/run/media/iso'] })]);
+
+describe('readinessOf', () => {
+  it.each([
+    ['an empty disk', blockDevice('sda'), {}, undefined],
+    ['the smallest disk', blockDevice('sda', { sizeBytes: smallestDiskBytes }), {}, undefined],
+    ['too small', blockDevice('sda', { sizeBytes: smallestDiskBytes - 1 }), {}, 'disk.too-small'],
+    ['read-only', blockDevice('sda', { isReadOnly: true }), {}, 'disk.read-only'],
+    ['the live medium', live, {}, 'disk.is-live-medium'],
+    ['the live medium, partitions kept', live, { keepsPartitions: true }, undefined],
+    ['mounted', mounted, {}, 'disk.busy'],
+    ['mounted, partitions kept', mounted, { keepsPartitions: true }, undefined],
+    ['LVM, to be cleaned', withLvm, {}, undefined],
+    ['LVM, not to be cleaned', withLvm, { willBeCleaned: false }, 'disk.busy'],
+    ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
+    ['open in a process', blockDevice('sda'), { openers: ['/dev/sda is open in dd'] }, 'disk.busy'],
+  ])('judges a disk: %s', (...[, disk, state, code]) => {
+    expect(readinessOf({ disk, ...calm, ...state }).problem?.code).toBe(code);
+  });
+
+  it('names everything that holds the disk', () => {
+    const disk = blockDevice('sda', {}, [
+      partition('sda1', { mountpoints: ['/data'] }),
+      partition('sda2', { mountpoints: ['[SWAP]'] }),
+    ]);
+    const { problem } = readinessOf({
+      disk,
+      ...calm,
+      openers: ['/dev/sda is open in dd (process 7)'],
+    });
+    expect(problem?.context).toEqual({
+      disk: '/dev/sda',
+      holders:
+        '/dev/sda1 is mounted on /data; /dev/sda2 is in use as swap; /dev/sda is open in dd (process 7)',
+    });
+  });
+
+  it('remarks what will be removed', () => {
+    expect(readinessOf({ disk: withLvm, ...calm }).remarks).toEqual([
+      '/dev/mapper/vg-a (lvm) stands on it; it will be removed',
+    ]);
+  });
+});
+
+describe('otherSystemDisks', () => {
+  it('names other file systems that the node could start from', () => {
+    const target = coreOsDisk('sda');
+    expect(otherSystemDisks([target, coreOsDisk('sdb'), blockDevice('sdc')], target)).toEqual([
+      '/dev/sdb3 is labelled boot',
+      '/dev/sdb4 is labelled root',
+    ]);
+  });
+});
+
+describe('holdingsOf', () => {
+  it('is empty for a disk with nothing but partitions', () => {
+    expect(holdingsOf(blockDevice('sda', {}, [partition('sda1')]))).toEqual([]);
+  });
+
+  it.each(['/', '/sysroot', '/boot', '/run/media/iso', '/var'])(
+    'takes a mount on %s for the running system',
+    (mountpoint) => {
+      const disk = blockDevice('sda', {}, [partition('sda1', { mountpoints: [mountpoint] })]);
+      expect(holdingsOf(disk)).toEqual([{ kind: 'live', device: '/dev/sda1', mountpoint }]);
+    },
+  );
+
+  it('names mounts and swap wherever they stand', () => {
+    const disk = blockDevice('sda', { mountpoints: ['/data'] }, [
+      partition('sda1', { mountpoints: ['[SWAP]'] }),
+      partition('sda2', {}, [
+        blockDevice('dm-0', { name: 'vg-home', mountpoints: ['/home', '/srv'] }),
+      ]),
+    ]);
+    expect(holdingsOf(disk).map(renderHolding)).toEqual([
+      '/dev/sda1 is in use as swap',
+      '/dev/mapper/vg-home is mounted on /home',
+      '/dev/mapper/vg-home is mounted on /srv',
+      '/dev/sda is mounted on /data',
+      '/dev/mapper/vg-home (lvm) stands on it',
+    ]);
+  });
+
+  it.each([
+    [blockDevice('dm-0', { name: 'vg-root' }), 'leftover'],
+    [blockDevice('dm-0', { name: 'luks-1', type: 'crypt' }), 'leftover'],
+    [blockDevice('md127', { sizeBytes: 0, type: 'md' }), 'leftover'],
+    [blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }), 'foreign'],
+    [blockDevice('bcache0'), 'foreign'],
+  ])('tells what the cleanup can take down from what it cannot: %#', (device, kind) => {
+    expect(holdingsOf(blockDevice('sda', {}, [device]))).toMatchObject([
+      { kind, device: device.path },
+    ]);
+  });
+});
+
+describe('disksSharedWith', () => {
+  it('names other disks under a volume that stands on this one', () => {
+    const volume = blockDevice('dm-0', { name: 'vg-data' });
+    const sda = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
+    const sdb = blockDevice('sdb', {}, [volume]);
+    const sdc = blockDevice('sdc', {}, [partition('sdc1')]);
+    expect(disksSharedWith([sda, sdb, sdc], sda)).toEqual(['/dev/sdb']);
+  });
+
+  it('does not name the members of the array that is installed to', () => {
+    const array = blockDevice('md126', {}, [partition('md126p1')]);
+    const roots = [blockDevice('sda', {}, [array]), blockDevice('sdb', {}, [array])];
+    expect(disksSharedWith(roots, array)).toEqual([]);
+  });
+});
+
+const target = blockDevice('sda', {}, [partition('sda1')]);
+const spare = blockDevice('sdb', {}, [partition('sdb1', {}, [blockDevice('dm-0')])]);
+const stick = blockDevice('sdc', {}, [partition('sdc1', { mountpoints: ['/run/media/iso'] })]);
+const roots = [target, spare, stick, blockDevice('sdd', { isReadOnly: true })];
+
+describe('judgeExtraDisk', () => {
+  it('lets a disk be formatted that only has leftovers', () => {
+    expect(judgeExtraDisk(roots, { asked: '/dev/x', real: '/dev/sdb', target })).toEqual({
+      kind: 'format',
+      asked: '/dev/x',
+      device: spare,
+    });
+  });
+
+  it.each([
+    ['/dev/sda', 'it is the install disk'],
+    ['/dev/sda1', 'it is the install disk'],
+    ['/dev/sdc', '/dev/sdc1 is mounted on /run/media/iso'],
+    ['/dev/sdd', 'it is read-only'],
+  ])('refuses %s: %s', (real, because) => {
+    const asked = `/dev/disk/by-id${real}`;
+    expect(judgeExtraDisk(roots, { asked, real, target })).toEqual({
+      kind: 'refused',
+      asked,
+      because,
+    });
+  });
+
+  it('refuses a path of the multipath device that is installed to', () => {
+    const multipath = blockDevice('dm-7', { name: 'mpatha', type: 'mpath' });
+    const host = [blockDevice('sda', {}, [multipath]), blockDevice('sdb', {}, [multipath])];
+    const question = { asked: '/dev/sdb', real: '/dev/sdb', target: multipath };
+    expect(judgeExtraDisk(host, question)).toMatchObject({ kind: 'refused' });
+  });
+
+  it('says that a disk is missing', () => {
+    expect(judgeExtraDisk(roots, { asked: '/dev/q', real: '/dev/q', target })).toEqual({
+      kind: 'missing',
+      asked: '/dev/q',
+    });
+  });
+});
+
+it.each([
+  [['--save-partlabel', 'data*'], true],
+  [['--save-partindex=5-'], true],
+  [['--append-karg', '--save-partlabels'], false],
+  [[], false],
+])('%j keeps partitions: %s', (args, expected) => {
+  expect(keepsPartitions(args)).toBe(expected);
+});

@@ -1,0 +1,251 @@
+// What guards a disk: whether it may be written, cleaned or formatted. resolve.ts makes sure that it is the
+// disk that was meant, in-use.ts that no other run and no process uses it, wipe.ts has what destroys.
+import type { AgentError } from '../../model/failure.ts';
+import { diskFailure } from './failures.ts';
+import type { BlockDevice } from './lsblk.ts';
+import {
+  deviceAt,
+  disksUnder,
+  everyDevice,
+  isLeftover,
+  isNamed,
+  isPartition,
+  standingOn,
+  withAllOn,
+} from './block-devices.ts';
+import type { StepScope } from '../step.ts';
+import type { Config } from '../../config/schema.ts';
+import { all, condition, not } from '../../engine/condition.ts';
+import { writesDisk } from '../conditions.ts';
+
+/**
+ * Below this nothing of use can be installed: the image of RHCOS alone has 3.8 GB, and the writer
+ * would notice only when the disk is full.
+ */
+export const smallestDiskBytes = 4 * 1024 ** 3;
+
+/** What is known of the install disk just before it is written. */
+interface DiskState {
+  readonly disk: BlockDevice;
+  /** Processes that have it open, as people read them. */
+  readonly openers: readonly string[];
+  /** LVM, RAID and device-mapper leftovers will be removed before the write. */
+  readonly willBeCleaned: boolean;
+  /** The writer keeps partitions, and with them what is mounted from them. */
+  readonly keepsPartitions: boolean;
+}
+
+/** Whether a disk can be written, and what a person should know of it. */
+interface Readiness {
+  /** The most serious reason why not. */
+  readonly problem?: AgentError;
+  readonly remarks: readonly string[];
+}
+
+/**
+ * Judges a disk. Leftovers that the cleanup takes down are remarks. With kept partitions every
+ * holder is a remark: an appliance installs to the disk it was started from, over device-mapper
+ * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
+ */
+export function readinessOf(state: DiskState): Readiness {
+  const { disk, openers, willBeCleaned, keepsPartitions } = state;
+  const holdings = holdingsOf(disk);
+  const isHarmless = ({ kind }: Holding): boolean =>
+    keepsPartitions || (willBeCleaned && kind === 'leftover');
+  const harmful = holdings.filter((holding) => !isHarmless(holding));
+  const live = harmful.find(({ kind }) => kind === 'live');
+  const busy = [...harmful.map(renderHolding), ...openers];
+  const problem =
+    (live === undefined ? undefined : isLive(disk, live)) ??
+    physicalProblem(disk) ??
+    (busy.length === 0 ? undefined : isBusy(disk, busy));
+  const remarks = holdings
+    .filter(isHarmless)
+    .map(
+      (holding) =>
+        `${renderHolding(holding)}; ${keepsPartitions ? 'it stays' : 'it will be removed'}`,
+    );
+  return { ...(problem === undefined ? {} : { problem }), remarks };
+}
+
+function physicalProblem(disk: BlockDevice): AgentError | undefined {
+  if (disk.isReadOnly) {
+    return diskFailure('disk.read-only', `${disk.path} is read-only`, {
+      context: { disk: disk.path },
+    });
+  }
+  if (disk.sizeBytes >= smallestDiskBytes) return undefined;
+  return diskFailure('disk.too-small', `${disk.path} has ${disk.sizeBytes} bytes`, {
+    context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes: smallestDiskBytes },
+  });
+}
+
+const isLive = (disk: BlockDevice, holding: Holding): AgentError =>
+  diskFailure(
+    'disk.is-live-medium',
+    `the running system lives on ${disk.path}: ${renderHolding(holding)}`,
+    { context: { disk: disk.path, holder: holding.device } },
+  );
+
+/** `disk.busy`, with everything that holds the disk. */
+export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
+  diskFailure('disk.busy', `${disk.path} is busy: ${holders.join('; ')}`, {
+    context: { disk: disk.path, holders: holders.join('; ') },
+  });
+
+/**
+ * Other disks with a file system labelled `boot` or `root`: the node finds its own by these labels,
+ * and may start from the wrong disk (coreos-installer warns of the same, but only after the write).
+ */
+export function otherSystemDisks(
+  roots: readonly BlockDevice[],
+  disk: BlockDevice,
+): readonly string[] {
+  const own = new Set([disk, ...standingOn(disk)].map(({ kname }) => kname));
+  return everyDevice(roots)
+    .filter(({ kname, label }) => !own.has(kname) && (label === 'boot' || label === 'root'))
+    .map(({ path, label }) => `${path} is labelled ${label}`);
+}
+
+/** Why a disk is not free. */
+type Holding =
+  /** The running system lives there. */
+  | { readonly kind: 'live'; readonly device: string; readonly mountpoint: string }
+  | { readonly kind: 'mount'; readonly device: string; readonly mountpoint: string }
+  | { readonly kind: 'swap'; readonly device: string }
+  /** LVM, RAID or another device-mapper device, which the cleanup can take down. */
+  | { readonly kind: 'leftover'; readonly device: string; readonly type: string }
+  /** Something that the cleanup does not know: bcache, DRBD, multipath. */
+  | { readonly kind: 'foreign'; readonly device: string; readonly type: string };
+
+/** Where a live or an installed system has what it runs from. */
+const liveMounts: ReadonlySet<string> = new Set([
+  '/',
+  '/boot',
+  '/boot/efi',
+  '/etc',
+  '/run/initramfs/live',
+  '/run/media/iso',
+  '/sysroot',
+  '/usr',
+  '/var',
+]);
+
+/** Everything that holds a disk, found in the tree of lsblk. */
+export const holdingsOf = (disk: BlockDevice): readonly Holding[] => [
+  ...withAllOn(disk).flatMap(mountsOf),
+  ...standingOn(disk)
+    .filter((device) => !isPartition(device))
+    .map((device): Holding => {
+      const kind = isLeftover(device) ? 'leftover' : 'foreign';
+      return { kind, device: device.path, type: device.type };
+    }),
+];
+
+function mountsOf({ path, mountpoints }: BlockDevice): readonly Holding[] {
+  return mountpoints.map((mountpoint): Holding => {
+    if (mountpoint === '[SWAP]') return { kind: 'swap', device: path };
+    return { kind: liveMounts.has(mountpoint) ? 'live' : 'mount', device: path, mountpoint };
+  });
+}
+
+/** A holding as people read it. */
+export function renderHolding(holding: Holding): string {
+  switch (holding.kind) {
+    case 'live':
+    case 'mount':
+      return `${holding.device} is mounted on ${holding.mountpoint}`;
+    case 'swap':
+      return `${holding.device} is in use as swap`;
+    case 'leftover':
+    case 'foreign':
+      return `${holding.device} (${holding.type}) stands on it`;
+  }
+}
+
+/** Other disks that lose data when what stands on this disk is taken down: a shared volume group. */
+export function disksSharedWith(
+  roots: readonly BlockDevice[],
+  disk: BlockDevice,
+): readonly string[] {
+  const under = standingOn(disk).flatMap((device) => disksUnder(roots, device));
+  const paths = under.filter(({ kname }) => kname !== disk.kname).map(({ path }) => path);
+  const own = disksUnder(roots, disk).map(({ path }) => path);
+  return [...new Set(paths)].filter((path) => !own.includes(path));
+}
+
+/** A further disk that may be formatted, or why it may not. */
+export type ExtraDisk =
+  | { readonly kind: 'format'; readonly asked: string; readonly device: BlockDevice }
+  | { readonly kind: 'missing'; readonly asked: string }
+  | { readonly kind: 'refused'; readonly asked: string; readonly because: string };
+
+/** What decides over a further disk. */
+interface ExtraDiskQuestion {
+  /** As it was given. */
+  readonly asked: string;
+  /** With every link followed. */
+  readonly real: string;
+  /** The install disk. */
+  readonly target: BlockDevice;
+}
+
+/**
+ * Whether a further disk may lose its partition tables. Not when it is the install disk under
+ * another name, or below it, nor when anything of the running system is on it.
+ */
+export function judgeExtraDisk(
+  roots: readonly BlockDevice[],
+  { asked, real, target }: ExtraDiskQuestion,
+): ExtraDisk {
+  const device = deviceAt(roots, real);
+  if (device === undefined) return { kind: 'missing', asked };
+  const isTarget =
+    isNamed(target, `/dev/${device.kname}`) ||
+    disksUnder(roots, target).some(({ kname }) => kname === device.kname) ||
+    disksUnder(roots, device).some(({ kname }) => kname === target.kname);
+  if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };
+  if (device.isReadOnly) return { kind: 'refused', asked, because: 'it is read-only' };
+  const used = holdingsOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
+  if (used === undefined) return { kind: 'format', asked, device };
+  return { kind: 'refused', asked, because: renderHolding(used) };
+}
+
+/** Judges each further disk of the configuration. */
+export async function extraDisks(
+  { host, config, signal }: StepScope<'host'>,
+  roots: readonly BlockDevice[],
+  target: BlockDevice,
+): Promise<readonly ExtraDisk[]> {
+  const judged: ExtraDisk[] = [];
+  for (const asked of config.disk.format) {
+    const real = (await host.realPath(asked, signal)) ?? asked;
+    judged.push(judgeExtraDisk(roots, { asked, real, target }));
+  }
+  return judged;
+}
+
+/** coreos-installer is told to keep partitions that are on the disk. */
+const keepsSome = condition<Config>('the writer is told to keep partitions', ({ image }) =>
+  keepsPartitions(image.writerArgs),
+);
+
+/**
+ * LVM, RAID and old signatures are removed before the write. Not when partitions are kept: wiping
+ * the table would lose them. The inventory service asks for the same.
+ */
+export const cleansDisk = all(
+  writesDisk,
+  condition<Config>('the disk is to be cleaned', ({ disk }) => disk.cleanup),
+  not(keepsSome, 'no partition is kept'),
+);
+
+/** There are further disks to format. */
+export const formatsExtraDisks = all(
+  writesDisk,
+  condition<Config>('further disks are to be formatted', ({ disk }) => disk.format.length > 0),
+);
+
+/** Whether arguments for coreos-installer make it keep partitions (`--save-partlabel`, `--save-partindex`). */
+export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
+  writerArgs.some((word) => /^--save-part(label|index)(=|$)/.test(word));

@@ -1,0 +1,169 @@
+import { minutes, seconds } from '../../model/duration.ts';
+import type { Host } from '../../ports/host.ts';
+import type { BlockDevice } from './lsblk.ts';
+import { readTarget, withAllOn } from './block-devices.ts';
+import { AgentError } from '../../model/failure.ts';
+import { step, type StepScope } from '../step.ts';
+import { TargetDisk } from './facts.ts';
+import { isBusy } from './guards.ts';
+import { writesDisk } from '../conditions.ts';
+import { diskFailure } from './failures.ts';
+
+/** A process that has a block device open. */
+interface Opener {
+  readonly pid: number;
+  readonly device: string;
+}
+
+/** Services that look at every disk and do not write to it. */
+const watchers: ReadonlySet<string> = new Set([
+  'systemd-udevd',
+  '(udev-worker)',
+  'multipathd',
+  'smartd',
+  'udisksd',
+]);
+
+/** Looks for processes that have one of some device nodes open. */
+export function openersArgv(nodes: readonly string[]): readonly string[] {
+  const names = nodes.flatMap((node, index) =>
+    index === 0 ? ['-lname', node] : ['-o', '-lname', node],
+  );
+  return [
+    ...['find', '/proc', '-mindepth', '3', '-maxdepth', '3'],
+    ...['-path', '/proc/[0-9]*/fd/*', '(', ...names, ')', '-printf', '%p %l\\n'],
+  ];
+}
+
+/** The device nodes of a disk and of all that stands on it. */
+const nodesOf = (disk: BlockDevice): readonly string[] => [
+  ...new Set(withAllOn(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
+];
+
+/** Reads the output of `openersArgv`: each process once for each device. */
+function parseOpeners(stdout: string): readonly Opener[] {
+  const found = new Map<string, Opener>();
+  for (const line of stdout.split('\n')) {
+    const [, pid, device] = /^\/proc\/(\d+)\/fd\/\d+ (\S+)$/.exec(line.trim()) ?? [];
+    if (pid === undefined || device === undefined) continue;
+    found.set(`${pid} ${device}`, { pid: Number(pid), device });
+  }
+  return [...found.values()];
+}
+
+/**
+ * The processes that have the disk open, as people read them; services that only watch disks are
+ * left out.
+ * @throws AgentError `command.*`
+ */
+export async function readOpeners(
+  host: Host,
+  disk: BlockDevice,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const argv = openersArgv(nodesOf(disk));
+  // find ends with 1 when a process went away while it looked.
+  const { stdout } = await host.exec(argv, { signal, limit: seconds(30), accept: [0, 1] });
+  const named: string[] = [];
+  for (const { pid, device } of parseOpeners(stdout)) {
+    const name = (await host.readText(`/proc/${pid}/comm`, signal))?.trim();
+    if (name === undefined || watchers.has(name)) continue;
+    named.push(`${device} is open in ${name} (process ${pid})`);
+  }
+  return named;
+}
+
+/**
+ * The processes that have the disk open. A look at processes that cannot be had must not end an
+ * installation; it is told.
+ */
+export async function openersOrNote(
+  { host, signal, note }: StepScope<'host'>,
+  disk: BlockDevice,
+): Promise<readonly string[]> {
+  try {
+    return await readOpeners(host, disk, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError)) throw error;
+    note('warn', 'processes that have the disk open could not be looked for', { code: error.code });
+    return [];
+  }
+}
+
+/**
+ * Waits until no process has the disk open. When the agent was killed, the writer that it had
+ * started may still be at work, and two writers would leave neither's system.
+ * @throws AgentError `disk.busy` with the processes, when they do not end
+ */
+export async function waitUntilClosed(scope: StepScope<'host'>, target: TargetDisk): Promise<void> {
+  const { host, signal, until } = scope;
+  let openers: readonly string[] = [];
+  try {
+    await until(
+      'no process has the install disk open',
+      async () => {
+        openers = await openersOrNote(scope, await readTarget(host, target, signal));
+        return openers.length === 0 ? { done: true } : { status: openers.join('; ') };
+      },
+      { every: seconds(2), within: minutes(2) },
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
+    throw isBusy(target, openers);
+  }
+}
+
+/** Name of the lock of a disk; by device number (`8-0`), since a disk has many names. */
+const lockName = ({ majorMinor }: TargetDisk): string =>
+  `bootwright-disk-${majorMinor.replace(':', '-')}`;
+
+/**
+ * Takes the disk for this run. coreos-installer holds no lock of its own, two of them would write
+ * side by side. The lock lives as long as the process, so it is taken again in each run.
+ */
+export const lock = step({
+  id: 'disk/lock',
+  title: 'Lock the install disk against other installations',
+  uses: ['host'],
+  needs: { disk: TargetDisk },
+  when: writesDisk,
+  rerun: 'always',
+  limit: seconds(30),
+  run: async ({ host, signal }, { disk }) => {
+    const held = await host.lock(lockName(disk), signal);
+    if (held !== undefined) return;
+    throw diskFailure('disk.locked', `another installation holds ${disk.path}`, {
+      context: { disk: disk.path, lock: lockName(disk) },
+    });
+  },
+});
+
+/** Which of some places a disk is mounted on, in the order of the places. */
+export function mountedOn(disk: BlockDevice, places: readonly string[]): readonly string[] {
+  const mountpoints = new Set(withAllOn(disk).flatMap((device) => device.mountpoints));
+  return places.filter((place) => mountpoints.has(place));
+}
+
+/**
+ * Takes away what a run that was killed had left mounted, so that the step begins as it did then.
+ * A file system that was left frozen is thawed first: unmounting it would wait for ever.
+ * @param places deepest first
+ */
+export async function leaveEarlierMounts(
+  { host, signal }: StepScope<'host'>,
+  disk: BlockDevice,
+  places: readonly string[],
+): Promise<void> {
+  for (const place of mountedOn(disk, places)) {
+    const notFrozen = 1;
+    await host.exec(['fsfreeze', '--unfreeze', place], {
+      signal,
+      limit: seconds(30),
+      accept: [0, notFrozen],
+    });
+    // What was copied there may still have to reach the disk.
+    await host.exec(['umount', place], { signal, limit: minutes(5) });
+  }
+}
