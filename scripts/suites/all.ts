@@ -1,99 +1,120 @@
-import { runStaticChecks } from './static.ts';
-import type { Lane, Suite } from './suite.ts';
-import { runVitest } from './vitest.ts';
-
-interface VitestSuite {
+/** A part of the tests that can be run by its name. */
+export interface Suite {
   readonly name: string;
+  /** What it shows, for `--list`. */
   readonly about: string;
+  /** Real parts that it runs against; they are built before it starts. */
   readonly parts?: readonly string[];
-  readonly needsBundle?: boolean;
-  readonly lane?: Lane;
+  /** Whether it runs the built program. */
+  readonly needsBundle?: true;
+  /** What vitest runs; the static suite has none. */
+  readonly tests?: VitestProject;
 }
 
-const vitestSuite = ({ name, about, parts, needsBundle, lane }: VitestSuite): Suite => ({
-  name,
-  about,
-  parts: parts ?? [],
-  needsBundle: needsBundle ?? false,
-  lane: lane ?? 'programs',
-  run: (output) => runVitest(name, output),
-});
+/** What a suite is to vitest. */
+export interface VitestProject {
+  readonly include: readonly string[];
+  readonly setupFiles?: readonly string[];
+  /** Real programs and guests share two cores: their files run one after the other. */
+  readonly inTurn?: true;
+  /** How many tests of a file run at once, of those that may. */
+  readonly atOnce?: number;
+  /** The files share their modules: loading those for each file is most of the work of quick tests. */
+  readonly sharesModules?: true;
+  /** Options of the Node that runs the tests. */
+  readonly nodeOptions?: readonly string[];
+  readonly timeoutSeconds?: number;
+}
 
-/** Every suite; the long ones of a lane come before those that another lane can take over. */
+/** Every suite; the one that takes longest comes first, because the others run beside it. */
 export const allSuites: readonly Suite[] = [
   {
-    name: 'static',
-    about: 'types, lint with fences, layout, dead code, the tree',
-    parts: [],
-    needsBundle: false,
-    lane: 'programs',
-    run: runStaticChecks,
+    name: 'guest',
+    about: 'whole installs in virtual machines with the real coreos-installer',
+    parts: [
+      ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
+      'image-registry',
+    ],
+    needsBundle: true,
+    tests: { include: ['test/**/*.guest.test.ts'], inTurn: true, timeoutSeconds: 1200 },
   },
-  vitestSuite({ name: 'unit', about: 'pure code and steps against fakes, in seconds' }),
-  vitestSuite({ name: 'roles', about: 'each role: its plans, and a crash at every point' }),
-  vitestSuite({
+  { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
+  {
+    name: 'unit',
+    about: 'pure code and steps against fakes, in seconds',
+    tests: {
+      include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/rig/*.test.ts'],
+      setupFiles: ['test/setup.unit.ts'],
+      sharesModules: true,
+    },
+  },
+  {
+    name: 'roles',
+    about: 'each role: its plans, and a crash at every point',
+    tests: {
+      include: ['test/roles/**/*.test.ts'],
+      setupFiles: ['test/setup.unit.ts', 'test/setup.roles.ts'],
+      sharesModules: true,
+      // Thousands of short runs: most of what they leave is garbage before it has to be moved.
+      nodeOptions: ['--max-semi-space-size=64'],
+      timeoutSeconds: 300,
+    },
+  },
+  {
     name: 'contract',
     about: 'each port: one suite for the fake and the adapter',
     parts: ['apt-packages'],
-  }),
-  vitestSuite({
+    tests: { include: ['test/contract/**/*.test.ts'], timeoutSeconds: 60 },
+  },
+  {
     name: 'cli',
     about: 'the built program: help, errors, exit codes',
     needsBundle: true,
-  }),
-  vitestSuite({
+    tests: { include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },
+  },
+  {
     name: 'process',
     about: 'real processes: nsenter, signals, locks, recorded traces',
     parts: ['apt-packages'],
     needsBundle: true,
-  }),
-  vitestSuite({
+    tests: { include: ['test/process/**/*.test.ts'], inTurn: true, timeoutSeconds: 120 },
+  },
+  {
     name: 'lab',
     about: 'every scenario of the lab',
     parts: ['kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
-  }),
-  vitestSuite({
+    tests: { include: ['test/lab/**/*.test.ts'], inTurn: true, atOnce: 3, timeoutSeconds: 300 },
+  },
+  {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
-  }),
-  vitestSuite({
+    tests: { include: ['test/**/*.kube.test.ts'], inTurn: true, timeoutSeconds: 300 },
+  },
+  {
     name: 'oracle',
     about: 'Ignition and the names of builds against the Go implementations',
     parts: ['apt-packages', 'ignition-merge', 'layering-name'],
-  }),
-  vitestSuite({
+    tests: { include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
+  },
+  {
     name: 'objects',
     about: 'the S3 adapter against a real S3 server',
     parts: ['s3-server'],
-  }),
-  vitestSuite({
-    name: 'guest',
-    lane: 'systems',
-    about: 'whole installs in virtual machines with the real coreos-installer',
-    parts: [
-      'apt-packages',
-      'qemu',
-      'os-disk',
-      'live-root',
-      'agent-image-base',
-      'os-image',
-      'image-registry',
-    ],
-    needsBundle: true,
-  }),
-  vitestSuite({
+    tests: { include: ['test/**/*.objects.test.ts'], timeoutSeconds: 60 },
+  },
+  {
     name: 'installer',
-    lane: 'systems',
     about: 'the real coreos-installer on loop devices',
     parts: ['apt-packages', 'coreos-installer', 'tiny-disk'],
-  }),
-  vitestSuite({
+    tests: { include: ['test/**/*.installer.test.ts'], inTurn: true, timeoutSeconds: 300 },
+  },
+  {
     name: 'image',
-    lane: 'systems',
     about: 'the shipped container image, built and run',
     parts: ['apt-packages', 'agent-image-base'],
     needsBundle: true,
-  }),
+    tests: { include: ['test/**/*.image.test.ts'], inTurn: true, timeoutSeconds: 600 },
+  },
 ];

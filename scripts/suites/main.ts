@@ -2,44 +2,30 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { renderDuration } from '../../src/model/duration.ts';
-import { allSuites } from './all.ts';
-import { type Output, runCommand, write } from './command.ts';
-import { runLanes } from './lanes.ts';
-import { isGreen, type Outcome, renderCounts, type Suite, sumOf } from './suite.ts';
+import { allSuites, type Suite } from './all.ts';
+import { isGreen, type Outcome, renderCounts, sumOf } from './outcome.ts';
+import { type Output, runCommand, runSuite } from './run.ts';
 
-/**
- * Runs suites in two lanes and adds them up. The parts that suites need are built beside those that
- * need none.
- */
+/** Runs suites and adds them up; see docs/testing.md. */
 async function main(names: readonly string[]): Promise<number> {
   if (names.includes('--list')) {
-    for (const { name, about } of allSuites) say(`${name.padEnd(10)} ${about}`);
+    for (const { name, about } of allSuites) print(`${name.padEnd(10)} ${about}`);
     return 0;
   }
-  const unknown = names.filter((name) => !allSuites.some((suite) => suite.name === name));
+  const known = allSuites.map(({ name }) => name);
+  const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) {
-    say(
-      `no suite ${unknown.join(', ')}; there are: ${allSuites.map(({ name }) => name).join(', ')}`,
-    );
+    print(`no suite ${unknown.join(', ')}; there are: ${known.join(', ')}`);
     return 2;
   }
-  const chosen =
-    names.length === 0 ? allSuites : allSuites.filter(({ name }) => names.includes(name));
-  return runAll(chosen);
-}
-
-async function runAll(chosen: readonly Suite[]): Promise<number> {
-  if (chosen.some(({ needsBundle }) => needsBundle) && (await runCommand(buildBundle)) !== 0) {
-    say(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
+  const chosen = allSuites.filter(({ name }) => names.length === 0 || names.includes(name));
+  const needsBundle = chosen.some((suite) => suite.needsBundle);
+  if (needsBundle && (await runCommand(['node', 'scripts/build.ts'])) !== 0) {
+    print('FAIL the program could not be built; the message is above');
+    print(renderCounts('tests', { passed: 0, failed: 1, skipped: 0 }));
     return 1;
   }
-  const lanes = [...Map.groupBy(chosen, ({ lane }) => lane).values()];
-  const building = buildParts(lanes.map((suites) => suites.flatMap(({ parts }) => parts)));
-  const runLane = lanes.length === 1 ? runInSight : runOutOfSight;
-  const results = await runLanes(lanes, (suite) => runLane(suite, building));
-  return conclude(
-    results.toSorted((one, other) => chosen.indexOf(one.suite) - chosen.indexOf(other.suite)),
-  );
+  return conclude(await runAll(chosen));
 }
 
 interface Result {
@@ -47,79 +33,62 @@ interface Result {
   readonly outcome: Outcome;
 }
 
-type Building = ReadonlyMap<string, Promise<boolean>>;
-
-async function runInSight(suite: Suite, building: Building): Promise<Result> {
-  const since = Date.now();
-  say(`\n== ${suite.name}: ${suite.about}`);
-  const outcome = await runOne(suite, building, 'inherit');
-  say(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
-  return { suite, outcome };
+/** Runs the suites in their order; all others run one by one beside the guests, which need one core only. */
+async function runAll(suites: readonly Suite[]): Promise<readonly Result[]> {
+  const waiting = [...suites];
+  const results: Result[] = [];
+  const isBeside = suites.length > 1 && suites.some(({ name }) => name === 'guest');
+  const work = async (): Promise<void> => {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
+      results.push({ suite, outcome: await (isBeside ? runHidden(suite) : runShown(suite)) });
+    }
+  };
+  await Promise.all(isBeside ? [work(), work()] : [work()]);
+  return results.toSorted((one, other) => suites.indexOf(one.suite) - suites.indexOf(other.suite));
 }
 
-/** Two lanes would talk at once: what a suite says is shown when it has ended. */
-async function runOutOfSight(suite: Suite, building: Building): Promise<Result> {
-  const since = Date.now();
-  say(`-- ${suite.name} begins`);
-  const folder = mkdtempSync(join(tmpdir(), 'bootwright-said-'));
-  const file = join(folder, 'said.txt');
+async function runShown(suite: Suite): Promise<Outcome> {
+  print(`\n== ${suite.name}: ${suite.about}`);
+  return timed(suite, 'inherit');
+}
+
+/** Two suites at once would mix their output: it is shown when a suite has ended. */
+async function runHidden(suite: Suite): Promise<Outcome> {
+  print(`-- ${suite.name} begins`);
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-output-'));
+  const file = join(folder, 'output.txt');
   const output = openSync(file, 'w');
   try {
-    const outcome = await runOne(suite, building, output);
-    say(`\n== ${suite.name}: ${suite.about}\n${readFileSync(file, 'utf8')}`);
-    say(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
-    return { suite, outcome };
+    return await timed(suite, output, () => {
+      print(`\n== ${suite.name}: ${suite.about}\n${readFileSync(file, 'utf8')}`);
+    });
   } finally {
     closeSync(output);
     rmSync(folder, { recursive: true });
   }
 }
 
-const buildBundle = ['node', 'scripts/build.ts'] as const;
-
-/**
- * Starts getting the parts of each lane in their order, so that no lane waits for what only another one needs; the
- * promise of a part resolves when it is there, or could not be had.
- */
-function buildParts(lanes: readonly (readonly string[])[]): Building {
-  const building = new Map<string, Promise<boolean>>();
-  for (const parts of lanes) {
-    let before: Promise<unknown> = Promise.resolve();
-    for (const part of parts) {
-      const known = building.get(part) ?? before.then(() => getPart(part));
-      building.set(part, known);
-      before = known;
-    }
-  }
-  return building;
-}
-
-const getPart = async (part: string): Promise<boolean> =>
-  (await runCommand(['node', 'scripts/parts.ts', part])) === 0;
-
-async function runOne(suite: Suite, building: Building, output: Output): Promise<Outcome> {
-  for (const part of suite.parts) {
-    if ((await building.get(part)) === true) continue;
-    const failure = `part ${part} could not be had; the message is above`;
-    write(output, `FAIL ${failure}\n`);
-    return { passed: 0, failed: 1, skipped: 0, failures: [failure] };
-  }
-  return suite.run(output);
+async function timed(suite: Suite, output: Output, show?: () => void): Promise<Outcome> {
+  const since = Date.now();
+  const outcome = await runSuite(suite, output);
+  show?.();
+  print(`${renderCounts(suite.name, outcome)} in ${renderDuration(Date.now() - since)}`);
+  return outcome;
 }
 
 function conclude(results: readonly Result[]): number {
-  const isAllGreen = results.every(({ outcome }) => isGreen(outcome));
-  say('');
-  for (const { suite, outcome } of results) say(renderCounts(suite.name, outcome));
+  print('');
+  for (const { suite, outcome } of results) print(renderCounts(suite.name, outcome));
   for (const { suite, outcome } of results) {
-    for (const failure of outcome.failures) say(`FAIL ${suite.name}: ${failure}`);
-    if (outcome.passed + outcome.failed === 0) say(`FAIL ${suite.name} ran no test`);
+    for (const failure of outcome.failures) print(`FAIL ${suite.name}: ${failure}`);
+    if (outcome.passed + outcome.failed === 0) print(`FAIL ${suite.name} ran no test`);
+    if (outcome.skipped > 0) print(`FAIL ${suite.name} skipped ${outcome.skipped} tests`);
   }
-  say(renderCounts('tests', sumOf(results.map(({ outcome }) => outcome))));
-  return isAllGreen ? 0 : 1;
+  print(renderCounts('tests', sumOf(results.map(({ outcome }) => outcome))));
+  return results.every(({ outcome }) => isGreen(outcome)) ? 0 : 1;
 }
 
-const say = (line: string): void => {
+const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 

@@ -80,7 +80,7 @@ describe('knownVariablesLayer', () => {
   it('keeps the token a secret, with its variable as the origin', () => {
     const given = knownVariablesLayer({ PULL_SECRET_TOKEN: 't' }).get('service.token');
     expect(given?.origin).toBe('environment PULL_SECRET_TOKEN');
-    expect((given?.value as Secret).reveal()).toBe('t');
+    expect((given?.value as Secret | undefined)?.reveal()).toBe('t');
   });
 
   it.each([{ DRY_ENABLE: 'foo' }, { DRY_ENABLE: '' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(

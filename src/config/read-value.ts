@@ -161,7 +161,7 @@ type StringArrayRead =
   { readonly items: readonly string[] } | { readonly at: number; readonly expected: string };
 
 const space = /[ \t\n\r]*/y;
-const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y; // eslint-disable-line no-control-regex -- JSON (RFC 8259) refuses them unescaped
+const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y; // oxlint-disable-line no-control-regex -- JSON (RFC 8259) refuses them unescaped
 
 /** Reads a JSON array of strings and nothing else, so that a mistake can be told with its place. */
 export function readStringArray(text: string): StringArrayRead {

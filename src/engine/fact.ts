@@ -16,7 +16,7 @@ export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
 }
 
 /** Any fact, where its type does not matter. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list of facts of many types
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of facts of many types
 export type AnyFact = Fact<any>;
 
 /** The value of a fact. */

@@ -101,7 +101,7 @@ export type ProbeAnswer<Gives extends AnyFact | undefined> =
     };
 
 /** Any step of a program, where its own facts and ports do not matter. */
-// eslint-disable-next-line @typescript-eslint/no-explicit-any -- a list of steps of many types
+// oxlint-disable-next-line typescript/no-explicit-any -- a list of steps of many types
 export type AnyStep<W extends World> = Step<W, keyof W['ports'], any, any>;
 
 /** The `step` function of a program, bound to its configuration and ports. */

@@ -28,7 +28,7 @@ class Fault extends Error {
 }
 
 const blank = /[ \t\n\r]*/uy;
-// eslint-disable-next-line no-control-regex -- JSON wants control characters escaped
+// oxlint-disable-next-line no-control-regex -- JSON wants control characters escaped
 const plainCharacters = /[^"\\\u0000-\u001f]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/uy;

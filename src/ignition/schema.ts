@@ -85,7 +85,6 @@ const user = object<PasswdUser>('PasswdUser', {
   passwordHash: optional(text),
   primaryGroup: optional(text),
   sshAuthorizedKeys: optional(textSet),
-  // eslint-disable-next-line no-restricted-syntax -- the login shell of a user, not one that we run
   shell: optional(text),
   shouldExist: optional(flag, 2),
   system: optional(flag),

@@ -50,7 +50,7 @@ const LINE_BREAK = /\r\n|[\r\u0085]/g;
 
 /** What Go's YAML reads nowhere, and two more line breaks of its own that no editor shows. */
 const FORBIDDEN =
-  // eslint-disable-next-line no-control-regex -- YAML wants them escaped
+  // oxlint-disable-next-line no-control-regex -- YAML wants them escaped
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\u2028\u2029\ufffe\uffff]/;
 
 /** Characters that JSON lets stand in its strings, and that mean something else to YAML. */

@@ -149,7 +149,8 @@ describe('a rig with all kinds', () => {
     await kube.client.replace(ref, { ...created, status: { conditions } }, 'approval');
     const manager = await kube.startControllerManager();
     const certificate = async () =>
-      ((await kube.client.get(ref))?.['status'] as { certificate?: string }).certificate;
+      ((await kube.client.get(ref))?.['status'] as { certificate?: string } | undefined)
+        ?.certificate;
     await expect.poll(certificate).toBeTypeOf('string');
     await manager.stop();
     expect(manager.isRunning()).toBe(false);

@@ -12,7 +12,7 @@ interface UrlParts {
 }
 
 const BROKEN_ESCAPE = /%(?![0-9a-fA-F]{2})/u;
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/u;
 const USERINFO = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%]*$/u;
 /** A name or an address literal. Only bytes beyond ASCII, and the percent sign, may be escaped. */

@@ -1,5 +1,5 @@
-// What must not stand in the repository: names of registry hosts in lock files, paths of one machine,
-// skipped tests, and generated files that do not belong there.
+// What must not be in the repository: names of registry hosts in lock files, paths of one machine,
+// skipped tests, commands run by a shell, and a dry run inside the steps.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -25,11 +25,21 @@ const rules: readonly Rule[] = [
     files: /\.test\.ts$/,
     pattern: /\b(it|test|describe)\.(skip|todo|only|skipIf|runIf)\b/,
   },
+  {
+    about: 'a command is an argv array, never a text for a shell',
+    files: /\.ts$/,
+    pattern: /\bshell: (true|['"`])/,
+  },
+  {
+    about: 'a dry run is another adapter, never an if',
+    files: /^(src|mocks)\/.*\.ts$/,
+    pattern: /\b(is)?dryRun\b/i,
+  },
 ];
 
 const tracked = execFileSync('git', ['ls-files', '-z'], { encoding: 'utf8' })
   .split('\0')
-  .filter((name) => name !== '' && name !== 'scripts/suites/tree.ts');
+  .filter((name) => name !== '' && name !== 'scripts/lint/tree.ts');
 
 const findings = tracked.flatMap((file) =>
   rules

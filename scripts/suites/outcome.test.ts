@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outcomeOf, type VitestReport } from './vitest-report.ts';
+import { isGreen, outcomeOf, renderCounts, sumOf, type VitestReport } from './outcome.ts';
 
 const root = '/work';
 const green = {
@@ -77,7 +77,26 @@ describe('a run of vitest', () => {
   ])('%s counts as a failure when it broke', (_, report, passed) => {
     expect(outcomeOf(report, { exitCode: 137, root })).toEqual({
       ...{ passed, failed: 1, skipped: 0 },
-      failures: ['vitest ended with exit code 137; what it said is above'],
+      failures: ['vitest ended with exit code 137; its output is above'],
     });
+  });
+});
+
+describe('a suite', () => {
+  it.each([
+    ['with a test that passed', { passed: 1, failed: 0, skipped: 0 }, true],
+    ['that ran no test', { passed: 0, failed: 0, skipped: 0 }, false],
+    ['with a failure', { passed: 3, failed: 1, skipped: 0 }, false],
+    ['with a skipped test', { passed: 3, failed: 0, skipped: 1 }, false],
+  ])('%s', (_, counts, expected) => {
+    expect(isGreen(counts)).toBe(expected);
+  });
+
+  it('is added up to one line', () => {
+    const sum = sumOf([
+      { passed: 2, failed: 0, skipped: 0 },
+      { passed: 3, failed: 1, skipped: 2 },
+    ]);
+    expect(renderCounts('tests', sum)).toBe('tests: 5 passed, 1 failed, 2 skipped');
   });
 });

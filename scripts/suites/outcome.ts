@@ -1,4 +1,38 @@
-import type { Outcome } from './suite.ts';
+/** How many tests of a suite ended how. */
+export interface Counts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/** How a suite ended. */
+export interface Outcome extends Counts {
+  /** What failed and why, in a line each. */
+  readonly failures: readonly string[];
+}
+
+/** Adds up what several suites counted. */
+export const sumOf = (counts: readonly Counts[]): Counts => ({
+  passed: counts.reduce((sum, { passed }) => sum + passed, 0),
+  failed: counts.reduce((sum, { failed }) => sum + failed, 0),
+  skipped: counts.reduce((sum, { skipped }) => sum + skipped, 0),
+});
+
+/** The line that a run ends with. */
+export const renderCounts = (name: string, { passed, failed, skipped }: Counts): string =>
+  `${name}: ${passed} passed, ${failed} failed, ${skipped} skipped`;
+
+/** Whether a suite ran a test, none failed, and none was skipped. */
+export const isGreen = ({ passed, failed, skipped }: Counts): boolean =>
+  passed > 0 && failed === 0 && skipped === 0;
+
+/** An outcome with one failure that is no test's. */
+export const failedOutcome = (failure: string): Outcome => ({
+  passed: 0,
+  failed: 1,
+  skipped: 0,
+  failures: [failure],
+});
 
 /** What is read here of vitest's JSON report. */
 export interface VitestReport {
@@ -24,17 +58,17 @@ interface FileReport {
 
 /**
  * How a run of vitest ended; one that broke, or left no report, counts as a failure.
- * @param root the folder that the names of files are told from
+ * @param root The folder that file names are relative to.
  */
 export function outcomeOf(
   report: VitestReport | undefined,
   { exitCode, root }: { readonly exitCode: number; readonly root: string },
 ): Outcome {
-  const broken = [`vitest ended with exit code ${exitCode}; what it said is above`];
-  if (report === undefined) return { passed: 0, failed: 1, skipped: 0, failures: broken };
+  const broken = failedOutcome(`vitest ended with exit code ${exitCode}; its output is above`);
+  if (report === undefined) return broken;
   const named = report.testResults.flatMap((file) => failuresIn(file, root));
   const hasBroken = report.numFailedTests === 0 && exitCode !== 0;
-  const failures = hasBroken && named.length === 0 ? broken : named;
+  const failures = hasBroken && named.length === 0 ? broken.failures : named;
   return {
     passed: report.numPassedTests,
     failed: Math.max(report.numFailedTests, failures.length),

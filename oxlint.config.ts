@@ -1,0 +1,225 @@
+import { globSync, readdirSync } from 'node:fs';
+import { defineConfig, type OxlintOverride } from 'oxlint';
+
+/** Which folder of src may import which; everything that is not named is refused. */
+const fences: Readonly<Record<string, readonly string[]>> = {
+  model: ['lib'],
+  lib: ['model'],
+  ignition: ['model', 'lib'],
+  cluster: ['model', 'lib', 'ports'],
+  os: ['model', 'lib'],
+  layering: ['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
+  ports: ['model'],
+  engine: ['model', 'ports', 'lib'],
+  config: ['model', 'lib', 'engine/failures.ts'],
+  steps: [
+    ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
+    'config/schema.ts',
+  ],
+  roles: ['engine', 'steps', 'model', 'config/schema.ts', 'ports'],
+  reporting: ['engine', 'ports', 'model', 'lib'],
+  adapters: ['ports', 'model', 'lib', 'engine', 'config/schema.ts'],
+};
+
+/** Each package is used in one place, where its subject is. */
+const packageHomes: Readonly<Record<string, string>> = {
+  execa: 'adapters/host',
+  undici: 'adapters/http',
+  '@aws-sdk/client-s3': 'adapters/objects',
+  commander: 'cli',
+  '@kubernetes/client-node': 'adapters/kube',
+  '@peculiar/x509': 'cluster/csr',
+  bcryptjs: 'layering/registry',
+  'dockerfile-ast': 'layering/containerfile',
+  'tar-stream': 'steps/cluster',
+  'reflect-metadata': 'cluster/csr',
+  pino: 'adapters/logging',
+  'p-retry': 'adapters/http',
+};
+
+const effectModules = [
+  ...['fs', 'fs/promises', 'child_process', 'net', 'http', 'https', 'timers', 'timers/promises'],
+  'os',
+];
+
+/** Folders whose code reaches the world through ports alone. */
+const pure = Object.keys(fences).filter((name) => !['config', 'adapters'].includes(name));
+
+const isWithin = (path: string, folder: string): boolean =>
+  path === folder || path.startsWith(`${folder}/`);
+
+/** A pattern of import paths; the dots of names stand for themselves. */
+const matching = (before: string, names: readonly string[]): string =>
+  `^${before}(${names.join('|').replaceAll('.', String.raw`\.`)})(/|$)`;
+
+/** The parts of src that a folder of it may not import; a folder that only gives one file is told file by file. */
+const refusedTo = (folder: string, allowed: readonly string[]): readonly string[] =>
+  readdirSync('src').flatMap((name) => {
+    if (name === folder || allowed.includes(name)) return [];
+    if (!allowed.some((file) => isWithin(file, name))) return [name];
+    return readdirSync(`src/${name}`)
+      .map((file) => `${name}/${file}`)
+      .filter((file) => !allowed.includes(file));
+  });
+
+/** What the files right in a folder of src may not import; an import path says how deep it starts. */
+function sourceFence(folder: string): OxlintOverride {
+  const path = folder.split('/').slice(1).join('/');
+  const [top = ''] = path.split('/');
+  const depth = path === '' ? 0 : path.split('/').length;
+  const toSource = depth === 0 ? String.raw`\./` : String.raw`(\.\./){${depth}}`;
+  const allowed = fences[top];
+  const packages = Object.entries(packageHomes).filter(([, home]) => !isWithin(path, home));
+  const patterns = [
+    { regex: String.raw`^(\.\./){${depth + 1}}`, message: 'the product imports only itself' },
+    {
+      regex: matching(
+        '',
+        packages.map(([name]) => name),
+      ),
+      message: 'a package is used in one folder; see oxlint.config.ts',
+    },
+    ...(pure.includes(top)
+      ? [
+          {
+            regex: `^(node:)?(${effectModules.join('|')})$`,
+            message: 'effects live in src/adapters; name a port in `uses`',
+          },
+        ]
+      : []),
+    ...(allowed === undefined
+      ? []
+      : [
+          {
+            regex: matching(toSource, refusedTo(top, allowed)),
+            message: `${top} may import only: ${allowed.join(', ')}`,
+          },
+        ]),
+  ];
+  return {
+    files: [`${folder}/*.ts`],
+    excludeFiles: ['**/*.test.ts'],
+    rules: { 'no-restricted-imports': ['error', { patterns }] },
+  };
+}
+
+/** Rules without options, beside those that oxlint itself calls correctness. */
+const strict = [
+  ...['no-case-declarations', 'no-console', 'no-empty', 'no-fallthrough', 'no-prototype-builtins'],
+  ...['no-regex-spaces', 'no-unexpected-multiline', 'no-useless-assignment', 'no-var'],
+  ...['prefer-const', 'prefer-rest-params', 'prefer-spread', 'preserve-caught-error'],
+  ...['no-array-constructor', 'no-empty-function', 'no-useless-constructor'],
+];
+const strictTypes = [
+  ...['adjacent-overload-signatures', 'array-type', 'ban-tslint-comment'],
+  ...['class-literal-property-style', 'consistent-generic-constructors'],
+  ...['consistent-indexed-object-style', 'consistent-type-assertions'],
+  ...['consistent-type-definitions', 'dot-notation', 'no-confusing-non-null-assertion'],
+  ...['no-deprecated', 'no-dynamic-delete', 'no-empty-object-type', 'no-explicit-any'],
+  ...['no-extraneous-class', 'no-generated-empty-object-type', 'no-inferrable-types'],
+  ...['no-misused-promises', 'no-mixed-enums', 'no-namespace'],
+  ...['no-non-null-asserted-nullish-coalescing', 'no-non-null-assertion', 'no-require-imports'],
+  ...['no-unnecessary-boolean-literal-compare', 'no-unnecessary-condition'],
+  ...['no-unnecessary-template-expression', 'no-unnecessary-type-arguments'],
+  ...['no-unnecessary-type-assertion', 'no-unnecessary-type-constraint'],
+  ...['no-unnecessary-type-conversion', 'no-unsafe-argument', 'no-unsafe-assignment'],
+  ...['no-unsafe-call', 'no-unsafe-enum-comparison', 'no-unsafe-function-type'],
+  ...['no-unsafe-member-access', 'no-unsafe-return', 'non-nullable-type-assertion-style'],
+  ...['prefer-find', 'prefer-for-of', 'prefer-function-type', 'prefer-includes'],
+  ...['prefer-literal-enum-member', 'prefer-nullish-coalescing', 'prefer-optional-chain'],
+  ...['prefer-reduce-type-parameter', 'prefer-regexp-exec', 'prefer-return-this-type'],
+  ...['prefer-string-starts-ends-with', 'related-getter-setter-pairs', 'require-await'],
+  ...['unified-signatures', 'use-unknown-in-catch-callback-variable'],
+];
+
+export default defineConfig({
+  plugins: ['eslint', 'typescript', 'import'],
+  categories: { correctness: 'error' },
+  options: { typeAware: true, reportUnusedDisableDirectives: 'error' },
+  ignorePatterns: ['dist', 'coverage'],
+  rules: {
+    ...Object.fromEntries(strict.map((name) => [name, 'error'])),
+    ...Object.fromEntries(strictTypes.map((name) => [`typescript/${name}`, 'error'])),
+    'import/no-cycle': ['error', { ignoreExternal: true }],
+    // Asks for a comparison where a list of texts is sorted, too.
+    'typescript/require-array-sort-compare': 'off',
+    'typescript/ban-ts-comment': ['error', { minimumDescriptionLength: 10 }],
+    'typescript/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+    'typescript/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+    'typescript/only-throw-error': ['error', { allowThrowingUnknown: true }],
+    'typescript/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
+    'typescript/restrict-plus-operands': [
+      'error',
+      {
+        allowAny: false,
+        allowBoolean: false,
+        allowNullish: false,
+        allowNumberAndString: false,
+        allowRegExp: false,
+      },
+    ],
+    'typescript/restrict-template-expressions': ['error', { allowNumber: true }],
+    'typescript/return-await': ['error', 'error-handling-correctness-only'],
+    'typescript/switch-exhaustiveness-check': [
+      'error',
+      { considerDefaultExhaustiveForUnions: true },
+    ],
+    'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
+    'max-params': ['error', 3],
+    'max-depth': ['error', 3],
+    complexity: ['error', 12],
+  },
+  overrides: [
+    ...globSync('src/{,**/}').map((folder) => sourceFence(folder.replace(/\/$/, ''))),
+    {
+      files: ['src/**/*.ts'],
+      excludeFiles: ['**/*.test.ts'],
+      rules: {
+        'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      },
+    },
+    {
+      files: pure.map((folder) => `src/${folder}/**/*.ts`),
+      excludeFiles: ['**/*.test.ts'],
+      rules: {
+        'no-restricted-globals': [
+          'error',
+          ...['fetch', 'setTimeout', 'setInterval', 'setImmediate', 'process'].map((name) => ({
+            name,
+            message: 'effects live in src/adapters; use a port',
+          })),
+        ],
+        'no-restricted-properties': [
+          'error',
+          { object: 'Date', property: 'now', message: 'use the clock port' },
+          { object: 'Math', property: 'random', message: 'use the random port' },
+        ],
+      },
+    },
+    {
+      files: ['mocks/**/*.ts'],
+      excludeFiles: ['**/*.test.ts'],
+      rules: {
+        'no-restricted-imports': [
+          'error',
+          {
+            patterns: [
+              {
+                regex: String.raw`^(\.\./)+scripts/`,
+                message: 'a stand-in gets the paths of parts handed in',
+              },
+            ],
+          },
+        ],
+      },
+    },
+    {
+      files: ['**/*.test.ts', 'test/**/*.ts'],
+      rules: {
+        'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+        'typescript/no-non-null-assertion': 'off',
+      },
+    },
+    { files: ['scripts/**/*.ts', 'mocks/lab/**/*.ts'], rules: { 'no-console': 'off' } },
+  ],
+});

@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Suite } from './all.ts';
+import { failedOutcome, type Outcome, outcomeOf, type VitestReport } from './outcome.ts';
+
+/** Where a command writes to: this terminal, or an open file. */
+export type Output = 'inherit' | number;
+
+type Argv = readonly [string, ...string[]];
+
+/** Checks that run no code of the product; each counts as one test. */
+const checks: Readonly<Record<string, Argv>> = {
+  types: ['tsc', '--noEmit'],
+  'lint and fences': ['oxlint'],
+  layout: ['prettier', '--check', '--log-level', 'warn', '.'],
+  'dead code': ['knip', '--no-progress'],
+  'the tree speaks of the product alone': ['node', 'scripts/lint/tree.ts'],
+};
+
+/** Runs a command; resolves with its exit code, 128 for a signal. */
+export function runCommand([program, ...args]: Argv, output: Output = 'inherit'): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, { stdio: ['ignore', output, output] });
+    child.on('error', reject);
+    child.on('close', (code, signal) => {
+      resolve(code ?? (signal === null ? 1 : 128));
+    });
+  });
+}
+
+/** Builds the parts that a suite needs and runs it. */
+export async function runSuite(
+  { name, parts = [], tests }: Suite,
+  output: Output,
+): Promise<Outcome> {
+  if (parts.length > 0 && (await runCommand(['node', 'scripts/parts.ts', ...parts], output)) !== 0)
+    return failedOutcome('a part could not be built; its message is above');
+  return tests === undefined ? runChecks(output) : runVitest(name, output);
+}
+
+/** Runs the static checks beside each other. */
+async function runChecks(output: Output): Promise<Outcome> {
+  const codes = await Promise.all(
+    Object.entries(checks).map(async ([name, argv]) => {
+      const code = await runCommand(argv, output);
+      const line = `${code === 0 ? 'ok  ' : 'FAIL'} ${name}\n`;
+      if (output === 'inherit') process.stdout.write(line);
+      else writeSync(output, line);
+      return code;
+    }),
+  );
+  const failures = Object.keys(checks).filter((_, index) => codes[index] !== 0);
+  return {
+    passed: codes.length - failures.length,
+    failed: failures.length,
+    skipped: 0,
+    failures,
+  };
+}
+
+async function runVitest(project: string, output: Output): Promise<Outcome> {
+  const folder = mkdtempSync(join(tmpdir(), 'bootwright-suite-'));
+  const file = join(folder, 'report.json');
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+  try {
+    const exitCode = await runCommand(
+      ['vitest', 'run', '--project', project, ...reporters],
+      output,
+    );
+    return outcomeOf(readReport(file), { exitCode, root: process.cwd() });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function readReport(file: string): VitestReport | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+  } catch {
+    return undefined;
+  }
+}
