@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { decodeResource } from '../ignition/resource.ts';
 import { layeringFailure } from './failures.ts';
 import { kernels, packagesOfExtensions, type KernelType } from './packages.ts';
-import { isImageName } from './pull-spec.ts';
+import { readImageName } from '../lib/image-name.ts';
 import { isMembers, type Members, type Value } from './schema/schema.ts';
 import type { SourceObject } from './source-object.ts';
 
@@ -77,7 +77,8 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
 /** An image that the spec names; empty where it names none. What it says becomes a line of a Containerfile. */
 function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
   const named = membersOf(value['spec'])[member] ?? '';
-  if (named === '' || (typeof named === 'string' && isImageName(named))) return named;
+  if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
+    return named;
   throw invalid(
     `${place(['spec', member])}: spec.${member} is ${JSON.stringify(named)}, which is not the name of an image`,
   );

@@ -8,7 +8,7 @@ import { machineOSBuildKind } from '../../src/layering/os-build/schema.ts';
 import { handedOverStatus, seededBuildStatus } from '../../src/layering/os-build/status.ts';
 import { defaultMachineOSConfig } from '../../src/layering/os-config/default.ts';
 import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
-import { withDigest } from '../../src/layering/pull-spec.ts';
+import { withDigest } from '../../src/lib/image-name.ts';
 import {
   checkObject,
   checkStatus,

@@ -1,6 +1,6 @@
 import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
 import { buildName } from '../../src/layering/build-name.ts';
-import { digestOf } from '../../src/layering/image/copy-argv.ts';
+import { digestOf } from '../../src/lib/image-name.ts';
 import { readMachineConfigPool } from '../../src/layering/machine-config-pool.ts';
 import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
 import type { Members } from '../../src/layering/schema/schema.ts';

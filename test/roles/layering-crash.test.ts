@@ -7,7 +7,7 @@ import {
   heldControllerConfig,
   renderedFile,
 } from '../../src/layering/delivery/bootstrap-files.ts';
-import { digestOf } from '../../src/layering/image/copy-argv.ts';
+import { digestOf } from '../../src/lib/image-name.ts';
 import { buildKeys } from '../../src/layering/os-build/object.ts';
 import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';

@@ -1,6 +1,6 @@
 import { builtFrom } from '../../layering/build/built-from.ts';
 import { planBuild } from '../../layering/build/plan.ts';
-import { repositoryOf, withDigest } from '../../layering/pull-spec.ts';
+import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { localTag } from '../../steps/layering/images/build-image.ts';
 import { copyBaseImage } from '../../steps/layering/images/copy-base-image.ts';
 import { requireBuilt } from '../../steps/layering/images/find-built.ts';

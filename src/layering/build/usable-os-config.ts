@@ -4,7 +4,7 @@ import { type LintFinding, lintObject } from '../lint.ts';
 import { readMachineOSConfig, segmentsOf } from '../os-config/read.ts';
 import { type Objection, objectionsTo } from '../os-config/semantics.ts';
 import type { MachineOSConfig } from '../os-config/types.ts';
-import { isNamedReference } from '../pull-spec.ts';
+import { isNamedReference } from '../../lib/image-name.ts';
 import type { SourceObject } from '../source-object.ts';
 
 /** A MachineOSConfig that a command goes on with, and what it tells of it. */

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { baseTag, copyImageArgv, digestOf, nameOf } from './copy-argv.ts';
+import { baseTag, copyImageArgv } from './copy-argv.ts';
+import { digestOf, repositoryOf } from '../../lib/image-name.ts';
 
 const digest = `sha256:${'a'.repeat(64)}`;
 
@@ -17,5 +18,5 @@ it.each([
   [`r.example.com/a@${digest}`, digest, 'r.example.com/a', `base-${'a'.repeat(32)}`],
   ['r.example.com:5000/n/a:4.22', undefined, 'r.example.com:5000/n/a', 'base-4.22'],
 ])('reads %s', (image, ...parts) => {
-  expect([digestOf(image), nameOf(image), baseTag(image)]).toEqual(parts);
+  expect([digestOf(image), repositoryOf(image), baseTag(image)]).toEqual(parts);
 });

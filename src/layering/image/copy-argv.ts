@@ -1,3 +1,5 @@
+import { digestOf } from '../../lib/image-name.ts';
+
 /** How a registry is reached. */
 export interface RegistryAccess {
   readonly authFile?: string;
@@ -63,13 +65,6 @@ const accessWords = (
   ...(authFile === undefined ? [] : [`--${prefix}authfile`, authFile]),
   ...(certificates === undefined ? [] : [`--${prefix}cert-dir`, certificates]),
 ];
-
-/** The digest in a pull spec, `sha256:…`; undefined for a tag. */
-export const digestOf = (image: string): string | undefined =>
-  /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
-
-/** A pull spec without its digest or tag. */
-export const nameOf = (image: string): string => image.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
 
 /** The tag under which a base is kept beside what is built on it, so that its blobs stay. */
 export function baseTag(image: string): string {

@@ -1,4 +1,4 @@
-import { withTag } from '../pull-spec.ts';
+import { withTag } from '../../lib/image-name.ts';
 import type { MachineOSConfig } from '../os-config/types.ts';
 import { machineOSBuildKind } from './schema.ts';
 

@@ -1,4 +1,5 @@
-import { isNamedReference, isPullSpec, withDigest } from '../pull-spec.ts';
+import { isNamedReference, withDigest } from '../../lib/image-name.ts';
+import { isPullSpec } from '../schema/parts.ts';
 import { isLabelValue } from '../schema/formats.ts';
 import type { MachineOSConfig } from './types.ts';
 

@@ -1,6 +1,33 @@
-import { pullSpecRules, pushSpecRule } from '../pull-spec.ts';
 import { isDns1035Label, isDns1123Label, isSubdomain } from './formats.ts';
 import type { ListSchema, ObjectSchema, Rule, TextSchema } from './schema.ts';
+
+const SPEC_HOST = String.raw`(?:[a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(?::[0-9]{2,5})?`;
+const PUSH = new RegExp(String.raw`^${SPEC_HOST}(?:/[\w-]{1,61})*/[\w.-]+:[\w.-]+$`);
+const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/]+:[^/]+$/u;
+const PULL_NAME = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*$`);
+const DIGEST = /^sha256:[a-f0-9]{64}$/;
+
+const NAME_FORM =
+  'the OCI Image name should follow the host[:port][/namespace]/name format, resembling a valid URL without the scheme';
+
+/** The grammar of `spec.renderedImagePushSpec`: a host with a dot, any depth, a tag and no digest. */
+const pushSpecRule: Rule<string> = {
+  message: `${NAME_FORM}. Or it must be a valid .svc followed by a port, repository, image name, and tag.`,
+  holds: (text) => PUSH.test(text) || SERVICE_PUSH.test(text),
+};
+
+/** The grammar of `status.currentImagePullSpec`: at most one namespace, a digest and no tag. */
+const pullSpecRules: readonly Rule<string>[] = [
+  {
+    message:
+      "the OCI Image reference must end with a valid '@sha256:<digest>' suffix, where '<digest>' is 64 characters long",
+    holds: (text) => {
+      const parts = text.split('@');
+      return parts.length === 2 && DIGEST.test(parts[1] ?? '');
+    },
+  },
+  { message: NAME_FORM, holds: (text) => PULL_NAME.test(text.split('@')[0] ?? '') },
+];
 
 const subdomainRule: Rule<string> = {
   message:
@@ -98,3 +125,13 @@ export const conditionList: ListSchema = {
     },
   },
 };
+
+/** Whether the cluster takes it as the image of a pool. */
+export const isPullSpec = (text: string): boolean =>
+  text.length >= 1 &&
+  text.length <= 447 &&
+  pullSpecRules.every(({ holds }) => holds(text, undefined));
+
+/** Whether images of a pool can lie in a repository; a digest of zeros stands for theirs. */
+export const isPullRepository = (repository: string): boolean =>
+  isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`);

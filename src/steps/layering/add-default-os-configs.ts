@@ -4,7 +4,7 @@ import { PULL_SECRET_PATH } from '../../ignition/file.ts';
 import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { poolsWithoutConfig } from '../../layering/bootstrap-manifests/default-pools.ts';
 import { defaultMachineOSConfig, pushSecretObject } from '../../layering/os-config/default.ts';
-import { isPullRepository } from '../../layering/pull-spec.ts';
+import { isPullRepository } from '../../layering/schema/parts.ts';
 import { narrowedTo } from '../../layering/registry/credentials.ts';
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';

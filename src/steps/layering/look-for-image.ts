@@ -3,7 +3,7 @@ import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-
 import { troubleIn } from '../../layering/image/trouble.ts';
 import { readImageFacts } from '../../layering/image/verify.ts';
 import { readPullAccess } from '../../layering/overlay/pull-access.ts';
-import { isPullRepository } from '../../layering/pull-spec.ts';
+import { isPullRepository } from '../../layering/schema/parts.ts';
 import { secretsFolder } from '../../layering/registry/places.ts';
 import { type ServedConfig, servedFault } from '../../layering/served-config.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';

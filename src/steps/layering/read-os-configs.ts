@@ -7,7 +7,7 @@ import {
 } from '../../layering/bootstrap-manifests/check.ts';
 import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { deliveryOf } from '../../layering/delivery/matrix.ts';
-import { repositoryOf } from '../../layering/pull-spec.ts';
+import { repositoryOf } from '../../lib/image-name.ts';
 import { isActive } from '../../engine/condition.ts';
 import { usesExistingRoot } from '../conditions.ts';
 import { step } from '../step.ts';

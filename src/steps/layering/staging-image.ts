@@ -1,4 +1,4 @@
-import { digestOf } from '../../layering/image/copy-argv.ts';
+import { digestOf } from '../../lib/image-name.ts';
 import type { RunningRegistry } from './registry-health.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { digestOf, nameOf } from '../../layering/image/copy-argv.ts';
+import { digestOf, repositoryOf } from '../../lib/image-name.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
 import type { StepScope } from '../step.ts';
 import { withSecretFile } from './auth-files.ts';
@@ -31,7 +31,7 @@ export async function tagImage(
     copyImage(imageWork(scope), {
       what: `tagging ${final} as ${tag}`,
       from: { image: final, authFile },
-      to: { image: `${nameOf(final)}:${tag}`, authFile },
+      to: { image: `${repositoryOf(final)}:${tag}`, authFile },
       digest,
     }),
   );

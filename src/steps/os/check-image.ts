@@ -2,7 +2,7 @@ import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { decideApply, type ApplyDecision } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
-import { type ImageName, parseImageName } from '../../os/image-name.ts';
+import { type NodeImageName, parseImageName } from '../../os/image-name.ts';
 import { argumentsIn, asksForChange, isChanged } from '../../os/kernel-arguments.ts';
 import {
   digestInList,
@@ -51,7 +51,7 @@ export const checkImage = step({
   },
 });
 
-const pinned = ({ text, digest }: ImageName) => ({ image: text, digest });
+const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
 
 /** What has to be done; kernel arguments of what is only staged cannot be seen, so they are set again. */
 function planFor(decision: ApplyDecision, sight: Sight, { kernelArguments }: NodeOrder): Plan {
@@ -68,7 +68,7 @@ function planFor(decision: ApplyDecision, sight: Sight, { kernelArguments }: Nod
   }
 }
 
-async function inspect(scope: NodeScope, name: ImageName): Promise<RegistryImage | undefined> {
+async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryImage | undefined> {
   const { host, signal, note } = scope;
   const auth = await findAuthFile(scope);
   const asked = await inspectOrFail(scope, inspectArgv(name.text, auth?.path));
@@ -106,7 +106,7 @@ async function inspectOrFail(
   }
 }
 
-const wrongArchitecture = ({ text }: ImageName, image: string, host: string): Error =>
+const wrongArchitecture = ({ text }: NodeImageName, image: string, host: string): Error =>
   osFailure('os.wrong-architecture', `${text} is made for ${image}, this host is ${host}`, {
     context: { image, host },
   });

@@ -1,12 +1,11 @@
 import {
   baseTag,
   configArgv,
-  digestOf,
   type ImageAt,
-  nameOf,
   rawArgv,
   type RegistryAccess,
 } from '../../../layering/image/copy-argv.ts';
+import { digestOf, repositoryOf } from '../../../lib/image-name.ts';
 import { imageFailure } from '../../../layering/image/failures.ts';
 import { readImageFacts } from '../../../layering/image/verify.ts';
 import { seconds } from '../../../model/duration.ts';
@@ -79,5 +78,5 @@ async function imageFor(
 ): Promise<string> {
   const { stdout } = await host.exec(rawArgv(base), { signal, env, limit: longestQuestion });
   const digest = digestInList(stdout, architecture);
-  return digest === undefined ? base.image : `${nameOf(base.image)}@${digest}`;
+  return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
 }

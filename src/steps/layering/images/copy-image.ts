@@ -1,9 +1,5 @@
-import {
-  copyImageArgv,
-  digestArgv,
-  digestOf,
-  type ImageAt,
-} from '../../../layering/image/copy-argv.ts';
+import { copyImageArgv, digestArgv, type ImageAt } from '../../../layering/image/copy-argv.ts';
+import { digestOf } from '../../../lib/image-name.ts';
 import { imageFailure } from '../../../layering/image/failures.ts';
 import { minutes } from '../../../model/duration.ts';
 import { withHeartbeat } from '../../heartbeat.ts';

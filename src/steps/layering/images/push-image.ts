@@ -1,5 +1,6 @@
 import { type Builder, pushArgv } from '../../../layering/image/builder.ts';
-import { digestOf, type RegistryAccess } from '../../../layering/image/copy-argv.ts';
+import { digestOf } from '../../../lib/image-name.ts';
+import type { RegistryAccess } from '../../../layering/image/copy-argv.ts';
 import { imageFailure } from '../../../layering/image/failures.ts';
 import { minutes } from '../../../model/duration.ts';
 import { requireDigest } from './copy-image.ts';

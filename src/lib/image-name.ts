@@ -1,0 +1,66 @@
+/** The name of an image, taken apart. */
+export interface ImageName {
+  /** The whole name; nodes compare it byte for byte. */
+  readonly text: string;
+  /** HOST[:PORT], where the name has one. */
+  readonly host?: string;
+  /** Behind the host. */
+  readonly path: string;
+  readonly tag?: string;
+  /** `sha256:…` */
+  readonly digest?: string;
+}
+
+const DOMAIN_PART = '(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])';
+const HOST = String.raw`(?:${DOMAIN_PART}(?:\.${DOMAIN_PART})*|\[[0-9a-fA-F:]+\])(?::[0-9]+)?`;
+const PATH_PART = String.raw`[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*`;
+const NAME = new RegExp(
+  String.raw`^(?:(?<host>${HOST})/)?(?<path>${PATH_PART}(?:/${PATH_PART})*)(?::(?<tag>\w[\w.-]{0,127}))?(?:@(?<digest>[a-z][\w+.-]*:[0-9a-fA-F]+))?$`,
+);
+
+/** Reads `[HOST/]PATH[:TAG][@DIGEST]` (grammar: distribution/reference); undefined for anything else. */
+export function readImageName(text: string): ImageName | undefined {
+  const groups = NAME.exec(text)?.groups;
+  if (groups === undefined) return undefined;
+  const { host, path = '', tag, digest } = groups;
+  return {
+    text,
+    path,
+    ...(host === undefined ? {} : { host }),
+    ...(tag === undefined ? {} : { tag }),
+    ...(digest === undefined ? {} : { digest }),
+  };
+}
+
+/** Of Go's distribution/reference: the characters of a path. */
+const MAX_PATH = 255;
+
+/**
+ * Whether the library by which the Machine Config Operator reads references (distribution/reference, ParseNamed) takes a
+ * push spec: its rules for names are narrower than those of the CRD, upper case above all.
+ */
+export function isNamedReference(text: string): boolean {
+  const name = readImageName(text);
+  if (name?.host === undefined || name.host.startsWith('[') || name.digest !== undefined)
+    return false;
+  return name.path.length <= MAX_PATH && !isShortName(name);
+}
+
+/** Names of Docker's own registry have a longer form, and only that one is taken. */
+const isShortName = ({ host, path }: ImageName): boolean =>
+  host === 'index.docker.io' || (host === 'docker.io' && !path.includes('/'));
+
+/** A name without its tag and its digest. */
+export const repositoryOf = (image: string): string =>
+  image.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+
+/** The same repository with another tag, in place of tag and digest. */
+export const withTag = (image: string, tag: string): string => `${repositoryOf(image)}:${tag}`;
+
+/** The same repository with a digest, in place of tag and digest. */
+export const withDigest = (image: string, digest: string): string =>
+  `${repositoryOf(image)}@${digest}`;
+
+/** The digest in a name, `sha256:…`; undefined for a tag. */
+export const digestOf = (image: string): string | undefined =>
+  /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
