@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readFileContent } from '../../src/ignition/file.ts';
+import { readFileContent } from '../../src/ignition/resource.ts';
 import { parseValidConfig } from '../../src/ignition/parse.ts';
 import { isMcsLog } from '../../src/cluster/mcs-log.ts';
 import { bootstrapIgnition } from '../inventory/bootstrap-ignition.ts';

@@ -8,7 +8,7 @@ import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { type Look, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
-import { unitState, unitWatch } from '../../src/steps/cluster/unit-watch.ts';
+import { unitState, unitWatch } from '../../src/steps/cluster/systemd-unit.ts';
 import { type Figure, median, percentile } from './figure.ts';
 import { pause } from './stage.ts';
 

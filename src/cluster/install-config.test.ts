@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { installConfigMap } from '../../test/support/cluster-objects.ts';
-import { readInstallConfig } from './install-config.ts';
+import { invokerOf, readInstallConfig } from './install-config.ts';
 
 const none = { controlPlaneReplicas: 0, arbiterReplicas: 0 };
 
@@ -42,4 +42,15 @@ describe('the install-config of a cluster', () => {
   ])('says what is wrong', (configMap, problem) => {
     expect(readInstallConfig(configMap)).toEqual({ problem });
   });
+});
+
+const metadata = { name: 'openshift-install-manifests' };
+
+it.each([
+  ['without a ConfigMap', undefined, 'assisted-service'],
+  ['without data', { metadata }, ''],
+  ['without the key', { metadata, data: { version: 'x' } }, ''],
+  ['that says it', { metadata, data: { invoker: 'agent-installer' } }, 'agent-installer'],
+])('the invoker of a cluster %s', (_, configMap, invoker) => {
+  expect(invokerOf(configMap)).toBe(invoker);
 });

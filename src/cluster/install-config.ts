@@ -23,7 +23,7 @@ export interface InstallConfig {
 }
 
 /** An install-config, or why there is none that can be read. */
-export type InstallConfigReading =
+type InstallConfigReading =
   { readonly installConfig: InstallConfig } | { readonly problem: string };
 
 const Pool = z.object({ replicas: z.coerce.number().catch(0) }).catch({ replicas: 0 });
@@ -67,4 +67,24 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Where the installer writes down who started it. */
+export const invokerRef: KubeRef = {
+  kind: configMaps,
+  namespace: 'openshift-config',
+  name: 'openshift-install-manifests',
+};
+
+/** The invoker of a cluster that was begun by the agent-based installer. */
+export const agentBased = 'agent-installer';
+
+/** The invoker of a cluster that does not say. */
+export const defaultInvoker = 'assisted-service';
+
+/** Who started the installation: empty when the ConfigMap does not say, a default without one. */
+export function invokerOf(configMap: KubeObject | undefined): string {
+  if (configMap === undefined) return defaultInvoker;
+  const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };
+  return data?.['invoker'] ?? '';
 }

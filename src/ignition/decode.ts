@@ -145,3 +145,8 @@ export class Decoder {
     this.findings.push(finding(rule, path, detail));
   }
 }
+
+/** The key under which an entry of a list is known. */
+export function keyOfEntry(shape: ListShape, entry: Decoded): string {
+  return shape.keyOf(entry as never);
+}

@@ -1,8 +1,6 @@
 import { Buffer, isUtf8 } from 'node:buffer';
-
 import { ignitionFailure } from './failures.ts';
-import { finding, type Finding } from './finding.ts';
-import { scanJson, type JsonNotes } from './json-scan.ts';
+import { finding, type Finding, memberPath } from './finding.ts';
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];
@@ -12,7 +10,7 @@ export interface JsonObject {
 }
 
 /** A JSON text, parsed, with what is worth knowing about it. */
-export interface ParsedJson {
+interface ParsedJson {
   readonly value: JsonValue;
   readonly notes: JsonNotes;
   readonly warnings: readonly Finding[];
@@ -55,4 +53,167 @@ function notJson(line: number, column: number, problem: string): Error {
     `ignition config is not JSON: line ${line}, column ${column}: ${problem}`,
     { context: { line, column, problem } },
   );
+}
+
+/** Where JSON stops being JSON. Lines and columns count from 1, columns in UTF-16 units. */
+interface JsonFault {
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong, without quoting the text: it may be secret. */
+  readonly problem: string;
+}
+
+/** What `JSON.parse` does not tell about a text that it accepts. */
+interface JsonNotes {
+  /** Paths of keys that stand twice in their object. */
+  readonly duplicates: readonly string[];
+  /** Paths of numbers written with a fraction or an exponent; Go takes none for an integer. */
+  readonly fractions: ReadonlySet<string>;
+}
+
+/** Deeper nesting is no config, and would only exhaust the stack. */
+const MAX_DEPTH = 500;
+
+class Fault extends Error {
+  readonly offset: number;
+  constructor(offset: number, problem: string) {
+    super(problem);
+    this.offset = offset;
+  }
+}
+
+const blank = /[ \t\n\r]*/uy;
+// oxlint-disable-next-line no-control-regex -- JSON wants control characters escaped
+const plainCharacters = /[^"\\\u0000-\u001f]*/y;
+const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
+const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/uy;
+const word = /true|false|null/uy;
+
+class Scanner {
+  readonly duplicates: string[] = [];
+  readonly fractions = new Set<string>();
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  scan(): void {
+    this.#skipBlanks();
+    this.#value('', 0);
+    this.#skipBlanks();
+    if (this.#at < this.#text.length) throw new Fault(this.#at, 'data after the end of the config');
+  }
+
+  #value(path: string, depth: number): void {
+    if (depth > MAX_DEPTH) throw new Fault(this.#at, 'nesting is too deep');
+    const first = this.#text[this.#at];
+    if (first === '{') this.#object(path, depth);
+    else if (first === '[') this.#array(path, depth);
+    else if (first === '"') this.#string();
+    else if (this.#take(word) === undefined) this.#number(path);
+  }
+
+  #object(path: string, depth: number): void {
+    const keys = new Set<string>();
+    this.#list('}', 'a key or the end of the object', () => {
+      if (this.#text[this.#at] !== '"') throw this.#unexpected('a key in double quotes');
+      const start = this.#at;
+      this.#string();
+      const key = JSON.parse(this.#text.slice(start, this.#at)) as string;
+      const member = memberPath(path, key);
+      if (keys.has(key)) this.duplicates.push(member);
+      keys.add(key);
+      this.#skipBlanks();
+      if (this.#text[this.#at] !== ':') throw this.#unexpected('a colon');
+      this.#at += 1;
+      this.#skipBlanks();
+      this.#value(member, depth + 1);
+    });
+  }
+
+  #array(path: string, depth: number): void {
+    let index = 0;
+    this.#list(']', 'a value or the end of the list', () => {
+      this.#value(memberPath(path, index), depth + 1);
+      index += 1;
+    });
+  }
+
+  #list(end: string, expected: string, member: () => void): void {
+    this.#at += 1;
+    this.#skipBlanks();
+    if (this.#text[this.#at] === end) {
+      this.#at += 1;
+      return;
+    }
+    for (;;) {
+      if (this.#at >= this.#text.length) throw this.#unexpected(expected);
+      member();
+      this.#skipBlanks();
+      const next = this.#text[this.#at];
+      if (next !== ',' && next !== end) throw this.#unexpected(`a comma or ${end}`);
+      this.#at += 1;
+      if (next === end) return;
+      this.#skipBlanks();
+    }
+  }
+
+  #string(): void {
+    this.#at += 1;
+    for (;;) {
+      this.#take(plainCharacters);
+      const next = this.#text[this.#at];
+      if (next === '"') break;
+      if (next === undefined) throw new Fault(this.#at, 'a string does not end');
+      if (next !== '\\') throw new Fault(this.#at, 'a control character in a string');
+      if (this.#take(escape) === undefined) throw new Fault(this.#at, 'an unknown escape');
+    }
+    this.#at += 1;
+  }
+
+  #number(path: string): void {
+    const match = this.#take(number);
+    if (match === undefined) throw this.#unexpected('a value');
+    if (match[1] !== undefined || match[2] !== undefined) this.fractions.add(path);
+  }
+
+  #take(pattern: RegExp): RegExpExecArray | undefined {
+    pattern.lastIndex = this.#at;
+    const match = pattern.exec(this.#text);
+    if (match === null) return undefined;
+    this.#at = pattern.lastIndex;
+    return match;
+  }
+
+  #skipBlanks(): void {
+    this.#take(blank);
+  }
+
+  #unexpected(expected: string): Fault {
+    if (this.#at >= this.#text.length) return new Fault(this.#at, 'the text ends too early');
+    return new Fault(this.#at, `${expected} is expected`);
+  }
+}
+
+/**
+ * Reads JSON (RFC 8259) for what `JSON.parse` keeps to itself: where a fault is, which keys stand
+ * twice, which numbers are written as fractions. The parser's own message would quote the text.
+ */
+function scanJson(text: string): JsonFault | JsonNotes {
+  const scanner = new Scanner(text);
+  try {
+    scanner.scan();
+  } catch (fault) {
+    if (!(fault instanceof Fault)) throw fault;
+    return { ...placeOf(text, fault.offset), problem: fault.message };
+  }
+  return { duplicates: scanner.duplicates, fractions: scanner.fractions };
+}
+
+function placeOf(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset);
+  const lineStart = before.lastIndexOf('\n') + 1;
+  return { line: before.split('\n').length, column: offset - lineStart + 1 };
 }

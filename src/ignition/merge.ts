@@ -1,9 +1,11 @@
-import type { Decoded, DecodedObject } from './decode.ts';
+import { type Decoded, type DecodedObject, keyOfEntry } from './decode.ts';
+import { type Finding, refuseErrors } from './finding.ts';
+import { parseValidConfig, renderConfig } from './parse.ts';
 import { configShape } from './schema.ts';
 import type { ListShape, ObjectShape } from './shape.ts';
-import type { Config } from './types.ts';
-import { keyOfEntry } from './validate/duplicates.ts';
-import { readSpecVersion, specVersion, type SpecMinor } from './version.ts';
+import type { Config, Ignition } from './types.ts';
+import { validateConfig } from './validate.ts';
+import { readSpecVersion, type SpecMinor, specVersion } from './version.ts';
 
 /**
  * Merges a child config over its parent by the rules of Ignition (`config/merge`): a value of the child
@@ -112,4 +114,45 @@ function mergeEntries(shape: ListShape, parent: Decoded, child: Decoded): Decode
   const { removesWithout } = shape;
   if (removesWithout !== undefined && override[removesWithout] === undefined) return [];
   return [mergeObjects(shape.item, parent as DecodedObject, override)];
+}
+
+/** The two configs of a single node. */
+interface SingleNodeInput {
+  /** `master.ign`, rendered on the node itself. */
+  readonly master: Uint8Array | string;
+  /** The config of this host from the inventory service: a pointer and the host's overrides. */
+  readonly host: Uint8Array | string;
+}
+
+/** What the node boots with. */
+interface SingleNodeConfig {
+  readonly config: Config;
+  /** Compact JSON, without the members that the spec does not know. */
+  readonly json: string;
+  readonly warnings: readonly Finding[];
+}
+
+/**
+ * Merges a host's overrides into the `master.ign` of a single-node cluster. There is no Machine Config
+ * Server to point to, so the host's pointer (`ignition.config`) is dropped. Any two specs from 3.0 to
+ * 3.5 will do; the result has the higher one.
+ *
+ * @throws AgentError as `parseConfig`, and `ignition.merge-invalid` for a result that breaks a rule
+ */
+export function mergeSingleNode({ master, host }: SingleNodeInput): SingleNodeConfig {
+  const base = parseValidConfig(master);
+  const overrides = parseValidConfig(host);
+  const merged = mergeConfigs(base.config, withoutPointer(overrides.config));
+  const findings = refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
+  return {
+    config: merged,
+    json: renderConfig(merged),
+    warnings: [...base.warnings, ...overrides.warnings, ...findings],
+  };
+}
+
+function withoutPointer(config: Config): Config {
+  const members = Object.entries(config.ignition).filter(([name]) => name !== 'config');
+  // Only an optional member was taken out.
+  return { ...config, ignition: Object.fromEntries(members) as unknown as Ignition };
 }

@@ -1,7 +1,7 @@
 import { Decoder, foldKey } from './decode.ts';
 import { ignitionFailure } from './failures.ts';
-import { refuseErrors, type Finding } from './finding.ts';
-import { isJsonObject, parseJson, type JsonObject, type JsonValue } from './json.ts';
+import { type Finding, refuseErrors } from './finding.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { configShape } from './schema.ts';
 import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
@@ -80,4 +80,22 @@ function refuseErrorBody(root: JsonObject): void {
       context: { code, reason: text.slice(0, REASON_LENGTH) },
     },
   );
+}
+
+/** A config as compact JSON. Empty objects and lists among the members are left out: they say nothing. */
+export function renderConfig(config: Config): string {
+  return JSON.stringify(withoutEmpty(config));
+}
+
+function withoutEmpty(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutEmpty);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value)
+    .map(([key, member]) => [key, withoutEmpty(member)] as const)
+    .filter(([, member]) => !isEmpty(member));
+  return Object.fromEntries(members);
+}
+
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 
-import { encodeDataUrl } from './data-url.ts';
+import { encodeDataUrl } from './resource.ts';
 import { parseConfig } from './parse.ts';
 import { readPointer, type Pointer } from './pointer.ts';
 

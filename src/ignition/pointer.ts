@@ -1,9 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { Buffer } from 'node:buffer';
 
-import { decodeDataUrl, isDataUrl } from './data-url.ts';
+import {
+  decodeContent,
+  decodeDataUrl,
+  decodeResource,
+  gunzip,
+  isDataUrl,
+  isGzip,
+} from './resource.ts';
 import { ignitionFailure } from './failures.ts';
-import { decodeContent, decodeResource, gunzip, isGzip } from './resource.ts';
 import type { Config, Resource } from './types.ts';
 
 /** Where a pointer config says that the real config is. */

@@ -9,8 +9,7 @@ import {
   textSet,
   type ListShape,
 } from './shape.ts';
-import { storage } from './schema-storage.ts';
-import { byName, reference } from './schema-resource.ts';
+import { byName, reference, storage } from './schema-storage.ts';
 import type {
   Config,
   ConfigReferences,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { mergeSingleNode } from './single-node.ts';
+import { mergeSingleNode } from './merge.ts';
 
 const config = (
   version: string,

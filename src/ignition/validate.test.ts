@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { AgentError } from '../model/failure.ts';
 import { findingRules, type FindingRule } from './finding.ts';
 import { parseConfig } from './parse.ts';
-import { validationCases } from './validate/cases/all.ts';
-import { textOfCase, type ValidationCase } from './validate/cases/case.ts';
+import { validationCases } from '../../test/ignition/cases/all.ts';
+import { textOfCase, type ValidationCase } from '../../test/ignition/cases/case.ts';
 import { validateConfig } from './validate.ts';
 
 interface Judgement {

@@ -1,11 +1,9 @@
-import type { Decoded, DecodedObject } from './decode.ts';
+import { type Decoded, type DecodedObject, keyOfEntry } from './decode.ts';
 import type { Finding } from './finding.ts';
 import { configShape } from './schema.ts';
-import type { Shape } from './shape.ts';
+import type { ObjectShape, Shape } from './shape.ts';
 import type { Config } from './types.ts';
 import * as disks from './validate/disks.ts';
-import { validateDuplicates } from './validate/duplicates.ts';
-import * as luks from './validate/luks.ts';
 import { Place, type Validator } from './validate/place.ts';
 import * as resource from './validate/resource.ts';
 import * as storage from './validate/storage.ts';
@@ -31,10 +29,10 @@ const validators = {
   Partition: disks.validatePartition,
   Filesystem: disks.validateFilesystem,
   Raid: disks.validateRaid,
-  Luks: luks.validateLuks,
-  Clevis: luks.validateClevis,
-  ClevisCustom: luks.validateClevisCustom,
-  Tang: luks.validateTang,
+  Luks: disks.validateLuks,
+  Clevis: disks.validateClevis,
+  ClevisCustom: disks.validateClevisCustom,
+  Tang: disks.validateTang,
   Systemd: systemd.validateSystemd,
   Unit: systemd.validateUnit,
   Dropin: systemd.validateDropin,
@@ -70,5 +68,20 @@ function walk(shape: Shape, value: Decoded, place: Place): void {
   for (const [name, field] of Object.entries(shape.fields)) {
     const member = members[name];
     if (member !== undefined) walk(field.shape, member, place.at(name));
+  }
+}
+
+/** No two entries of a list with keys, or of lists that share their keys, may have the same key. */
+function validateDuplicates(shape: ObjectShape, value: DecodedObject, place: Place): void {
+  const shared = new Set<string>();
+  for (const [name, field] of Object.entries(shape.fields)) {
+    const list = value[name];
+    if (field.shape.kind !== 'list' || field.shape.merges !== 'by-key') continue;
+    const seen = shape.sharedKeys.includes(name) ? shared : new Set<string>();
+    for (const [index, entry] of ((list ?? []) as readonly Decoded[]).entries()) {
+      const key = keyOfEntry(field.shape, entry);
+      if (seen.has(key)) place.at(name, index).report('duplicate-entry');
+      seen.add(key);
+    }
   }
 }

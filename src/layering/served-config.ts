@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { ENCAPSULATED_PATH, readEncapsulated } from '../ignition/encapsulated.ts';
-import { readFileContent } from '../ignition/file.ts';
+import { readFileContent } from '../ignition/resource.ts';
 import { parseConfig } from '../ignition/parse.ts';
 import type { Config } from '../ignition/types.ts';
 import { layeringFailure } from './failures.ts';

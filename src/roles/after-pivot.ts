@@ -3,7 +3,7 @@ import { role } from '../engine/check.ts';
 import { lanes } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
 import * as left from '../steps/after-pivot/index.ts';
-import { restoreEtcd } from '../steps/cluster/restore-etcd.ts';
+import { restoreEtcd } from '../steps/cluster/etcd-override.ts';
 import { bringImages } from '../steps/layering/bring-images.ts';
 
 /** All that a pod in the cluster can reach: there is no host, and no inventory service. */

@@ -1,5 +1,5 @@
 import { role } from '../engine/check.ts';
-import * as controlPlane from '../steps/control-plane/index.ts';
+import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts';
 import * as disk from '../steps/disk/index.ts';
 import * as ignition from '../steps/ignition/index.ts';
 import * as image from '../steps/image/index.ts';
@@ -16,7 +16,7 @@ export const worker = role('worker', {
     ...makeRoom,
     ignition.fetchHost,
     ...writeSystem,
-    controlPlane.waitForMasters,
+    waitForControlPlane,
     layering.findWorkerImage,
     layering.deployWorkerImage,
     layering.overlayWorkerConfig,

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { mergeConfigs, translateUp } from '../../src/ignition/merge.ts';
-import { parseConfig } from '../../src/ignition/parse.ts';
-import { renderConfig } from '../../src/ignition/render.ts';
+import { parseConfig, renderConfig } from '../../src/ignition/parse.ts';
 import { NEWEST_MINOR } from '../../src/ignition/version.ts';
 import { configPairs } from './arbitrary.ts';
 import { startMergeOracle, type MergeOracle } from './oracles.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 
-import { encodeDataUrl } from '../../src/ignition/data-url.ts';
+import { encodeDataUrl } from '../../src/ignition/resource.ts';
 
 /** Values for one member of a config: those that keep it valid, and those that tend to break it. */
 export interface Pool {

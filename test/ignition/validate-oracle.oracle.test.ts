@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { validationCases } from '../../src/ignition/validate/cases/all.ts';
-import { textOfCase } from '../../src/ignition/validate/cases/case.ts';
+import { validationCases } from './cases/all.ts';
+import { textOfCase } from './cases/case.ts';
 import { configs } from './arbitrary.ts';
 import { askIgnitionValidate, startMergeOracle, type MergeOracle } from './oracles.ts';
 import * as texts from './texts.ts';

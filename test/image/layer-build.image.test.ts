@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { runLayerBuild } from '../../src/cli/layer/build.ts';
 import { runLayerPush } from '../../src/cli/layer/push.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
-import { PULL_SECRET_PATH } from '../../src/ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { baseTag, digestArgv } from '../../src/layering/image/copy-argv.ts';
 import { secretFiles } from '../../src/layering/registry/places.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';

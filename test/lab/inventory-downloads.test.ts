@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodeDataUrl } from '../../src/ignition/data-url.ts';
+import { decodeDataUrl } from '../../src/ignition/resource.ts';
 import { parseConfig } from '../../src/ignition/parse.ts';
 import { validateConfig } from '../../src/ignition/validate.ts';
 import { ask, cluster, host, ignitionPath, labInventory, v2 } from './lab-inventory.ts';

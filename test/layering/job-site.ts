@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
-import { etcdNamespace } from '../../src/cluster/etcd-conditions.ts';
-import { etcdCluster } from '../../src/cluster/etcd.ts';
+import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import { pods } from '../../src/cluster/kinds.ts';
 import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
 import type { Kube } from '../../src/ports/kube.ts';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { PULL_SECRET_PATH } from '../../src/ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.ts';
 import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
 import type {

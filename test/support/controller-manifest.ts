@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { Secret } from '../../src/model/secret.ts';
-import { controllerManifests } from '../../src/steps/bootstrap/manifests/all.ts';
+import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 
 /** The settings of a bootstrap host that brings the controller. */
 export const controllerSettings: ConfigInput = {

@@ -9,8 +9,7 @@ import type {
   Storage,
   Unit,
 } from '../types.ts';
-import { pathFault, simplifyPath } from './path.ts';
-import type { Place } from './place.ts';
+import { pathFault, type Place, simplifyPath } from './place.ts';
 
 const SPECIAL_BITS = 0o7000;
 const MAX_MODE = 0o7777;

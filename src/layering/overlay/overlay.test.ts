@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { servedIgnition } from '../../../test/layering/served.ts';
-import { decodeDataUrl } from '../../ignition/data-url.ts';
+import { decodeDataUrl } from '../../ignition/resource.ts';
 import { readServedConfig, servedFault } from '../served-config.ts';
 import { overlayImage } from './overlay.ts';
 

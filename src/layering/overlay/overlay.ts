@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import { ENCAPSULATED_PATH } from '../../ignition/encapsulated.ts';
-import { parseConfig } from '../../ignition/parse.ts';
-import { renderConfig } from '../../ignition/render.ts';
+import { parseConfig, renderConfig } from '../../ignition/parse.ts';
 import { decodeResource } from '../../ignition/resource.ts';
 import type { File } from '../../ignition/types.ts';
 import { nodeKeys } from '../node-keys.ts';

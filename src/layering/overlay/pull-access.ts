@@ -1,7 +1,6 @@
 import { Buffer } from 'node:buffer';
-import { readFileContent } from '../../ignition/file.ts';
+import { decodeResource, readFileContent } from '../../ignition/resource.ts';
 import { parseConfig } from '../../ignition/parse.ts';
-import { decodeResource } from '../../ignition/resource.ts';
 
 /** Where a node has the pull secret of the cluster. */
 export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';

@@ -1,8 +1,7 @@
 import { Buffer } from 'node:buffer';
-import { encodeDataUrl } from '../../ignition/data-url.ts';
-import { parseConfig } from '../../ignition/parse.ts';
+import { encodeDataUrl } from '../../ignition/resource.ts';
+import { parseConfig, renderConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
-import { renderConfig } from '../../ignition/render.ts';
 
 /**
  * Puts a config into the pointer that leads to it, so that the first boot fetches nothing: what is laid over

@@ -18,7 +18,7 @@ import {
   gapAmong,
   longestWait,
   together,
-} from '../cluster/cluster-wait.ts';
+} from '../cluster/kube-watch.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
 import { type OwnRequest, standingOf } from './standing.ts';

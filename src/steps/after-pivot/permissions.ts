@@ -1,5 +1,4 @@
-import { etcdNamespace } from '../../cluster/etcd-conditions.ts';
-import { etcdCluster } from '../../cluster/etcd.ts';
+import { etcdCluster, etcdNamespace } from '../../cluster/etcd.ts';
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
 import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
 import type { LeftImage } from '../../layering/hand-over/left-image.ts';

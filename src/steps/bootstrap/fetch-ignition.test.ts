@@ -4,8 +4,72 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory } from '../../../test/support/fake-inventory.ts';
 import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import type { ConfigInput } from '../../config/schema.ts';
-import { fetchIgnition } from './fetch-ignition.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import {
+  check,
+  chooseBootstrapSource,
+  explainBootstrapSource,
+  fetchIgnition,
+} from './fetch-ignition.ts';
+
+const service = { url: 'https://svc.example' };
+const s3 = { endpoint: 'http://s3.example', bucket: 'test' };
+const cluster = { id: 'c' };
+const url = 'http://web.example/m.ign';
+const inS3 = 'from http://s3.example, test/c/bootstrap.ign';
+const atService = 'from https://svc.example';
+
+describe('the source of bootstrap.ign', () => {
+  it.each<[string, ConfigInput, string]>([
+    ['the service alone', { service }, atService],
+    ['an object store', { s3, cluster }, inS3],
+    ['an object store beside the service', { s3, service, cluster }, inS3],
+    ['the service, as is said', { s3, service, ignition: { source: 'service' } }, atService],
+    ['the object store, as is said', { s3, cluster, ignition: { source: 's3' } }, inS3],
+    ['a URL for the host alone', { service, ignition: { url, source: 'url' } }, atService],
+  ])('is, with %s, the right one', (_, input, expected) => {
+    expect(explainBootstrapSource(Config.parse(input))).toBe(expected);
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['nothing is set', {}],
+    ['only a URL of the host is', { ignition: { url } }],
+    ['only a file of the host is', { ignition: { file: '/opt/m.ign' } }],
+    ['the bucket is missing', { s3: { endpoint: 'http://s3.example' } }],
+    ['the one that is named is not set', { s3, ignition: { source: 'service' } }],
+  ])('is refused when %s', (_, input) => {
+    const config = Config.parse(input);
+    expect(() => chooseBootstrapSource(config)).toThrow(
+      expect.objectContaining({ code: 'bootstrap.no-source', kind: 'input' }),
+    );
+    expect(explainBootstrapSource(config)).toContain('neither is configured');
+  });
+});
+
+const images = { mco: 'registry.example/mco@sha256:1' };
+
+describe('bootstrap/check', () => {
+  it.each<[string, ConfigInput]>([
+    ['a service and the image are known', { service, images }],
+    ['there is no service for a controller', { s3, images: { ...images, controller: '' } }],
+  ])('is content when %s', async (_, config) => {
+    const { events } = await runStep(check, { config });
+    expect(events.at(-1)?.type).toBe('step.finished');
+  });
+
+  it.each<[string, ConfigInput, string]>([
+    ['a source', { images }, 'bootstrap.no-source'],
+    ['the machine-config-operator', { service }, 'bootstrap.no-mco-image'],
+    [
+      'the controller',
+      { service, images: { ...images, controller: '' } },
+      'bootstrap.no-controller-image',
+    ],
+  ])('names what is missing: %s', async (_, config, code) => {
+    const { failure } = await tryStep(check, { config });
+    expect(failure).toMatchObject({ code, kind: 'input' });
+  });
+});
 
 const bootstrap = '{"ignition":{"version":"3.2.0"}, "storage": {}}\n';
 const path = '/opt/install-dir/bootstrap.ign';

@@ -1,10 +1,10 @@
-export { addControllerManifests, addSshManifest } from './add-manifests.ts';
+export { addControllerManifests } from './controller-manifests.ts';
 export { applyIgnition } from './apply-ignition.ts';
-export { check } from './check.ts';
+export { check } from './fetch-ignition.ts';
 export { fetchIgnition } from './fetch-ignition.ts';
 export { overlayNodeImage } from './overlay-node-image.ts';
-export { placePullSecret } from './place-pull-secret.ts';
-export { setHostname } from './set-hostname.ts';
-export { makeSshDirectory, makeSshKey } from './ssh-key.ts';
+export { placePullSecret } from './apply-ignition.ts';
+export { restartNetwork, setHostname } from './network.ts';
+export { addSshManifest, makeSshDirectory, makeSshKey } from './ssh.ts';
 export { startServices } from './start-services.ts';
-export { reloadUnits, restartNetwork } from './units.ts';
+export { reloadUnits } from './start-services.ts';

@@ -6,7 +6,7 @@ import {
   unitStateArgv,
   unitStatus,
   unitWatch,
-} from '../cluster/unit-watch.ts';
+} from '../cluster/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { placePullSecret } from './place-pull-secret.ts';
+import { placePullSecret } from './apply-ignition.ts';
 
 const secret = '{"auths":{"registry.example":{"auth":"planted-secret-5b0c"}}}';
 const path = '/root/.docker/config.json';

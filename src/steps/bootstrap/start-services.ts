@@ -1,16 +1,34 @@
+import * as z from 'zod';
+import { fact } from '../../engine/fact.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
-import { ControlPlane } from './facts.ts';
+
+/** Makes systemd read the units that bootstrap.ign brought. */
+const reloadArgv = ['systemctl', 'daemon-reload'] as const;
+
+/** Makes systemd know the units of the bootstrap. */
+export const reloadUnits = step({
+  id: 'bootstrap/reload-units',
+  title: 'Make systemd read its units anew',
+  uses: ['host'],
+  limit: minutes(3),
+  preview: () => [reloadArgv],
+  run: async ({ host, signal }) => {
+    await host.exec(reloadArgv, { signal, limit: minutes(2) });
+  },
+});
+
+/** The services that bring the temporary control plane up have been started. */
+export const ControlPlane = fact(
+  'control-plane.started',
+  z.strictObject({ units: z.array(z.string()) }),
+);
 
 /** The services of the bootstrap, in the order in which they are started. */
-export const bootstrapUnits = [
-  'bootkube.service',
-  'approve-csr.service',
-  'progress.service',
-] as const;
+const bootstrapUnits = ['bootkube.service', 'approve-csr.service', 'progress.service'] as const;
 
 /** Starts a unit, and waits until systemd says that it runs. */
-export const startUnitArgv = (unit: string): readonly string[] => ['systemctl', 'start', unit];
+const startUnitArgv = (unit: string): readonly string[] => ['systemctl', 'start', unit];
 
 /** bootkube.service is started after the release image is there, which may be a slow download. */
 const longestStart = minutes(60);

@@ -7,8 +7,7 @@ import { etcds, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { settle } from '../../../test/support/fake-clock.ts';
-import { patchEtcd } from './patch-etcd.ts';
-import { restoreEtcd } from './restore-etcd.ts';
+import { patchEtcd, restoreEtcd } from './etcd-override.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 const config: ConfigInput = { role: 'bootstrap', cluster: { openshiftVersion: '4.6.1' } };

@@ -7,14 +7,12 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { ControlPlane } from '../bootstrap/facts.ts';
+import { ControlPlane } from '../bootstrap/start-services.ts';
 import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { changingWatch } from './changing-watch.ts';
-import { longestWait } from './cluster-wait.ts';
-import { hostReportsOf } from './host-reports.ts';
-import { type KnownHosts, knownHostsOf } from './known-hosts.ts';
-import { mcsLogsOf } from './mcs-logs.ts';
+import { changingWatch, mcsLogsOf } from './mcs-logs.ts';
+import { longestWait } from './kube-watch.ts';
+import { hostReportsOf, type KnownHosts, knownHostsOf } from './inventory-hosts.ts';
 import { tasksOf } from './tasks.ts';
 
 /** What nobody rang for, a report that failed for example, is looked at so often. */

@@ -1,10 +1,10 @@
-export { followControllerLogs } from './follow-controller-logs.ts';
+export { followControllerLogs } from './controller.ts';
 export { followHosts } from './follow-hosts.ts';
-export { patchEtcd } from './patch-etcd.ts';
-export { waitForArbiter } from './wait-for-arbiter.ts';
+export { patchEtcd } from './etcd-override.ts';
+export { waitForArbiter } from './wait-for-masters.ts';
 export { waitForBootkube } from './wait-for-bootkube.ts';
-export { waitForController } from './wait-for-controller.ts';
-export { waitForEtcdHandover } from './wait-for-etcd-handover.ts';
+export { waitForController } from './controller.ts';
+export { waitForEtcdHandover } from './wait-for-etcd.ts';
 export { waitForEtcd } from './wait-for-etcd.ts';
 export { waitForMachineConfigs } from './wait-for-machine-configs.ts';
 export { waitForMasters } from './wait-for-masters.ts';

@@ -1,18 +1,22 @@
-import { hostOfNode } from '../../cluster/host-match.ts';
-import type { NodeStanding } from '../../cluster/node-look.ts';
+import { hostOfNode, hostReportsOf, knownHostsOf, type ReportEnd } from './inventory-hosts.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
-import { hostReportsOf, type ReportEnd } from './host-reports.ts';
-import { knownHostsOf } from './known-hosts.ts';
 import type { Tasks } from './tasks.ts';
+
+/** A node of the role that is waited for. */
+export interface JoiningNode {
+  readonly name: string;
+  /** Why it does not count yet; it counts without. */
+  readonly missing?: string;
+}
 
 /** Brings Ready nodes and the inventory service together. */
 export interface Joining {
   /** Asks for the hosts before the first node is Ready, so that no time is lost then. */
   readonly prepare: () => void;
   /** How a node stands; begins beside the wait what is missing for it to count. */
-  readonly standingOf: (node: KubeObject) => NodeStanding;
+  readonly standingOf: (node: KubeObject) => JoiningNode;
 }
 
 /** Without an inventory service a Ready node counts as it is. */

@@ -1,21 +1,21 @@
-import type { InstallConfig } from '../../cluster/install-config.ts';
+import { type InstallConfig, invokerOf, invokerRef } from '../../cluster/install-config.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import {
+  clusterHasCredentials,
   hasCloudTaint,
   mayNeedUntaint,
   needsCredentials,
   removesCloudTaint,
+  serviceHasCredentials,
   untaintPatch,
 } from '../../cluster/taint.ts';
-import { clusterHasCredentials, serviceHasCredentials } from '../../cluster/vsphere-credentials.ts';
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryCluster } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
-import { readInvoker } from './known-invoker.ts';
 import type { Tasks } from './tasks.ts';
 
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
@@ -93,7 +93,7 @@ async function decideUntaint(
   const cluster = await clusterOf(scope, signal);
   const platform = cluster?.platformType ?? installConfig.platform ?? '';
   if (!mayNeedUntaint(platform)) return false;
-  const invoker = await readInvoker(scope.kube, signal);
+  const invoker = invokerOf(await scope.kube.get(invokerRef, signal));
   const hasCredentials =
     needsCredentials({ platform, invoker }) &&
     (cluster === undefined ? clusterHasCredentials(installConfig) : serviceHasCredentials(cluster));

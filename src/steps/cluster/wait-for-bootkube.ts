@@ -1,10 +1,17 @@
 import type { Look } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { ControlPlane } from '../bootstrap/facts.ts';
+import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
-import { longestWait, together } from './cluster-wait.ts';
-import { readUnitLife, renderUnitLife, unitLifeArgv } from './unit-life.ts';
-import { unitMonitorArgv, unitStatus, unitStatusArgv, unitWatch } from './unit-watch.ts';
+import { longestWait, together } from './kube-watch.ts';
+import {
+  readUnitLife,
+  renderUnitLife,
+  unitLifeArgv,
+  unitMonitorArgv,
+  unitStatus,
+  unitStatusArgv,
+  unitWatch,
+} from './systemd-unit.ts';
 
 const unit = 'bootkube.service';
 const directory = '/opt/openshift';

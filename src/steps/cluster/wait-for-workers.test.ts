@@ -9,7 +9,7 @@ import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { waitForWorkers } from './wait-for-workers.ts';
+import { lookAtWorkers, waitForWorkers } from './wait-for-workers.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 const worker = (stage: string) => inventoryHost({ name: 'w1', role: 'worker', stage });
@@ -99,4 +99,42 @@ describe('cluster/wait-for-workers', () => {
     expect(progress[0]?.info).toBe('0 of 1 workers left their host; w1 is Installing (30 min)');
     expect(progress).toHaveLength(48);
   });
+});
+
+const workerIn = (stage?: string, status = 'installing-in-progress') =>
+  inventoryHost({ name: 'w1', role: 'worker', status, ...(stage === undefined ? {} : { stage }) });
+
+describe('a worker that has left its host', () => {
+  it.each([
+    ['Rebooting', true],
+    ['Waiting for ignition', true],
+    ['Configuring', true],
+    ['Joined', true],
+    ['Done', true],
+    ['Failed', true],
+    ['Starting installation', false],
+    ['Installing', false],
+    ['Writing image to disk', false],
+    ['Waiting for control plane', false],
+    ['A stage of next year', false],
+    [undefined, false],
+  ])('is one in stage %s: %s', (stage, isDone) => {
+    expect(lookAtWorkers([workerIn(stage)]).isDone).toBe(isDone);
+  });
+
+  it.each(['error', 'cancelled', 'disabled', 'installed'])('is one that is %s', (status) => {
+    expect(lookAtWorkers([workerIn('Installing', status)]).isDone).toBe(true);
+  });
+});
+
+it('names the workers that are waited for', () => {
+  const unnamed = inventoryHost({ name: '', id: 'h9', role: 'worker', status: 'installing' });
+  expect(lookAtWorkers([workerIn('Writing image to disk'), workerIn('Done'), unnamed])).toEqual({
+    isDone: false,
+    status: '1 of 3 workers left their host; h9 is installing; w1 is Writing image to disk',
+  });
+});
+
+it('waits for nobody where there are none', () => {
+  expect(lookAtWorkers([]).isDone).toBe(true);
 });

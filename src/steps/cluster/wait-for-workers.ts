@@ -1,15 +1,15 @@
-import { agentBased, defaultInvoker } from '../../cluster/invoker.ts';
-import { lookAtWorkers } from '../../cluster/worker-look.ts';
-import { AgentError } from '../../model/failure.ts';
+import { agentBased, defaultInvoker, invokerOf, invokerRef } from '../../cluster/install-config.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Stage } from '../../model/stage.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { perRequest, requestBudget } from '../control-plane/request-budget.ts';
-import { step, type StepScope } from '../step.ts';
-import { longestWait } from './cluster-wait.ts';
+import { perRequest, requestBudget } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
-import { readInvoker } from './known-invoker.ts';
+import { step, type StepScope } from '../step.ts';
+import { longestWait } from './kube-watch.ts';
 
 /** How long the cluster is asked who started it; without an answer, it was not the agent-based one. */
 const invokerLimit: Millis = minutes(5);
@@ -39,7 +39,7 @@ type WorkerWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
 async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise<string> {
   const look = async (signal: AbortSignal): Promise<Look<string>> => {
     try {
-      return { done: await readInvoker(kube, signal) };
+      return { done: invokerOf(await kube.get(invokerRef, signal)) };
     } catch (error) {
       signal.throwIfAborted();
       return { status: `the cluster does not tell who started it (${asAgentError(error).code})` };
@@ -75,5 +75,51 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look
     }
     beat(status);
     return { status };
+  };
+}
+
+/** Stages of a worker that its agent has left behind: nothing of the host needs the service now. */
+const left: ReadonlySet<string> = new Set<Stage>([
+  'Rebooting',
+  'Waiting for ignition',
+  'Configuring',
+  'Joined',
+  'Done',
+]);
+
+/** Statuses and a stage of hosts on which nothing is under way any more. */
+const ended: ReadonlySet<string> = new Set([
+  'error',
+  'cancelled',
+  'disabled',
+  'installed',
+  'added-to-existing-cluster',
+]);
+
+/** What a look at the workers showed. */
+interface WorkerLook {
+  readonly isDone: boolean;
+  /** For people: `1 of 2 workers left their host; w2 is Installing`. */
+  readonly status: string;
+}
+
+/**
+ * Decides whether every worker is past the need of the service, which goes away with this host when
+ * the agent-based installer put it here. One that still writes is not, nor one without a stage; one
+ * that was given up is, since nothing more comes from it.
+ */
+export function lookAtWorkers(workers: readonly InventoryHost[]): WorkerLook {
+  const waiting = workers.filter(
+    ({ stage = '', status }) => !left.has(stage) && stage !== 'Failed' && !ended.has(status),
+  );
+  const others = waiting
+    .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
+    .sort();
+  return {
+    isDone: waiting.length === 0,
+    status: [
+      `${workers.length - waiting.length} of ${workers.length} workers left their host`,
+      ...others,
+    ].join('; '),
   };
 }

@@ -2,7 +2,7 @@ import type { Look } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor, readTarget } from './block-devices.ts';

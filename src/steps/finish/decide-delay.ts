@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { seconds } from '../../model/duration.ts';
-import { EtcdHandover } from '../cluster/etcd-facts.ts';
+import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
 import { step } from '../step.ts';
 import { RebootDelay } from './facts.ts';
 

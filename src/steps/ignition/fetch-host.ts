@@ -1,8 +1,120 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod';
+import type { Config } from '../../config/schema.ts';
+import { fact } from '../../engine/fact.ts';
+import { type ParsedConfig, parseValidConfig } from '../../ignition/parse.ts';
+import { readUpTo } from '../../lib/read-up-to.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { step } from '../step.ts';
-import { explainSource } from './choose-source.ts';
-import { HostIgnition } from './facts.ts';
-import { hostIgnitionPath, hostRole, keepHostIgnition, tellWarnings } from './keep-host.ts';
+import type { RoleName } from '../../model/role.ts';
+import type { Download } from '../../ports/inventory.ts';
+import { step, type StepScope } from '../step.ts';
+import { ignitionSourceFailure } from './failures.ts';
+import { chooseSource, explainSource, type IgnitionPorts } from './sources.ts';
+
+const HostIgnitionSchema = z.object({
+  /** On the host, mode 0600. */
+  path: z.string(),
+  bytes: z.number(),
+  sha256: z.string(),
+  /** Where it came from, for people. */
+  origin: z.string(),
+  /** Spec version of the config, `3.2.0`. */
+  version: z.string(),
+});
+
+/** The Ignition that coreos-installer puts on the disk of this host. */
+export const HostIgnition = fact('ignition.host', HostIgnitionSchema);
+export type HostIgnition = z.infer<typeof HostIgnitionSchema>;
+
+/** The role that the host will have: the bootstrap host becomes a master. */
+const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
+
+/** Where the config is kept on the host; `coreos-installer` reads it there. */
+function hostIgnitionPath(config: Config): string {
+  const { hostId } = config.cluster;
+  return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
+}
+
+/** The Ignition of this host as it was served, and where it is kept. */
+interface KeptIgnition {
+  readonly bytes: Uint8Array;
+  readonly kept: HostIgnition;
+  /** What is odd in it; whoever fetched it tells. */
+  readonly warnings: Warnings;
+}
+
+type Warnings = ParsedConfig['warnings'];
+
+/** Tells what is odd in a config that is taken all the same. */
+export function tellWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings: Warnings): void {
+  for (const { message, path, rule } of warnings)
+    note('warn', `ignition: ${message}`, { path, rule });
+}
+
+/**
+ * Fetches the Ignition of this host and keeps it, byte for byte. It is checked as a whole before a
+ * byte of it is written, since a host that boots with a broken config is lost until a person comes.
+ * @throws AgentError `ignition.*`, and what its source fails with
+ */
+export async function keepHostIgnition({
+  config,
+  signal,
+  ...ports
+}: StepScope<keyof IgnitionPorts>): Promise<KeptIgnition> {
+  const source = chooseSource(config);
+  const download = await source.open(ports, config, { role: hostRole(config), signal });
+  const { bytes, sha256 } = await receive(download, { sha256: config.ignition.sha256 });
+  const { config: parsed, warnings } = parseValidConfig(bytes);
+  const path = hostIgnitionPath(config);
+  await ports.host.writeFile(path, bytes, { signal, mode: 0o600 });
+  const origin = shownUrl(download.origin);
+  const { version } = parsed.ignition;
+  return { bytes, kept: { path, bytes: bytes.length, sha256, origin, version }, warnings };
+}
+
+/** Bootstrap configs reach several MB; nothing that is larger than this is one. */
+const LARGEST_BYTES = 64 * 1024 * 1024;
+
+/** A config that came whole. */
+interface ReceivedConfig {
+  readonly bytes: Uint8Array;
+  /** Lower-case hexadecimal. */
+  readonly sha256: string;
+}
+
+/**
+ * Reads a download to its end and holds it against its announced size and the expected digest.
+ * @throws AgentError `ignition.cut`, `ignition.wrong-digest`, `ignition.oversized`, and what the
+ * body fails with
+ */
+export async function receive(
+  download: Download,
+  expected: { readonly sha256: string },
+): Promise<ReceivedConfig> {
+  const origin = shownUrl(download.origin);
+  const bytes = await readUpTo(download.body, LARGEST_BYTES);
+  if (bytes === undefined) {
+    throw ignitionSourceFailure('ignition.oversized', `${origin} sends more than 64 MiB`, {
+      context: { origin },
+    });
+  }
+  const { length } = bytes;
+  if (download.bytes !== undefined && download.bytes !== length) {
+    throw ignitionSourceFailure(
+      'ignition.cut',
+      `${origin} announced ${download.bytes} bytes and sent ${length}`,
+      { context: { origin, announced: download.bytes, received: length } },
+    );
+  }
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  if (expected.sha256 !== '' && expected.sha256 !== sha256) {
+    throw ignitionSourceFailure('ignition.wrong-digest', `${origin} has another sha256`, {
+      context: { origin, expected: expected.sha256, actual: sha256 },
+    });
+  }
+  return { bytes, sha256 };
+}
 
 /** Fetches the Ignition of this host. */
 export const fetchHost = step({

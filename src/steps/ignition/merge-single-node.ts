@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mergeSingleNode as merge } from '../../ignition/single-node.ts';
+import { mergeSingleNode as merge } from '../../ignition/merge.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
-import { explainSource } from './choose-source.ts';
-import { HostIgnition } from './facts.ts';
+import { explainSource } from './sources.ts';
+import { HostIgnition, keepHostIgnition, tellWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
-import { keepHostIgnition, tellWarnings } from './keep-host.ts';
 
 /** Where bootkube leaves the Ignition of the only node (openshift/installer, bootstrap in place). */
 export const renderedIgnitionPath = '/opt/openshift/master.ign';

@@ -1,7 +1,7 @@
 import { type Millis, hours, minutes, seconds } from '../../model/duration.ts';
 import type { CommandResult } from '../../ports/host.ts';
 import { usesExistingRoot } from '../conditions.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import * as root from './existing-root.ts';
 import { WrittenImage } from './facts.ts';

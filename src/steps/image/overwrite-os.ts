@@ -5,7 +5,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { hours } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
 import { authFile } from './existing-root.ts';

@@ -6,7 +6,7 @@ import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { keepsPartitions } from '../disk/guards.ts';
 import { waitUntilClosed } from '../disk/in-use.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
 import { type OpenSource, openSource, previewSource } from './open-source.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
 import { poolsWithoutConfig } from '../../layering/bootstrap-manifests/default-pools.ts';
 import { defaultMachineOSConfig, pushSecretObject } from '../../layering/os-config/default.ts';

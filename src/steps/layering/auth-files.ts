@@ -1,4 +1,4 @@
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { imageFailure } from '../../layering/image/failures.ts';
 import { mergePullSecrets, pullSecretIn } from '../../layering/registry/credentials.ts';
 import { secretsFolder } from '../../layering/registry/places.ts';

@@ -1,6 +1,6 @@
 import { readServedConfig, servedFault } from '../../layering/served-config.ts';
 import { minutes } from '../../model/duration.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { readRendered } from '../image/final-os.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';

@@ -7,7 +7,7 @@ import { readServedConfig } from '../../layering/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { architectureArgv } from '../host-commands.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { readRendered } from '../image/final-os.ts';
 import { step } from '../step.ts';

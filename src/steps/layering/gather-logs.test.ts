@@ -8,7 +8,7 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
 import { bundleFolder } from '../../layering/log-bundle/places.ts';
 import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';

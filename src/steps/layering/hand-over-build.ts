@@ -7,7 +7,7 @@ import { jobOf } from '../../layering/invariants/sight.ts';
 import type { MachineOSBuildObject } from '../../layering/os-build/object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { followedOne, gapIn } from '../cluster/cluster-wait.ts';
+import { followedOne, gapIn } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import { handOverFailure } from './hand-over-failures.ts';
 import { createUnlessThere, keepStatus, requireKept } from './hand-over-objects.ts';

@@ -6,7 +6,7 @@ import { renderedDifference } from '../../layering/hand-over/rendered-difference
 import type { Members } from '../../layering/schema/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { followedOne, gapIn, longestWait } from '../cluster/cluster-wait.ts';
+import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
 import { readManifest } from './hand-over-manifest.ts';

@@ -1,7 +1,7 @@
 import type { NeedValues } from '../../engine/fact.ts';
 import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { longestWait } from '../cluster/cluster-wait.ts';
+import { longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import {

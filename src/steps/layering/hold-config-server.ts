@@ -1,6 +1,6 @@
 import { minutes } from '../../model/duration.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
-import { unitStateArgv } from '../cluster/unit-watch.ts';
+import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';

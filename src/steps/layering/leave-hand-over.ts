@@ -5,7 +5,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
 import { leaveJob } from '../after-pivot/leave-job.ts';
 import { listAddressesArgv } from '../after-pivot/own-host.ts';
-import { longestWait } from '../cluster/cluster-wait.ts';
+import { longestWait } from '../cluster/kube-watch.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import {

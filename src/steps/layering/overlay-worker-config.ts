@@ -7,7 +7,7 @@ import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { leaveEarlierMounts } from '../disk/in-use.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { lsblkArgv } from '../disk/lsblk.ts';
-import { HostIgnition } from '../ignition/facts.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import { findWrittenDisk } from '../image/deploy-final.ts';
 import { leaveCommands, mountCommands, type UndoableCommand } from '../image/overwrite-argv.ts';
 import { runUndoable } from '../image/undoable.ts';

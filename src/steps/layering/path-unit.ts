@@ -1,5 +1,5 @@
 import { seconds } from '../../model/duration.ts';
-import { unitState } from '../cluster/unit-watch.ts';
+import { unitState } from '../cluster/systemd-unit.ts';
 import type { StepScope } from '../step.ts';
 
 /** Two units of systemd: one watches a path, the other one runs a command each time. */

@@ -7,7 +7,7 @@ import {
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';

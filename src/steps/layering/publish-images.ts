@@ -1,4 +1,4 @@
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';

@@ -4,8 +4,8 @@ import { poolFile, renderedFile } from '../../layering/delivery/bootstrap-files.
 import { isRendererLog, rendererFailure } from '../../layering/delivery/bootstrap-log.ts';
 import { osImageIn, renderedNameIn } from '../../layering/delivery/rendered.ts';
 import { seconds } from '../../model/duration.ts';
-import { longestWait, together } from '../cluster/cluster-wait.ts';
-import { unitWatch } from '../cluster/unit-watch.ts';
+import { longestWait, together } from '../cluster/kube-watch.ts';
+import { unitWatch } from '../cluster/systemd-unit.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';

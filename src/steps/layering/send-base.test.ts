@@ -10,7 +10,7 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { sendBase } from './send-base.ts';
 
 const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };

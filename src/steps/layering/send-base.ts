@@ -1,4 +1,4 @@
-import { PULL_SECRET_PATH } from '../../ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import {
   baseTag,
   copyImageArgv,

@@ -6,7 +6,7 @@ import {
 } from '../../layering/delivery/bootstrap-files.ts';
 import { servedMachineConfig } from '../../layering/delivery/serve.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { unitStateArgv } from '../cluster/unit-watch.ts';
+import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';

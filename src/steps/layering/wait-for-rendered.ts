@@ -1,7 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
-import { longestWait } from '../cluster/cluster-wait.ts';
-import { unitMonitorArgv } from '../cluster/unit-watch.ts';
+import { longestWait } from '../cluster/kube-watch.ts';
+import { unitMonitorArgv } from '../cluster/systemd-unit.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder, RenderedConfigs } from './facts.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../../src/adapters/clock.ts';
 import { systemRandom } from '../../../src/adapters/random.ts';
-import { PULL_SECRET_PATH } from '../../../src/ignition/file.ts';
+import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
 import { stagingMount } from '../../../src/layering/registry/places.ts';
 import { inContainer } from '../../../src/layering/registry/settings.ts';
 import type { Host } from '../../../src/ports/host.ts';

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest';
+import {
+  controllerManifest,
+  controllerSettings,
+} from '../../../test/support/controller-manifest.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { Secret } from '../../model/secret.ts';
+
+const fromMap = (name: string, key: string, isOptional = true): object => ({
+  name,
+  valueFrom: {
+    configMapKeyRef: {
+      name: 'assisted-installer-controller-config',
+      key,
+      ...(isOptional ? { optional: true } : {}),
+    },
+  },
+});
+
+const master = {
+  key: 'node-role.kubernetes.io/master',
+  operator: 'Exists',
+  effect: 'NoSchedule',
+};
+
+const job = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: 'assisted-installer-controller', namespace: 'assisted-installer' },
+  spec: {
+    backoffLimit: 100,
+    template: {
+      metadata: { labels: { app: 'assisted-installer-controller' } },
+      spec: {
+        hostNetwork: true,
+        containers: [
+          {
+            name: 'assisted-installer-controller',
+            image: 'quay.io/x/controller:1',
+            imagePullPolicy: 'IfNotPresent',
+            env: [
+              fromMap('CLUSTER_ID', 'cluster-id', false),
+              fromMap('INVENTORY_URL', 'inventory-url', false),
+              fromMap('CA_CERT_PATH', 'ca-cert-path'),
+              fromMap('SKIP_CERT_VERIFICATION', 'skip-cert-verification'),
+              { name: 'OPENSHIFT_VERSION', value: '4.20' },
+              fromMap('CONTROL_PLANE_COUNT', 'control-plane-count'),
+              fromMap('CHECK_CLUSTER_VERSION', 'check-cluster-version'),
+              fromMap('MUST_GATHER_IMAGE', 'must-gather-image'),
+              { name: 'NOTIFY_NUM_REBOOTS', value: 'false' },
+            ],
+            volumeMounts: [
+              { name: 'host-ca-bundle', mountPath: '/etc/pki' },
+              { name: 'host-var-run-resolv-conf', mountPath: '/tmp/var-run-resolv.conf' },
+              { name: 'host-resolv-conf', mountPath: '/tmp/host-resolv.conf' },
+              { name: 'pull-secret', mountPath: '/etc/assisted-installer-controller' },
+            ],
+          },
+        ],
+        volumes: [
+          { name: 'host-ca-bundle', hostPath: { path: '/etc/pki' } },
+          {
+            name: 'host-var-run-resolv-conf',
+            hostPath: { path: '/var/run/NetworkManager/resolv.conf' },
+          },
+          { name: 'host-resolv-conf', hostPath: { path: '/etc/resolv.conf' } },
+          {
+            name: 'pull-secret',
+            secret: {
+              secretName: 'assisted-installer-controller-secret',
+              defaultMode: 0o400,
+              items: [{ key: 'pull-secret-token', path: 'token' }],
+            },
+          },
+        ],
+        restartPolicy: 'OnFailure',
+        nodeSelector: { 'node-role.kubernetes.io/master': '' },
+        serviceAccountName: 'assisted-installer-controller',
+        tolerations: [master],
+      },
+    },
+  },
+};
+
+interface PodSpec {
+  readonly hostAliases?: unknown;
+  readonly containers: readonly { readonly env: unknown[]; readonly volumeMounts: unknown[] }[];
+  readonly volumes: unknown[];
+  readonly tolerations: unknown[];
+}
+
+const podOf = (input: ConfigInput): PodSpec =>
+  (controllerManifest('pod', input) as { spec: { template: { spec: PodSpec } } }).spec.template
+    .spec;
+
+describe('the job of the controller', () => {
+  it('is that of the old agent', () => {
+    expect(controllerManifest('pod')).toEqual(job);
+  });
+
+  it('knows the addresses of a service on the hosts', () => {
+    const { hostAliases } = podOf({
+      ...controllerSettings,
+      controller: { serviceIps: ['192.0.2.1', '2001:db8::1'] },
+    });
+    const hostnames = ['assisted-api.local.openshift.io'];
+    expect(hostAliases).toEqual([
+      { ip: '192.0.2.1', hostnames },
+      { ip: '2001:db8::1', hostnames },
+    ]);
+  });
+
+  it('sees the CA file at its own path', () => {
+    const caFile = '/etc/assisted-service/ca.pem';
+    const { containers, volumes } = podOf({
+      ...controllerSettings,
+      service: { ...controllerSettings.service, caFile },
+    });
+    expect(volumes).toContainEqual({ name: 'service-ca-cert-config', hostPath: { path: caFile } });
+    expect(containers[0]?.volumeMounts).toContainEqual({
+      name: 'service-ca-cert-config',
+      mountPath: caFile,
+    });
+  });
+
+  it('runs on a single node before that is ready, with what the bootstrap left there', () => {
+    const { containers, volumes, tolerations } = podOf({
+      ...controllerSettings,
+      cluster: { ...controllerSettings.cluster, controlPlaneCount: 1 },
+    });
+    expect(tolerations).toEqual([
+      master,
+      { ...master, key: 'node.kubernetes.io/not-ready' },
+      { ...master, key: 'node.kubernetes.io/network-unavailable' },
+    ]);
+    expect(volumes).toContainEqual({
+      name: 'sno-bootstrap-files',
+      hostPath: { path: '/etc/kubernetes/bootstrap-secrets' },
+    });
+    expect(containers[0]?.volumeMounts).toContainEqual({
+      name: 'sno-bootstrap-files',
+      mountPath: '/tmp/bootstrap-secrets',
+    });
+  });
+
+  it('is told to count reboots', () => {
+    const { containers } = podOf({ ...controllerSettings, controller: { notifyNumReboots: true } });
+    expect(containers[0]?.env).toContainEqual({ name: 'NOTIFY_NUM_REBOOTS', value: 'true' });
+  });
+});
+
+describe('the settings of the controller', () => {
+  it('are texts, whatever they look like', () => {
+    expect(controllerManifest('cm')).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        name: 'assisted-installer-controller-config',
+        namespace: 'assisted-installer',
+        labels: { app: 'assisted-installer-controller' },
+      },
+      data: {
+        'cluster-id': '0123e456-0000-4000-8000-000000000000',
+        'inventory-url': 'https://svc.example:8090',
+        'skip-cert-verification': 'false',
+        'ca-cert-path': '',
+        'check-cluster-version': 'false',
+        'control-plane-count': '0',
+        'must-gather-image': `{"ocp":"it's: here"}`,
+      },
+    });
+  });
+
+  it.each(['1e3', 'yes', '0x10', '~', '12:30:00'])('stay texts: %s', (id) => {
+    const { data } = controllerManifest('cm', { ...controllerSettings, cluster: { id } });
+    expect(data).toMatchObject({ 'cluster-id': id });
+  });
+
+  it('follow the configuration', () => {
+    const { data } = controllerManifest('cm', {
+      ...controllerSettings,
+      service: { ...controllerSettings.service, insecure: true, caFile: '/etc/ca.pem' },
+      cluster: { ...controllerSettings.cluster, controlPlaneCount: 3 },
+      controller: { checkClusterVersion: true },
+    });
+    expect(data).toMatchObject({
+      'skip-cert-verification': 'true',
+      'ca-cert-path': '/etc/ca.pem',
+      'check-cluster-version': 'true',
+      'control-plane-count': '3',
+    });
+  });
+});
+
+describe('the token of the controller', () => {
+  it.each([
+    ['a token with signs', new Secret('a: "token"'), 'a: "token"'],
+    ['an empty one', new Secret(''), ''],
+    ['none', undefined, ''],
+  ])('is a text: %s', (_, token, text) => {
+    const service = { url: 'http://svc.example', ...(token === undefined ? {} : { token }) };
+    expect(controllerManifest('secret', { ...controllerSettings, service })).toEqual({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: {
+        name: 'assisted-installer-controller-secret',
+        namespace: 'assisted-installer',
+        labels: { app: 'assisted-installer-controller' },
+      },
+      type: 'Opaque',
+      stringData: { 'pull-secret-token': text },
+    });
+  });
+});

@@ -1,0 +1,174 @@
+import { controllerNamespace } from '../../cluster/controller.ts';
+import type { Config } from '../../config/schema.ts';
+
+/** Name of the job, its pods' label, its service account and its role. */
+export const controllerName = 'assisted-installer-controller';
+
+/** The ConfigMap from which the controller takes its settings. */
+const configMapName = 'assisted-installer-controller-config';
+
+/** The Secret with the token of the inventory service. */
+const secretName = 'assisted-installer-controller-secret';
+
+/** The key of the token in the Secret. */
+const tokenKey = 'pull-secret-token';
+
+/** The label of what belongs to the controller. */
+const labels = { app: controllerName } as const;
+
+/** The name under which a service on the hosts themselves is called. */
+const serviceHostname = 'assisted-api.local.openshift.io';
+
+/** A directory or file of the node in the container. */
+interface HostMount {
+  readonly name: string;
+  readonly hostPath: string;
+  readonly mountPath: string;
+}
+
+/**
+ * The job that runs the controller (assisted-installer, `assisted-installer-controller-pod.yaml`).
+ * The Job controller adds the label `job-name`, by which the pods are found.
+ */
+export function controllerJob(config: Config): object {
+  const mounts = hostMounts(config);
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: controllerName, namespace: controllerNamespace },
+    spec: {
+      backoffLimit: 100,
+      template: {
+        metadata: { labels },
+        spec: {
+          ...hostAliases(config.controller.serviceIps),
+          hostNetwork: true,
+          containers: [
+            {
+              name: controllerName,
+              image: config.images.controller,
+              imagePullPolicy: 'IfNotPresent',
+              env: environment(config),
+              volumeMounts: [
+                ...mounts.map(({ name, mountPath }) => ({ name, mountPath })),
+                { name: 'pull-secret', mountPath: '/etc/assisted-installer-controller' },
+              ],
+            },
+          ],
+          volumes: [
+            ...mounts.map(({ name, hostPath }) => ({ name, hostPath: { path: hostPath } })),
+            tokenVolume,
+          ],
+          restartPolicy: 'OnFailure',
+          nodeSelector: { 'node-role.kubernetes.io/master': '' },
+          serviceAccountName: controllerName,
+          tolerations: tolerations(config),
+        },
+      },
+    },
+  };
+}
+
+/** Only its owner may read the token in the container. */
+const tokenVolume = {
+  name: 'pull-secret',
+  secret: {
+    secretName,
+    defaultMode: 0o400,
+    items: [{ key: tokenKey, path: 'token' }],
+  },
+} as const;
+
+const isSingle = ({ cluster }: Config): boolean => cluster.controlPlaneCount === 1;
+
+function hostAliases(addresses: readonly string[]): object {
+  if (addresses.length === 0) return {};
+  return { hostAliases: addresses.map((ip) => ({ ip, hostnames: [serviceHostname] })) };
+}
+
+function environment({ cluster, controller }: Config): readonly object[] {
+  const from = (name: string, key: string, options: object = {}): object => ({
+    name,
+    valueFrom: { configMapKeyRef: { name: configMapName, key, ...options } },
+  });
+  const optional = { optional: true };
+  return [
+    from('CLUSTER_ID', 'cluster-id'),
+    from('INVENTORY_URL', 'inventory-url'),
+    from('CA_CERT_PATH', 'ca-cert-path', optional),
+    from('SKIP_CERT_VERIFICATION', 'skip-cert-verification', optional),
+    { name: 'OPENSHIFT_VERSION', value: cluster.openshiftVersion },
+    from('CONTROL_PLANE_COUNT', 'control-plane-count', optional),
+    from('CHECK_CLUSTER_VERSION', 'check-cluster-version', optional),
+    from('MUST_GATHER_IMAGE', 'must-gather-image', optional),
+    { name: 'NOTIFY_NUM_REBOOTS', value: String(controller.notifyNumReboots) },
+  ];
+}
+
+function hostMounts(config: Config): readonly HostMount[] {
+  const { caFile } = config.service;
+  const mounts: HostMount[] = [
+    { name: 'host-ca-bundle', hostPath: '/etc/pki', mountPath: '/etc/pki' },
+    {
+      name: 'host-var-run-resolv-conf',
+      hostPath: '/var/run/NetworkManager/resolv.conf',
+      mountPath: '/tmp/var-run-resolv.conf',
+    },
+    {
+      name: 'host-resolv-conf',
+      hostPath: '/etc/resolv.conf',
+      mountPath: '/tmp/host-resolv.conf',
+    },
+  ];
+  if (isSingle(config)) {
+    mounts.push({
+      name: 'sno-bootstrap-files',
+      hostPath: '/etc/kubernetes/bootstrap-secrets',
+      mountPath: '/tmp/bootstrap-secrets',
+    });
+  }
+  if (caFile !== '') {
+    mounts.push({ name: 'service-ca-cert-config', hostPath: caFile, mountPath: caFile });
+  }
+  return mounts;
+}
+
+/** The only node of a cluster is not ready yet when the job starts there. */
+function tolerations(config: Config): readonly object[] {
+  const keys = [
+    'node-role.kubernetes.io/master',
+    ...(isSingle(config)
+      ? ['node.kubernetes.io/not-ready', 'node.kubernetes.io/network-unavailable']
+      : []),
+  ];
+  return keys.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }));
+}
+
+/** The settings of the controller. Every value is a text, whatever it means. */
+export function controllerConfigMap({ cluster, service, controller, images }: Config): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: configMapName, namespace: controllerNamespace, labels },
+    data: {
+      'cluster-id': cluster.id,
+      'inventory-url': service.url,
+      'skip-cert-verification': String(service.insecure),
+      'ca-cert-path': service.caFile,
+      'check-cluster-version': String(controller.checkClusterVersion),
+      'control-plane-count': String(cluster.controlPlaneCount),
+      'must-gather-image': images.mustGather,
+    },
+  };
+}
+
+/** The token by which the controller talks to the service. What comes back is a secret. */
+export function controllerSecret({ service }: Config): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: secretName, namespace: controllerNamespace, labels },
+    type: 'Opaque',
+    stringData: { [tokenKey]: service.token?.reveal() ?? '' },
+  };
+}

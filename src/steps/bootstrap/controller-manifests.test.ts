@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { controllerManifest } from '../../../test/support/controller-manifest.ts';
+import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { Secret } from '../../model/secret.ts';
+import { addControllerManifests } from './controller-manifests.ts';
+
+const directory = '/opt/openshift/manifests';
+const token = 'planted-secret-91d2';
+const config: ConfigInput = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example', token: new Secret(token) },
+  cluster: { id: 'c' },
+};
+const ready = (): FakeHost => fakeHost().on(['mkdir', '-p', directory]).succeeds();
+
+describe('bootstrap/add-controller-manifests', () => {
+  it('writes each under the name that the old agent gave it', async () => {
+    const host = ready();
+    await runStep(addControllerManifests, { config, host });
+    expect(host.ran).toEqual([['mkdir', '-p', directory]]);
+    expect(await host.list(directory, new AbortController().signal)).toEqual([
+      'assisted-installer-controller-cm.yaml',
+      'assisted-installer-controller-network-policy.yaml',
+      'assisted-installer-controller-nm.yaml',
+      'assisted-installer-controller-pod.yaml',
+      'assisted-installer-controller-role-binding.yaml',
+      'assisted-installer-controller-role.yaml',
+      'assisted-installer-controller-sa.yaml',
+      'assisted-installer-controller-secret.yaml',
+    ]);
+  });
+
+  it('shows the token to root alone, and to nobody else', async () => {
+    const host = ready();
+    const { events } = await runStep(addControllerManifests, { config, host });
+    const withToken = [...host.files.keys()].filter((path) => host.textOf(path)?.includes(token));
+    expect(withToken).toEqual([`${directory}/assisted-installer-controller-secret.yaml`]);
+    const modes = [...host.files].map(([path, { mode }]) => [path.includes('secret'), mode]);
+    expect(new Set(modes.map(String))).toEqual(new Set(['true,384', 'false,420']));
+    expect(JSON.stringify(events)).not.toContain(token);
+  });
+
+  it('leaves nothing of an older file', async () => {
+    const path = `${directory}/assisted-installer-controller-sa.yaml`;
+    const host = ready().withFile(path, '#'.repeat(5000));
+    await runStep(addControllerManifests, { config, host });
+    expect(parse(host.textOf(path) ?? '')).toMatchObject({ kind: 'ServiceAccount' });
+    expect(host.textOf(path)).not.toContain('#');
+  });
+
+  it('takes no part where there is no service', async () => {
+    const host = ready();
+    await runStep(addControllerManifests, { config: { role: 'bootstrap' }, host });
+    expect(host.ran).toEqual([]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(addControllerManifests, () => ({ config, host: ready() }));
+    expect.hasAssertions();
+  });
+});
+
+describe('the role of the controller', () => {
+  const { rules } = controllerManifest('role') as {
+    rules: {
+      apiGroups: string[];
+      resources: string[];
+      resourceNames?: string[];
+      verbs: string[];
+    }[];
+  };
+  const verbsOf = (group: string, resource: string): string[] =>
+    rules
+      .filter(
+        ({ apiGroups, resources }) => apiGroups.includes(group) && resources.includes(resource),
+      )
+      .flatMap(({ verbs }) => verbs);
+
+  it.each([
+    ['', 'pods', ['get', 'list', 'watch', 'deletecollection']],
+    ['', 'nodes', ['get', 'list', 'watch', 'patch']],
+    ['', 'events', ['create']],
+    ['', 'services', ['list', 'delete']],
+    ['certificates.k8s.io', 'certificatesigningrequests/approval', ['update']],
+    ['batch', 'jobs', ['get', 'list', 'delete']],
+    ['config.openshift.io', 'clusterversions', ['get', 'list']],
+    ['metal3.io', 'baremetalhosts', ['get', 'list', 'watch', 'update', 'patch']],
+    ['operators.coreos.com', 'installplans', ['get', 'list', 'update', 'delete']],
+    ['machineconfiguration.openshift.io', '*', ['patch', 'get']],
+  ])('may, in %j with %s, %j', (group, resource, verbs) => {
+    expect(verbsOf(group, resource)).toEqual(verbs);
+  });
+
+  it('may approve for kubelets alone', () => {
+    expect(rules.find(({ verbs }) => verbs.includes('approve'))?.resourceNames).toEqual([
+      'kubernetes.io/kube-apiserver-client-kubelet',
+      'kubernetes.io/kubelet-serving',
+    ]);
+  });
+});
+
+describe('what the controller lives in', () => {
+  it('is a namespace that lets a privileged pod in', () => {
+    expect(controllerManifest('nm')).toEqual({
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: 'assisted-installer',
+        labels: {
+          'security.openshift.io/scc.podSecurityLabelSync': 'false',
+          'pod-security.kubernetes.io/enforce': 'privileged',
+          'pod-security.kubernetes.io/audit': 'privileged',
+          'pod-security.kubernetes.io/warn': 'privileged',
+        },
+      },
+    });
+  });
+
+  it('takes no connections', () => {
+    expect(controllerManifest('network-policy')).toEqual({
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'NetworkPolicy',
+      metadata: { name: 'assisted-installer-network-policy', namespace: 'assisted-installer' },
+    });
+  });
+
+  it('binds its account to its role', () => {
+    expect(controllerManifest('sa')).toMatchObject({
+      kind: 'ServiceAccount',
+      metadata: { name: 'assisted-installer-controller', namespace: 'assisted-installer' },
+    });
+    expect(controllerManifest('role-binding')).toMatchObject({
+      kind: 'ClusterRoleBinding',
+      roleRef: { kind: 'ClusterRole', name: 'assisted-installer-controller' },
+      subjects: [
+        {
+          kind: 'ServiceAccount',
+          name: 'assisted-installer-controller',
+          namespace: 'assisted-installer',
+        },
+      ],
+    });
+  });
+});

@@ -1,0 +1,171 @@
+import { controllerNamespace } from '../../cluster/controller.ts';
+import type { Config } from '../../config/schema.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { hasService } from '../conditions.ts';
+import { step } from '../step.ts';
+import {
+  controllerConfigMap,
+  controllerJob,
+  controllerName,
+  controllerSecret,
+} from './controller-job.ts';
+import { renderYaml } from './render-yaml.ts';
+
+const read = ['get', 'list', 'watch'] as const;
+
+/** What the controller may do, by API group: `[groups, resources, verbs, names]`. */
+const rights: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] = [
+  ['', ['pods', 'configmaps', 'pods/log'], read],
+  ['', ['pods'], ['deletecollection']],
+  ['', ['nodes'], [...read, 'patch']],
+  ['', ['events'], ['create']],
+  ['', ['namespaces'], ['patch']],
+  ['', ['services'], ['list', 'delete']],
+  ['certificates.k8s.io', ['certificatesigningrequests'], read],
+  ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
+  [
+    'certificates.k8s.io',
+    ['signers'],
+    ['approve'],
+    ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
+  ],
+  ['batch', ['jobs'], ['get', 'list', 'delete']],
+  ['authentication.k8s.io', ['tokenreviews'], ['create']],
+  ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
+  ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
+  ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
+  ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
+  ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
+  ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
+  ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
+  ['metal3.io', ['provisionings'], ['get', 'list']],
+  ['machine.openshift.io', ['machines'], read],
+  ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
+  ['operators.coreos.com', ['subscriptions', 'installplans'], ['get', 'list', 'update', 'delete']],
+  [
+    'security.openshift.io',
+    ['securitycontextconstraints'],
+    ['use'],
+    [
+      'anyuid',
+      'nonroot',
+      'hostmount-anyuid',
+      'machine-api-termination-handler',
+      'hostnetwork',
+      'hostaccess',
+      'node-exporter',
+    ],
+  ],
+  ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
+];
+
+/** The rights of the controller, those of the controller that is replaced. */
+const controllerRole = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: controllerName },
+  rules: rights.map(([group, resources, verbs, resourceNames]) => ({
+    apiGroups: [group],
+    resources,
+    ...(resourceNames === undefined ? {} : { resourceNames }),
+    verbs,
+  })),
+};
+
+/** Gives the controller its rights. */
+const controllerRoleBinding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: controllerName },
+  roleRef: {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: controllerName,
+  },
+  subjects: [{ kind: 'ServiceAccount', name: controllerName, namespace: controllerNamespace }],
+};
+
+/** Who the controller is. */
+const controllerServiceAccount = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: controllerName, namespace: controllerNamespace },
+};
+
+const podSecurity = 'pod-security.kubernetes.io';
+
+/** The namespace of the controller, whose pod uses the network and files of its node. */
+const namespaceManifest = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: {
+    name: controllerNamespace,
+    labels: {
+      'security.openshift.io/scc.podSecurityLabelSync': 'false',
+      [`${podSecurity}/enforce`]: 'privileged',
+      [`${podSecurity}/audit`]: 'privileged',
+      [`${podSecurity}/warn`]: 'privileged',
+    },
+  },
+};
+
+/** Nothing in the namespace takes connections; a pod on the network of its node is not concerned. */
+const networkPolicyManifest = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'NetworkPolicy',
+  metadata: { name: 'assisted-installer-network-policy', namespace: controllerNamespace },
+};
+
+/** A manifest as a file. */
+interface ManifestFile {
+  readonly name: string;
+  readonly content: string;
+  /** Of the file; what holds a secret is for root alone. */
+  readonly mode: number;
+}
+
+/** The objects by the names that their files have in assisted-installer's `deploy` directory. */
+const objects: Readonly<Record<string, (config: Config) => object>> = {
+  cm: controllerConfigMap,
+  secret: controllerSecret,
+  pod: controllerJob,
+  'network-policy': () => networkPolicyManifest,
+  nm: () => namespaceManifest,
+  'role-binding': () => controllerRoleBinding,
+  role: () => controllerRole,
+  sa: () => controllerServiceAccount,
+};
+
+/** Every manifest that brings the controller up, in the order in which they are written. */
+export const controllerManifests = (config: Config): readonly ManifestFile[] =>
+  Object.entries(objects).map(([name, make]) => ({
+    name: `assisted-installer-controller-${name}.yaml`,
+    content: renderYaml(make(config)),
+    mode: name === 'secret' ? 0o600 : 0o644,
+  }));
+
+/** Manifests in it are applied to the new cluster by bootkube. */
+const manifestDirectory = '/opt/openshift/manifests';
+
+/** Makes the directory of the manifests. */
+const mkdirManifestsArgv = ['mkdir', '-p', manifestDirectory] as const;
+
+/**
+ * Lays down the manifests of the controller: the part of the installation that runs in the cluster.
+ * Each file is written whole, so nothing of an older one is left (ADR 0011, Q15).
+ */
+export const addControllerManifests = step({
+  id: 'bootstrap/add-controller-manifests',
+  title: 'Add the controller to the manifests of the cluster',
+  uses: ['host'],
+  when: hasService,
+  limit: minutes(2),
+  explain: ({ images }) => `the controller is ${images.controller}`,
+  preview: () => [mkdirManifestsArgv],
+  run: async ({ host, config, signal }) => {
+    await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });
+    for (const { name, content, mode } of controllerManifests(config)) {
+      await host.writeFile(`${manifestDirectory}/${name}`, content, { signal, mode });
+    }
+  },
+});

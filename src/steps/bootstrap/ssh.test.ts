@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { addSshManifest, makeSshDirectory, makeSshKey } from './ssh.ts';
+
+const key = '/root/.ssh/id_rsa';
+const made = ['ssh-keygen', '-q', '-f', key, '-N', ''];
+const derive = ['ssh-keygen', '-y', '-P', '', '-f', key];
+const aside = ['mv', '--backup=numbered', key, `${key}.unusable`];
+const publicOf = (secret: string): string => `ssh-rsa ${secret} root@host`;
+
+/** As ssh-keygen of OpenSSH 9.2 was seen to behave; a usable private key is written `key <id>`. */
+function hostWith(files: Readonly<Record<string, string>> = {}): FakeHost {
+  const host = fakeHost();
+  const secretOf = (): string | undefined => /^key (\S+)$/.exec(host.textOf(key) ?? '')?.[1];
+  host.on(made).answers(() => {
+    if (host.files.has(key)) return { exitCode: 1, stdout: 'Overwrite (y/n)?' };
+    host.withFile(key, 'key new', 0o600).withFile(`${key}.pub`, publicOf('new'), 0o644);
+    return {};
+  });
+  host.on(derive).answers(() => {
+    const secret = secretOf();
+    return secret === undefined
+      ? { exitCode: 255, stderr: 'Load key: error in libcrypto' }
+      : publicOf(secret);
+  });
+  host.on(aside).answers(() => {
+    const old = host.files.get(key);
+    if (old !== undefined) host.withFile(`${key}.unusable`, old.bytes, old.mode);
+    return host.remove(key, new AbortController().signal);
+  });
+  for (const [path, text] of Object.entries(files)) host.withFile(path, text);
+  return host;
+}
+
+describe('bootstrap/make-ssh-key', () => {
+  it('makes a key without a passphrase where there is none', async () => {
+    const host = hostWith();
+    await runStep(makeSshKey, { host });
+    expect(host.ran).toEqual([made]);
+  });
+
+  it('uses a key that is there', async () => {
+    const host = hostWith({ [key]: 'key old', [`${key}.pub`]: `${publicOf('old')} and a comment` });
+    await runStep(makeSshKey, { host });
+    expect(host.ran).toEqual([derive]);
+    expect(host.textOf(`${key}.pub`)).toContain('and a comment');
+  });
+
+  it.each([
+    ['is missing', undefined],
+    ['is empty', ''],
+    ['is of another key', publicOf('other')],
+  ])('writes the public half anew when it %s', async (_, text) => {
+    const host = hostWith({
+      [key]: 'key old',
+      ...(text === undefined ? {} : { [`${key}.pub`]: text }),
+    });
+    await runStep(makeSshKey, { host });
+    expect(host.textOf(`${key}.pub`)).toBe(`${publicOf('old')}\n`);
+    expect(host.textOf(key)).toBe('key old');
+  });
+
+  it('makes a new key when only a public half is left', async () => {
+    const host = hostWith({ [`${key}.pub`]: publicOf('lost') });
+    await runStep(makeSshKey, { host });
+    expect(host.textOf(`${key}.pub`)).toBe(publicOf('new'));
+  });
+
+  it('sets a key aside that cannot be used', async () => {
+    const host = hostWith({ [key]: 'half a key' });
+    const { notes } = await runStep(makeSshKey, { host });
+    expect(host.ran).toEqual([derive, aside, made]);
+    expect(host.textOf(`${key}.unusable`)).toBe('half a key');
+    expect(notes).toEqual([expect.stringContaining('set aside')]);
+  });
+
+  it('takes no part with a single node', async () => {
+    const host = hostWith();
+    const config = { cluster: { controlPlaneCount: 1 } };
+    const { events } = await runStep(makeSshKey, { host, config });
+    expect(events.map(({ type }) => type)).toEqual(['step.skipped']);
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['half a key', { [key]: 'half a key' }],
+    ['a key without its public half', { [key]: 'key old' }],
+  ])('is safe to repeat with %s', async (_, files) => {
+    await isSafeToRepeat(makeSshKey, () => ({ host: hostWith(files) }));
+    expect.hasAssertions();
+  });
+});
+
+describe('bootstrap/make-ssh-directory', () => {
+  it('makes the directory', async () => {
+    const host = fakeHost().on(['mkdir', '-p', '/root/.ssh']).succeeds();
+    await runStep(makeSshDirectory, { host });
+    expect(host.ran).toHaveLength(1);
+  });
+});
+
+describe('bootstrap/add-ssh-manifest', () => {
+  const path =
+    '/opt/openshift/openshift/99_openshift-machineconfig_99-assisted-installer-master-ssh.yaml';
+  const withKey = (text: string): FakeHost => fakeHost().withFile('/root/.ssh/id_rsa.pub', text);
+
+  it('lets the key of this host in at the masters', async () => {
+    const host = withKey('ssh-rsa AAAA root@host: 1\n');
+    await runStep(addSshManifest, { host });
+    expect(parse(host.textOf(path) ?? '')).toEqual({
+      apiVersion: 'machineconfiguration.openshift.io/v1',
+      kind: 'MachineConfig',
+      metadata: {
+        name: '99-assisted-installer-master-ssh',
+        labels: { 'machineconfiguration.openshift.io/role': 'master' },
+      },
+      spec: {
+        config: {
+          ignition: { version: '3.1.0' },
+          passwd: {
+            users: [{ name: 'core', sshAuthorizedKeys: ['ssh-rsa AAAA root@host: 1'] }],
+          },
+        },
+      },
+    });
+    expect(host.files.get(path)?.mode).toBe(0o644);
+  });
+
+  it.each([
+    ['is missing', fakeHost()],
+    ['is empty', withKey('\n')],
+    ['is not one line', withKey('a\nb\n')],
+  ])('says when the public key %s', async (_, host) => {
+    const { failure } = await tryStep(addSshManifest, { host });
+    expect(failure).toMatchObject({ code: 'bootstrap.no-public-key' });
+    expect(host.files.has(path)).toBe(false);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(addSshManifest, () => ({ host: withKey('ssh-rsa AAAA x') }));
+    expect.hasAssertions();
+  });
+});

@@ -1,0 +1,202 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { type FakeInventory, fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { events as eventKind, pods } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { minutes } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { followControllerLogs, waitForController } from './controller.ts';
+
+const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
+const facts = { controlPlane: { units: [] } };
+const podName = 'assisted-installer-controller-x7k2p';
+
+const pod = (phase = 'Running') => ({
+  metadata: {
+    name: podName,
+    namespace: 'assisted-installer',
+    labels: { 'job-name': 'assisted-installer-controller' },
+  },
+  status: { phase },
+});
+const event = (name: string, message = '') => ({
+  metadata: { name, namespace: 'assisted-installer' },
+  reason: 'Scheduled',
+  message,
+});
+const ready = event('AssistedControllerIsReady', 'controller pod is ready');
+
+const cluster = (log = 'it works\n') => fakeKube().put(pods, pod()).withPodLog(podName, log);
+
+/** Name and text of the one file in the last archive that came. */
+function lastArchive({ controllerLogs }: FakeInventory): readonly [string, string] {
+  const tar = gunzipSync(controllerLogs.at(-1) ?? new Uint8Array());
+  const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
+  const size = Number.parseInt(text(124, 135), 8);
+  return [text(0, 100).replaceAll('\0', ''), text(512, 512 + size)];
+}
+
+/** Mode, time and form of that file. */
+function lastHeader({ controllerLogs }: FakeInventory): Readonly<Record<string, string | number>> {
+  const tar = gunzipSync(controllerLogs.at(-1) ?? new Uint8Array());
+  const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
+  return {
+    mode: text(100, 106),
+    modifiedAt: Number.parseInt(text(136, 147), 8),
+    magic: text(257, 262),
+  };
+}
+
+describe('cluster/wait-for-controller', () => {
+  it('ends with the event, announces the logs and sends them once', async () => {
+    const clock = fakeClock();
+    const inventory = fakeInventory();
+    const kube = cluster().put(eventKind, ready);
+    const { events } = await runStep(waitForController, { kube, inventory, clock, config, facts });
+    expect(events[0]).toMatchObject({
+      stage: 'Waiting for controller',
+      stageInfo: 'waiting for controller pod ready event',
+    });
+    expect(inventory.calls).toEqual(['clusterLogsState requested', 'uploadControllerLogs']);
+    expect(lastArchive(inventory)).toEqual(['assisted-installer-controller.logs', 'it works\n']);
+    expect(lastHeader(inventory)).toEqual({ mode: '000644', modifiedAt: 0, magic: 'ustar' });
+    expect(clock.now()).toBe(0);
+  });
+
+  it('tells each event once and waits for the right one', async () => {
+    const clock = fakeClock({ auto: false });
+    const inventory = fakeInventory();
+    const kube = cluster().put(eventKind, event('controller.17a', 'pulling image'));
+    const run = runStep(waitForController, { kube, inventory, clock, config, facts });
+    await settle();
+    kube.put(eventKind, event('controller.17b'));
+    await settle();
+    expect(inventory.calls).toEqual([]);
+    kube.put(eventKind, ready);
+    const { notes, events } = await run;
+    expect(notes).toEqual([
+      'info: event controller.17a',
+      'info: event controller.17b',
+      'info: event AssistedControllerIsReady',
+    ]);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        status: '1 events in assisted-installer, none of them says ready',
+      }),
+    );
+  });
+
+  it('outlives an API server that does not answer', async () => {
+    const kube = cluster().trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    const run = runStep(waitForController, {
+      kube,
+      inventory: fakeInventory(),
+      clock: fakeClock({ auto: false }),
+      config,
+      facts,
+    });
+    await settle();
+    kube.trouble(undefined).put(eventKind, ready);
+    const { events } = await run;
+    expect(events).toContainEqual(
+      expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),
+    );
+  });
+
+  it.each(['clusterLogsState', 'uploadControllerLogs'] as const)(
+    'is through although %s fails',
+    async (call) => {
+      const inventory = fakeInventory().failing(
+        call,
+        inventoryFailure('inventory.unreachable', 'service is down'),
+      );
+      const kube = cluster().put(eventKind, ready);
+      const { notes } = await runStep(waitForController, { kube, inventory, config, facts });
+      expect(notes.filter((note) => note.startsWith('warn'))).toHaveLength(1);
+      expect(inventory.calls).toContain('uploadControllerLogs');
+    },
+  );
+
+  it('is left out without a service, for which there is no controller', async () => {
+    const { events } = await runStep(waitForController, { config: { role: 'bootstrap' }, facts });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it('is safe to repeat', async () => {
+    await isSafeToRepeat(waitForController, () => ({
+      host: fakeHost(),
+      kube: cluster().put(eventKind, ready),
+      config,
+      facts,
+    }));
+  });
+});
+
+/** Lets the follower run for a while and then ends it, as the role does at its end. */
+async function followFor(
+  run: Parameters<typeof tryStep<never, never, undefined>>[1],
+  time: number,
+) {
+  const end = new AbortController();
+  const clock = fakeClock({ auto: false });
+  const followed = tryStep(followControllerLogs, {
+    config,
+    facts,
+    ...run,
+    clock,
+    signal: end.signal,
+  });
+  await clock.advance(time);
+  end.abort(new Error('the run has ended'));
+  return followed;
+}
+
+describe('cluster/follow-controller-logs', () => {
+  it('sends the log every five minutes', async () => {
+    const inventory = fakeInventory();
+    await followFor({ kube: cluster(), inventory }, minutes(16));
+    expect(inventory.calls).toHaveLength(3);
+  });
+
+  it.each([
+    ['no pod', fakeKube()],
+    ['a pod that does not run', fakeKube().put(pods, pod('Pending'))],
+  ])('sends nothing with %s', async (_, kube) => {
+    const inventory = fakeInventory();
+    const { notes } = await followFor({ kube, inventory }, minutes(6));
+    expect([...inventory.calls, ...notes]).toEqual([]);
+  });
+
+  it.each([
+    ['empty', cluster('')],
+    ['not to be had', fakeKube().put(pods, pod())],
+  ])('takes the local log when that of the pod is %s', async (_, kube) => {
+    const inventory = fakeInventory();
+    const host = fakeHost().withFile('/tmp/controller_logs.log', 'from this host');
+    await followFor({ kube, inventory, host }, minutes(6));
+    expect(lastArchive(inventory)[1]).toBe('from this host');
+  });
+
+  it('sends why there is none when both are missing', async () => {
+    const inventory = fakeInventory();
+    await followFor({ kube: fakeKube().put(pods, pod()), inventory }, minutes(6));
+    expect(lastArchive(inventory)[1]).toBe(
+      `the log of pod ${podName} could not be had: ${podName}: there is no log\n` +
+        '/tmp/controller_logs.log could not be had: it is empty, or there is none\n',
+    );
+  });
+
+  it('goes on after a failure', async () => {
+    const down = inventoryFailure('inventory.unreachable', 'service is down');
+    const inventory = fakeInventory().failing('uploadControllerLogs', down);
+    const { notes } = await followFor({ kube: cluster(), inventory }, minutes(11));
+    expect(notes).toEqual(['warn: the log of the controller could not be uploaded']);
+    expect(inventory.controllerLogs).toHaveLength(1);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { hostIndexOf, hostOfNode } from './inventory-hosts.ts';
+
+const host = (name: string, ...addresses: readonly string[]) =>
+  inventoryHost({ id: `id-${name}`, name, addresses });
+
+const hosts = hostIndexOf([
+  host('M1.example', '10.0.0.1', '172.17.0.1'),
+  host('m2', '10.0.0.2', 'FD00:0:0::2', '172.17.0.1'),
+  host('', '10.0.0.3', '10.0.0.3'),
+  host('m4'),
+]);
+const found = (name: string, ...addresses: readonly string[]): string | undefined =>
+  hostOfNode(nodeObject({ name, addresses }), hosts)?.id;
+
+describe('the host of a node', () => {
+  it.each([
+    ['by name', 'm2', [], 'id-m2'],
+    ['by name in any case', 'm1.EXAMPLE', [], 'id-M1.example'],
+    ['by name before address', 'm2', ['10.0.0.1'], 'id-m2'],
+    ['by address', 'other', ['10.0.0.1'], 'id-M1.example'],
+    ['by an address that is spelled in another way', 'other', ['fd00::2'], 'id-m2'],
+    ['by the last address that a host has', 'other', ['10.0.0.1', '10.0.0.2', '9.9.9.9'], 'id-m2'],
+    ['by an address that it names twice', 'other', ['10.0.0.3'], 'id-'],
+    ['not by an address that two hosts have', 'other', ['172.17.0.1'], undefined],
+    ['not by a part of an address', 'other', ['10.0.0.11'], undefined],
+    ['not by an empty name', '', [], undefined],
+    ['not without addresses', 'other', [], undefined],
+  ])('is found %s', (...[, name, addresses, id]) => {
+    expect(found(name, ...addresses)).toBe(id);
+  });
+});
+
+it('finds nine addresses of three hosts', () => {
+  const three = [1, 2, 3].map((h) => host(`h${h}`, `10.0.${h}.1`, `10.0.${h}.2`, `10.0.${h}.3`));
+  const index = hostIndexOf(three);
+  const names = three.flatMap(({ addresses }) => addresses.map((at) => index.at(at)?.name));
+  expect(names).toEqual(['h1', 'h1', 'h1', 'h2', 'h2', 'h2', 'h3', 'h3', 'h3']);
+});

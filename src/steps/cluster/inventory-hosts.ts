@@ -1,0 +1,139 @@
+import { internalAddresses } from '../../cluster/node.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { canonicalAddress } from '../../lib/address.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Stage } from '../../model/stage.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import type { StepScope } from '../step.ts';
+import type { Tasks } from './tasks.ts';
+
+/** The inventory service is asked for its hosts at most so often. */
+const askHostsEvery: Millis = seconds(30);
+
+/** The other hosts of the cluster, as the inventory service told them last. */
+export interface KnownHosts {
+  /** Undefined until it has told them once. */
+  readonly hosts: () => readonly InventoryHost[] | undefined;
+  readonly index: () => HostIndex | undefined;
+  /** How often it has told them. */
+  readonly answers: () => number;
+  /** Why it did not tell them when it was asked last. */
+  readonly trouble: () => string | undefined;
+  /** Asks beside the wait, unless it was asked a short time ago. */
+  readonly ask: () => void;
+}
+
+/** Keeps what the inventory service tells of the other hosts; this host is left out by its id. */
+export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): KnownHosts {
+  const { config, inventory } = scope;
+  let hosts: readonly InventoryHost[] | undefined;
+  let index: HostIndex | undefined;
+  let trouble: string | undefined;
+  let answers = 0;
+  const read = async (signal: AbortSignal): Promise<void> => {
+    try {
+      const enabled = await inventory.enabledHosts(signal);
+      hosts = enabled.filter(({ id }) => id !== config.cluster.hostId);
+      index = hostIndexOf(hosts);
+      answers += 1;
+      trouble = undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      trouble = asAgentError(error).code;
+    }
+  };
+  return {
+    hosts: () => hosts,
+    index: () => index,
+    answers: () => answers,
+    trouble: () => trouble,
+    ask: () => tasks.run('ask for hosts', askHostsEvery, read),
+  };
+}
+
+/** A report that failed is sent again after this time. */
+const reportAgainAfter: Millis = seconds(5);
+
+/** What became of a report: `refused` is an answer too (409). */
+export type ReportEnd = 'accepted' | 'refused' | { readonly failed: string };
+
+/** Reports of stages of other hosts, each sent beside the wait so that none holds back another. */
+interface HostReports {
+  /** What became of the report of a host; undefined while the first is under way, or before it. */
+  readonly endOf: (host: InventoryHost) => ReportEnd | undefined;
+  /** Reports the stage of a host, unless that was tried a short time ago. */
+  readonly send: (host: InventoryHost, stage: Stage) => void;
+}
+
+/** Makes the reports of one wait. */
+export function hostReportsOf(
+  { inventory, note }: StepScope<'inventory'>,
+  tasks: Tasks,
+): HostReports {
+  const ends = new Map<string, ReportEnd>();
+  return {
+    endOf: ({ id }) => ends.get(id),
+    send: (host, stage) => {
+      tasks.run(`report ${host.id}`, reportAgainAfter, async (signal) => {
+        const { infraEnvId, id: hostId } = host;
+        const name = host.name === '' ? hostId : host.name;
+        try {
+          await inventory.report({ infraEnvId, hostId }, { stage, info: '' }, signal);
+          ends.set(host.id, 'accepted');
+          note('info', `${name} is ${stage}`, { host: hostId, stage });
+        } catch (error) {
+          signal.throwIfAborted();
+          const { code, message } = asAgentError(error);
+          const end = code === 'inventory.refused' ? 'refused' : { failed: code };
+          if (!isSame(ends.get(host.id), end)) {
+            note('warn', `${stage} of ${name} is not reported`, { code, reason: message });
+          }
+          ends.set(host.id, end);
+        }
+      });
+    },
+  };
+}
+
+const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
+  JSON.stringify(one) === JSON.stringify(other);
+
+/** Finds hosts of the inventory service by what a cluster knows of them. */
+interface HostIndex {
+  /** By name in any case, the last of that name. */
+  readonly named: (name: string) => InventoryHost | undefined;
+  /**
+   * By a whole address in its one spelling. An address that several hosts have, of a bridge that each
+   * makes for itself for example, is of none.
+   */
+  readonly at: (address: string) => InventoryHost | undefined;
+}
+
+/** Makes an index of hosts. A host without addresses is found at none. */
+export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
+  const byName = new Map(
+    hosts.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),
+  );
+  const byAddress = new Map<string, InventoryHost | undefined>();
+  for (const host of hosts) {
+    for (const address of new Set(host.addresses.map(canonicalAddress))) {
+      if (address === undefined) continue;
+      byAddress.set(address, byAddress.has(address) ? undefined : host);
+    }
+  }
+  return {
+    named: (name) => byName.get(name.toLowerCase()),
+    at: (address) => byAddress.get(address),
+  };
+}
+
+/**
+ * The host that a node runs on: by the node's name, else by its addresses inside the cluster, the
+ * last that a host has (assisted-installer, `getInventoryHost`, same rule).
+ */
+export const hostOfNode = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
+  hosts.named(node.metadata.name) ??
+  internalAddresses(node)
+    .map((address) => hosts.at(address))
+    .findLast((host) => host !== undefined);

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { silently, untilOf } from '../../engine/wait.ts';
+import { hours, seconds } from '../../model/duration.ts';
+import {
+  busLabel,
+  parseUnitLife,
+  readUnitLife,
+  renderUnitLife,
+  unitLifeArgv,
+  unitMonitorArgv,
+  unitState,
+  unitStatus,
+  unitWatch,
+} from './systemd-unit.ts';
+
+const { signal } = new AbortController();
+const monitor = ['busctl', rest] as const;
+
+describe('the name of a unit in an object path', () => {
+  it.each([
+    ['bootkube.service', 'bootkube_2eservice'],
+    ['node-image-pull.service', 'node_2dimage_2dpull_2eservice'],
+    ['getty@tty1.service', 'getty_40tty1_2eservice'],
+    ['9p.mount', '_39p_2emount'],
+    ['ü.service', '_c3_bc_2eservice'],
+    ['', '_'],
+  ])('of %s is %s', (name, label) => {
+    expect(busLabel(name)).toBe(label);
+  });
+});
+
+describe('the watch of units', () => {
+  it('asks for the changes of each', () => {
+    const argv = unitMonitorArgv(['a.service', 'b.service']);
+    expect(argv).toHaveLength(5);
+    expect(argv[2]).toBe(
+      "--match=type='signal',sender='org.freedesktop.systemd1',path='/org/freedesktop/systemd1/unit/a_2eservice',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
+    );
+    expect(argv[3]).toContain('/unit/b_2eservice');
+  });
+
+  it('rings for what is printed, and ends with its signal', async () => {
+    const stop = new AbortController();
+    const host = fakeHost().on(monitor).hangs('Monitoring bus message stream.');
+    let rings = 0;
+    const watching = unitWatch(host, ['a.service'])(() => {
+      rings += 1;
+      queueMicrotask(() => stop.abort());
+    }, stop.signal);
+    await watching;
+    expect(rings).toBe(1);
+    expect(host.calls[0]?.limit).toBe(hours(24));
+  });
+
+  it('lets a wait look again at once', async () => {
+    const clock = fakeClock();
+    const host = fakeHost({ clock })
+      .on(monitor)
+      .answers(async (_argv, _host, call) => {
+        await clock.sleep(seconds(1), call.signal);
+        return { stdout: '> Type=signal' };
+      })
+      .on(['systemctl', 'show', '-P', 'ActiveState', 'a.service'])
+      .inTurn('activating', 'active');
+    const state = await untilOf(clock, signal, silently)(
+      'a.service is active',
+      async (inner) => {
+        const seen = await unitState(host, 'a.service', inner);
+        return seen === 'active' ? { done: clock.now() } : { status: seen };
+      },
+      { every: seconds(5), within: seconds(60), watch: unitWatch(host, ['a.service']) },
+    );
+    expect(state).toBe(seconds(1));
+  });
+
+  it.each([
+    ['is missing', fakeHost().on(monitor).isMissing()],
+    ['finds no bus', fakeHost().on(monitor).fails(1, 'Failed to connect to bus')],
+  ])('falls silent when busctl %s', async (_, host) => {
+    await expect(unitWatch(host, ['a.service'])(() => undefined, signal)).resolves.toBeUndefined();
+  });
+
+  it('does not hide a fault of our own', async () => {
+    await expect(unitWatch(fakeHost(), ['a.service'])(() => undefined, signal)).rejects.toThrow(
+      'does not know',
+    );
+  });
+});
+
+describe('the state of a unit', () => {
+  it('is what systemctl prints', async () => {
+    const host = fakeHost().on(['systemctl', rest]).prints('failed\n');
+    expect(await unitState(host, 'a.service', signal)).toBe('failed');
+    expect(host.ran).toEqual([['systemctl', 'show', '-P', 'ActiveState', 'a.service']]);
+  });
+
+  it('can be had from a systemctl without -P', async () => {
+    const host = fakeHost()
+      .on(['systemctl', 'show', '-P', any, any])
+      .fails(1, "systemctl: invalid option -- 'P'")
+      .on(['systemctl', 'show', '--property=ActiveState', '--value', 'a.service'])
+      .prints('active');
+    expect(await unitState(host, 'a.service', signal)).toBe('active');
+  });
+
+  it.each([
+    ['fails', fakeHost().on(['systemctl', rest]).fails(1, 'Transport endpoint is not connected')],
+    ['says nothing', fakeHost().on(['systemctl', rest]).succeeds()],
+    ['hangs', fakeHost({ clock: fakeClock() }).on(['systemctl', rest]).hangs()],
+  ])('is unknown while systemctl %s', async (_, host) => {
+    expect(await unitState(host, 'a.service', signal)).toBe('unknown');
+  });
+
+  it('is an error where there is no systemctl', async () => {
+    const host = fakeHost().on(['systemctl', rest]).isMissing();
+    await expect(unitState(host, 'a.service', signal)).rejects.toMatchObject({
+      code: 'command.not-found',
+    });
+  });
+});
+
+describe('the status of a unit', () => {
+  it('is what systemctl says of a unit that does not run', async () => {
+    const host = fakeHost().on(['systemctl', 'status', 'a.service']).fails(3, '', 'a: dead');
+    expect(await unitStatus(host, 'a.service', signal)).toBe('a: dead');
+  });
+
+  it('is empty when nothing can be had', async () => {
+    const host = fakeHost().on(['systemctl', 'status', 'a.service']).fails(9);
+    expect(await unitStatus(host, 'a.service', signal)).toBe('');
+  });
+});
+
+const argv = [
+  ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', 'x.service'],
+];
+
+describe('the life of a unit', () => {
+  it.each([
+    ['ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n', 'x.service is running'],
+    // systemd prints the properties in an order of its own.
+    [
+      'Result=exit-code\nNRestarts=2\nActiveState=activating\nSubState=auto-restart\n',
+      'x.service is activating (exit-code), restarted 2 times',
+    ],
+    [
+      'NRestarts=1\nResult=start-limit-hit\nActiveState=failed\nSubState=failed',
+      'x.service is failed (start-limit-hit), restarted once',
+    ],
+    ['ActiveState=inactive\nSubState=dead\nResult=success', 'x.service is inactive'],
+    ['', 'the state of x.service is not known'],
+  ])('%j reads: %s', (stdout, words) => {
+    expect(renderUnitLife('x.service', parseUnitLife(stdout))).toBe(words);
+  });
+
+  it('is asked for by one command', async () => {
+    const host = fakeHost().on(argv).prints('ActiveState=active\nSubState=running');
+    expect(unitLifeArgv('x.service')).toEqual(argv);
+    expect(await readUnitLife(host, 'x.service', signal)).toMatchObject({ state: 'active' });
+  });
+
+  it('is not known while systemd does not answer', async () => {
+    const host = fakeHost().on(argv).fails(1, 'Failed to connect to bus');
+    expect(await readUnitLife(host, 'x.service', signal)).toMatchObject({ state: '' });
+  });
+
+  it('cannot be known without systemctl', async () => {
+    const host = fakeHost().on(argv).isMissing();
+    await expect(readUnitLife(host, 'x.service', signal)).rejects.toMatchObject({
+      code: 'command.not-found',
+    });
+  });
+});

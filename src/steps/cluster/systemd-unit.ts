@@ -1,0 +1,184 @@
+import type { Watch } from '../../engine/wait.ts';
+import { hours, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Host } from '../../ports/host.ts';
+
+/**
+ * The `ActiveState` of a unit (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`,
+ * `activating` and others; `unknown` when systemd could not be asked.
+ */
+type UnitState = string;
+
+/** Prints the state of a unit and nothing else. */
+export const unitStateArgv = (unit: string): readonly string[] => [
+  'systemctl',
+  'show',
+  '-P',
+  'ActiveState',
+  unit,
+];
+
+/** The same for systemd before 246, which has no `-P`: that of RHEL 8, OpenShift 4.12 and older. */
+const olderUnitStateArgv = (unit: string): readonly string[] => [
+  'systemctl',
+  'show',
+  '--property=ActiveState',
+  '--value',
+  unit,
+];
+
+/** Prints what systemd and the journal know of a unit, for people. */
+export const unitStatusArgv = (unit: string): readonly string[] => ['systemctl', 'status', unit];
+
+/**
+ * A unit's name as a part of an object path: systemd writes each byte that is no ASCII letter or
+ * digit, and a digit at the beginning, as `_` and two hexadecimal digits (`bus_label_escape`).
+ */
+export function busLabel(name: string): string {
+  const label = [...new TextEncoder().encode(name)].map((byte, index) => {
+    const letter = String.fromCharCode(byte);
+    const isPlain = index === 0 ? /[A-Za-z]/.test(letter) : /[A-Za-z0-9]/.test(letter);
+    return isPlain ? letter : `_${byte.toString(16).padStart(2, '0')}`;
+  });
+  return label.length === 0 ? '_' : label.join('');
+}
+
+/**
+ * Prints each change of some units until it is stopped. systemd sends these signals as long as
+ * anybody subscribed to them, which logind does as it starts. The text form is asked for because
+ * systemd before 240 has no other; it is not parsed, a line means that another look is worth while.
+ */
+export const unitMonitorArgv = (units: readonly string[]): readonly string[] => [
+  'busctl',
+  '--system',
+  ...units.map(
+    (unit) =>
+      `--match=type='signal',sender='org.freedesktop.systemd1',` +
+      `path='/org/freedesktop/systemd1/unit/${busLabel(unit)}',` +
+      `interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'`,
+  ),
+  'monitor',
+];
+
+/** Longer than any wait, which stops the monitor when it ends. */
+const longestWatch = hours(24);
+
+/**
+ * Rings when one of these units may have changed. It falls silent when busctl is missing or ends,
+ * so give the wait an `every` as well.
+ */
+export function unitWatch(host: Host, units: readonly string[]): Watch {
+  return async (changed, signal) => {
+    try {
+      await host.exec(unitMonitorArgv(units), {
+        signal,
+        limit: longestWatch,
+        onLine: () => changed(),
+      });
+    } catch (error) {
+      if (!(error instanceof AgentError)) throw error;
+    }
+  };
+}
+
+/**
+ * The state of a unit now.
+ * @throws AgentError `command.not-found`, `command.stopped`
+ */
+export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<UnitState> {
+  for (const argv of [unitStateArgv(unit), olderUnitStateArgv(unit)]) {
+    const stdout = await answerOf(host, argv, signal);
+    if (stdout !== undefined && stdout !== '') return stdout;
+  }
+  return 'unknown';
+}
+
+async function answerOf(
+  host: Host,
+  argv: readonly string[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  try {
+    return (await host.exec(argv, { signal, limit: seconds(30) })).stdout;
+  } catch (error) {
+    if (error instanceof AgentError && isPassing.has(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** systemd may be busy, or be reloaded: the next look tells more. */
+const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
+
+/**
+ * What `systemctl status` says of a unit, for a log; empty when nothing can be had. It ends with a
+ * code other than 0 for each unit that is not active, which is no failure here.
+ */
+export async function unitStatus(host: Host, unit: string, signal: AbortSignal): Promise<string> {
+  try {
+    const options = { signal, limit: seconds(30), accept: [0, 1, 2, 3, 4] };
+    return (await host.exec(unitStatusArgv(unit), options)).stdout;
+  } catch (error) {
+    if (error instanceof AgentError && isPassing.has(error.code)) return '';
+    throw error;
+  }
+}
+
+/** How a unit of systemd fares, in the words of `systemctl show`; empty where it does not say. */
+interface UnitLife {
+  /** `active`, `inactive`, `failed`, `activating`, … */
+  readonly state: string;
+  /** `running`, `dead`, `auto-restart`, … */
+  readonly sub: string;
+  /** `success`, or how its last process ended: `exit-code`, `timeout`, `start-limit-hit`, … */
+  readonly result: string;
+  /** How often systemd has started it again by itself. */
+  readonly restarts: number;
+}
+
+/** Prints the properties that `parseUnitLife` reads; every systemd since 235 knows them. */
+export const unitLifeArgv = (unit: string): readonly string[] => [
+  ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', unit],
+];
+
+/** Reads the output of `unitLifeArgv`. */
+export function parseUnitLife(stdout: string): UnitLife {
+  const value = (name: string): string =>
+    new RegExp(`^${name}=(.*)$`, 'm').exec(stdout)?.[1]?.trim() ?? '';
+  return {
+    state: value('ActiveState'),
+    sub: value('SubState'),
+    result: value('Result'),
+    restarts: Number(value('NRestarts')) || 0,
+  };
+}
+
+/** A unit's life for people: `bootkube.service is failed (exit-code), restarted 2 times`. */
+export function renderUnitLife(unit: string, { state, sub, result, restarts }: UnitLife): string {
+  if (state === '') return `the state of ${unit} is not known`;
+  const how = state === 'active' ? sub : state;
+  const why = result === '' || result === 'success' ? '' : ` (${result})`;
+  const times = restarts === 1 ? 'once' : `${restarts} times`;
+  return `${unit} is ${how}${why}${restarts === 0 ? '' : `, restarted ${times}`}`;
+}
+
+/**
+ * How a unit fares now; without a state when systemd does not answer.
+ * @throws AgentError `command.not-found`, `command.stopped`
+ */
+export async function readUnitLife(
+  host: Host,
+  unit: string,
+  signal: AbortSignal,
+): Promise<UnitLife> {
+  try {
+    const { stdout } = await host.exec(unitLifeArgv(unit), { signal, limit: seconds(30) });
+    return parseUnitLife(stdout);
+  } catch (error) {
+    signal.throwIfAborted();
+    const isPassing =
+      error instanceof AgentError &&
+      (error.code === 'command.failed' || error.code === 'command.timed-out');
+    if (isPassing) return parseUnitLife('');
+    throw error;
+  }
+}

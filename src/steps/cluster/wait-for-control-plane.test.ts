@@ -1,0 +1,180 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { hours, minutes } from '../../model/duration.ts';
+import type { Inventory } from '../../ports/inventory.ts';
+import { lookAtControlPlane, waitForControlPlane } from './wait-for-control-plane.ts';
+
+const config: ConfigInput = { role: 'worker', service: { url: 'http://svc.example' } };
+const done = (name: string, role = 'master') => inventoryHost({ name, role, stage: 'Done' });
+const joined = (name: string) => inventoryHost({ name, stage: 'Joined' });
+
+/** An inventory that notes when each request came, and whose second master is done at a time. */
+function slowInventory(readyAt: number, more: Partial<Inventory> = {}) {
+  const clock = fakeClock();
+  const times: number[] = [];
+  const inventory = fakeInventory();
+  inventory.answering({
+    cluster: () => {
+      times.push(clock.now());
+      return Promise.resolve({ id: 'c', kind: 'Cluster' });
+    },
+    hosts: (role) => {
+      times.push(clock.now());
+      if (role !== 'master') return Promise.resolve([]);
+      const second = clock.now() >= readyAt ? done('m2') : joined('m2');
+      return Promise.resolve([done('m1'), second]);
+    },
+    ...more,
+  });
+  return { clock, times, inventory };
+}
+
+describe('control-plane/wait-for-masters', () => {
+  it('asks three things and goes on when two masters are done', async () => {
+    const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] });
+    const { events, progress } = await runStep(waitForControlPlane, { config, inventory });
+    expect(inventory.calls).toEqual(['cluster', 'hosts master', 'hosts arbiter']);
+    expect(events[0]).toMatchObject({ stage: 'Waiting for control plane', stageInfo: '' });
+    expect([...progress, ...events.filter(({ type }) => type === 'wait.updated')]).toEqual([]);
+  });
+
+  it('counts an arbiter', async () => {
+    const inventory = fakeInventory({ hosts: [done('m1'), done('a1', 'arbiter')] });
+    await runStep(waitForControlPlane, { config, inventory });
+    expect(inventory.calls).toHaveLength(3);
+  });
+
+  it('does not wait for a cluster that exists', async () => {
+    const inventory = fakeInventory({ cluster: { kind: 'AddHostsCluster' } });
+    await runStep(waitForControlPlane, { config, inventory });
+    expect(inventory.calls).toEqual(['cluster']);
+  });
+
+  it.each(['v1', 'bm-inventory-v1'] as const)('is left out with a service of %s', async (api) => {
+    const inventory = fakeInventory();
+    const service = { ...config.service, api };
+    const { events } = await runStep(waitForControlPlane, {
+      config: { ...config, service },
+      inventory,
+    });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    expect(inventory.calls).toEqual([]);
+  });
+
+  it('is left out without a service', async () => {
+    const { events } = await runStep(waitForControlPlane, { config: { role: 'worker' } });
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it('tells what is missing', async () => {
+    const { clock, inventory } = slowInventory(minutes(20));
+    const { events } = await runStep(waitForControlPlane, { config, clock, inventory });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        status: '1 of 2 masters are done: m2 is Joined',
+      }),
+    );
+  });
+
+  it('sends two requests in a minute at most, after the first look', async () => {
+    const { clock, times, inventory } = slowInventory(hours(3));
+    await runStep(waitForControlPlane, { config, clock, inventory });
+    const later = times.filter((time) => time > 0);
+    expect(times.length - later.length).toBe(3);
+    const worst = Math.max(
+      ...later.map(
+        (from) => later.filter((time) => time >= from && time < from + minutes(1)).length,
+      ),
+    );
+    expect(worst).toBeLessThanOrEqual(2);
+    expect(clock.now()).toBeLessThanOrEqual(hours(3) + minutes(1.5));
+  });
+
+  it('asks half as often where arbiters are to be asked for as well', async () => {
+    const { clock, times, inventory } = slowInventory(hours(1), {
+      hosts: (role) => {
+        times.push(clock.now());
+        return Promise.resolve(
+          role === 'master' && clock.now() >= hours(1)
+            ? [done('m1'), done('m2')]
+            : [inventoryHost({ role, stage: 'Joined' })],
+        );
+      },
+    });
+    await runStep(waitForControlPlane, { config, clock, inventory });
+    expect(times.length).toBeLessThanOrEqual(3 + 2 * 60);
+  });
+
+  it('changes the text beside the stage at least each half hour', async () => {
+    const { clock, inventory } = slowInventory(hours(2));
+    const { progress } = await runStep(waitForControlPlane, { config, clock, inventory });
+    expect(progress.map(({ info }) => info)).toEqual([
+      '1 of 2 masters are done: m2 is Joined (30 min)',
+      '1 of 2 masters are done: m2 is Joined (1 h)',
+      '1 of 2 masters are done: m2 is Joined (1 h 30 min)',
+    ]);
+  });
+
+  it('goes on waiting when the service fails, and asks again for what it did not get', async () => {
+    const down = inventoryFailure('inventory.unreachable', 'service is down');
+    const inventory = fakeInventory({ hosts: [done('m1'), done('m2')] })
+      .failing('cluster', down, 2)
+      .failing('hosts', down, 2);
+    const { events } = await runStep(waitForControlPlane, { config, inventory });
+    expect(inventory.calls).toEqual([
+      'cluster',
+      'cluster',
+      'cluster',
+      'hosts master',
+      'hosts master',
+      'hosts master',
+      'hosts arbiter',
+    ]);
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        status: 'the inventory service does not tell (inventory.unreachable)',
+      }),
+    );
+  });
+
+  it('gives up after a day with what it saw last', async () => {
+    const { clock, inventory } = slowInventory(hours(100));
+    const { failure } = await tryStep(waitForControlPlane, { config, clock, inventory });
+    expect(failure).toMatchObject({
+      code: 'wait.timed-out',
+      kind: 'limit',
+      context: { status: '1 of 2 masters are done: m2 is Joined' },
+    });
+  });
+});
+
+const host = (name: string, stage?: string, role = 'master') =>
+  inventoryHost({ name, role, ...(stage === undefined ? {} : { stage }) });
+
+describe('a look at the control plane', () => {
+  it.each([
+    ['two masters', [host('m1', 'Done'), host('m2', 'Done'), host('m3', 'Joined')], true],
+    ['a master and an arbiter', [host('m1', 'Done'), host('a1', 'Done', 'arbiter')], true],
+    ['one master', [host('m1', 'Done'), host('m2', 'Joined')], false],
+    ['nobody', [], false],
+  ])('with %s done', (_, hosts, isReady) => {
+    expect(lookAtControlPlane(hosts).isReady).toBe(isReady);
+  });
+
+  it.each([
+    [[host('m1', 'Done'), host('m2', 'Joined')], '1 of 2 masters are done: m2 is Joined'],
+    [
+      [host('m2', 'Rebooting'), host('m1', 'Configuring')],
+      '0 of 2 masters are done: m1 is Configuring, m2 is Rebooting',
+    ],
+    [[host('', undefined)], '0 of 2 masters are done: host-1 is installing-in-progress'],
+    [[host('m1', 'Done')], '1 of 2 masters are done: no other master is known'],
+  ])('says what is missing', (hosts, status) => {
+    expect(lookAtControlPlane(hosts).status).toBe(status);
+  });
+});

@@ -1,1 +1,0 @@
-export { waitForMasters } from './wait-for-masters.ts';

@@ -1,0 +1,147 @@
+import type { Config } from '../../config/schema.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import type { RoleName } from '../../model/role.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Ports } from '../../ports/ports.ts';
+import { ignitionSourceFailure } from './failures.ts';
+
+/** The ports that sources of Ignition use. */
+export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
+
+/** What is wanted of a source. */
+interface IgnitionRequest {
+  /** The role the host will have: never `bootstrap`, that host becomes a master. */
+  readonly role: RoleName;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * One place where the Ignition of a host can come from. It opens the download; what comes is checked
+ * by whoever asked.
+ */
+type IgnitionSource = (
+  ports: IgnitionPorts,
+  config: Config,
+  request: IgnitionRequest,
+) => Promise<Download>;
+
+/** A file on the host. */
+const fromFile: IgnitionSource = async ({ host }, { ignition }, { signal }) => {
+  const text = await host.readText(ignition.file, signal);
+  if (text === undefined) {
+    throw ignitionSourceFailure('ignition.file-not-found', `${ignition.file} is not on the host`, {
+      context: { path: ignition.file },
+    });
+  }
+  const bytes = new TextEncoder().encode(text);
+  return { body: once(bytes), bytes: bytes.length, origin: ignition.file };
+};
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield await Promise.resolve(bytes);
+}
+
+/**
+ * A machine-config-server answers with spec 2.2 unless the header names a version
+ * (machine-config-operator, `pkg/server`). 3.2.0 is what every RHCOS since OpenShift 4.7 reads.
+ */
+const ignitionAccept = 'application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1';
+
+/** An http(s) URL. */
+const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) => {
+  const { url, caFile } = ignition;
+  if (caFile === '') return web.open(url, { signal, accept: ignitionAccept });
+  const ca = await host.readText(caFile, signal);
+  if (ca === undefined) {
+    throw ignitionSourceFailure('ignition.file-not-found', `${caFile} is not on the host`, {
+      context: { path: caFile },
+    });
+  }
+  return web.open(url, { signal, accept: ignitionAccept, ca });
+};
+
+/**
+ * An object store. One config for each role, at `BUCKET/CLUSTER_ID/<role>.ign`, as the install
+ * command of 2020 had it.
+ */
+const fromS3: IgnitionSource = ({ objects }, { s3, cluster }, { role, signal }) =>
+  objects.get(s3.bucket, `${cluster.id}/${role}.ign`, signal);
+
+/** The inventory service, which knows this host and its role. */
+const fromService: IgnitionSource = ({ inventory }, _config, { role, signal }) =>
+  inventory.hostIgnition(role, signal);
+
+/** The sources by the name that `ignition.source` has for them. */
+type SourceName = Exclude<Config['ignition']['source'], 'auto'>;
+
+/** A source of Ignition, and why it is this one. */
+interface ChosenSource {
+  readonly name: SourceName;
+  readonly open: IgnitionSource;
+  readonly because: string;
+}
+
+interface Candidate {
+  readonly open: IgnitionSource;
+  /** What must be set for it, for people. */
+  readonly needs: string;
+  /** Where it reads from, or undefined when it is not configured. */
+  readonly place: (config: Config) => string | undefined;
+}
+
+const given = (value: string): string | undefined => (value === '' ? undefined : value);
+
+/** In the order of `auto`: what names one config comes before what serves many hosts. */
+const candidates: Readonly<Record<SourceName, Candidate>> = {
+  file: { open: fromFile, needs: 'ignition.file', place: ({ ignition }) => given(ignition.file) },
+  url: {
+    open: fromUrl,
+    needs: 'ignition.url',
+    place: ({ ignition }) => given(shownUrl(ignition.url)),
+  },
+  s3: {
+    open: fromS3,
+    needs: 's3.endpoint and s3.bucket',
+    place: ({ s3 }) =>
+      s3.endpoint === '' || s3.bucket === ''
+        ? undefined
+        : `${shownUrl(s3.endpoint)}, bucket ${s3.bucket}`,
+  },
+  service: {
+    open: fromService,
+    needs: 'service.url',
+    place: ({ service }) => given(shownUrl(service.url)),
+  },
+};
+
+const names = Object.keys(candidates) as readonly SourceName[];
+
+/**
+ * Chooses where the Ignition of this host comes from.
+ * @throws AgentError `ignition.not-configured`
+ */
+export function chooseSource(config: Config): ChosenSource {
+  const { source } = config.ignition;
+  const name =
+    source === 'auto' ? names.find((one) => candidates[one].place(config) !== undefined) : source;
+  const place = name === undefined ? undefined : candidates[name].place(config);
+  if (name === undefined || place === undefined) {
+    const what = name === undefined ? 'nothing is set' : `${candidates[name].needs} is not set`;
+    throw ignitionSourceFailure('ignition.not-configured', `source of Ignition: ${what}`, {
+      context: { source },
+    });
+  }
+  const because =
+    source === 'auto' ? `${candidates[name].needs} is set` : 'ignition.source says so';
+  return { name, open: candidates[name].open, because: `${place} (${because})` };
+}
+
+/** The choice as a plan tells it; a configuration that lacks a source is told, too. */
+export function explainSource(config: Config): string {
+  try {
+    const { name, because } = chooseSource(config);
+    return `from ${name}: ${because}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
