@@ -1,5 +1,5 @@
 import { format } from 'prettier';
-import { planJsonSchema } from '../../src/cli/plan/document.ts';
+import { planJsonSchema } from '../../src/cli/plan-data.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';

@@ -2,7 +2,7 @@ import { copyFileSync, linkSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
-import { version } from '../../src/cli/version.ts';
+import { version } from '../../src/cli/commands.ts';
 import { agentImageBase } from '../parts/agent-image.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import type { ContainerStore } from './container-store.ts';

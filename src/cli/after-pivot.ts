@@ -4,16 +4,16 @@ import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { checkConfig } from '../config/load.ts';
 import { afterPivot } from '../roles/after-pivot.ts';
-import { clusterCredentials } from './after-pivot-credentials.ts';
-import { withoutJournal } from './without-journal.ts';
+import { clusterCredentials } from './cluster.ts';
+import { withoutJournal } from './run-context.ts';
 
 /** What `after-pivot` is asked for. */
-export interface AfterPivotCall {
+interface AfterPivotCall {
   readonly environment: Environment;
   /** File with the credentials; those of the pod without it. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
-  readonly isVerbose: boolean;
+  readonly verbose: boolean;
 }
 
 /**
@@ -25,7 +25,7 @@ export async function runAfterPivot(call: AfterPivotCall): Promise<number> {
   // Nothing of an installation's configuration is asked for by these steps.
   const { config } = checkConfig([]);
   const common = { clock: systemClock, random: systemRandom };
-  const level = call.isVerbose ? 'debug' : 'info';
+  const level = call.verbose ? 'debug' : 'info';
   return withoutJournal({ level, stream: 'stdout' }, async ({ tell, play }) => {
     const kube = kubeCluster({ ...common, credentials, tell });
     try {

@@ -1,3 +1,6 @@
+import type { Command, Option } from 'commander';
+import type { Environment } from '../config/environment.ts';
+
 /** The commands with what each is for, in the order of the help text. */
 export const commands = {
   install: 'install this host; the same as flags alone',
@@ -60,3 +63,27 @@ export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, stri
   layer: layerActions,
   node: nodeActions,
 };
+
+/** Version of the program, the same as in package.json. */
+export const version = '0.1.0';
+
+/** A command that was understood and waits to be run; resolves with the exit code. */
+export type ReadyCommand = () => Promise<number>;
+
+/** What the definition of a command is given: the environment, and where to leave what is to be run. */
+export interface Definition {
+  readonly environment: Environment;
+  readonly take: (run: ReadyCommand) => void;
+}
+
+/** The option `--format` with the forms that a command prints. */
+export const formatOption = (command: Command, forms: readonly string[]): Option =>
+  command.createOption('--format <form>', 'form of the output').choices(forms).default(forms[0]);
+
+/** A command line that takes the flags of an install. */
+export interface InstallLine {
+  readonly argv: readonly string[];
+  readonly environment: Environment;
+  /** One of the forms that the command prints. */
+  readonly format: string;
+}

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { commands } from './commands.ts';
+import { commands, version } from './commands.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { helpText } from './help.ts';
-import { version } from './version.ts';
 
 describe('helpText', () => {
   it('is never wider than 80 columns', () => {

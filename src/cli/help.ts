@@ -1,7 +1,6 @@
-import { commands } from './commands.ts';
+import { commands, version } from './commands.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { flagName } from '../config/go-flags.ts';
-import { version } from './version.ts';
 
 const leftWidth = 34;
 

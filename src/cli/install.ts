@@ -12,16 +12,14 @@ import type { Ports } from '../ports/ports.ts';
 import { type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
-import { readBootId } from './boot-id.ts';
+import { type EventHub, eventHub, readBootId, type StopSignal, stopSignal } from './run-context.ts';
 import { journalPathFor } from './early-report.ts';
-import { type EventHub, eventHub } from './event-hub.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
 import { cliFailure } from './failures.ts';
 import type { FirstReport, Install, InstallOptions, LoadedConfig } from './install-contract.ts';
 import { portsOf } from './install-ports.ts';
 import { sinksOf } from './install-sinks.ts';
-import { type StopSignal, stopSignal } from './stop-signal.ts';
-import { version } from './version.ts';
+import { version } from './commands.ts';
 
 /** Installs this host; see `Install`. */
 export const install: Install = async (loaded, options) => {

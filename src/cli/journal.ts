@@ -1,11 +1,35 @@
-import type { JournalEntry, JournalHeader, parseJournal } from '../engine/journal.ts';
+import { readFile } from 'node:fs/promises';
+import { loadConfig } from '../config/load.ts';
+import { readSettings } from '../config/sources.ts';
+import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { renderDuration } from '../model/duration.ts';
+import { journalPathFor } from './early-report.ts';
+import type { InstallLine } from './commands.ts';
+import { cliFailure } from './failures.ts';
+
+/**
+ * Shows what an earlier run did.
+ * @throws AgentError `cli.journal-not-found` where no run left a journal that can be read
+ */
+export async function runJournal({ argv, environment, format }: InstallLine): Promise<number> {
+  const { config } = await loadConfig(readSettings(argv, environment));
+  const path = journalPathFor(config);
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw cliFailure('cli.journal-not-found', `${path} cannot be read`, { cause });
+  });
+  const journal = parseJournal(text.split('\n'));
+  if (journal === undefined) {
+    throw cliFailure('cli.journal-not-found', `${path} does not begin as a journal does`);
+  }
+  process.stdout.write(format === 'json' ? renderJournalJson(journal) : renderJournalText(journal));
+  return 0;
+}
 
 /** A journal as it was read. */
-export type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
+type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 
 /** What a journal says of one step. */
-export interface JournalledStep {
+interface JournalledStep {
   readonly step: string;
   readonly state: 'running' | 'finished' | 'failed' | 'stopped';
   /** How often the step was begun. */
@@ -18,7 +42,7 @@ export interface JournalledStep {
 }
 
 /** The steps of a journal in the order in which they first stand in it. */
-export function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledStep[] {
+function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledStep[] {
   const steps = new Map<string, JournalledStep>();
   for (const entry of entries) {
     const before = steps.get(entry.step);

@@ -1,24 +1,26 @@
 import type { Command } from 'commander';
+import { flagFailure } from '../config/failures.ts';
+import { installFlags } from '../config/flags.ts';
+import { flagName } from '../config/go-flags.ts';
 import { nearestName } from '../lib/nearest.ts';
 import {
   actionsOf,
   commands,
   configActions,
+  type Definition,
+  formatOption,
+  type InstallLine,
   installUsage,
   listFormats,
+  nodeActions,
   planFormats,
+  type ReadyCommand,
   shells,
 } from './commands.ts';
-import { flagFailure } from '../config/failures.ts';
-import { installFlags } from '../config/flags.ts';
-import { flagName } from '../config/go-flags.ts';
 import { cliFailure } from './failures.ts';
 import { defineLayer } from './layer/define.ts';
-import { defineNode } from './node/define-node.ts';
+import type { NodeOptions } from './node.ts';
 import type { CommandCall } from './program.ts';
-
-/** A command that was understood and waits to be run; resolves with the exit code. */
-export type ReadyCommand = () => Promise<number>;
 
 /**
  * Understands every command but `install`. A command has few options of its own; every other flag
@@ -45,7 +47,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineHelp,
   ];
   for (const define of definitions) {
-    define(root, { call, take });
+    define(root, { environment: call.environment, take });
   }
   for (const command of [root, ...root.commands, ...root.commands.flatMap((c) => c.commands)]) {
     command.exitOverride().configureOutput({ writeErr: () => undefined });
@@ -59,15 +61,6 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
   return ready;
 }
 
-interface Definition {
-  readonly call: CommandCall;
-  readonly take: (run: ReadyCommand) => void;
-}
-
-interface FormatOption {
-  readonly format: string;
-}
-
 /** Flags alone mean `install`, so nothing parses it here: it completes the tree of commands. */
 function defineInstall(root: Command): void {
   const install = root.command('install').description(commands.install);
@@ -78,64 +71,69 @@ function defineInstall(root: Command): void {
   }
 }
 
-function definePlan(root: Command, { call, take }: Definition): void {
-  withInstallFlags(root.command('plan').description(commands.plan))
-    .addOption(formatOption(root, planFormats))
-    .action((options: FormatOption, command: Command) => {
-      take(async () => {
-        const { runPlan } = await import('./plan-command.ts');
-        return runPlan({ words: command.args, environment: call.environment, ...options });
-      });
-    });
+function definePlan(root: Command, definition: Definition): void {
+  defineInstallLine(root.command('plan').description(commands.plan), definition, {
+    formats: planFormats,
+    run: async (line) => (await import('./plan.ts')).runPlan(line),
+  });
 }
 
-function defineConfig(root: Command, { call, take }: Definition): void {
+function defineConfig(root: Command, definition: Definition): void {
   const config = root.command('config').description(commands.config);
-  const run = (action: keyof typeof configActions, words: readonly string[], format: string) => {
-    take(async () => {
-      const { runConfig } = await import('./config-command.ts');
-      return runConfig({ action, words, environment: call.environment, format });
-    });
-  };
-  withInstallFlags(config.command('show').description(configActions.show))
-    .addOption(formatOption(root, listFormats))
-    .action(({ format }: FormatOption, command: Command) => run('show', command.args, format));
-  withInstallFlags(config.command('validate').description(configActions.validate)).action(
-    (_: unknown, command: Command) => run('validate', command.args, 'text'),
-  );
+  defineInstallLine(config.command('show').description(configActions.show), definition, {
+    formats: listFormats,
+    run: async (line) => (await import('./config.ts')).runConfigShow(line),
+  });
+  defineInstallLine(config.command('validate').description(configActions.validate), definition, {
+    run: async (line) => (await import('./config.ts')).runConfigValidate(line),
+  });
   config
     .command('schema')
     .description(configActions.schema)
-    .action(() => run('schema', [], 'json'));
-}
-
-function defineJournal(root: Command, { call, take }: Definition): void {
-  withInstallFlags(root.command('journal').description(commands.journal))
-    .addOption(formatOption(root, listFormats))
-    .action((options: FormatOption, command: Command) => {
-      take(async () => {
-        const { runJournal } = await import('./journal-command.ts');
-        return runJournal({ words: command.args, environment: call.environment, ...options });
-      });
+    .action(() => {
+      definition.take(async () => (await import('./config.ts')).runConfigSchema());
     });
 }
 
-function defineAfterPivot(root: Command, { call, take }: Definition): void {
+function defineJournal(root: Command, definition: Definition): void {
+  defineInstallLine(root.command('journal').description(commands.journal), definition, {
+    formats: listFormats,
+    run: async (line) => (await import('./journal.ts')).runJournal(line),
+  });
+}
+
+/** The flags of an install are read by the same code as there; they pass through here unread. */
+function defineInstallLine(
+  command: Command,
+  { environment, take }: Definition,
+  {
+    formats,
+    run,
+  }: {
+    readonly formats?: readonly string[];
+    readonly run: (line: InstallLine) => Promise<number>;
+  },
+): void {
+  if (formats !== undefined) command.addOption(formatOption(command, formats));
+  command
+    .usage(installUsage)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(({ format = 'text' }: { readonly format?: string }) => {
+      take(() => run({ argv: command.args, environment, format }));
+    });
+}
+
+function defineAfterPivot(root: Command, { environment, take }: Definition): void {
   root
     .command('after-pivot')
     .description(commands['after-pivot'])
     .option('--kubeconfig <file>', 'credentials for the cluster; those of the pod without it')
     .option('--verbose', 'log at level debug', false)
     .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
-      const { kubeconfig, verbose } = options;
-      take(async () => {
-        const { runAfterPivot } = await import('./after-pivot.ts');
-        return runAfterPivot({
-          environment: call.environment,
-          isVerbose: verbose,
-          ...(kubeconfig === undefined ? {} : { kubeconfig }),
-        });
-      });
+      take(async () =>
+        (await import('./after-pivot.ts')).runAfterPivot({ ...options, environment }),
+      );
     });
 }
 
@@ -157,15 +155,39 @@ function defineHelp(root: Command): void {
   root.command('help').description(commands.help);
 }
 
-const formatOption = (root: Command, choices: readonly string[]) =>
-  root
-    .createOption('--format <form>', 'form of the output')
-    .choices([...choices])
-    .default(choices[0]);
+function defineNode(root: Command, { environment, take }: Definition): void {
+  const node = root.command('node').description(commands.node);
+  const declare = (action: keyof typeof nodeActions): Command =>
+    node
+      .command(action)
+      .description(nodeActions[action])
+      .addOption(formatOption(node, listFormats))
+      .option('--verbose', 'log every command', false);
+  const ready = (action: keyof typeof nodeActions, options: NodeOptions, image = ''): void => {
+    take(async () =>
+      (await import('./node.ts')).runNode({ ...options, action, image, environment }),
+    );
+  };
+  declare('status')
+    .option('--runs <image>', 'fail unless the host runs this image')
+    .action((options: NodeOptions) => ready('status', options));
+  declare('apply')
+    .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
+    .option('--record', 'write the image down for the Machine Config Daemon', false)
+    .option('--reboot', 'restart the host at the end, if that makes a difference', false)
+    .option('--in-boot <id>', 'do nothing once the host has started anew since this boot')
+    .option('--append-karg <argument>', 'a kernel argument that is to be there', collect)
+    .option('--delete-karg <argument>', 'a kernel argument that is to be gone', collect)
+    .action((image: string, options: NodeOptions) => ready('apply', options, image));
+  declare('rollback')
+    .option('--reboot', 'restart the host at the end, if that makes a difference', false)
+    .action((options: NodeOptions) => ready('rollback', options));
+}
 
-/** The flags of an install are read by the same code as there; they pass through here unread. */
-const withInstallFlags = (command: Command): Command =>
-  command.usage(installUsage).allowUnknownOption().allowExcessArguments();
+const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [
+  ...earlier,
+  value,
+];
 
 function requireAction({ command, words: [action] }: CommandCall): void {
   const known = actionsOf[command];

@@ -10,7 +10,7 @@ import { minutes } from '../model/duration.ts';
 import { Secret } from '../model/secret.ts';
 import * as z from 'zod';
 import { planFormats } from './commands.ts';
-import { PlanDocument, planJsonSchema } from './plan/document.ts';
+import { PlanDocument, planJsonSchema } from './plan-data.ts';
 import { renderPlan } from './plan.ts';
 
 interface SmallConfig {

@@ -1,11 +1,26 @@
-import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
+import { loadConfig } from '../config/load.ts';
 import { shownText } from '../config/settings.ts';
+import { readSettings } from '../config/sources.ts';
+import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
 import { MASK, type Secret } from '../model/secret.ts';
-import type { planFormats } from './commands.ts';
-import { renderPlanJson } from './plan/document.ts';
-import { renderPlanDot } from './plan/dot.ts';
-import { renderPlanMarkdown } from './plan/markdown.ts';
-import { renderPlanText } from './plan/text.ts';
+import { chooseRole } from '../roles/choose.ts';
+import type { InstallLine, planFormats } from './commands.ts';
+import { printNotes } from './config.ts';
+import { renderPlanDot, renderPlanJson } from './plan-data.ts';
+import { renderPlanMarkdown, renderPlanText } from './plan-text.ts';
+
+/**
+ * Prints what an install with the same flags would do; nothing is touched.
+ * @throws AgentError `cli.*`, `config.*`, `role.*`
+ */
+export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
+  const { config, notes } = await loadConfig(readSettings(argv, environment));
+  printNotes(notes);
+  const secrets = [config.service.token, config.s3.secretAccessKey];
+  const plan = describeRole(chooseRole(config), config);
+  process.stdout.write(renderPlan(plan, format as PlanFormat, secrets));
+  return 0;
+}
 
 /** A form that a plan can be printed in. */
 export type PlanFormat = (typeof planFormats)[number];

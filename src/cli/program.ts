@@ -1,10 +1,9 @@
-import { requireComplete } from '../config/complete.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandName } from './commands.ts';
 import { exitCodeOf, failureText } from './failure-text.ts';
 import type { FirstReport } from './install-contract.ts';
-import { requireFiles } from '../config/files.ts';
-import { sourceConfig, tokenNotes } from '../config/load.ts';
+import { installNotes, loadConfig, requireInstallable } from '../config/load.ts';
+import { readSettings } from '../config/sources.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
@@ -29,15 +28,15 @@ export interface CommandCall {
 /** Runs an install; a failure ends in three lines and the exit code of its kind. */
 export async function runInstall(call: InstallCall): Promise<number> {
   return told(async () => {
-    const sourced = await sourceConfig(call.words, call.environment);
-    const { config, origins, given, isFresh } = sourced;
-    requireComplete(given);
-    await requireFiles(sourced);
-    const notes = [...sourced.notes, ...tokenNotes(sourced)];
+    const loaded = await loadConfig(readSettings(call.words, call.environment));
+    await requireInstallable(loaded);
     const { firstReport } = call;
     const early = firstReport === undefined ? {} : { firstReport };
     const { install } = await import('./install.ts');
-    return install({ config, origins, notes, ...early }, { isFresh });
+    return install(
+      { ...loaded, notes: installNotes(loaded), ...early },
+      { isFresh: loaded.isFresh },
+    );
   });
 }
 

@@ -8,7 +8,7 @@ import { helpText } from './help.ts';
 import type { SentReport } from './first-report.ts';
 import type { Program } from './program.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
-import { version } from './version.ts';
+import { version } from './commands.ts';
 
 /** The world as the start of the program sees it. */
 export interface Surroundings {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
-import type { CheckedConfig } from './load.ts';
+import type { Config } from './schema.ts';
 import {
   type Given,
   type Layer,
@@ -49,7 +49,13 @@ export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> 
  * Looks at the files that only the run opens, so that it does not begin without them.
  * @throws AgentError `config.file-not-read`, `config.malformed-file`
  */
-export async function requireFiles({ config, origins }: CheckedConfig): Promise<void> {
+export async function requireFiles({
+  config,
+  origins,
+}: {
+  readonly config: Config;
+  readonly origins: ReadonlyMap<SettingKey, string>;
+}): Promise<void> {
   const { service, host, dry } = config;
   const originOf = (key: SettingKey): string => `${origins.get(key) ?? 'default'}: `;
   if (service.caFile !== '' && !service.insecure) {

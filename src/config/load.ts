@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { Secret } from '../model/secret.ts';
-import { derive } from './complete.ts';
-import type { Environment } from './environment.ts';
-import { readConfigFiles, readContainer, readSecretFiles } from './files.ts';
-import { readFlags } from './flags.ts';
+import { derive, requireComplete } from './complete.ts';
+import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { invalid, readValue, requireWriterArgs } from './read-value.ts';
 import { Config } from './schema.ts';
 import {
@@ -16,7 +14,7 @@ import {
   type SettingKind,
   settingKinds,
 } from './settings.ts';
-import { layersOver } from './sources.ts';
+import { type CommandSettings, layersOver } from './sources.ts';
 import { fileLayer } from './yaml-file.ts';
 
 /** A configuration that was checked, with the origin of every setting. */
@@ -27,6 +25,43 @@ export interface CheckedConfig {
   readonly origins: ReadonlyMap<SettingKey, string>;
   /** What the sources said, merged and completed; defaults are not in it. */
   readonly given: Layer;
+}
+
+/** The configuration of a command, with what a person should know of it. */
+export interface LoadedConfig extends CheckedConfig {
+  /** Sentences for the log: flags without effect, unexpected arguments. */
+  readonly notes: readonly string[];
+  /** Whether the journal of an earlier run is to be set aside. */
+  readonly isFresh: boolean;
+}
+
+/**
+ * Completes what a command line and its environment say by the container, the files and the secrets in files, and checks
+ * it.
+ * @throws AgentError `config.*`
+ */
+export async function loadConfig(settings: CommandSettings): Promise<LoadedConfig> {
+  const { configFiles, notes, isFresh } = settings.flags;
+  const files = await readConfigFiles(configFiles);
+  const layers = layersOver(files.map(fileLayer), settings);
+  const secrets = await readSecretFiles(layers);
+  return { ...checkConfig([await readContainer(), ...layers, secrets]), notes, isFresh };
+}
+
+/**
+ * Refuses a configuration that an install cannot start with.
+ * @throws AgentError `config.incomplete`, `config.file-not-read`, `config.malformed-file`
+ */
+export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
+  requireComplete(loaded.given);
+  await requireFiles(loaded);
+}
+
+/** The notes of an install; the agent that is replaced warns of a missing token too. */
+export function installNotes({ config, notes }: LoadedConfig): readonly string[] {
+  const { url, token } = config.service;
+  if (url === '' || (token instanceof Secret && !token.isEmpty)) return notes;
+  return [...notes, 'PULL_SECRET_TOKEN is not set; the service is asked without a token'];
 }
 
 /**
@@ -97,7 +132,7 @@ const wanted: Readonly<Record<SettingKind['kind'], string>> = {
 };
 
 /** Freezes a value and everything in it, so that nothing can steer a run by changing it. */
-export function deepFreeze<T>(value: T): T {
+function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
   for (const part of Object.values(value)) deepFreeze(part);
@@ -129,33 +164,4 @@ function sorted(value: unknown): unknown {
     .sort(([one], [other]) => (one < other ? -1 : 1))
     .map(([key, part]) => [key, sorted(part)]);
   return Object.fromEntries(entries);
-}
-
-/** A configuration from every source, with what a person should know of it. */
-export interface SourcedConfig extends CheckedConfig {
-  readonly notes: readonly string[];
-  readonly isFresh: boolean;
-}
-
-/**
- * Reads the configuration of a command from its container, files, environment and flags.
- * @throws AgentError `cli.*`, `config.*`
- */
-export async function sourceConfig(
-  words: readonly string[],
-  environment: Environment,
-): Promise<SourcedConfig> {
-  const flags = readFlags(words);
-  const files = await readConfigFiles(flags.configFiles);
-  const withoutSecrets = layersOver(files.map(fileLayer), flags, environment);
-  const secrets = await readSecretFiles(withoutSecrets);
-  const checked = checkConfig([await readContainer(), ...withoutSecrets, secrets]);
-  return { ...checked, notes: flags.notes, isFresh: flags.isFresh };
-}
-
-/** Says so when the service is asked without a token; the agent that is replaced warns too. */
-export function tokenNotes({ config }: CheckedConfig): readonly string[] {
-  const { url, token } = config.service;
-  if (url === '' || (token instanceof Secret && !token.isEmpty)) return [];
-  return ['PULL_SECRET_TOKEN is not set; the service is asked without a token'];
 }

@@ -34,7 +34,10 @@ describe('layersOver', () => {
     ['gives way to S3_URL where no source names it', '', 's3'],
   ])('the service %s', (_, url, source) => {
     const file: Layer = new Map([['service.url', { value: url, origin: 'file c.yaml:2' }]]);
-    const layers = layersOver([file], readFlags([]), { S3_URL: 'http://s', DEVICE: '/dev/x' });
+    const layers = layersOver([file], {
+      flags: readFlags([]),
+      environment: { S3_URL: 'http://s', DEVICE: '/dev/x' },
+    });
     expect(checkConfig(layers).config).toMatchObject({
       service: { url },
       ignition: { source },

@@ -9,6 +9,7 @@ export const defaultConfigFile = '/etc/bootwright/config.yaml';
 /** What a command line and its environment say; files come below it. */
 export interface CommandSettings {
   readonly flags: FlagsRead;
+  readonly environment: Environment;
   /** From the weakest to the strongest source. */
   readonly layers: readonly Layer[];
 }
@@ -18,9 +19,9 @@ export interface CommandSettings {
  * other programs.
  * @throws AgentError `cli.*`, `config.*` for the first mistake
  */
-export function readSettings(words: readonly string[], environment: Environment): CommandSettings {
-  const flags = readFlags(words);
-  return { flags, layers: layersOver([], flags, environment) };
+export function readSettings(argv: readonly string[], environment: Environment): CommandSettings {
+  const flags = readFlags(argv);
+  return { flags, environment, layers: layersOver([], { flags, environment }) };
 }
 
 /**
@@ -29,8 +30,7 @@ export function readSettings(words: readonly string[], environment: Environment)
  */
 export function layersOver(
   files: readonly Layer[],
-  flags: FlagsRead,
-  environment: Environment,
+  { flags, environment }: Pick<CommandSettings, 'flags' | 'environment'>,
 ): readonly Layer[] {
   const own = environmentLayer(environment);
   const others = mergeLayers([...files, own, flags.layer]);

@@ -9,8 +9,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { runLayerBuild } from '../../src/cli/layer/build.ts';
-import { runLayerPush } from '../../src/cli/layer/push.ts';
+import { runLayerBuild, runLayerPush } from '../../src/cli/layer/build.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { baseTag, digestArgv } from '../../src/layering/image/copy-argv.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { lintFile } from '../../../src/layering/lint.ts';
-import { readSource } from '../../../src/cli/layer/read-source.ts';
+import { readSource } from '../../../src/cli/layer/files.ts';
 import { readOsOrder, refuseOrderFor } from './os-order.ts';
 
 const example = join(import.meta.dirname, 'os-config.yaml');

@@ -1,5 +1,5 @@
 // The operating system that a user orders for a virtual machine: a MachineOSConfig in a file.
-import { readOne } from '../../../src/cli/layer/read-source.ts';
+import { readOne } from '../../../src/cli/layer/files.ts';
 import { readMachineOSConfig } from '../../../src/layering/os-config/read.ts';
 import type { GuestPlan } from './plan.ts';
 

@@ -1,8 +1,27 @@
+import { createHash } from 'node:crypto';
+import { lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { systemClock } from '../../adapters/clock.ts';
+import { localHost } from '../../adapters/host/local-host.ts';
+import type { Environment } from '../../config/environment.ts';
 import { builtFrom, builtFromLabel } from '../../layering/build/built-from.ts';
 import { planBuild } from '../../layering/build/plan.ts';
+import type { Builder, ImageStore } from '../../layering/image/builder.ts';
+import { imageFailure } from '../../layering/image/failures.ts';
+import { buildSettings, type MachineConfig } from '../../layering/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/os-config/types.ts';
+import { mergePullSecrets } from '../../layering/registry/credentials.ts';
+import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { minutes } from '../../model/duration.ts';
-import { buildImage } from '../../steps/layering/images/build-image.ts';
-import { type ImageCall, onThisMachine } from './image-work.ts';
+import { buildImage, localTag } from '../../steps/layering/images/build-image.ts';
+import { copyBaseImage } from '../../steps/layering/images/copy-base-image.ts';
+import { findBuilder } from '../../steps/layering/images/find-builder.ts';
+import { requireBuilt } from '../../steps/layering/images/find-built.ts';
+import { pushImage } from '../../steps/layering/images/push-image.ts';
+import type { ImageWork } from '../../steps/layering/images/work.ts';
+import { stopSignal } from '../run-context.ts';
+import { type BuildFiles, readBuildFiles, readSource, say } from './files.ts';
 
 /** Nobody waits for this build but the one who asked for it. */
 const longestBuild = minutes(120);
@@ -19,3 +38,168 @@ export const runLayerBuild = (call: ImageCall): Promise<number> =>
     const name = await buildImage(work, build);
     process.stdout.write(`${name}\n`);
   });
+
+/**
+ * Pushes an image that `layer build` built of the same files to where its MachineOSConfig says, and prints its digest
+ * and its pull spec.
+ * @throws AgentError `config.file-not-read`, `layering.*`
+ */
+export const runLayerPush = (call: ImageCall): Promise<number> =>
+  onThisMachine(call, async (job) => {
+    const { digest, pullSpec } = await pushBuilt(job);
+    process.stdout.write(`digest     ${digest}\npull spec  ${pullSpec}\n`);
+  });
+
+/**
+ * Pushes the image, once it is known that there is one. The base goes first, so that the image keeps its blobs and
+ * nodes pull what is new alone.
+ * @throws AgentError `layering.not-built` before anything went anywhere, `layering.*`
+ */
+export async function pushBuilt({
+  work,
+  config,
+  machineConfig,
+  builder,
+  scratch,
+  access,
+  mirrors,
+}: ImageJob): Promise<{ readonly digest: string; readonly pullSpec: string }> {
+  const tag = localTag(machineConfig.pool, machineConfig.name);
+  const wanted = builtFrom(planBuild({ config, machineConfig }), machineConfig);
+  await requireBuilt(work, { builder, tag, builtFrom: wanted });
+  const to = config.spec.renderedImagePushSpec;
+  const base = { image: machineConfig.osImageURL, ...access, ...mirrors };
+  await copyBaseImage(work, { base, repository: repositoryOf(to), access });
+  const digest = await pushImage(work, { builder, tag, to, access, scratch });
+  return { digest, pullSpec: withDigest(to, digest) };
+}
+
+/** What `layer build` and `layer push` are asked for. */
+export interface ImageCall extends BuildFiles {
+  /** Credentials of registries, in the form of a pull secret; those of the user without it. */
+  readonly authfile?: string;
+  /** Folder for the images; the store of the user without it. */
+  readonly storage?: string;
+  readonly environment: Environment;
+}
+
+/** What both work on. */
+export interface ImageJob {
+  readonly work: ImageWork;
+  readonly config: MachineOSConfig;
+  readonly machineConfig: MachineConfig;
+  readonly builder: Builder;
+  readonly scratch: string;
+  readonly access: { readonly authFile?: string };
+  /** The mirrors of the machines, where their MachineConfig has any. */
+  readonly mirrors: { readonly registries?: string };
+}
+
+/**
+ * Reads the files, finds the program that builds on this machine, and calls `run`. What happens is told on standard
+ * error; a stop ends it by the code of the signal.
+ * @throws AgentError `config.file-not-read`, `layering.*`
+ */
+export async function onThisMachine(
+  call: ImageCall,
+  run: (job: ImageJob) => Promise<void>,
+): Promise<number> {
+  const files = await readBuildFiles(call);
+  const access = await accessBy(call.authfile);
+  using stop = stopSignal();
+  const scratch = await mkdtemp(join(tmpdir(), 'bootwright-layer-'));
+  try {
+    const work = toldWork(call.environment, stop.signal);
+    const { name, reason } = await findBuilder(work);
+    work.note('info', `images are built with ${name}: ${reason}`);
+    const builder = { name, ...(await storeFor(call)) };
+    const mirrors = await writeMirrors(files.machineConfig, scratch);
+    await run({ work, ...files, builder, scratch, access, mirrors });
+    return 0;
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+async function writeMirrors(
+  machineConfig: MachineConfig,
+  scratch: string,
+): Promise<ImageJob['mirrors']> {
+  const settings = buildSettings(machineConfig).get('registries.conf');
+  if (settings === undefined) return {};
+  const registries = join(scratch, 'registries.conf');
+  await writeFile(registries, settings);
+  return { registries };
+}
+
+/** Credentials that cannot be read would be missed only once something is built. */
+async function accessBy(authfile: string | undefined): Promise<ImageJob['access']> {
+  if (authfile === undefined) return {};
+  const { path, text } = await readSource(authfile);
+  mergePullSecrets([{ from: path, text }]);
+  return { authFile: resolve(path) };
+}
+
+async function storeFor({ storage, environment }: ImageCall): Promise<Pick<Builder, 'store'>> {
+  if (storage === undefined) return {};
+  const store = storeIn(storage, environment);
+  await prepareRunRoot(store);
+  return { store };
+}
+
+function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
+  const tell = (text: string): void => {
+    process.stderr.write(`${text}\n`);
+  };
+  return {
+    host: localHost({ environment }),
+    clock: systemClock,
+    signal,
+    // Commands get the proxies of the user anyway.
+    env: {},
+    progress: ({ info }) => tell(info),
+    note: (level, message, { reason } = {}) => {
+      if (level === 'debug') return;
+      const kind = level === 'info' ? 'note' : 'warning';
+      say(kind, reason === undefined ? message : `${message}: ${String(reason)}`);
+    },
+  };
+}
+
+/** podman takes no longer name for its run root. */
+const longestRun = 50;
+
+/**
+ * The store of images in a folder. Its run root is the same each time, as podman keeps its name in the store, and is
+ * left where it is: another command may be at work in the same store.
+ */
+export function storeIn(folder: string, environment: Environment): ImageStore {
+  const storage = resolve(folder);
+  const sum = createHash('sha256').update(storage).digest('hex').slice(0, 12);
+  const { XDG_RUNTIME_DIR: session = '' } = environment;
+  const places = [
+    ...(session === '' ? [] : [join(session, 'bootwright', sum)]),
+    join(storage, 'run'),
+  ];
+  const run = places.find(({ length }) => length <= longestRun);
+  return { storage, run: run ?? join(tmpdir(), `bootwright-${process.getuid?.() ?? 0}-${sum}`) };
+}
+
+/** A link has these bits as well. */
+const writableByOthers = 0o022;
+
+/**
+ * Makes the run root, which may lie in a folder where everybody can write.
+ * @throws AgentError `layering.store-taken` when it belongs to somebody else
+ */
+export async function prepareRunRoot({ run }: ImageStore): Promise<void> {
+  await mkdir(run, { recursive: true, mode: 0o700 });
+  const { uid, mode } = await lstat(run);
+  const isOurs = process.getuid === undefined || uid === process.getuid();
+  if (isOurs && (mode & writableByOthers) === 0) return;
+  throw imageFailure('layering.store-taken', `${run} belongs to somebody else`);
+}

@@ -1,69 +1,90 @@
 import type { Command } from 'commander';
-import { commands, layerActions } from '../commands.ts';
-import type { ReadyCommand } from '../parse-command.ts';
-import type { CommandCall } from '../program.ts';
-import { defineLayerBuild } from './define-build.ts';
-import { defineInCluster } from './define-in-cluster.ts';
-
-/** Says what to run once the line is understood. */
-interface Definition {
-  readonly call: CommandCall;
-  readonly take: (run: ReadyCommand) => void;
-}
-
-/** Options of `layer render` as they are read. */
-interface RenderOptions {
-  readonly osConfig: string;
-  readonly renderedConfig: string;
-  readonly out: string;
-}
-
-/** Options of `layer name` as they are read. */
-interface NameOptions {
-  readonly osConfig: string;
-  readonly pool: string;
-  readonly images: string;
-}
-
-const osConfigHelp = 'file with the MachineOSConfig';
+import { commands, type Definition, formatOption, layerActions, listFormats } from '../commands.ts';
+import type { ImageCall } from './build.ts';
+import type { RollbackCall, StatusCall } from './in-cluster.ts';
+import type { NameCall } from './name.ts';
+import type { RenderCall } from './render.ts';
 
 /** Declares `layer` and what it can do. */
-export function defineLayer(root: Command, { call, take }: Definition): void {
+export function defineLayer(root: Command, definition: Definition): void {
   const layer = root.command('layer').description(commands.layer);
-  layer
-    .command('lint')
-    .description(layerActions.lint)
+  defineLint(layer, definition);
+  defineRender(layer, definition);
+  defineName(layer, definition);
+  defineBuildAndPush(layer, definition);
+  defineStatus(layer, definition);
+  defineRollback(layer, definition);
+}
+
+const declare = (layer: Command, action: keyof typeof layerActions): Command =>
+  layer.command(action).description(layerActions[action]);
+
+const withOSConfig = (command: Command): Command =>
+  command.requiredOption('--os-config <file>', 'file with the MachineOSConfig');
+
+const withBuildFiles = (command: Command): Command =>
+  withOSConfig(command).requiredOption(
+    '--rendered-config <file>',
+    'file with the rendered MachineConfig of the pool',
+  );
+
+const withKubeconfig = (command: Command): Command =>
+  command.requiredOption('--kubeconfig <file>', 'file with the credentials of an administrator');
+
+function defineLint(layer: Command, { take }: Definition): void {
+  declare(layer, 'lint')
     .argument('<file...>', 'MachineOSConfigs or Containerfiles')
     .action((files: readonly string[]) => {
-      take(async () => {
-        const { runLayerLint } = await import('./lint.ts');
-        return runLayerLint(files);
-      });
+      take(async () => (await import('./lint.ts')).runLayerLint(files));
     });
-  layer
-    .command('render')
-    .description(layerActions.render)
-    .requiredOption('--os-config <file>', osConfigHelp)
-    .requiredOption('--rendered-config <file>', 'file with the rendered MachineConfig of the pool')
+}
+
+function defineRender(layer: Command, { take }: Definition): void {
+  withBuildFiles(declare(layer, 'render'))
     .requiredOption('--out <dir>', 'folder for the build context, empty or not there yet')
-    .action((options: RenderOptions) => {
-      take(async () => {
-        const { runLayerRender } = await import('./render.ts');
-        return runLayerRender(options);
-      });
+    .action((options: RenderCall) => {
+      take(async () => (await import('./render.ts')).runLayerRender(options));
     });
-  layer
-    .command('name')
-    .description(layerActions.name)
-    .requiredOption('--os-config <file>', osConfigHelp)
+}
+
+function defineName(layer: Command, { take }: Definition): void {
+  withOSConfig(declare(layer, 'name'))
     .requiredOption('--pool <file>', 'file with the MachineConfigPool of the running cluster')
     .requiredOption('--images <file>', 'file with the four fields of machine-config-osimageurl')
-    .action((options: NameOptions) => {
-      take(async () => {
-        const { runLayerName } = await import('./name.ts');
-        return runLayerName(options);
-      });
+    .action((options: NameCall) => {
+      take(async () => (await import('./name.ts')).runLayerName(options));
     });
-  defineLayerBuild(layer, { environment: call.environment, take });
-  defineInCluster(layer, take);
+}
+
+function defineBuildAndPush(layer: Command, { environment, take }: Definition): void {
+  for (const action of ['build', 'push'] as const) {
+    withBuildFiles(declare(layer, action))
+      .option('--authfile <file>', 'credentials of registries, in the form of a pull secret')
+      .option('--storage <dir>', 'folder for images; the store of the user unless given')
+      .action((options: Omit<ImageCall, 'environment'>) => {
+        take(async () => {
+          const { runLayerBuild, runLayerPush } = await import('./build.ts');
+          const run = action === 'build' ? runLayerBuild : runLayerPush;
+          return run({ ...options, environment });
+        });
+      });
+  }
+}
+
+function defineStatus(layer: Command, { take }: Definition): void {
+  withKubeconfig(declare(layer, 'status'))
+    .option('--pool <name>', 'this pool alone')
+    .addOption(formatOption(layer, listFormats))
+    .action((options: StatusCall) => {
+      take(async () => (await import('./in-cluster.ts')).runLayerStatus(options));
+    });
+}
+
+function defineRollback(layer: Command, { take }: Definition): void {
+  withKubeconfig(declare(layer, 'rollback'))
+    .requiredOption('--pool <name>', 'the pool that is to run the OS of its release again')
+    .option('--yes', 'do it, and not only say what would happen', false)
+    .action((options: RollbackCall) => {
+      take(async () => (await import('./in-cluster.ts')).runLayerRollback(options));
+    });
 }

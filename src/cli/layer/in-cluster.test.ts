@@ -8,8 +8,7 @@ import {
 import { planRollback } from '../../layering/hand-over/rollback.ts';
 import { standingOfPool } from '../../layering/invariants/standing.ts';
 import { parseCommand } from '../parse-command.ts';
-import { renderRollback } from './rollback.ts';
-import { renderStandings, renderStandingsJson } from './status.ts';
+import { renderRollback, renderStandings, renderStandingsJson } from './in-cluster.ts';
 
 const standing = (change: LayeredPool = {}, pool = 'master') =>
   standingOfPool(pool, layeredCluster(change));

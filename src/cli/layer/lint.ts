@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { exitCodes } from '../../model/failure.ts';
 import { type LintFinding, lintBytes } from '../../layering/lint.ts';
-import { oneLine } from '../one-line.ts';
-import { reasonNotRead } from './read-source.ts';
+import { oneLine } from './files.ts';
 
 /** Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected, else with 0. */
 export async function runLayerLint(paths: readonly string[]): Promise<number> {
@@ -23,4 +22,17 @@ async function findingsIn(path: string): Promise<readonly LintFinding[]> {
     return [{ place: path, severity: 'error', message: `cannot be read: ${reasonNotRead(error)}` }];
   }
   return lintBytes(path, bytes);
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'permission is denied',
+  EISDIR: 'it is a folder',
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'a part of its path is no folder',
+};
+
+/** Why a file could not be read, in a few words. */
+function reasonNotRead(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  return reasons[code] ?? (error instanceof Error ? error.message : String(error));
 }

@@ -15,21 +15,23 @@ import {
 } from '../../layering/os-images.ts';
 import { isMembers } from '../../layering/schema/schema.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
-import { readOne } from './read-source.ts';
-import { say } from './say.ts';
+import { readOne, say } from './files.ts';
 
 /** Where clusters up to 4.21 keep the four texts. */
 const imagesMap = 'machine-config-osimageurl';
+
+/** What `layer name` is asked for: three files. */
+export interface NameCall {
+  readonly osConfig: string;
+  readonly pool: string;
+  readonly images: string;
+}
 
 /**
  * Prints the name of the MachineOSBuild that the cluster's builder would choose.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
-export async function runLayerName(options: {
-  readonly osConfig: string;
-  readonly pool: string;
-  readonly images: string;
-}): Promise<number> {
+export async function runLayerName(options: NameCall): Promise<number> {
   const { config, warnings } = nameableOSConfig(await readOne(options.osConfig, 'MachineOSConfig'));
   const pool = readMachineConfigPool(await readOne(options.pool, 'MachineConfigPool'));
   const images = imagesIn(await readOne(options.images), pool);

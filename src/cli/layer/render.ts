@@ -1,22 +1,25 @@
-import { join } from 'node:path';
+import { chmod, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { credentialsWithin } from '../../layering/build/credentials-within.ts';
-import { planBuild } from '../../layering/build/plan.ts';
-import { type BuildFiles, readBuildFiles } from './read-build-files.ts';
-import { say } from './say.ts';
+import { type ContextFile, planBuild } from '../../layering/build/plan.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { shellWord } from '../shell-word.ts';
-import { writeContext } from './write-context.ts';
+import { type BuildFiles, readBuildFiles, say } from './files.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */
 const SETTINGS_FOLDER = 'containers';
+
+/** What `layer render` is asked for. */
+export interface RenderCall extends BuildFiles {
+  /** Folder for the build context. */
+  readonly out: string;
+}
 
 /**
  * Writes the build context of a pool's image, and prints what to run on it.
  * @throws AgentError `config.file-not-read`, `layering.*`, `ignition.*`
  */
-export async function runLayerRender({
-  out,
-  ...files
-}: BuildFiles & { readonly out: string }): Promise<number> {
+export async function runLayerRender({ out, ...files }: RenderCall): Promise<number> {
   const { config, machineConfig } = await readBuildFiles(files);
   const { context, settings } = planBuild({ config, machineConfig });
   const written = [
@@ -40,4 +43,57 @@ export async function runLayerRender({
   const tag = config.spec.renderedImagePushSpec;
   say('note', `build it with: podman build --tag ${shellWord(tag)} ${shellWord(folder)}`);
   return 0;
+}
+
+const ownerOnly = { folder: 0o700, file: 0o600 };
+
+/**
+ * Writes files to a folder that is empty or not there yet, all of them or none. They hold credentials of machines, so
+ * that nobody but their owner can read them.
+ * @throws AgentError `layering.folder-taken`, `layering.not-written`
+ */
+export async function writeContext(out: string, files: readonly ContextFile[]): Promise<void> {
+  const folder = resolve(out);
+  const isThere = await isEmptyFolder(folder, out);
+  let made: string | undefined;
+  let beside: string | undefined;
+  try {
+    const parent = isThere ? folder : dirname(folder);
+    made = await mkdir(parent, { recursive: true });
+    beside = await mkdtemp(join(parent, '.bootwright-render-'));
+    for (const { path, content } of files) await write(join(beside, path), content);
+    if (isThere) await moveInto(folder, beside);
+    else await rename(beside, folder);
+  } catch (cause) {
+    const left = made ?? beside;
+    if (left !== undefined) await rm(left, { recursive: true, force: true });
+    throw layeringFailure('layering.not-written', `${out} cannot be written`, { cause });
+  }
+}
+
+/** Whether there is such a folder, and nothing in it. */
+async function isEmptyFolder(folder: string, out: string): Promise<boolean> {
+  const entries = await readdir(folder).catch((cause: unknown) => {
+    const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+    if (code === 'ENOENT') return undefined;
+    if (code === 'ENOTDIR') throw taken(`${out} is not a folder`);
+    throw layeringFailure('layering.not-written', `${out} cannot be written`, { cause });
+  });
+  if (entries === undefined) return false;
+  if (entries.length > 0) throw taken(`the folder ${out} is not empty`);
+  return true;
+}
+
+const taken = (message: string): Error => layeringFailure('layering.folder-taken', message);
+
+async function write(path: string, content: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: ownerOnly.folder });
+  await writeFile(path, content, { mode: ownerOnly.file });
+}
+
+/** A folder of the user stays the one that it is: a shell may stand in it. */
+async function moveInto(folder: string, beside: string): Promise<void> {
+  await chmod(folder, ownerOnly.folder);
+  for (const name of await readdir(beside)) await rename(join(beside, name), join(folder, name));
+  await rmdir(beside);
 }

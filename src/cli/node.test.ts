@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { imageOf, originFile, ostreeStagedOutput, sum } from '../../../test/support/os-samples.ts';
-import { plainOstree } from '../../os/plain-ostree.ts';
-import type { Sight } from '../../steps/os/facts.ts';
-import { renderStatusJson, renderStatusText } from './show.ts';
+import { imageOf, originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
+import { plainOstree } from '../os/plain-ostree.ts';
+import type { Sight } from '../steps/os/facts.ts';
+import { renderStatusJson, renderStatusText } from './node.ts';
 
 const details = ['2', '1', '0'].flatMap((digit) => [originFile(digit), `'sha256:${sum(digit)}'`]);
 const sight: Sight = {

@@ -1,6 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { configFailure } from '../../config/failures.ts';
+import { buildableOSConfig } from '../../layering/build/usable-os-config.ts';
 import { layeringFailure } from '../../layering/failures.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/os-config/types.ts';
 import { flawFailure, isFlaw } from '../../layering/source-flaw.ts';
 import { readListed } from '../../layering/source-list.ts';
 import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
@@ -26,19 +29,6 @@ async function readBytes(path: string): Promise<Uint8Array> {
       context: { file: path },
     });
   }
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission is denied',
-  EISDIR: 'it is a folder',
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of its path is no folder',
-};
-
-/** Why a file could not be read, in a few words. */
-export function reasonNotRead(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return reasons[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
 /**
@@ -69,3 +59,32 @@ export async function readOne(path: string, kind?: string): Promise<SourceObject
     `${second.place([])}: there is more than one ${kind ?? 'object'} in the file; give a file with one`,
   );
 }
+
+/** The two files that an image is built from. */
+export interface BuildFiles {
+  readonly osConfig: string;
+  readonly renderedConfig: string;
+}
+
+/**
+ * Reads what an image is built from; what `layer lint` warns of is told on standard error.
+ * @throws AgentError `config.file-not-read`, `layering.*`
+ */
+export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): Promise<{
+  readonly config: MachineOSConfig;
+  readonly machineConfig: MachineConfig;
+}> {
+  const { config, warnings } = buildableOSConfig(await readOne(osConfig, 'MachineOSConfig'));
+  const machineConfig = readMachineConfig(await readOne(renderedConfig, 'MachineConfig'));
+  for (const warning of warnings) say('warning', warning);
+  return { config, machineConfig };
+}
+
+/** What a command tells beside its answer, a line on standard error. */
+export const say = (kind: 'note' | 'warning', text: string): void => {
+  process.stderr.write(`${kind}: ${oneLine(text)}\n`);
+};
+
+/** A text in one line: it may quote what stands in files, and line breaks and what would steer a terminal become blanks. */
+export const oneLine = (text: string): string =>
+  text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');

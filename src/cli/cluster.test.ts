@@ -1,10 +1,21 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readKubeconfig } from '../adapters/kube/kubeconfig.ts';
-import { clusterCredentials, podKubeconfig } from './after-pivot-credentials.ts';
+import { clusterCredentials } from './cluster.ts';
 
 const account = { token: 'secret-token\n', ca: 'PEM of the authorities' };
 
 describe('the kubeconfig of a pod', () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'bootwright-account-'));
+    await writeFile(join(directory, 'token'), account.token);
+    await writeFile(join(directory, 'ca.crt'), account.ca);
+  });
+  afterEach(() => rm(directory, { recursive: true }));
+
   it.each([
     [
       { KUBERNETES_SERVICE_HOST: '172.30.0.1', KUBERNETES_SERVICE_PORT: '6443' },
@@ -15,8 +26,9 @@ describe('the kubeconfig of a pod', () => {
       'https://[fd02::1]:443',
     ],
     [{ KUBERNETES_SERVICE_HOST: 'api-int.c.example' }, 'https://api-int.c.example:443'],
-  ])('of %j leads to %s', (environment, server) => {
-    const access = readKubeconfig(podKubeconfig(environment, account));
+  ])('of %j leads to %s', async (environment, server) => {
+    const read = await clusterCredentials(environment, undefined, directory);
+    const access = readKubeconfig(await read());
     expect(access).toMatchObject({ server, ca: account.ca, isInsecure: false });
     expect(access.authorization?.reveal()).toBe('Bearer secret-token');
   });

@@ -1,0 +1,93 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path/posix';
+import { systemClock } from '../adapters/clock.ts';
+import { kubeCluster } from '../adapters/kube/kube.ts';
+import { systemRandom } from '../adapters/random.ts';
+import type { Environment } from '../config/environment.ts';
+import { configFailure } from '../config/failures.ts';
+import type { Kube } from '../ports/kube.ts';
+import { cliFailure } from './failures.ts';
+import { stopSignal } from './run-context.ts';
+
+/** Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a Pod"). */
+const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+function serverIn(environment: Environment): string {
+  const host = environment['KUBERNETES_SERVICE_HOST'] ?? '';
+  if (host === '') {
+    throw cliFailure('cli.not-in-cluster', 'KUBERNETES_SERVICE_HOST is not set, and no kubeconfig');
+  }
+  const port = environment['KUBERNETES_SERVICE_PORT'] ?? '443';
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Where the command finds its credentials: a kubeconfig, or those of its pod. They are read anew
+ * whenever they are asked for, as a pod's token is replaced every hour.
+ * @throws AgentError `cli.not-in-cluster`, `config.file-not-read` before anything is asked
+ */
+export async function clusterCredentials(
+  environment: Environment,
+  kubeconfig: string | undefined,
+  directory = accountDirectory,
+): Promise<() => Promise<string>> {
+  const read = async (): Promise<string> => {
+    if (kubeconfig !== undefined) return readText(kubeconfig);
+    const server = serverIn(environment);
+    const [token, ca] = await Promise.all([
+      readText(join(directory, 'token')),
+      readText(join(directory, 'ca.crt')),
+    ]);
+    return podKubeconfig(server, { token, ca });
+  };
+  await read();
+  return read;
+}
+
+function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', string>): string {
+  const name = 'pod';
+  const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [{ name, cluster }],
+    users: [{ name, user: { token: token.trim() } }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (cause) {
+    throw configFailure('config.file-not-read', `${path} cannot be read`, {
+      cause,
+      context: { file: path },
+    });
+  }
+}
+
+/** Works on the cluster of a kubeconfig; a stop ends it by the code of the signal. */
+export async function withCluster(
+  kubeconfig: string,
+  work: (kube: Kube, signal: AbortSignal) => Promise<number>,
+): Promise<number> {
+  using stop = stopSignal();
+  const credentials = await clusterCredentials({}, kubeconfig);
+  const kube = kubeCluster({
+    credentials,
+    clock: systemClock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+  try {
+    return await work(kube, stop.signal);
+  } catch (error) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw error;
+  } finally {
+    await kube.close();
+  }
+}

@@ -1,0 +1,182 @@
+import {
+  jobs,
+  machineConfigPools,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+} from '../../cluster/kinds.ts';
+import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
+import {
+  type ClusterSight,
+  type NodeStanding,
+  type PoolStanding,
+  standingOfPool,
+} from '../../layering/invariants/standing.ts';
+import { breachText } from '../../layering/invariants/table.ts';
+import { exitCodes } from '../../model/failure.ts';
+import type { Kube } from '../../ports/kube.ts';
+import { withCluster } from '../cluster.ts';
+
+/** What `layer status` is asked for. */
+export interface StatusCall {
+  readonly kubeconfig: string;
+  /** All pools without it. */
+  readonly pool?: string;
+  /** `text` or `json`. */
+  readonly format: string;
+}
+
+/**
+ * Prints how the pools of a cluster stand to layering; resolves with 1 when an invariant of a layered pool does not
+ * hold.
+ * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
+ */
+export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {
+  return withCluster(kubeconfig, async (kube, signal) => {
+    const cluster = await lookAtCluster(kube, signal, pool);
+    const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
+    const standings = pools.map((name) => standingOfPool(name, cluster));
+    process.stdout.write(
+      format === 'json' ? renderStandingsJson(standings) : renderStandings(standings),
+    );
+    return standings.some(({ breaches }) => breaches.length > 0) ? 1 : 0;
+  });
+}
+
+/** The pools as people read them. */
+export const renderStandings = (standings: readonly PoolStanding[]): string =>
+  standings.map((standing) => `${linesOf(standing).join('\n')}\n`).join('\n');
+
+/** The same for programs. Fields are added in later versions, none is taken away. */
+export const renderStandingsJson = (standings: readonly PoolStanding[]): string =>
+  `${JSON.stringify({ pools: standings }, undefined, 2)}\n`;
+
+const width = 18;
+
+const line = (left: string, right: string): string => `  ${left.padEnd(width)}${right}`.trimEnd();
+
+function linesOf(standing: PoolStanding): readonly string[] {
+  const { pool, isLayered, isPaused, rendered, pushSpec, build, image, nodes, breaches } = standing;
+  const title = `pool ${pool}${isPaused ? ' (paused)' : ''}`;
+  const layered = nodes.filter(isOnAnImage);
+  if (!isLayered && layered.length === 0) return [title, line('layered', 'no')];
+  const onImage = nodes.filter((node) => isOn(node, image)).length;
+  return [
+    title,
+    line('MachineOSConfig', isLayered ? `pushes to ${pushSpec}` : 'none'),
+    line('MachineOSBuild', build.name === '' ? 'none' : `${build.name}: ${build.phase}`),
+    line('image', image === '' ? 'none' : image),
+    line('MachineConfig', rendered === '' ? 'not rendered' : rendered),
+    line('nodes', `${onImage} of ${nodes.length} run the image`),
+    ...nodes.map((node) => line(`  ${node.name}`, nodeText(node, image))),
+    ...breaches.map((breach) => line('does not hold', `${breachText(breach)} (${breach.title})`)),
+  ];
+}
+
+const isOnAnImage = ({ currentImage, desiredImage }: NodeStanding): boolean =>
+  currentImage !== '' || desiredImage !== '';
+
+const isOn = ({ currentImage, desiredImage }: NodeStanding, image: string): boolean =>
+  image !== '' && currentImage === image && desiredImage === image;
+
+function nodeText(node: NodeStanding, image: string): string {
+  const { state, currentImage, desiredImage } = node;
+  const told = state === '' ? 'says no state' : state;
+  if (isOn(node, image)) return told;
+  const named = (text: string): string => (text === '' ? 'the release' : text);
+  return currentImage === desiredImage
+    ? `${told}; runs ${named(currentImage)}`
+    : `${told}; runs ${named(currentImage)}, is to run ${named(desiredImage)}`;
+}
+
+/** What `layer rollback` is asked for. */
+export interface RollbackCall {
+  readonly kubeconfig: string;
+  readonly pool: string;
+  /** Nothing is changed without it. */
+  readonly yes: boolean;
+}
+
+/**
+ * Takes a pool back to the system of its release, by removing its MachineOSConfig; the cluster does the rest. Prints
+ * what will happen, and resolves with 2 when it was not confirmed.
+ * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
+ */
+export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promise<number> {
+  return withCluster(kubeconfig, async (kube, signal) => {
+    const plan = planRollback(pool, await lookAtCluster(kube, signal, pool));
+    process.stdout.write(renderRollback(plan));
+    if (!plan.removesOsConfig && plan.orphans.length === 0) return 0;
+    if (!yes) {
+      process.stderr.write('nothing was changed: run it again with --yes\n');
+      return exitCodes.input;
+    }
+    await carryOut(plan, kube, signal);
+    process.stdout.write(
+      `done; follow it with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
+    );
+    return 0;
+  });
+}
+
+/** The MachineOSConfig goes first: a builder that still has it makes a build anew that is deleted. */
+async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Promise<void> {
+  if (plan.removesOsConfig) await kube.remove({ kind: machineOSConfigs, name: plan.pool }, signal);
+  for (const name of plan.orphans) await kube.remove({ kind: machineOSBuilds, name }, signal);
+}
+
+/** What a rollback will do, as people read it. */
+export function renderRollback({
+  pool,
+  removesOsConfig,
+  orphans,
+  nodes,
+  notes,
+}: RollbackPlan): string {
+  if (!removesOsConfig && orphans.length === 0) {
+    return `pool ${pool} has no MachineOSConfig: there is nothing to take back\n`;
+  }
+  const reverts =
+    nodes.length === 0
+      ? 'no node runs an image of the pool: none changes'
+      : `${nodes.length} nodes go back to the system of the release, one after the other, each with a drain and restarts: ${nodes.join(', ')}`;
+  return [
+    ...(removesOsConfig
+      ? [`MachineOSConfig ${pool} is removed, and with it the builds that it owns`]
+      : []),
+    ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is removed as well`),
+    reverts,
+    ...notes,
+    '',
+  ].join('\n');
+}
+
+/**
+ * Looks at all that the cluster says of layering.
+ * @throws AgentError `kube.*`, `layering.pool-missing` where there is no pool of the name
+ */
+async function lookAtCluster(
+  kube: Kube,
+  signal: AbortSignal,
+  pool?: string,
+): Promise<ClusterSight> {
+  const [pools, osConfigs, builds, nodesThere, jobsThere] = await Promise.all([
+    kube.list({ kind: machineConfigPools }, signal),
+    kube.list({ kind: machineOSConfigs }, signal),
+    kube.list({ kind: machineOSBuilds }, signal),
+    kube.list({ kind: nodes }, signal),
+    kube.list({ kind: jobs, namespace: operatorNamespace }, signal),
+  ]);
+  const names = pools.map(({ metadata }) => metadata.name);
+  if (names.length === 0 || (pool !== undefined && !names.includes(pool))) {
+    const wanted = pool === undefined ? '' : ` ${pool}`;
+    const others = names.length === 0 ? 'none' : names.join(', ');
+    throw layeringFailure(
+      'layering.pool-missing',
+      `there is no MachineConfigPool${wanted}; the cluster has: ${others}`,
+    );
+  }
+  return { pools, osConfigs, builds, nodes: nodesThere, jobs: jobsThere };
+}

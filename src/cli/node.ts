@@ -1,0 +1,141 @@
+import { systemClock } from '../adapters/clock.ts';
+import { nsenterHost } from '../adapters/host/nsenter-host.ts';
+import type { Environment } from '../config/environment.ts';
+import { osFailure } from '../os/failures.ts';
+import { parseImageName } from '../os/image-name.ts';
+import { argumentsIn } from '../os/kernel-arguments.ts';
+import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
+import type { Host } from '../ports/host.ts';
+import { nodeApply } from '../roles/node-apply.ts';
+import { nodeRollback } from '../roles/node-rollback.ts';
+import type { Sight } from '../steps/os/facts.ts';
+import { checkOrder, type NodeOrder } from '../steps/os/index.ts';
+import { readHost } from '../steps/os/read-host.ts';
+import { readBootId, withoutJournal } from './run-context.ts';
+import type { nodeActions } from './commands.ts';
+
+/** Options of the commands of a node; each command has some of them. */
+export interface NodeOptions {
+  /** `text` or `json`. */
+  readonly format: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
+  /** For `status`: what the host must run, or the command fails. */
+  readonly runs?: string;
+  readonly record?: boolean;
+  readonly reboot?: boolean;
+  /** Boot id of the host; with any other nothing is done. */
+  readonly inBoot?: string;
+  readonly appendKarg?: readonly string[];
+  readonly deleteKarg?: readonly string[];
+}
+
+/** What `node` is asked for. */
+interface NodeCall extends NodeOptions {
+  readonly action: keyof typeof nodeActions;
+  /** For `apply`: the image to boot next. */
+  readonly image: string;
+  readonly environment: Environment;
+}
+
+/**
+ * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots next.
+ * The log goes to standard error. A stop ends it by the code of the signal; the host then boots what
+ * it would have booted without it, or what was staged already.
+ * @throws AgentError `os.bad-image-name` before the host is asked, `os.runs-another`
+ */
+export async function runNode(call: NodeCall): Promise<number> {
+  const { action, environment, runs } = call;
+  const order = orderOf(call);
+  if (action === 'apply') checkOrder(order);
+  if (runs !== undefined) parseImageName(runs);
+  const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
+  return withoutJournal({ level, stream: 'stderr' }, async ({ tell, play, signal }) => {
+    const host = nsenterHost({ environment, onCommand: tell });
+    const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
+    const ports = { host, clock: systemClock };
+    const isDue = role !== undefined && (await isInBoot(call, host, signal));
+    const outcome = isDue ? await play({ role, config: order, ports }) : 'finished';
+    // A host that restarts has said all it will.
+    if (outcome === 'finished') await print(call, host, signal);
+  });
+}
+
+const orderOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeOrder => ({
+  image,
+  records: record === true,
+  reboots: reboot === true,
+  kernelArguments: { append: appendKarg ?? [], remove: deleteKarg ?? [] },
+});
+
+async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): Promise<boolean> {
+  if (inBoot === undefined || inBoot === (await readBootId(host, signal))) return true;
+  process.stderr.write(`note: the host has started anew since boot ${inBoot}: nothing is done\n`);
+  return false;
+}
+
+async function print({ format, runs }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
+  const sight = await readHost({ host, signal });
+  process.stdout.write(format === 'json' ? renderStatusJson(sight) : renderStatusText(sight));
+  const running = sight.status.booted?.image ?? 'no image';
+  if (runs === undefined || runs === running) return;
+  throw osFailure('os.runs-another', `the host runs ${running}, not ${runs}`);
+}
+
+const width = 12;
+
+/** The operating system of a host as people read it. */
+export function renderStatusText({ driver, reason, status, commandLine }: Sight): string {
+  const next = nextOf(status);
+  return [
+    line('driver', `${driver}: ${reason}`),
+    line('boots next', next === undefined ? 'what runs now' : nameOf(next)),
+    ...named(status).flatMap(([name, deployment]) => ['', ...linesOf(name, deployment)]),
+    '',
+    line('kernel', argumentsIn(commandLine).join(' ')),
+    ...(status.isBusy ? [line('busy', 'a change is under way')] : []),
+    '',
+  ].join('\n');
+}
+
+/** The same for programs. Fields are added in later versions, none is taken away. */
+export const renderStatusJson = ({ driver, reason, status, commandLine }: Sight): string =>
+  `${JSON.stringify(
+    { driver, reason, ...status, kernelArguments: argumentsIn(commandLine) },
+    undefined,
+    2,
+  )}\n`;
+
+const named = ({
+  booted,
+  staged,
+  pending,
+  rollback,
+  others,
+}: OsStatus): readonly (readonly [string, OsDeployment])[] =>
+  (
+    [
+      ['staged', staged],
+      ['pending', pending],
+      ['booted', booted],
+      ['rollback', rollback],
+      ...others.map((other) => ['other', other] as const),
+    ] as const
+  ).flatMap(([name, deployment]) =>
+    deployment === undefined ? [] : [[name, deployment] as const],
+  );
+
+function linesOf(name: string, deployment: OsDeployment): readonly string[] {
+  const { digest, version, checksum, isPinned } = deployment;
+  return [
+    line(name, nameOf(deployment)),
+    ...(digest === undefined ? [] : [line('  digest', digest)]),
+    ...(version === undefined ? [] : [line('  version', version)]),
+    line('  commit', checksum),
+    ...(isPinned ? [line('  pinned', 'yes')] : []),
+  ];
+}
+
+const nameOf = ({ image, checksum }: OsDeployment): string => image ?? `commit ${checksum}`;
+
+const line = (left: string, right: string): string => `${left.padEnd(width)}${right}`.trimEnd();

@@ -1,0 +1,176 @@
+import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
+import { renderDuration } from '../model/duration.ts';
+import { shellQuoted } from './shell-word.ts';
+
+/** A plan for people at a terminal: it reads like the documentation of the role. */
+export function renderPlanText(plan: Plan): string {
+  const width = Math.max(0, ...everyStep(plan).map(({ id }) => id.length));
+  const lines = [
+    `Role ${plan.role}: ${plan.title}`,
+    `${renderCounts(plan)}.`,
+    '',
+    ...plan.items.flatMap((item) => itemLines(item, width)),
+    ...asideLines('While these run, in the background:', plan.follow, width),
+    ...asideLines('At the end, and after a failure too:', plan.always, width),
+    '• step   ! destroys data   ‣ leaves the host   – left out   $ command on the host',
+  ];
+  return lines.map((line) => `${line.trimEnd()}\n`).join('');
+}
+
+function itemLines(item: PlannedItem, width: number): readonly string[] {
+  if (item.kind === 'step') return textOfStep(item.step, width);
+  return [
+    '┬ at the same time',
+    ...item.lanes.flatMap(({ name, steps }) => [
+      `├─ ${name}`,
+      ...steps.flatMap((step) => textOfStep(step, width)).map((line) => `│  ${line}`),
+    ]),
+    '┴ when all of these are through',
+    '',
+  ];
+}
+
+function asideLines(
+  heading: string,
+  steps: readonly PlannedStep[],
+  width: number,
+): readonly string[] {
+  if (steps.length === 0) return [];
+  return [heading, '', ...steps.flatMap((step) => textOfStep(step, width))];
+}
+
+/** The mark of a step. */
+function markOf({ isActive, destroys, leaves }: PlannedStep): string {
+  if (!isActive) return '–';
+  if (destroys) return '!';
+  return leaves ? '‣' : '•';
+}
+
+function textOfStep(step: PlannedStep, width: number): readonly string[] {
+  const head = `${markOf(step)} ${step.id.padEnd(width)}  ${step.title}`;
+  if (!step.isActive) return [head, `    only when ${step.onlyWhen ?? 'asked for'}`, ''];
+  return [
+    head,
+    ...factLines(step).map(([name, text]) => `    ${name.padEnd(10)} ${text}`),
+    ...step.commands.map((argv) => `    $ ${renderCommand(argv)}`),
+    '',
+  ];
+}
+
+function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
+  const rerun = renderRerun(step);
+  return [
+    ...(step.stage === undefined ? [] : [['reports', step.stage] as const]),
+    ...(step.explanation === undefined ? [] : [['chosen', step.explanation] as const]),
+    ...(step.needs.length === 0 ? [] : [['needs', step.needs.join(', ')] as const]),
+    ...(step.gives === undefined ? [] : [['gives', step.gives] as const]),
+    ...(step.waitsFor === undefined ? [] : [['waits for', step.waitsFor] as const]),
+    ['takes', renderBounds(step)] as const,
+    ...(rerun === undefined ? [] : [['if resumed', rerun] as const]),
+  ];
+}
+
+/** A plan as a section of a Markdown document. */
+export function renderPlanMarkdown(plan: Plan): string {
+  const lines = [
+    `## Role ${plan.role}`,
+    '',
+    `${plan.title}. ${renderCounts(plan)}.`,
+    '',
+    ...numbered(plan.items),
+    ...aside('While these run, in the background:', plan.follow),
+    ...aside('At the end, and after a failure too:', plan.always),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function numbered(items: readonly PlannedItem[]): readonly string[] {
+  return items.flatMap((item, index) => {
+    const number = `${index + 1}. `;
+    if (item.kind === 'step') return markdownOfStep(item.step, number);
+    return [
+      `${number}At the same time:`,
+      ...item.lanes.flatMap(({ name, steps }) => [
+        `   - lane ${name}:`,
+        ...steps.flatMap((step) => markdownOfStep(step, '- ')).map((line) => `     ${line}`),
+      ]),
+    ];
+  });
+}
+
+function aside(heading: string, steps: readonly PlannedStep[]): readonly string[] {
+  if (steps.length === 0) return [];
+  return ['', heading, '', ...steps.flatMap((step) => markdownOfStep(step, '- '))];
+}
+
+function markdownOfStep(step: PlannedStep, bullet: string): readonly string[] {
+  const indent = ' '.repeat(bullet.length);
+  const marks = [
+    ...(step.destroys ? ['**destroys data**'] : []),
+    ...(step.leaves ? ['leaves the host'] : []),
+    ...(step.isActive ? [] : [`left out: only when ${step.onlyWhen ?? 'asked for'}`]),
+  ];
+  const head = `${bullet}\`${step.id}\` ${escaped(step.title)}${
+    marks.length > 0 ? ` (${marks.join(', ')})` : ''
+  }`;
+  if (!step.isActive) return [head];
+  const facts = [
+    ...(step.stage === undefined ? [] : [`reports "${step.stage}"`]),
+    ...(step.explanation === undefined ? [] : [`chosen: ${escaped(step.explanation)}`]),
+    ...(step.waitsFor === undefined ? [] : [`waits for ${escaped(step.waitsFor)}`]),
+    renderBounds(step),
+  ];
+  return [
+    head,
+    `${indent}<br>${facts.join('; ')}`,
+    ...step.commands.map((argv) => `${indent}<br>\`${renderCommand(argv)}\``),
+  ];
+}
+
+const escaped = (text: string): string => text.replaceAll(/[<>|*_`]/g, (mark) => `\\${mark}`);
+
+/** An argv as a person would type it; only for reading, nothing is run from it. */
+export const renderCommand = (argv: readonly string[]): string => argv.map(quoted).join(' ');
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./<>*-]+$/.test(word) ? word : shellQuoted(word);
+
+/** How long a step may take, and how often it is tried. */
+export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
+  `at most ${renderDuration(limit)}${attempts > 1 ? `, tried up to ${attempts} times` : ''}`;
+
+const rerunWords = {
+  safe: undefined,
+  probe: 'looks first whether it was done',
+  never: 'a person has to look first',
+  always: 'runs again',
+} as const;
+
+/** What happens to a step when an earlier run stopped inside it; undefined: it runs again. */
+export const renderRerun = ({ rerun }: PlannedStep): string | undefined => rerunWords[rerun];
+
+/** The steps of the main line, lanes one after the other. */
+const mainSteps = ({ items }: Plan): readonly PlannedStep[] =>
+  items.flatMap((item) =>
+    item.kind === 'step' ? [item.step] : item.lanes.flatMap(({ steps }) => steps),
+  );
+
+/** Every step of a plan. */
+export const everyStep = (plan: Plan): readonly PlannedStep[] => [
+  ...mainSteps(plan),
+  ...plan.follow,
+  ...plan.always,
+];
+
+/** How many steps there are, what is left out and what destroys, in one sentence. */
+export function renderCounts(plan: Plan): string {
+  const steps = everyStep(plan);
+  const active = steps.filter(({ isActive }) => isActive);
+  const destroying = active.filter(({ destroys }) => destroys);
+  const leftOut = steps.length - active.length;
+  return [
+    `${active.length} ${active.length === 1 ? 'step' : 'steps'}`,
+    ...(leftOut > 0 ? [`${leftOut} left out by this configuration`] : []),
+    destroying.length === 0 ? 'none destroys data' : `${destroying.length} can destroy data`,
+  ].join(', ');
+}
