@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { overlayImage } from '../../src/layering/overlay/overlay.ts';
-import { embedServed } from '../../src/layering/overlay/self-contained.ts';
-import { readServedConfig } from '../../src/layering/served-config.ts';
+import { embedServed, overlayImage, readServedConfig } from '../../src/layering/served-config.ts';
 import { labPullSecret } from '../inventory/pull-secret.ts';
 import { type LayeredPlan, stockImage } from './plan.ts';
 import { kernelArguments, renderedConfig } from './rendered.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { registriesWithBase } from '../../src/layering/image/registries-conf.ts';
+import { registriesWithBase } from '../../src/layering/build/build-plan.ts';
 import { placesOf } from './mirrors.ts';
 
 const settings = `unqualified-search-registries = []

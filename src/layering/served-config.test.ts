@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { servedIgnition } from '../../test/layering/served.ts';
-import { readServedConfig, servedFault } from './served-config.ts';
+import {
+  OS_REPOSITORY_PATH,
+  readPullAccess,
+  readServedConfig,
+  repositoryConfig,
+  repositoryIn,
+  servedFault,
+} from './served-config.ts';
 
 const final = `registry.example.com/ocl/master@sha256:${'a'.repeat(64)}`;
 const rendered = `rendered-master-${'0'.repeat(32)}`;
@@ -54,5 +61,73 @@ describe('servedFault', () => {
     [{ rendered, osImage: final }, 'currentImage is not set, desiredImage is not set instead of'],
   ])('names the place that differs', (served, words) => {
     expect(servedFault(served, final)).toContain(words);
+  });
+});
+
+const told = { pool: 'worker', repository: 'registry.example:5000/ocl/worker' };
+const served = (...files: readonly object[]): string =>
+  JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files } });
+
+describe('the repository of a pool', () => {
+  it('is read from what is served as it was told', () => {
+    const { spec } = repositoryConfig(told) as { spec: { config: object } };
+    expect(repositoryIn(JSON.stringify(spec.config))).toBe(told.repository);
+  });
+
+  it('belongs to its pool', () => {
+    expect(repositoryConfig(told)['metadata']).toEqual({
+      name: '99-bootwright-os-repository-worker',
+      labels: { 'machineconfiguration.openshift.io/role': 'worker' },
+    });
+  });
+
+  it('is not told by other files, nor by an empty config', () => {
+    expect(repositoryIn(served())).toBeUndefined();
+    expect(repositoryIn('{"ignition":{"version":"3.2.0"}}')).toBeUndefined();
+    const other = { path: `${OS_REPOSITORY_PATH}.bak`, contents: { source: 'data:,x' } };
+    expect(repositoryIn(served(other))).toBeUndefined();
+  });
+});
+
+const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
+const secret = '{"auths":{"registry.example":{"auth":"eDp5"}}}';
+
+const configWith = (files: Readonly<Record<string, string>>): string =>
+  JSON.stringify({
+    ignition: { version: '3.4.0' },
+    storage: {
+      files: Object.entries(files).map(([path, text]) => ({
+        path,
+        contents: { source: `data:,${encodeURIComponent(text)}` },
+      })),
+    },
+  });
+
+const read = (files: Readonly<Record<string, string>>) =>
+  readPullAccess(
+    configWith({ '/var/lib/kubelet/config.json': secret, ...files }),
+    'registry.example:5000/ocl/worker',
+  );
+
+describe('readPullAccess', () => {
+  it('finds the pull secret', () => {
+    expect(read({})).toEqual({ pullSecret: secret, certificates: [] });
+  });
+
+  it.each([
+    ['/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt', certificate, 1],
+    ['/etc/docker/certs.d/registry.example:5000/ca.crt', certificate, 1],
+    ['/etc/docker/certs.d/other.example/ca.crt', certificate, 0],
+    ['/etc/docker/certs.d/registry.example:5000/client.key', certificate, 0],
+    ['/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt', '', 0],
+    ['/etc/kubernetes/ca.crt', certificate, 0],
+  ])('looks for certificates in %s', (path, text, count) => {
+    expect(read({ [path]: text }).certificates).toHaveLength(count);
+  });
+
+  it('wants a pull secret', () => {
+    expect(() => readPullAccess(configWith({}), 'registry.example/x')).toThrow(
+      expect.objectContaining({ code: 'ignition.file-missing' }),
+    );
   });
 });

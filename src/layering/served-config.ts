@@ -1,11 +1,13 @@
 import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
 import { ENCAPSULATED_PATH, readEncapsulated } from '../ignition/encapsulated.ts';
-import { readFileContent } from '../ignition/resource.ts';
-import { parseConfig } from '../ignition/parse.ts';
-import type { Config } from '../ignition/types.ts';
+import { parseConfig, renderConfig } from '../ignition/parse.ts';
+import { readPointer } from '../ignition/pointer.ts';
+import { decodeResource, encodeDataUrl, readFileContent } from '../ignition/resource.ts';
+import type { Config, File } from '../ignition/types.ts';
+import { nodeKeys } from './api/cluster-object.ts';
+import { isMembers, type Members, type Value } from './api/schema.ts';
 import { layeringFailure } from './failures.ts';
-import { nodeKeys } from './node-keys.ts';
-import { isMembers, type Members, type Value } from './schema/schema.ts';
 
 /**
  * Where the machine-config-server puts the annotations that a node is born with: a map of texts
@@ -83,3 +85,171 @@ const textOf = (value: Value | undefined): string | undefined =>
 
 const invalid = (message: string): Error =>
   layeringFailure('layering.served-config-invalid', message);
+
+/**
+ * Lays an image over a served config, in the two places that name one: the machine boots into it, and says
+ * so when it joins. It is what the machine-config-server of the cluster serves by itself once a machine of
+ * the pool runs the image. Both change or none: a node that says another image than it boots is never done.
+ * @throws AgentError `layering.served-config-invalid`, and as `parseConfig`
+ */
+export function overlayImage(served: Uint8Array | string, image: string): string {
+  readServedConfig(served);
+  const { config } = parseConfig(served);
+  const files = (config.storage?.files ?? []).map((file) => {
+    const overlay = overlays[file.path];
+    return overlay === undefined ? file : withContent(file, overlay, image);
+  });
+  return renderConfig({ ...config, storage: { ...config.storage, files } });
+}
+
+type Overlay = (content: Members, image: string) => Members;
+
+const overlays: Readonly<Record<string, Overlay>> = {
+  // The server writes the annotations from a map, whose keys Go sorts.
+  [NODE_ANNOTATIONS_PATH]: (annotations, image) =>
+    Object.fromEntries(
+      Object.entries({
+        ...annotations,
+        [nodeKeys.currentImage]: image,
+        [nodeKeys.desiredImage]: image,
+      }).sort(([one], [other]) => (one < other ? -1 : 1)),
+    ),
+  [ENCAPSULATED_PATH]: (machineConfig, image) => ({
+    ...machineConfig,
+    spec: { ...membersOf(machineConfig['spec']), osImageURL: image },
+  }),
+};
+
+function withContent(file: File, overlay: Overlay, image: string): File {
+  const { contents = {} } = file;
+  const text = Buffer.from(decodeResource(contents)).toString('utf8');
+  const changed = JSON.stringify(overlay(membersOf(JSON.parse(text) as Value), image));
+  const { source = '', compression = '' } = contents;
+  const isPacked = compression === 'gzip';
+  const bytes = isPacked ? gzipSync(changed) : Buffer.from(changed);
+  // What else it says, a hash of the content, is of what was there.
+  const told = compression === '' ? {} : { compression };
+  return { ...file, contents: { ...told, source: encodeAs(source, bytes, isPacked) } };
+}
+
+/** A data URL of the same media type and encoding as another; bytes that are no text need base64. */
+function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
+  const header = source.slice(0, source.indexOf(',') + 1);
+  if (header.endsWith(';base64,')) return header + bytes.toString('base64');
+  if (isBinary) return `${header.slice(0, -1)};base64,${bytes.toString('base64')}`;
+  return header + encodeURIComponent(bytes.toString('utf8'));
+}
+
+const membersOf = (value: Value | undefined): Members => (isMembers(value) ? value : {});
+
+/**
+ * Puts a config into the pointer that leads to it, so that the first boot fetches nothing: what is laid over
+ * it must be what the machine boots with, whatever is served by then. Whatever else the pointer says, a host
+ * name above all, stays.
+ * @throws AgentError `ignition.pointer-missing`, and as `parseConfig` and `readPointer`
+ */
+export function embedServed(pointerText: Uint8Array | string, served: string): string {
+  const { config } = parseConfig(pointerText);
+  readPointer(config);
+  const { ignition } = config;
+  const merge = ignition.config?.merge ?? [];
+  const place = merge.findIndex(({ source = '' }) => source !== '');
+  const embedded = { source: encodeDataUrl(Buffer.from(served), 'application/json') };
+  return renderConfig({
+    ...config,
+    ignition: {
+      ...ignition,
+      config: {
+        ...ignition.config,
+        merge: merge.map((resource, index) => (index === place ? embedded : resource)),
+      },
+    },
+  });
+}
+
+/** Where a node of a pool has the name of the repository with its images. */
+export const OS_REPOSITORY_PATH = '/etc/bootwright/os-image-repository';
+
+/** The repository with the images of a pool: HOST/[NAMESPACE/]NAME. */
+export interface PoolRepository {
+  readonly pool: string;
+  readonly repository: string;
+}
+
+/** Name of the MachineConfig that tells it. */
+export const repositoryConfigName = (pool: string): string => `99-bootwright-os-repository-${pool}`;
+
+/** The MachineConfig itself: whoever is served the config of the pool finds the repository in it. */
+export const repositoryConfig = ({ pool, repository }: PoolRepository): Members => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: {
+    name: repositoryConfigName(pool),
+    labels: { 'machineconfiguration.openshift.io/role': pool },
+  },
+  spec: {
+    config: {
+      ignition: { version: '3.2.0' },
+      storage: {
+        files: [
+          {
+            path: OS_REPOSITORY_PATH,
+            mode: 0o644,
+            overwrite: true,
+            contents: { source: `data:,${encodeURIComponent(`${repository}\n`)}` },
+          },
+        ],
+      },
+    },
+  },
+});
+
+/**
+ * The repository that a served config tells; undefined where it tells none.
+ * @throws AgentError as `parseConfig` and `decodeResource`
+ */
+export function repositoryIn(served: Uint8Array | string): string | undefined {
+  const files = parseConfig(served).config.storage?.files ?? [];
+  const file = files.find(({ path }) => path === OS_REPOSITORY_PATH);
+  if (file === undefined) return undefined;
+  return Buffer.from(decodeResource(file.contents ?? {}))
+    .toString('utf8')
+    .trim();
+}
+
+/** Where a node has the pull secret of the cluster. */
+const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
+
+/** Where a node has certificates that it trusts everywhere. */
+const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
+
+/** With what a node pulls images. All of it is secret or tells of the site. */
+export interface PullAccess {
+  readonly pullSecret: string;
+  /** PEM files that are trusted beside those of the system. */
+  readonly certificates: readonly string[];
+}
+
+/**
+ * Reads from a served config with what the machine will pull: a live system knows neither the pull secret of
+ * the cluster nor the certificates that its administrators added.
+ * @param repository HOST[:PORT]/…, whose own certificates count too
+ * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`
+ */
+export function readPullAccess(served: Uint8Array | string, repository: string): PullAccess {
+  const { config } = parseConfig(served);
+  const ofRegistry = `/etc/docker/certs.d/${repository.split('/')[0] ?? ''}/`;
+  const certificates = (config.storage?.files ?? []).filter(
+    ({ path }) =>
+      (path.startsWith(ANCHORS) && /\.(crt|pem|cer)$/.test(path)) ||
+      (path.startsWith(ofRegistry) && path.endsWith('.crt')),
+  );
+  return {
+    pullSecret: textOfBytes(readFileContent(config, NODE_PULL_SECRET_PATH)),
+    certificates: certificates
+      .map(({ contents = {} }) => textOfBytes(decodeResource(contents)))
+      .filter((text) => text.includes('-----BEGIN CERTIFICATE-----')),
+  };
+}
+
+const textOfBytes = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8');

@@ -1,17 +1,25 @@
 import {
+  type Document,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   parseAllDocuments,
   Scalar,
-  type Document,
-  type Node,
+  visit,
 } from 'yaml';
-import { escapeFlawIn, HALF_CHARACTER, halfInValue, TOO_DEEP } from './escapes.ts';
-import { isMembers, type Members, type Value } from './schema/schema.ts';
-import { flawFailure, isFlaw, malformed, type SourceFlaw, wrongObject } from './source-flaw.ts';
-import { isJson, type SourceFile, yamlText } from './source-text.ts';
+import { isMembers, type Members, type Value } from './api/schema.ts';
+import {
+  flawFailure,
+  isFlaw,
+  isJson,
+  malformed,
+  type SourceFile,
+  type SourceFlaw,
+  wrongObject,
+  yamlText,
+} from './source-text.ts';
 
 export type { SourceFile } from './source-text.ts';
 
@@ -163,4 +171,103 @@ function parsedJson(text: string): Members | undefined {
     // YAML's flow style begins the same way, and its parser knows the line.
     return undefined;
   }
+}
+
+/** What is wrong with an escape that names half of a character: no text can hold it. */
+const HALF_CHARACTER = String.raw`a text has half of a character, an escape of \ud800 to \udfff: write the character itself`;
+
+/** No object of a cluster comes near it. */
+const DEEPEST = 1_000;
+/** What is wrong with an object that no program can follow to its end. */
+const TOO_DEEP = 'it is nested too deeply, or in itself';
+
+const EMPTY_LINE =
+  'behind an escaped line break stands an empty line, which programs read in different ways: write \\n';
+
+/** Half of a character, even where the other half follows: only JSON writes a character by both. */
+const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
+const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
+
+/** Something that is wrong with an escape in double quotes. */
+interface EscapeFlaw {
+  readonly offset: number;
+  readonly problem: string;
+}
+
+/** An escape of YAML that Go's YAML refuses, or reads in another way. */
+function escapeFlawIn(document: Document.Parsed, text: string): EscapeFlaw | undefined {
+  let found: EscapeFlaw | undefined;
+  visit(document, {
+    Scalar: (_, { type, range }) => {
+      if (type !== Scalar.QUOTE_DOUBLE || range === undefined || range === null) return undefined;
+      found = flawIn(text.slice(range[0], range[1]), range[0]);
+      return found === undefined ? undefined : visit.BREAK;
+    },
+  });
+  return found;
+}
+
+function flawIn(quoted: string, start: number): EscapeFlaw | undefined {
+  const half = HALF.exec(quoted);
+  if (half !== null) return { offset: start + half.index, problem: HALF_CHARACTER };
+  const empty = ESCAPED_BREAK.exec(quoted);
+  return empty === null ? undefined : { offset: start + empty.index, problem: EMPTY_LINE };
+}
+
+/**
+ * Where a text or the name of a member has half of a character.
+ * @throws RangeError for what is too deep, as where an alias leads into itself
+ */
+const halfInValue = (value: Value): readonly string[] | undefined => below(value, []);
+
+function below(value: Value, path: readonly string[]): readonly string[] | undefined {
+  if (path.length > DEEPEST) throw new RangeError(TOO_DEEP);
+  if (typeof value === 'string') return value.isWellFormed() ? undefined : path;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, member] of Object.entries(value)) {
+    const deeper = [...path, key];
+    const found = key.isWellFormed() ? below(member, deeper) : deeper;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * The objects of a file, also those that stand in a List as `oc get -o yaml` prints one, and what of it cannot be
+ * read.
+ * @param wanted what the file should hold, for the messages
+ */
+export const readListed = (
+  file: SourceFile,
+  wanted: string,
+): readonly (SourceObject | SourceFlaw)[] =>
+  readDocuments(file, wanted).flatMap((read) => (isFlaw(read) ? [read] : unfolded(read, wanted)));
+
+function unfolded(source: SourceObject, wanted: string): readonly (SourceObject | SourceFlaw)[] {
+  const items = itemsOf(source.value);
+  if (items === undefined) return [source];
+  if (items.length === 0) {
+    return [wrongObject(source.place(['items']), `${wanted} is expected, and this List is empty`)];
+  }
+  return items.flatMap((item, index) => {
+    const at = ['items', index] as const;
+    if (!isMembers(item)) {
+      const problem = `${wanted} is expected, and this entry of the List is no object`;
+      return [wrongObject(source.place(at), problem)];
+    }
+    return unfolded(
+      {
+        value: item,
+        place: (path) => source.place([...at, ...path]),
+        placeInText: (path, line) => source.placeInText([...at, ...path], line),
+      },
+      wanted,
+    );
+  });
+}
+
+/** What stands in a List; nothing is known of an object that is none. */
+export function itemsOf({ kind, items }: Members): readonly Value[] | undefined {
+  const isList = typeof kind === 'string' && kind.endsWith('List');
+  return isList && Array.isArray(items) ? (items as readonly Value[]) : undefined;
 }

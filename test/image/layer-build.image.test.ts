@@ -12,8 +12,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { runLayerBuild, runLayerPush } from '../../src/cli/layer/build.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { baseTag, digestArgv } from '../../src/layering/image/copy-argv.ts';
-import { secretFiles } from '../../src/layering/registry/places.ts';
+import { baseTag, digestArgv } from '../../src/layering/build/container-tools.ts';
+import { secretFiles } from '../../src/layering/registry/staging-registry.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
 import { copyBase } from '../../src/steps/layering/copy-base.ts';
 import type { StagingRegistry } from '../../src/steps/layering/facts.ts';

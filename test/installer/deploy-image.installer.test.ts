@@ -9,7 +9,7 @@ import { imageRegistry } from '../../scripts/parts/image-registry.ts';
 import { liveRoot } from '../../scripts/parts/live-root.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
-import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.ts';
+import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { readServedConfig } from '../../src/layering/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { deployOwn } from '../../src/steps/layering/deploy-own.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { partFolder } from '../../scripts/parts/cache.ts';
 import { imageRegistry } from '../../scripts/parts/image-registry.ts';
 import { passwordLine } from '../../src/layering/registry/credentials.ts';
-import { registrySettings } from '../../src/layering/registry/settings.ts';
+import { registrySettings } from '../../src/layering/registry/staging-registry.ts';
 import { makeCertificates } from '../contract/real/certificates.ts';
 import { openSerialLog } from '../guest/rig/serial-log.ts';
 

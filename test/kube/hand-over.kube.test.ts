@@ -9,8 +9,8 @@ import {
   machineConfigs,
   machineOSBuilds,
 } from '../../src/cluster/kinds.ts';
-import { breachesOf } from '../../src/layering/invariants/table.ts';
-import { conditionsOf } from '../../src/layering/os-build/status.ts';
+import { breachesOf } from '../../src/layering/hand-over/invariants.ts';
+import { conditionsOf } from '../../src/layering/api/os-build.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over-when.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';

@@ -6,7 +6,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../src/cluster/kinds.ts';
-import { sightOf } from '../../src/layering/invariants/standing.ts';
+import { sightOf } from '../../src/layering/hand-over/pool-status.ts';
 import type { Kube } from '../../src/ports/kube.ts';
 import { final, handOverFacts, operator, rendered } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Members } from '../../src/layering/schema/schema.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
 
 /** Names, right more often than not. */
 export const resourceName = fc.oneof(

@@ -2,20 +2,19 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
-import { buildName } from '../../src/layering/build-name.ts';
-import { buildOwnership, machineOSBuildObject } from '../../src/layering/os-build/object.ts';
-import { machineOSBuildKind } from '../../src/layering/os-build/schema.ts';
-import { handedOverStatus, seededBuildStatus } from '../../src/layering/os-build/status.ts';
-import { defaultMachineOSConfig } from '../../src/layering/os-config/default.ts';
-import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
-import { withDigest } from '../../src/lib/image-name.ts';
+import { buildName } from '../../src/layering/api/build-name.ts';
 import {
-  checkObject,
-  checkStatus,
-  preparedObject,
-} from '../../src/layering/schema/check-object.ts';
+  buildOwnership,
+  handedOverStatus,
+  machineOSBuildObject,
+  seededBuildStatus,
+} from '../../src/layering/api/os-build.ts';
+import { machineOSBuildKind } from '../../src/layering/api/os-build-schema.ts';
+import { defaultMachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
+import { withDigest } from '../../src/lib/image-name.ts';
+import { checkObject, checkStatus, preparedObject } from '../../src/layering/api/check-object.ts';
 import { lineless } from '../../src/layering/source-object.ts';
-import type { Members } from '../../src/layering/schema/schema.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
 import { machineOSBuilds, machineOSConfigs, refusalOf, verdictOf } from './os-config-verdict.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { machineOSConfigKind } from '../../src/layering/os-config/schema.ts';
-import type { Members, Value } from '../../src/layering/schema/schema.ts';
+import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
+import type { Members, Value } from '../../src/layering/api/schema.ts';
 
 /** An object as a cluster prints it, every member of it known. */
 const whole = (): Members => ({

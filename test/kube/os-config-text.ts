@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Members } from '../../src/layering/schema/schema.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
 
 const indent = ' '.repeat(6);
 const piece = fc.constantFrom(

@@ -1,5 +1,5 @@
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { type Fault, faultText } from '../../src/layering/schema/fault.ts';
+import { type Fault, faultText } from '../../src/layering/api/check-value.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 
 export const machineOSConfigs: KubeKind = {

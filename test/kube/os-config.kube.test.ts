@@ -3,16 +3,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { machineOSConfigKind } from '../../src/layering/os-config/schema.ts';
+import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
 import {
   checkObject,
   checkStatus,
   preparedObject,
-} from '../../src/layering/schema/check-object.ts';
-import type { Members } from '../../src/layering/schema/schema.ts';
-import { isFlaw } from '../../src/layering/source-flaw.ts';
+  unknownMembers,
+} from '../../src/layering/api/check-object.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
+import { isFlaw } from '../../src/layering/source-text.ts';
 import { readDocuments } from '../../src/layering/source-object.ts';
-import { unknownMembers } from '../../src/layering/schema/unknown.ts';
 import {
   machineOSConfigs,
   refusalOf,

@@ -1,9 +1,9 @@
 import { machineConfigPools, machineConfigs } from '../../src/cluster/kinds.ts';
-import { buildName } from '../../src/layering/build-name.ts';
+import { buildName } from '../../src/layering/api/build-name.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
-import { readMachineConfigPool } from '../../src/layering/machine-config-pool.ts';
-import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
-import type { Members } from '../../src/layering/schema/schema.ts';
+import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
+import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {

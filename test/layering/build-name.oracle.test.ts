@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildName, hashedTexts } from '../../src/layering/build-name.ts';
-import { readMachineConfigPool } from '../../src/layering/machine-config-pool.ts';
-import { readOSImages } from '../../src/layering/os-images.ts';
-import type { MachineOSConfigSpec } from '../../src/layering/os-config/types.ts';
+import { buildName, hashedTexts } from '../../src/layering/api/build-name.ts';
+import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
+import { readOSImages } from '../../src/layering/api/os-images.ts';
+import type { MachineOSConfigSpec } from '../../src/layering/api/os-config.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 import { AgentError } from '../../src/model/failure.ts';
 import { type NameOracle, startNameOracle } from './name-oracle.ts';

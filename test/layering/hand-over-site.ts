@@ -6,7 +6,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FactValue } from '../../src/engine/fact.ts';
-import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import type {
   OsImageOrder,
   PublishedImages,

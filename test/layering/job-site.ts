@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import { pods } from '../../src/cluster/kinds.ts';
-import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import type { Kube } from '../../src/ports/kube.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over-when.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { secretFiles, stagingPlaces } from '../../src/layering/registry/places.ts';
+import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
 import type {
   OsImageOrder,

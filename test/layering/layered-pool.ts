@@ -1,7 +1,7 @@
-import type { Members } from '../../src/layering/schema/schema.ts';
-import type { ClusterSight } from '../../src/layering/invariants/standing.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
+import type { ClusterSight } from '../../src/layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { conditionsOf } from '../../src/layering/os-build/status.ts';
+import { conditionsOf } from '../../src/layering/api/os-build.ts';
 
 const prefix = 'machineconfiguration.openshift.io';
 const apiVersion = `${prefix}/v1`;

@@ -1,4 +1,4 @@
-import type { LeftImage } from '../../src/layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import { workerBuild, workerFinal, workerOsConfig, workerRendered } from './both-pools.ts';
 import { buildNamed, final, rendered } from './hand-over-site.ts';
 import { osConfigObject } from './samples.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { partFolder } from '../../scripts/parts/cache.ts';
 import { layeringName } from '../../scripts/parts/layering-name.ts';
-import { hashSalt } from '../../src/layering/build-name.ts';
+import { hashSalt } from '../../src/layering/api/build-name.ts';
 
 /** What the operator's libraries say to three objects. */
 export interface NameAnswer {

@@ -1,9 +1,11 @@
-import type { MachineConfigPool, PoolReference } from '../../src/layering/machine-config-pool.ts';
-import { type MachineConfig, readMachineConfig } from '../../src/layering/machine-config.ts';
-import { readMachineOSConfig } from '../../src/layering/os-config/read.ts';
-import type { MachineOSConfig } from '../../src/layering/os-config/types.ts';
-import type { OSImages } from '../../src/layering/os-images.ts';
-import type { Members } from '../../src/layering/schema/schema.ts';
+import type {
+  MachineConfigPool,
+  PoolReference,
+} from '../../src/layering/api/machine-config-pool.ts';
+import { type MachineConfig, readMachineConfig } from '../../src/layering/api/machine-config.ts';
+import { type MachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
+import type { OSImages } from '../../src/layering/api/os-images.ts';
+import type { Members } from '../../src/layering/api/schema.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 
 /** The Containerfile of the objects that were named by the cluster's own builder. */

@@ -6,9 +6,9 @@ import {
   controllerConfig,
   heldControllerConfig,
   renderedFile,
-} from '../../src/layering/delivery/bootstrap-files.ts';
+} from '../../src/layering/manifests/delivery.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
-import { buildKeys } from '../../src/layering/os-build/object.ts';
+import { buildKeys } from '../../src/layering/api/os-build.ts';
 import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
 import { type Corner, cornerOf, corners } from './corners.ts';

@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import type { Config } from '../../src/config/schema.ts';
-import { deliveryOf } from '../../src/layering/delivery/matrix.ts';
+import { deliveryOf } from '../../src/layering/manifests/delivery.ts';
 import { renderedName } from '../layering/rendered.ts';
 import { workerPointer } from '../layering/worker.ts';
 import { type FakeInventory, fakeInventory, inventoryHost } from '../support/fake-inventory.ts';

@@ -1,6 +1,6 @@
 // The operating system that a user orders for a virtual machine: a MachineOSConfig in a file.
 import { readOne } from '../../../src/cli/layer/files.ts';
-import { readMachineOSConfig } from '../../../src/layering/os-config/read.ts';
+import { readMachineOSConfig } from '../../../src/layering/api/os-config.ts';
 import type { GuestPlan } from './plan.ts';
 
 /** A MachineOSConfig of the masters. */

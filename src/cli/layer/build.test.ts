@@ -7,8 +7,7 @@ import { layerUser } from '../../../test/layering/layer-command.ts';
 import { httpd, machineConfig, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { builtFrom, builtFromLabel } from '../../layering/build/built-from.ts';
-import { planBuild } from '../../layering/build/plan.ts';
+import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build-plan.ts';
 import { type ImageJob, prepareRunRoot, pushBuilt, storeIn } from './build.ts';
 
 const { at, file, files, layer } = layerUser();

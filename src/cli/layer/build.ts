@@ -5,12 +5,11 @@ import { join, resolve } from 'node:path';
 import { systemClock } from '../../adapters/clock.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import type { Environment } from '../../config/environment.ts';
-import { builtFrom, builtFromLabel } from '../../layering/build/built-from.ts';
-import { planBuild } from '../../layering/build/plan.ts';
-import type { Builder, ImageStore } from '../../layering/image/builder.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
-import { buildSettings, type MachineConfig } from '../../layering/machine-config.ts';
-import type { MachineOSConfig } from '../../layering/os-config/types.ts';
+import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build-plan.ts';
+import type { Builder, ImageStore } from '../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { buildSettings, type MachineConfig } from '../../layering/api/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { mergePullSecrets } from '../../layering/registry/credentials.ts';
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { minutes } from '../../model/duration.ts';
@@ -201,5 +200,5 @@ export async function prepareRunRoot({ run }: ImageStore): Promise<void> {
   const { uid, mode } = await lstat(run);
   const isOurs = process.getuid === undefined || uid === process.getuid();
   if (isOurs && (mode & writableByOthers) === 0) return;
-  throw imageFailure('layering.store-taken', `${run} belongs to somebody else`);
+  throw layeringFailure('layering.store-taken', `${run} belongs to somebody else`);
 }

@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { configFailure } from '../../config/failures.ts';
-import { buildableOSConfig } from '../../layering/build/usable-os-config.ts';
+import { buildableOSConfig } from '../../layering/lint.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { type MachineConfig, readMachineConfig } from '../../layering/machine-config.ts';
-import type { MachineOSConfig } from '../../layering/os-config/types.ts';
-import { flawFailure, isFlaw } from '../../layering/source-flaw.ts';
-import { readListed } from '../../layering/source-list.ts';
-import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
-import { decodeSource } from '../../layering/source-text.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
+import { decodeSource, flawFailure, isFlaw } from '../../layering/source-text.ts';
+import { readListed, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
 
 /**
  * Reads a file that was named on the line.

@@ -6,7 +6,7 @@ import {
   masterImage,
 } from '../../../test/layering/layered-pool.ts';
 import { planRollback } from '../../layering/hand-over/rollback.ts';
-import { standingOfPool } from '../../layering/invariants/standing.ts';
+import { standingOfPool } from '../../layering/hand-over/pool-status.ts';
 import { parseCommand } from '../parse-command.ts';
 import { renderRollback, renderStandings, renderStandingsJson } from './in-cluster.ts';
 

@@ -5,7 +5,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../cluster/kinds.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
 import {
@@ -13,8 +13,8 @@ import {
   type NodeStanding,
   type PoolStanding,
   standingOfPool,
-} from '../../layering/invariants/standing.ts';
-import { breachText } from '../../layering/invariants/table.ts';
+} from '../../layering/hand-over/pool-status.ts';
+import { breachText } from '../../layering/hand-over/invariants.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { exitCodes } from '../../model/failure.ts';
-import { type LintFinding, lintBytes } from '../../layering/lint.ts';
+import { lintBytes, type LintFinding } from '../../layering/lint.ts';
 import { oneLine } from './files.ts';
 
 /** Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected, else with 0. */

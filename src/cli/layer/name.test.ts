@@ -6,7 +6,7 @@ import {
   osConfigObject,
   pool,
 } from '../../../test/layering/samples.ts';
-import type { Members } from '../../layering/schema/schema.ts';
+import type { Members } from '../../layering/api/schema.ts';
 
 const { file, layer, out, err } = layerUser();
 

@@ -1,19 +1,19 @@
-import { buildName } from '../../layering/build-name.ts';
-import { nameableOSConfig } from '../../layering/build/usable-os-config.ts';
+import { buildName } from '../../layering/api/build-name.ts';
+import { nameableOSConfig } from '../../layering/lint.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { readMachineConfig } from '../../layering/machine-config.ts';
+import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import {
   foreignSource,
   type MachineConfigPool,
   readMachineConfigPool,
-} from '../../layering/machine-config-pool.ts';
+} from '../../layering/api/machine-config-pool.ts';
 import {
   imagesOfMachineConfig,
   type OSImages,
   readImageFields,
   readOSImages,
-} from '../../layering/os-images.ts';
-import { isMembers } from '../../layering/schema/schema.ts';
+} from '../../layering/api/os-images.ts';
+import { isMembers } from '../../layering/api/schema.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
 import { readOne, say } from './files.ts';
 

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { layerUser } from '../../../test/layering/layer-command.ts';
 import { httpd, machineConfigObject, osConfigObject } from '../../../test/layering/samples.ts';
-import type { Members } from '../../layering/schema/schema.ts';
+import type { Members } from '../../layering/api/schema.ts';
 import { writeContext } from './render.ts';
 
 const { at, file, files, layer, out, err } = layerUser();

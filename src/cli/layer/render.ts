@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { credentialsWithin } from '../../layering/build/credentials-within.ts';
-import { type ContextFile, planBuild } from '../../layering/build/plan.ts';
+import { credentialsWithin } from '../../layering/api/machine-config.ts';
+import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { shellWord } from '../shell-word.ts';
 import { type BuildFiles, readBuildFiles, say } from './files.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { defaultContainerfile } from '../os-config/default.ts';
+import { defaultContainerfile } from '../api/os-config.ts';
 import { lintContainerfile } from './lint.ts';
 
 const final = 'FROM configs AS final\n';

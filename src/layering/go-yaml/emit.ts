@@ -1,5 +1,4 @@
-import { writeString, writeWord } from './write-scalar.ts';
-import { openWriter, type Writer } from './writer.ts';
+import { openWriter, type Writer, writeString, writeWord } from './writer.ts';
 
 /** What is written: strings, null, lists and mappings. Members that are undefined are left out. */
 export type YamlValue =

@@ -1,3 +1,5 @@
+import { isBreak, isPrintable, scalarStyle } from './strings.ts';
+
 /** Columns after which a scalar is folded at its next space. */
 const WIDTH = 80;
 
@@ -78,4 +80,150 @@ export function openWriter(): Writer {
     text: () => parts.join(''),
   };
   return writer;
+}
+
+/** Writes a string in the style that yaml.v2 chooses, folded where a line is longer than 80 columns. */
+export function writeString(writer: Writer, text: string): void {
+  const characters = Array.from(text);
+  switch (scalarStyle(characters)) {
+    case 'plain':
+      writer.putSpace();
+      writeFolding(writer, characters, { isQuoted: false });
+      break;
+    case 'single':
+      writer.putIndicator("'", { needsSpace: true });
+      writeFolding(writer, characters, { isQuoted: true });
+      writer.putIndicator("'");
+      break;
+    case 'double':
+      writeDouble(writer, characters);
+      break;
+    case 'literal':
+      writeLiteral(writer, characters);
+      return;
+  }
+  writer.setWhitespace(false);
+  writer.setIndention(false);
+}
+
+/** Writes a word that is no string, such as null. */
+export function writeWord(writer: Writer, word: string): void {
+  writer.putSpace();
+  writer.put(word);
+  writer.setWhitespace(false);
+  writer.setIndention(false);
+}
+
+interface Quoting {
+  readonly isQuoted: boolean;
+}
+
+/** Plain text and single quotes: a single space beyond the width becomes a line break. */
+function writeFolding(writer: Writer, characters: readonly string[], quoting: Quoting): void {
+  let isAfterBreak = false;
+  for (const [index, character] of characters.entries()) {
+    if (character === ' ') {
+      if (writer.isWide() && isFoldable(characters, index, quoting)) writer.putIndent();
+      else writer.put(' ');
+    } else if (isBreak(character)) {
+      writer.putTextBreak(character);
+      writer.setIndention(true);
+      isAfterBreak = true;
+    } else {
+      if (isAfterBreak) writer.putIndent();
+      writer.put(quoting.isQuoted && character === "'" ? "''" : character);
+      writer.setIndention(false);
+      isAfterBreak = false;
+    }
+  }
+}
+
+/** A space alone, and within quotes neither the first nor the last character. */
+function isFoldable(characters: readonly string[], index: number, { isQuoted }: Quoting): boolean {
+  const isInside = !isQuoted || (index > 0 && index < characters.length - 1);
+  return isInside && characters[index - 1] !== ' ' && characters[index + 1] !== ' ';
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '\0': '0',
+  '\u0007': 'a',
+  '\b': 'b',
+  '\t': 't',
+  '\n': 'n',
+  '\v': 'v',
+  '\f': 'f',
+  '\r': 'r',
+  '\u001b': 'e',
+  '"': '"',
+  '\\': '\\',
+  '\u0085': 'N',
+  '\u00a0': '_',
+  '\u2028': 'L',
+  '\u2029': 'P',
+};
+
+function writeDouble(writer: Writer, characters: readonly string[]): void {
+  writer.putIndicator('"', { needsSpace: true });
+  // The library looks for a byte order mark at the start of the text, whichever character it is at.
+  const isMarked = characters[0] === '\ufeff';
+  for (const [index, character] of characters.entries()) {
+    if (isMarked || isEscaped(character)) {
+      writer.put(`\\${ESCAPES[character] ?? numbered(character)}`);
+    } else if (character === ' ') {
+      writeQuotedSpace(writer, characters, index);
+    } else {
+      writer.put(character);
+    }
+  }
+  writer.putIndicator('"');
+}
+
+/** The first of several spaces may become a line break too; the next is then marked as one of the text. */
+function writeQuotedSpace(writer: Writer, characters: readonly string[], index: number): void {
+  const isInside = index > 0 && index < characters.length - 1;
+  if (!isInside || characters[index - 1] === ' ' || !writer.isWide()) {
+    writer.put(' ');
+    return;
+  }
+  writer.putIndent();
+  if (characters[index + 1] === ' ') writer.put('\\');
+}
+
+const isEscaped = (character: string): boolean =>
+  !isPrintable(character) || isBreak(character) || character === '"' || character === '\\';
+
+function numbered(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const [letter, width] = code <= 0xff ? ['x', 2] : code <= 0xffff ? ['u', 4] : ['U', 8];
+  return `${letter}${code.toString(16).toUpperCase().padStart(width, '0')}`;
+}
+
+function writeLiteral(writer: Writer, characters: readonly string[]): void {
+  writer.putIndicator('|', { needsSpace: true });
+  const [first] = characters;
+  if (first === ' ' || isBreak(first)) writer.putIndicator('2');
+  const hint = chomping(characters);
+  if (hint !== '') writer.putIndicator(hint);
+  writer.putBreak();
+  writer.setIndention(true);
+  writer.setWhitespace(true);
+  let isAfterBreak = true;
+  for (const character of characters) {
+    if (isBreak(character)) {
+      writer.putTextBreak(character);
+      writer.setIndention(true);
+      isAfterBreak = true;
+    } else {
+      if (isAfterBreak) writer.putIndent();
+      writer.put(character);
+      writer.setIndention(false);
+      isAfterBreak = false;
+    }
+  }
+}
+
+/** What a reader keeps of the line breaks at the end: none, one, all. */
+function chomping(characters: readonly string[]): '' | '-' | '+' {
+  if (!isBreak(characters.at(-1))) return '-';
+  return characters.length === 1 || isBreak(characters.at(-2)) ? '+' : '';
 }

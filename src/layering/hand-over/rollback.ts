@@ -1,8 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { annotationOf, conditionOf, listAt } from '../cluster-object.ts';
-import { nodeKeys } from '../node-keys.ts';
-import { type ClusterSight, sightOf, standingOfPool } from '../invariants/standing.ts';
-import { isMembers, type Value } from '../schema/schema.ts';
+import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-object.ts';
+import { isMembers, type Value } from '../api/schema.ts';
+import { type ClusterSight, sightOf, standingOfPool } from './pool-status.ts';
 
 /** What taking a pool back to the system of its release means. */
 export interface RollbackPlan {

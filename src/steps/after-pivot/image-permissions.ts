@@ -1,6 +1,6 @@
 import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
-import { jobOf } from '../../layering/invariants/sight.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { look, type PolicyRule } from './policy-rule.ts';
 
 const operator = [machineOSConfigs.group] as const;

@@ -2,7 +2,7 @@ import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts
 import type { Config } from '../../config/schema.ts';
 import { all, not } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes } from '../../model/duration.ts';
 import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { leftImage } from '../../../test/layering/left-images.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import {
   clusterRoleManifest,
   clusterRoleRef,

@@ -8,7 +8,7 @@ import {
   roles,
   serviceAccounts,
 } from '../../cluster/kinds.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import type { KubeKind, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { clusterRules, namespacedRules } from './permissions.ts';

@@ -1,7 +1,7 @@
 import { etcdCluster, etcdNamespace } from '../../cluster/etcd.ts';
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { buildJobRules, handOverRules } from './image-permissions.ts';
 import { look, type PolicyRule } from './policy-rule.ts';
 import { leftName, leftNamespace } from './record.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { configMaps } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
-import { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { afterPivotFailure } from './failures.ts';

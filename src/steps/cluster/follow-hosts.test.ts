@@ -6,7 +6,7 @@ import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { statusesOf } from '../../../test/support/wait-statuses.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { Host } from '../../ports/host.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';

@@ -2,7 +2,7 @@ import { containerLogs } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Look, silently, untilOf, type Watch } from '../../engine/wait.ts';
-import { heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';

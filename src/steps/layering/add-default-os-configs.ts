@@ -1,10 +1,12 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
-import { poolsWithoutConfig } from '../../layering/bootstrap-manifests/default-pools.ts';
-import { defaultMachineOSConfig, pushSecretObject } from '../../layering/os-config/default.ts';
-import { isPullRepository } from '../../layering/schema/parts.ts';
+import {
+  poolsWithoutConfig,
+  readOsManifests,
+} from '../../layering/manifests/bootstrap-manifests.ts';
+import { defaultMachineOSConfig, pushSecretObject } from '../../layering/api/os-config.ts';
+import { isPullRepository } from '../../layering/api/schema.ts';
 import { narrowedTo } from '../../layering/registry/credentials.ts';
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';

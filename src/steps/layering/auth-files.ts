@@ -1,7 +1,7 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import { mergePullSecrets, pullSecretIn } from '../../layering/registry/credentials.ts';
-import { secretsFolder } from '../../layering/registry/places.ts';
+import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 import { readManifest } from './hand-over-manifest.ts';
@@ -77,5 +77,5 @@ const clusterSecret = async (scope: AuthScope): Promise<{ from: string; text: st
 async function textOf({ host, signal }: AuthScope, path: string): Promise<string> {
   const text = await host.readText(path, signal);
   if (text !== undefined) return text;
-  throw imageFailure('layering.bad-credentials', `${path} is not on the host`);
+  throw layeringFailure('layering.bad-credentials', `${path} is not on the host`);
 }

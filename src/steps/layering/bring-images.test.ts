@@ -6,7 +6,7 @@ import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { statusesOf } from '../../../test/support/wait-statuses.ts';
 import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
-import { osConfigRequest } from '../../layering/hand-over/os-config.ts';
+import { osConfigRequest } from '../../layering/hand-over/hand-over.ts';
 import { hours } from '../../model/duration.ts';
 import { recordRef } from '../after-pivot/record.ts';
 import { bringImages } from './bring-images.ts';

@@ -1,6 +1,6 @@
 import { machineOSConfigs } from '../../cluster/kinds.ts';
-import { textAt } from '../../layering/cluster-object.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import { textAt } from '../../layering/api/cluster-object.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { lineless } from '../../layering/source-object.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';

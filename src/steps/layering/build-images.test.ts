@@ -10,7 +10,7 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { stagingPlaces } from '../../layering/registry/places.ts';
+import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
 

@@ -1,17 +1,17 @@
-import { isMembers } from '../../layering/schema/schema.ts';
+import { isMembers } from '../../layering/api/schema.ts';
 import { readObjects, type SourceObject } from '../../layering/source-object.ts';
-import { readMachineConfig } from '../../layering/machine-config.ts';
-import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import { readMachineConfig } from '../../layering/api/machine-config.ts';
+import { readMachineOSConfig } from '../../layering/api/os-config.ts';
 import {
-  type Builder,
   buildArgv,
+  type Builder,
   localConfigArgv,
   pushArgv,
-} from '../../layering/image/builder.ts';
-import { lookInsideArgv, lookTag } from '../../layering/image/look-inside.ts';
-import { rawArgv } from '../../layering/image/copy-argv.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
-import { placesIn } from '../../layering/registry/places.ts';
+  rawArgv,
+} from '../../layering/build/container-tools.ts';
+import { lookInsideArgv, lookTag } from '../../layering/build/verify-image.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { placesIn } from '../../layering/registry/staging-registry.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { dirname } from 'node:path/posix';
@@ -156,7 +156,7 @@ async function readOne({ host, signal }: BuildScope, path: string): Promise<Sour
   const text = await host.readText(path, signal);
   const [object] = text === undefined ? [] : readObjects({ path, text });
   if (object !== undefined) return object;
-  throw imageFailure('layering.build-failed', `${path} is gone from the host`);
+  throw layeringFailure('layering.build-failed', `${path} is gone from the host`);
 }
 
 /** PEM certificates; empty when the cluster trusts no others than the system. */

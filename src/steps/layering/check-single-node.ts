@@ -1,6 +1,9 @@
-import { isBuiltBefore, readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
-import { namesOf } from '../../layering/bootstrap-manifests/documents.ts';
-import { deliveryOf } from '../../layering/delivery/matrix.ts';
+import {
+  isBuiltBefore,
+  namesOf,
+  readOsManifests,
+} from '../../layering/manifests/bootstrap-manifests.ts';
+import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 import { looksForOsConfigs } from './conditions.ts';

@@ -1,6 +1,6 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
-import { deliveryOf } from '../../layering/delivery/matrix.ts';
+import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import { writesDisk } from '../conditions.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { configArgv, copyImageArgv, rawArgv } from '../../layering/image/copy-argv.ts';
+import { configArgv, copyImageArgv, rawArgv } from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { pullSecretFor, withAuthFile } from './auth-files.ts';

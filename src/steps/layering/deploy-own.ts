@@ -1,8 +1,8 @@
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
-import { readMachineConfig } from '../../layering/machine-config.ts';
-import { secretFiles } from '../../layering/registry/places.ts';
+import { readMachineConfig } from '../../layering/api/machine-config.ts';
+import { secretFiles } from '../../layering/registry/staging-registry.ts';
 import { hours } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';

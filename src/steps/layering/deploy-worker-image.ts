@@ -1,7 +1,7 @@
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
-import { overlayImage } from '../../layering/overlay/overlay.ts';
+import { overlayImage } from '../../layering/served-config.ts';
 import { hours } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';

@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { configArgv, digestArgv } from '../../layering/image/copy-argv.ts';
-import { repositoryIn } from '../../layering/overlay/os-repository.ts';
-import { readServedConfig } from '../../layering/served-config.ts';
+import { configArgv, digestArgv } from '../../layering/build/container-tools.ts';
+import { readServedConfig, repositoryIn } from '../../layering/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { architectureArgv } from '../host-commands.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';

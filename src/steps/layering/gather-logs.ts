@@ -1,6 +1,6 @@
 import { asAgentError } from '../../engine/failures.ts';
-import { bundleFolder, folderThatIsSent } from '../../layering/log-bundle/places.ts';
-import { stagingPlaces } from '../../layering/registry/places.ts';
+import { bundleFolder, folderThatIsSent } from '../../layering/log-bundle.ts';
+import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { openBundle } from './bundle/bundle.ts';

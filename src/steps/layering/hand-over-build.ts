@@ -1,10 +1,10 @@
 import { jobs, machineOSBuilds } from '../../cluster/kinds.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Look } from '../../engine/wait.ts';
-import { finishedStatus, ownershipPatch, standingOf } from '../../layering/hand-over/build.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
-import { jobOf } from '../../layering/invariants/sight.ts';
-import type { MachineOSBuildObject } from '../../layering/os-build/object.ts';
+import { finishedStatus, ownershipPatch, standingOf } from '../../layering/hand-over/hand-over.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { jobOf } from '../../layering/hand-over/invariants.ts';
+import type { MachineOSBuildObject } from '../../layering/api/os-build.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne, gapIn } from '../cluster/kube-watch.ts';

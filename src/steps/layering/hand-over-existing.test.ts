@@ -19,7 +19,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
-import { conditionsOf } from '../../layering/os-build/status.ts';
+import { conditionsOf } from '../../layering/api/os-build.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { handOverServed } from './hand-over-when.ts';
 

@@ -1,12 +1,16 @@
 import { configMaps, machineConfigs } from '../../cluster/kinds.ts';
 import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
-import { buildName } from '../../layering/build-name.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
-import { readMachineConfigPool } from '../../layering/machine-config-pool.ts';
-import { type MachineConfig, readMachineConfig } from '../../layering/machine-config.ts';
-import type { MachineOSConfig } from '../../layering/os-config/types.ts';
-import { imagesOfMachineConfig, type OSImages, readOSImages } from '../../layering/os-images.ts';
-import type { Members } from '../../layering/schema/schema.ts';
+import { buildName } from '../../layering/api/build-name.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { readMachineConfigPool } from '../../layering/api/machine-config-pool.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
+import {
+  imagesOfMachineConfig,
+  type OSImages,
+  readOSImages,
+} from '../../layering/api/os-images.ts';
+import type { Members } from '../../layering/api/schema.ts';
 import { lineless } from '../../layering/source-object.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';

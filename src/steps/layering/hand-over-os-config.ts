@@ -1,12 +1,11 @@
 import { machineOSConfigs } from '../../cluster/kinds.ts';
-import { countAt } from '../../layering/cluster-object.ts';
+import { countAt } from '../../layering/api/cluster-object.ts';
 import {
   annotationPatch,
   asksTheSame,
   osConfigRequest,
-} from '../../layering/hand-over/os-config.ts';
-import { buildKeys } from '../../layering/os-build/object.ts';
-import { handedOverStatus } from '../../layering/os-build/status.ts';
+} from '../../layering/hand-over/hand-over.ts';
+import { buildKeys, handedOverStatus } from '../../layering/api/os-build.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';

@@ -1,6 +1,6 @@
-import { machineOSBuildObject } from '../../layering/os-build/object.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
-import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import { machineOSBuildObject } from '../../layering/api/os-build.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { readMachineOSConfig } from '../../layering/api/os-config.ts';
 import { lineless, type SourceObject } from '../../layering/source-object.ts';
 import type { StepScope } from '../step.ts';
 import type { PoolOrder, PublishedImage, RenderedConfig } from './facts.ts';

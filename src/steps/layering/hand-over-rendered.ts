@@ -1,9 +1,9 @@
 import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
-import { renderedNameOf } from '../../layering/machine-config-pool.ts';
-import { renderedDifference } from '../../layering/hand-over/rendered-difference.ts';
-import type { Members } from '../../layering/schema/schema.ts';
+import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import { renderedDifference } from '../../layering/hand-over/hand-over.ts';
+import type { Members } from '../../layering/api/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';

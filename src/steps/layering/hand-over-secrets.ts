@@ -3,8 +3,8 @@ import { secrets } from '../../cluster/kinds.ts';
 import {
   operatorNamespace,
   readSecretManifest,
-} from '../../layering/bootstrap-manifests/secret.ts';
-import type { MachineOSConfig } from '../../layering/os-config/types.ts';
+} from '../../layering/manifests/bootstrap-manifests.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { PoolOrder } from './facts.ts';

@@ -1,5 +1,5 @@
 import type { NeedValues } from '../../engine/fact.ts';
-import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
+import { copyImageArgv, digestArgv } from '../../layering/build/container-tools.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';

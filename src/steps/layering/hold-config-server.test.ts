@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import { holdArgv, holdConfigServer, holdPathUnit } from './hold-config-server.ts';
 import { endHoldArgv, putBackArgv, releaseConfigServer } from './release-config-server.ts';

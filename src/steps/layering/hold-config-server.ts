@@ -1,5 +1,5 @@
 import { minutes } from '../../model/duration.ts';
-import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';

@@ -1,6 +1,6 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue } from '../../engine/fact.ts';
-import type { LeftImage } from '../../layering/hand-over/left-image.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
 import { leaveJob } from '../after-pivot/leave-job.ts';

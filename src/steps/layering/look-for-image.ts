@@ -1,11 +1,14 @@
 import type { Look } from '../../engine/wait.ts';
-import { configArgv, digestArgv, type ImageAt } from '../../layering/image/copy-argv.ts';
-import { troubleIn } from '../../layering/image/trouble.ts';
-import { readImageFacts } from '../../layering/image/verify.ts';
-import { readPullAccess } from '../../layering/overlay/pull-access.ts';
-import { isPullRepository } from '../../layering/schema/parts.ts';
-import { secretsFolder } from '../../layering/registry/places.ts';
-import { type ServedConfig, servedFault } from '../../layering/served-config.ts';
+import {
+  configArgv,
+  digestArgv,
+  type ImageAt,
+  troubleIn,
+} from '../../layering/build/container-tools.ts';
+import { readImageFacts } from '../../layering/build/verify-image.ts';
+import { readPullAccess, type ServedConfig, servedFault } from '../../layering/served-config.ts';
+import { isPullRepository } from '../../layering/api/schema.ts';
+import { secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';

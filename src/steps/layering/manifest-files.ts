@@ -1,4 +1,4 @@
-import { isManifestName } from '../../layering/bootstrap-manifests/read.ts';
+import { isManifestName } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { SourceFile } from '../../layering/source-object.ts';
 import type { StepScope } from '../step.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { repositoryIn } from '../../layering/overlay/os-repository.ts';
+import { repositoryIn } from '../../layering/served-config.ts';
 import { nameRepositories, repositoryManifest } from './name-repositories.ts';
 
 const config = { layering: { mode: 'on' as const } };

@@ -1,4 +1,4 @@
-import { repositoryConfig, repositoryConfigName } from '../../layering/overlay/os-repository.ts';
+import { repositoryConfig, repositoryConfigName } from '../../layering/served-config.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';

@@ -1,7 +1,6 @@
 import { all } from '../../engine/condition.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
-import { overlayImage } from '../../layering/overlay/overlay.ts';
-import { embedServed } from '../../layering/overlay/self-contained.ts';
+import { embedServed, overlayImage } from '../../layering/served-config.ts';
 import { minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { leaveEarlierMounts } from '../disk/in-use.ts';

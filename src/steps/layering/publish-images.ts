@@ -1,5 +1,5 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { copyImageArgv, digestArgv } from '../../layering/image/copy-argv.ts';
+import { copyImageArgv, digestArgv } from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { withSecretFile } from './auth-files.ts';

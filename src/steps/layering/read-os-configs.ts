@@ -2,11 +2,11 @@ import type { Config } from '../../config/schema.ts';
 import { minutes } from '../../model/duration.ts';
 import {
   type BuildableConfig,
-  type OsOrders,
   ordersIn,
-} from '../../layering/bootstrap-manifests/check.ts';
-import { readOsManifests } from '../../layering/bootstrap-manifests/read.ts';
-import { deliveryOf } from '../../layering/delivery/matrix.ts';
+  type OsOrders,
+} from '../../layering/manifests/check-manifests.ts';
+import { readOsManifests } from '../../layering/manifests/bootstrap-manifests.ts';
+import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import { repositoryOf } from '../../lib/image-name.ts';
 import { isActive } from '../../engine/condition.ts';
 import { usesExistingRoot } from '../conditions.ts';

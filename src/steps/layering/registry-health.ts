@@ -1,6 +1,9 @@
 import type { Look } from '../../engine/wait.ts';
-import { answerArgv, startAgainArgv } from '../../layering/registry/container.ts';
-import { secretFiles } from '../../layering/registry/places.ts';
+import {
+  answerArgv,
+  secretFiles,
+  startAgainArgv,
+} from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 import type { StagingRegistry } from './facts.ts';

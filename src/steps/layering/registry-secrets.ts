@@ -1,17 +1,15 @@
 import { Buffer } from 'node:buffer';
 import {
   authorityFiles,
-  type CertificateNames,
   certificateCommands,
-  validityAt,
-} from '../../layering/registry/certificates.ts';
-import {
+  type CertificateNames,
   curlCredentials,
   passwordLine,
   pullSecretOf,
   type RegistryUser,
+  validityAt,
 } from '../../layering/registry/credentials.ts';
-import { secretFiles, secretsFolder } from '../../layering/registry/places.ts';
+import { secretFiles, secretsFolder } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 

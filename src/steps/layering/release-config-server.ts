@@ -1,5 +1,5 @@
 import { minutes, seconds } from '../../model/duration.ts';
-import { controllerConfig, heldControllerConfig } from '../../layering/delivery/bootstrap-files.ts';
+import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { step } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
 import { OsImageOrder } from './facts.ts';

@@ -1,6 +1,6 @@
 import { machineConfigPools } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
-import { renderedNameOf } from '../../layering/machine-config-pool.ts';
+import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { seconds } from '../../model/duration.ts';
 import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';

@@ -1,8 +1,12 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
 import type { Look } from '../../engine/wait.ts';
-import { poolFile, renderedFile } from '../../layering/delivery/bootstrap-files.ts';
-import { isRendererLog, rendererFailure } from '../../layering/delivery/bootstrap-log.ts';
-import { osImageIn, renderedNameIn } from '../../layering/delivery/rendered.ts';
+import {
+  isRendererLog,
+  poolFile,
+  renderedFile,
+  rendererFailure,
+} from '../../layering/manifests/delivery.ts';
+import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
 import { seconds } from '../../model/duration.ts';
 import { longestWait, together } from '../cluster/kube-watch.ts';
 import { unitWatch } from '../cluster/systemd-unit.ts';

@@ -4,7 +4,7 @@ import {
   copyImageArgv,
   digestArgv,
   type ImageAt,
-} from '../../layering/image/copy-argv.ts';
+} from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { withSecretFile } from './auth-files.ts';

@@ -3,8 +3,8 @@ import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-fact
 import { renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { controllerConfig, servedCopy } from '../../layering/delivery/bootstrap-files.ts';
-import { servedMachineConfig } from '../../layering/delivery/serve.ts';
+import { controllerConfig, servedCopy } from '../../layering/manifests/delivery.ts';
+import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { keepServedArgv, serveImages } from './serve-images.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };

@@ -1,10 +1,6 @@
 import { dirname } from 'node:path/posix';
-import {
-  controllerConfig,
-  renderedFolder,
-  servedCopy,
-} from '../../layering/delivery/bootstrap-files.ts';
-import { servedMachineConfig } from '../../layering/delivery/serve.ts';
+import { controllerConfig, renderedFolder, servedCopy } from '../../layering/manifests/delivery.ts';
+import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';

@@ -1,10 +1,10 @@
-import { stagingPlaces, type StagingPlaces } from '../../layering/registry/places.ts';
+import { stagingPlaces, type StagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import type { StepScope } from '../step.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -61,7 +61,7 @@ async function requireRoom({ host, signal }: StepScope<'host'>, folder: string):
   const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
   const free = Number(/\d+\s*$/.exec(stdout)?.[0] ?? Number.NaN);
   if (Number.isNaN(free) || free >= leastBytes) return;
-  throw imageFailure(
+  throw layeringFailure(
     'layering.disk-too-small',
     `${Math.floor(free / gibibyte)} GiB are free on the written disk, ${leastBytes / gibibyte} are needed to build images`,
     { context: { free, needed: leastBytes } },

@@ -9,7 +9,7 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { secretFiles, stagingMount } from '../../layering/registry/places.ts';
+import { secretFiles, stagingMount } from '../../layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { startRegistry } from './start-registry.ts';
 

@@ -1,18 +1,20 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
-import { certificateCommands } from '../../layering/registry/certificates.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { certificateCommands } from '../../layering/registry/credentials.ts';
 import {
   answerArgv,
   imageForArgv,
   registryOfRelease,
-  releaseImageIn,
-  removeRegistryArgv,
-  releaseScript,
-  runRegistryArgv,
   type RegistryRun,
-} from '../../layering/registry/container.ts';
-import { secretFiles, stagingPlaces } from '../../layering/registry/places.ts';
-import { registrySettings, stagingAddress } from '../../layering/registry/settings.ts';
+  registrySettings,
+  releaseImageIn,
+  releaseScript,
+  removeRegistryArgv,
+  runRegistryArgv,
+  secretFiles,
+  stagingAddress,
+  stagingPlaces,
+} from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
@@ -102,13 +104,13 @@ async function findImage({
   if (registryImage !== '') return { image: registryImage, isOfRelease: false };
   const release = releaseImageIn((await host.readText(releaseScript, signal)) ?? '');
   if (release === undefined) {
-    throw imageFailure('layering.no-registry-image', `${releaseScript} names no release image`);
+    throw layeringFailure('layering.no-registry-image', `${releaseScript} names no release image`);
   }
   const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
   const env = proxyEnv(config.proxy);
   const { stdout } = await host.exec(argv, { signal, env, limit: longestPull });
   if (stdout !== '') return { image: stdout, isOfRelease: true };
-  throw imageFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
+  throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
 }
 
 async function runContainer(
@@ -121,7 +123,7 @@ async function runContainer(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof Error)) throw error;
-    throw imageFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
+    throw layeringFailure('layering.registry-not-started', `${run.image}: ${error.message}`, {
       cause: error,
     });
   }

@@ -1,7 +1,10 @@
 import { minutes, seconds } from '../../model/duration.ts';
-import { withoutDocuments } from '../../layering/bootstrap-manifests/documents.ts';
-import { isOsConfigOf, readableDocuments } from '../../layering/bootstrap-manifests/read.ts';
-import { registrySecretOf } from '../../layering/bootstrap-manifests/secret.ts';
+import {
+  isOsConfigOf,
+  readableDocuments,
+  registrySecretOf,
+  withoutDocuments,
+} from '../../layering/manifests/bootstrap-manifests.ts';
 import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';

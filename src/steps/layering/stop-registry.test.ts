@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
-import { stagingPlaces } from '../../layering/registry/places.ts';
+import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import type { OsImageOrder } from './facts.ts';

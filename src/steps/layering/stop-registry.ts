@@ -1,12 +1,12 @@
 import { all } from '../../engine/condition.ts';
-import { removeRegistryArgv } from '../../layering/registry/container.ts';
-import { stagingPlaces } from '../../layering/registry/places.ts';
 import {
   contentTraceArgv,
   nameTraceArgv,
+  removeRegistryArgv,
+  stagingPlaces,
   tracesIn,
   type WrittenRoot,
-} from '../../layering/registry/traces.ts';
+} from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { readTarget } from '../disk/block-devices.ts';

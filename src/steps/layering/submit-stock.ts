@@ -1,4 +1,4 @@
-import { readMachineOSConfig } from '../../layering/os-config/read.ts';
+import { readMachineOSConfig } from '../../layering/api/os-config.ts';
 import type { StepScope } from '../step.ts';
 import type { PoolOrder } from './facts.ts';
 import { readManifest } from './hand-over-manifest.ts';

@@ -1,5 +1,5 @@
 import { digestOf, repositoryOf } from '../../lib/image-name.ts';
-import { imageFailure } from '../../layering/image/failures.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import type { StepScope } from '../step.ts';
 import { withSecretFile } from './auth-files.ts';
 import { imageWork } from './image-work.ts';
@@ -25,7 +25,7 @@ export async function tagImage(
 ): Promise<void> {
   const digest = digestOf(final);
   if (digest === undefined) {
-    throw imageFailure('layering.copy-failed', `${final} names no digest`);
+    throw layeringFailure('layering.copy-failed', `${final} names no digest`);
   }
   await withSecretFile(scope, { secret: pushSecret, name: `tag-${tag}` }, (authFile) =>
     copyImage(imageWork(scope), {

@@ -18,7 +18,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../cluster/kinds.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { waitForLayeredMasters } from './wait-for-layered-masters.ts';
 
 const address = '10.0.0.1:5000';

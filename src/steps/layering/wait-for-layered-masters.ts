@@ -7,10 +7,9 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
-import { operatorNamespace } from '../../layering/bootstrap-manifests/secret.ts';
-import { sightOf } from '../../layering/invariants/standing.ts';
-import { stagingReferences } from '../../layering/invariants/staging.ts';
-import { breachesOf, breachText } from '../../layering/invariants/table.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { sightOf, stagingReferences } from '../../layering/hand-over/pool-status.ts';
+import { breachesOf, breachText } from '../../layering/hand-over/invariants.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';

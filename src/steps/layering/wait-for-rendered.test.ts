@@ -8,7 +8,7 @@ import {
   controllerConfig,
   heldControllerConfig,
   poolFile,
-} from '../../layering/delivery/bootstrap-files.ts';
+} from '../../layering/manifests/delivery.ts';
 import { waitForRendered } from './wait-for-rendered.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { openContainerStore } from '../../../scripts/image/container-store.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
-import { digestArgv, rawArgv } from '../../../src/layering/image/copy-argv.ts';
+import { digestArgv, rawArgv } from '../../../src/layering/build/container-tools.ts';
 import { mergePullSecrets } from '../../../src/layering/registry/credentials.ts';
 import { laneHost, type LaneHost, lanePaths } from './build-lane.ts';
 import { machineConfig } from './lane-objects.ts';

@@ -9,10 +9,11 @@ import { imageRegistry } from '../../../scripts/parts/image-registry.ts';
 import {
   authorityFiles,
   certificateCommands,
+  passwordLine,
+  pullSecretOf,
   validityAt,
-} from '../../../src/layering/registry/certificates.ts';
-import { passwordLine, pullSecretOf } from '../../../src/layering/registry/credentials.ts';
-import { registrySettings } from '../../../src/layering/registry/settings.ts';
+} from '../../../src/layering/registry/credentials.ts';
+import { registrySettings } from '../../../src/layering/registry/staging-registry.ts';
 
 /** A real registry with TLS and a user of its own, made with what the product makes them with. */
 export interface SecureRegistry extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeHost } from '../../../../test/support/fake-host.ts';
-import { bundleFolder } from '../../../layering/log-bundle/places.ts';
+import { bundleFolder } from '../../../layering/log-bundle.ts';
 import { masker } from '../../../lib/masker.ts';
 import { Secret } from '../../../model/secret.ts';
 import { openBundle } from './bundle.ts';

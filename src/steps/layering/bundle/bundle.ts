@@ -1,7 +1,11 @@
 import { asAgentError } from '../../../engine/failures.ts';
-import { type Bounds, endOf, usualBounds } from '../../../layering/log-bundle/bounds.ts';
-import { withoutSecretLooks } from '../../../layering/log-bundle/mask-text.ts';
-import { bundleFolder } from '../../../layering/log-bundle/places.ts';
+import {
+  type Bounds,
+  bundleFolder,
+  endOf,
+  usualBounds,
+  withoutSecretLooks,
+} from '../../../layering/log-bundle.ts';
 import type { Masker } from '../../../lib/masker.ts';
 import type { StepScope } from '../../step.ts';
 

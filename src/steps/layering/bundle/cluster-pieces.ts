@@ -8,13 +8,10 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../../cluster/kinds.ts';
-import { operatorNamespace } from '../../../layering/bootstrap-manifests/secret.ts';
-import {
-  isRendered,
-  machineConfigShape,
-} from '../../../layering/log-bundle/machine-config-shape.ts';
-import { isOperatorKey } from '../../../layering/node-keys.ts';
-import type { Members } from '../../../layering/schema/schema.ts';
+import { operatorNamespace } from '../../../layering/manifests/bootstrap-manifests.ts';
+import { isRendered, machineConfigShape } from '../../../layering/log-bundle.ts';
+import { isOperatorKey } from '../../../layering/api/cluster-object.ts';
+import type { Members } from '../../../layering/api/schema.ts';
 import type { KubeObject, KubeSelection } from '../../../ports/kube.ts';
 import type { Bundle } from './bundle.ts';
 import { type ClusterScope, listed } from './cluster-look.ts';

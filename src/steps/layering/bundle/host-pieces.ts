@@ -1,14 +1,13 @@
 import { containerLogs, isMcsLog } from '../../../cluster/mcs-log.ts';
 import { AgentError } from '../../../model/failure.ts';
-import { containerfileFile } from '../../../layering/build/context-paths.ts';
-import { isRendererLog } from '../../../layering/delivery/bootstrap-log.ts';
-import { poolsFolder, renderedFolder } from '../../../layering/delivery/bootstrap-files.ts';
+import { containerfileFile } from '../../../layering/build/build-plan.ts';
 import {
-  isRendered,
-  machineConfigShape,
-} from '../../../layering/log-bundle/machine-config-shape.ts';
-import { registryContainer } from '../../../layering/registry/container.ts';
-import { stagingPlaces } from '../../../layering/registry/places.ts';
+  isRendererLog,
+  poolsFolder,
+  renderedFolder,
+} from '../../../layering/manifests/delivery.ts';
+import { isRendered, machineConfigShape } from '../../../layering/log-bundle.ts';
+import { registryContainer, stagingPlaces } from '../../../layering/registry/staging-registry.ts';
 import { readObjects } from '../../../layering/source-object.ts';
 import { seconds } from '../../../model/duration.ts';
 import type { StepScope } from '../../step.ts';

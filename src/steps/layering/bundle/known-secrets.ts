@@ -1,12 +1,8 @@
 import { PULL_SECRET_PATH } from '../../../ignition/resource.ts';
-import { registrySecretOf } from '../../../layering/bootstrap-manifests/secret.ts';
-import {
-  type Credentials,
-  credentialsIn,
-  isTelling,
-} from '../../../layering/log-bundle/credentials.ts';
+import { registrySecretOf } from '../../../layering/manifests/bootstrap-manifests.ts';
+import { type Credentials, credentialsIn, isTelling } from '../../../layering/log-bundle.ts';
 import { pullSecretIn } from '../../../layering/registry/credentials.ts';
-import { secretFiles } from '../../../layering/registry/places.ts';
+import { secretFiles } from '../../../layering/registry/staging-registry.ts';
 import { readObjects, type SourceObject } from '../../../layering/source-object.ts';
 import { type Masker, masker } from '../../../lib/masker.ts';
 import { secretValues } from '../../../lib/secret-values.ts';

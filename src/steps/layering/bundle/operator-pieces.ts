@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { events, pods } from '../../../cluster/kinds.ts';
-import { operatorNamespace } from '../../../layering/bootstrap-manifests/secret.ts';
-import { listAt, partOf, textAt } from '../../../layering/cluster-object.ts';
+import { operatorNamespace } from '../../../layering/manifests/bootstrap-manifests.ts';
+import { listAt, partOf, textAt } from '../../../layering/api/cluster-object.ts';
 import type { KubeObject } from '../../../ports/kube.ts';
 import type { Bundle } from './bundle.ts';
 import { type ClusterScope, listed, within } from './cluster-look.ts';

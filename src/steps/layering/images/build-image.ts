@@ -1,13 +1,22 @@
 import { dirname } from 'node:path/posix';
-import { containerfileFile } from '../../../layering/build/context-paths.ts';
-import { type BuildPlan, planBuild, type PlanRequest } from '../../../layering/build/plan.ts';
-import { type Builder, buildArgv, type BuildCall } from '../../../layering/image/builder.ts';
-import { buildSteps } from '../../../layering/image/build-steps.ts';
-import type { RegistryAccess } from '../../../layering/image/copy-argv.ts';
-import { entitlementFolders, entitlementMounts } from '../../../layering/image/entitlement.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
-import { registriesWithBase } from '../../../layering/image/registries-conf.ts';
-import { troubleIn } from '../../../layering/image/trouble.ts';
+import {
+  type BuildPlan,
+  containerfileFile,
+  entitlementFolders,
+  entitlementMounts,
+  planBuild,
+  type PlanRequest,
+  registriesWithBase,
+} from '../../../layering/build/build-plan.ts';
+import {
+  buildArgv,
+  type BuildCall,
+  type Builder,
+  buildSteps,
+  type RegistryAccess,
+  troubleIn,
+} from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { type Millis, minutes, renderDuration } from '../../../model/duration.ts';
 import { AgentError } from '../../../model/failure.ts';
 import { verifyImage } from './verify-image.ts';
@@ -186,11 +195,11 @@ function explained(
 ): unknown {
   if (error instanceof AgentError && error.code === 'command.timed-out') {
     const message = `the build for pool ${pool} did not end within ${renderDuration(limit)}`;
-    return imageFailure('layering.build-too-long', message, { cause: error, context: { log } });
+    return layeringFailure('layering.build-too-long', message, { cause: error, context: { log } });
   }
   const said = saidBy(error);
   if (said === undefined || !(error instanceof AgentError)) return error;
   const code = troubleIn(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
   const message = `the build for pool ${pool}: ${error.message}`;
-  return imageFailure(code, message, { cause: error, context: { ...error.context, log } });
+  return layeringFailure(code, message, { cause: error, context: { ...error.context, log } });
 }

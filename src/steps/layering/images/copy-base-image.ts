@@ -4,10 +4,10 @@ import {
   type ImageAt,
   rawArgv,
   type RegistryAccess,
-} from '../../../layering/image/copy-argv.ts';
+} from '../../../layering/build/container-tools.ts';
 import { digestOf, repositoryOf } from '../../../lib/image-name.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
-import { readImageFacts } from '../../../layering/image/verify.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
+import { readImageFacts } from '../../../layering/build/verify-image.ts';
 import { seconds } from '../../../model/duration.ts';
 import { digestInList, goArchitecture, lacksArchitecture } from '../../../os/registry-image.ts';
 import { copyImage, digestAt, longestQuestion } from './copy-image.ts';
@@ -63,7 +63,7 @@ async function requireArchitecture(
       throw error;
     });
   if (found === wanted) return;
-  throw imageFailure(
+  throw layeringFailure(
     'layering.base-architecture',
     `${base.image} is for ${found}, this host is ${wanted}`,
     { context: { image: base.image, found, host: wanted } },

@@ -1,6 +1,10 @@
-import { copyImageArgv, digestArgv, type ImageAt } from '../../../layering/image/copy-argv.ts';
+import {
+  copyImageArgv,
+  digestArgv,
+  type ImageAt,
+} from '../../../layering/build/container-tools.ts';
 import { digestOf } from '../../../lib/image-name.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { minutes } from '../../../model/duration.ts';
 import { withHeartbeat } from '../../heartbeat.ts';
 import { type ImageWork, withTries } from './work.ts';
@@ -46,7 +50,7 @@ export async function requireDigest(
 ): Promise<void> {
   const found = await digestAt(work, at);
   if (found === digest) return;
-  throw imageFailure(
+  throw layeringFailure(
     'layering.digest-changed',
     `${at.image} is ${found} in its registry and was ${digest} when it was sent`,
     { context: { image: at.image, sent: digest, found } },

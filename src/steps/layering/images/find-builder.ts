@@ -3,8 +3,8 @@ import {
   type BuilderName,
   builderVersionArgv,
   chooseBuilder,
-} from '../../../layering/image/builder.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+} from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { seconds } from '../../../model/duration.ts';
 import { AgentError } from '../../../model/failure.ts';
 import type { ImageWork } from './work.ts';
@@ -21,7 +21,7 @@ export async function findBuilder(work: ImageWork): Promise<BuilderChoice> {
   for (const name of builderNames) if (await isThere(work, name)) there.add(name);
   const choice = chooseBuilder(there);
   if (choice !== undefined) return choice;
-  throw imageFailure('layering.no-builder', 'neither buildah nor podman is on the host');
+  throw layeringFailure('layering.no-builder', 'neither buildah nor podman is on the host');
 }
 
 async function isThere({ host, signal }: ImageWork, name: BuilderName): Promise<boolean> {

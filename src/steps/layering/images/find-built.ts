@@ -1,6 +1,6 @@
-import { builtFromLabel } from '../../../layering/build/built-from.ts';
-import type { Builder } from '../../../layering/image/builder.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { builtFromLabel } from '../../../layering/build/build-plan.ts';
+import type { Builder } from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { AgentError } from '../../../model/failure.ts';
 import { factsOf } from './image-facts.ts';
 import { type ImageWork, saidBy } from './work.ts';
@@ -23,10 +23,10 @@ export async function requireBuilt(
   const { labels } = await factsOf(work, builder, tag).catch((error: unknown) => {
     const said = error instanceof AgentError ? saidBy(error.cause) : undefined;
     if (said === undefined || !absent.test(said)) throw error;
-    throw imageFailure('layering.not-built', `there is no image ${tag} in the store`);
+    throw layeringFailure('layering.not-built', `there is no image ${tag} in the store`);
   });
   if (labels[builtFromLabel] === builtFrom) return;
-  throw imageFailure(
+  throw layeringFailure(
     'layering.not-built',
     `${tag} was built from another Containerfile, another MachineConfig, or by another version`,
     { hint: 'build it again: bootwright layer build with the same words' },

@@ -1,6 +1,6 @@
-import { type Builder, localConfigArgv } from '../../../layering/image/builder.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
-import { type ImageFacts, readImageFacts } from '../../../layering/image/verify.ts';
+import { type Builder, localConfigArgv } from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
+import { type ImageFacts, readImageFacts } from '../../../layering/build/verify-image.ts';
 import { minutes } from '../../../model/duration.ts';
 import { type ImageWork, saidBy } from './work.ts';
 
@@ -26,5 +26,7 @@ export async function factsOf(
 export function unreadable(error: unknown, image: string): unknown {
   const said = saidBy(error);
   if (said === undefined || !(error instanceof Error)) return error;
-  return imageFailure('layering.image-unreadable', `${image}: ${error.message}`, { cause: error });
+  return layeringFailure('layering.image-unreadable', `${image}: ${error.message}`, {
+    cause: error,
+  });
 }

@@ -1,7 +1,10 @@
-import { type Builder, pushArgv } from '../../../layering/image/builder.ts';
+import {
+  type Builder,
+  pushArgv,
+  type RegistryAccess,
+} from '../../../layering/build/container-tools.ts';
 import { digestOf } from '../../../lib/image-name.ts';
-import type { RegistryAccess } from '../../../layering/image/copy-argv.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { minutes } from '../../../model/duration.ts';
 import { requireDigest } from './copy-image.ts';
 import { type ImageWork, withTries } from './work.ts';
@@ -38,7 +41,7 @@ export async function pushImage(
     });
     const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
     if (digest === undefined) {
-      throw imageFailure('layering.push-failed', `${builder.name} names no digest of ${to}`);
+      throw layeringFailure('layering.push-failed', `${builder.name} names no digest of ${to}`);
     }
     await requireDigest(work, { ...access, image: to, digest });
     return digest;

@@ -1,5 +1,5 @@
 import { PULL_SECRET_PATH } from '../../../ignition/resource.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { AgentError } from '../../../model/failure.ts';
 import { requireDigest } from './copy-image.ts';
 import { type ImageWork, withTries } from './work.ts';
@@ -21,7 +21,7 @@ export async function requirePullable(
     );
   } catch (error) {
     if (!(error instanceof AgentError) || !refusals.includes(error.code)) throw error;
-    throw imageFailure('layering.not-pullable', error.message, {
+    throw layeringFailure('layering.not-pullable', error.message, {
       cause: error,
       context: { image, pullSecret: PULL_SECRET_PATH },
     });

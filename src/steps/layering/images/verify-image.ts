@@ -1,13 +1,13 @@
-import { type Builder, removeArgv } from '../../../layering/image/builder.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { type Builder, removeArgv } from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import {
   type Inside,
   insideReader,
   lookInsideArgv,
   lookInsideContainerfile,
   lookTag,
-} from '../../../layering/image/look-inside.ts';
-import { objectionTo } from '../../../layering/image/verify.ts';
+  objectionTo,
+} from '../../../layering/build/verify-image.ts';
 import { minutes } from '../../../model/duration.ts';
 import { factsOf, unreadable } from './image-facts.ts';
 import type { ImageWork } from './work.ts';
@@ -47,7 +47,7 @@ async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): P
   const { tag: image, base } = of;
   const ofBase = await lookInside(work, { ...of, tag: base });
   if (ofBase.lint === undefined) {
-    throw imageFailure('layering.image-lint', `${image}: ${said}`, { context: { image, base } });
+    throw layeringFailure('layering.image-lint', `${image}: ${said}`, { context: { image, base } });
   }
   work.note('warn', 'bootc finds faults that the base has too', { base, faults: ofBase.lint });
 }

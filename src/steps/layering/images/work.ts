@@ -1,5 +1,5 @@
-import { troubleIn } from '../../../layering/image/trouble.ts';
-import { imageFailure } from '../../../layering/image/failures.ts';
+import { troubleIn } from '../../../layering/build/container-tools.ts';
+import { layeringFailure } from '../../../layering/failures.ts';
 import { seconds } from '../../../model/duration.ts';
 import { AgentError } from '../../../model/failure.ts';
 import type { StepScope } from '../../step.ts';
@@ -64,5 +64,8 @@ function explained(error: unknown, { what, otherwise }: Tried): AgentError {
   if (said === undefined || !(error instanceof AgentError)) throw error;
   const trouble = troubleIn(said);
   const code = trouble === 'network' || trouble === 'denied' ? codes[trouble] : otherwise;
-  return imageFailure(code, `${what}: ${error.message}`, { cause: error, context: error.context });
+  return layeringFailure(code, `${what}: ${error.message}`, {
+    cause: error,
+    context: error.context,
+  });
 }

@@ -1,0 +1,192 @@
+import { nearestName } from '../../lib/nearest.ts';
+import { blocking, checkValue, checkWhole, fault, type Fault } from './check-value.ts';
+import {
+  isMembers,
+  isSubdomain,
+  type Members,
+  type ObjectSchema,
+  type Schema,
+  type Value,
+} from './schema.ts';
+
+/** The name of an object is looked at by the same rule for every kind. */
+const NAME_FORM = String.raw`a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`;
+const NAME_LIMIT = 253;
+
+/** A kind of objects that is defined by a CRD with a status of its own. */
+export interface DefinedKind {
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly schema: ObjectSchema;
+  readonly status: ObjectSchema;
+}
+
+/** An object as the server would store it. The status of what is sent is not kept. */
+export const preparedObject = (object: Members, { schema }: DefinedKind): Members => {
+  const made = prepared(object, schema);
+  return isMembers(made) ? made : {};
+};
+
+/** What the server finds wrong with an object that is created, or that takes the place of another. */
+export function checkObject(object: Members, kind: DefinedKind, old?: Members): readonly Fault[] {
+  const value = preparedObject(object, kind);
+  const subject = {
+    value,
+    old: old === undefined ? undefined : preparedObject(old, kind),
+    path: '',
+    bodyPath: '',
+  };
+  return checkValue(subject, kind.schema, nameFaults(object));
+}
+
+/** Every fault of an object that can be told at once, its status included. */
+export function everyFault(object: Members, kind: DefinedKind): readonly Fault[] {
+  const subject = { value: preparedObject(object, kind), path: '', bodyPath: '' };
+  const { status } = object;
+  const whole = checkWhole(subject, kind.schema, nameFaults(object));
+  if (status === undefined) return whole;
+  const part = { value: prepared(status, kind.status), path: 'status', bodyPath: '' };
+  return [...whole, ...checkWhole(part, kind.status)];
+}
+
+/** What the server finds wrong with a status that takes the place of another. */
+export function checkStatus(
+  status: Value,
+  { status: schema }: DefinedKind,
+  old?: Value,
+): readonly Fault[] {
+  const value = prepared(status, schema);
+  const before = old === undefined ? undefined : prepared(old, schema);
+  return checkValue({ value, old: before, path: 'status', bodyPath: '' }, schema);
+}
+
+function nameFaults({ metadata }: Members): readonly Fault[] {
+  const name = isMembers(metadata) ? metadata['name'] : undefined;
+  if (typeof name !== 'string' || name === '') {
+    return [blocking('metadata.name', 'Required value: name or generateName is required')];
+  }
+  if (isSubdomain(name)) return [];
+  const quoted = `Invalid value: ${JSON.stringify(name)}`;
+  const tooLong =
+    Array.from(name).length > NAME_LIMIT ? [`must be no more than ${NAME_LIMIT} characters`] : [];
+  const malformed = isSubdomain(name.slice(0, NAME_LIMIT)) && tooLong.length > 0 ? [] : [NAME_FORM];
+  return [...tooLong, ...malformed].map((problem) =>
+    fault('metadata.name', `${quoted}: ${problem}`),
+  );
+}
+
+/**
+ * What the server stores of an object before it looks at it: unknown members and nulls are dropped, defaults
+ * are put in. A value of another type than the schema's is left as it is.
+ */
+function prepared(value: Value, schema: Schema): Value {
+  if (schema.type === 'object') return isMembers(value) ? preparedMembers(value, schema) : value;
+  if (schema.type !== 'array' || !isList(value)) return value;
+  return value.map((item) => prepared(item, schema.items));
+}
+
+const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
+
+function preparedMembers(members: Members, { properties }: ObjectSchema): Members {
+  const kept = Object.entries(properties).flatMap(([name, schema]) => {
+    const value = Object.hasOwn(members, name) ? members[name] : undefined;
+    if (value !== undefined && value !== null) return [[name, prepared(value, schema)] as const];
+    const byDefault = schema.type === 'string' ? schema.default : undefined;
+    return byDefault === undefined ? [] : [[name, byDefault] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
+/** What an object is owned by, as `metadata.ownerReferences` lists it. */
+const owner: ObjectSchema = {
+  type: 'object',
+  properties: {
+    apiVersion: { type: 'any' },
+    blockOwnerDeletion: { type: 'any' },
+    controller: { type: 'any' },
+    kind: { type: 'any' },
+    name: { type: 'any' },
+    uid: { type: 'any' },
+  },
+};
+
+/** Who has written which members, as `oc get --show-managed-fields` prints it. */
+const managedFields: ObjectSchema = {
+  type: 'object',
+  properties: {
+    apiVersion: { type: 'any' },
+    fieldsType: { type: 'any' },
+    fieldsV1: { type: 'any' },
+    manager: { type: 'any' },
+    operation: { type: 'any' },
+    subresource: { type: 'any' },
+    time: { type: 'any' },
+  },
+};
+
+/** The members of `metadata`, which are the same for every kind (apimachinery, meta/v1). */
+const objectMeta: ObjectSchema = {
+  type: 'object',
+  properties: {
+    annotations: { type: 'any' },
+    creationTimestamp: { type: 'any' },
+    deletionGracePeriodSeconds: { type: 'any' },
+    deletionTimestamp: { type: 'any' },
+    finalizers: { type: 'any' },
+    generateName: { type: 'any' },
+    generation: { type: 'any' },
+    labels: { type: 'any' },
+    managedFields: { type: 'array', mapKeys: [], items: managedFields },
+    name: { type: 'any' },
+    namespace: { type: 'any' },
+    ownerReferences: { type: 'array', mapKeys: [], items: owner },
+    resourceVersion: { type: 'any' },
+    selfLink: { type: 'any' },
+    uid: { type: 'any' },
+  },
+};
+
+/** A member that the definition of a kind does not have: the server drops it, or refuses it if it is told to. */
+export interface UnknownMember {
+  readonly segments: readonly (string | number)[];
+  /** In the words of a server that is told to refuse it. */
+  readonly message: string;
+  /** The name that was meant, most likely. */
+  readonly nearest: string | undefined;
+}
+
+/** The members of an object, its metadata and its status included, that nothing reads. */
+export const unknownMembers = (object: Members, kind: DefinedKind): readonly UnknownMember[] =>
+  unknownBelow(object, wholeSchema(kind), []);
+
+const wholeSchema = ({ schema, status }: DefinedKind): ObjectSchema => ({
+  ...schema,
+  properties: { ...schema.properties, metadata: objectMeta, status },
+});
+
+function unknownBelow(
+  value: Value,
+  schema: Schema,
+  segments: readonly (string | number)[],
+): readonly UnknownMember[] {
+  if (schema.type === 'array' && Array.isArray(value)) {
+    return (value as readonly Value[]).flatMap((item, index) =>
+      unknownBelow(item, schema.items, [...segments, index]),
+    );
+  }
+  if (schema.type !== 'object' || !isMembers(value)) return [];
+  const { properties } = schema;
+  return Object.entries(value).flatMap(([name, member]) => {
+    const deeper = [...segments, name];
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (property !== undefined) return unknownBelow(member, property, deeper);
+    const message = `strict decoding error: unknown field ${JSON.stringify(pathOf(deeper))}`;
+    return [{ segments: deeper, message, nearest: nearestName(name, Object.keys(properties)) }];
+  });
+}
+
+const pathOf = (segments: readonly (string | number)[]): string =>
+  segments
+    .map((segment) => (typeof segment === 'number' ? `[${segment}]` : `.${segment}`))
+    .join('')
+    .replace(/^\./, '');

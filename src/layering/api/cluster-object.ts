@@ -1,0 +1,78 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { isMembers, type Members, type Value } from './schema.ts';
+
+/** A part of an object of the API, or undefined where there is no such part. */
+export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
+  let part: unknown = object;
+  for (const name of path) {
+    if (!isMembers(part as Value)) return undefined;
+    part = (part as Members)[name];
+  }
+  return part;
+}
+
+/** A text of an object; empty where there is none. */
+export function textAt(object: KubeObject | undefined, ...path: readonly string[]): string {
+  const part = partOf(object, ...path);
+  return typeof part === 'string' ? part : '';
+}
+
+/** A number of an object; 0 where there is none, as Go leaves zeroes out. */
+export function countAt(object: KubeObject | undefined, ...path: readonly string[]): number {
+  const part = partOf(object, ...path);
+  return typeof part === 'number' ? part : 0;
+}
+
+/** A list of an object; empty where there is none. */
+export function listAt(
+  object: KubeObject | undefined,
+  ...path: readonly string[]
+): readonly unknown[] {
+  const part = partOf(object, ...path);
+  return Array.isArray(part) ? part : [];
+}
+
+/** An annotation; empty where there is none. */
+export const annotationOf = (object: KubeObject | undefined, key: string): string =>
+  object?.metadata.annotations?.[key] ?? '';
+
+/** A condition of an object's status as people and rules read it. */
+export interface SeenCondition {
+  /** `True`, `False` or `Unknown`; empty where the condition is not told. */
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The condition of a type, with empty texts where it is not told. */
+export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
+  const told = listAt(object, 'status', 'conditions')
+    .map((one) => (isMembers(one as Value) ? (one as Members) : {}))
+    .find((one) => one['type'] === type);
+  const text = (name: string): string => {
+    const value = told?.[name];
+    return typeof value === 'string' ? value : '';
+  };
+  return { status: text('status'), reason: text('reason'), message: text('message') };
+}
+
+const prefix = 'machineconfiguration.openshift.io';
+
+/** Whether a label or an annotation is one of the Machine Config Operator. */
+export const isOperatorKey = (key: string): boolean => key.startsWith(`${prefix}/`);
+
+/** Annotations by which nodes and the Machine Config Operator speak of MachineConfigs and images. */
+export const nodeKeys = {
+  /** Name of the MachineConfig that the node has. */
+  currentConfig: `${prefix}/currentConfig`,
+  /** Name of the MachineConfig that the node shall have. */
+  desiredConfig: `${prefix}/desiredConfig`,
+  /** The built image that the node runs, by digest; only a layered node has it. */
+  currentImage: `${prefix}/currentImage`,
+  /** The built image that the node shall run. */
+  desiredImage: `${prefix}/desiredImage`,
+  /** `Done`, `Working`, `Degraded` or `Unreconcilable`. */
+  state: `${prefix}/state`,
+  /** Why the node is degraded. */
+  reason: `${prefix}/reason`,
+} as const;

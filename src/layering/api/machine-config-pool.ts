@@ -1,0 +1,87 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { layeringFailure } from '../failures.ts';
+import type { SourceObject } from '../source-object.ts';
+import { textAt } from './cluster-object.ts';
+import { isMembers, type Members, type Value } from './schema.ts';
+
+/** A reference to an object as a pool keeps it; members that are not set are empty. */
+export interface PoolReference {
+  readonly apiVersion: string;
+  readonly fieldPath: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly resourceVersion: string;
+  readonly uid: string;
+}
+
+/** What layering needs of a MachineConfigPool. */
+export interface MachineConfigPool {
+  readonly name: string;
+  /** The rendered MachineConfig, and what it was rendered from. */
+  readonly configuration: PoolReference & { readonly source: readonly PoolReference[] };
+}
+
+const members = [
+  'apiVersion',
+  'fieldPath',
+  'kind',
+  'name',
+  'namespace',
+  'resourceVersion',
+  'uid',
+] as const;
+
+/** Name of the MachineConfig that the cluster has rendered for a pool; empty where it has none, or there is no pool. */
+export const renderedNameOf = (pool: KubeObject | undefined): string =>
+  textAt(pool, 'spec', 'configuration', 'name');
+
+/**
+ * Reads a MachineConfigPool.
+ * @throws AgentError `layering.wrong-object` when it is none, or has no rendered MachineConfig yet
+ */
+export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
+  const { value, place } = source;
+  const name = isMembers(value['metadata']) ? value['metadata']['name'] : undefined;
+  const spec = isMembers(value['spec']) ? value['spec'] : {};
+  const configuration = spec['configuration'];
+  if (value['kind'] !== 'MachineConfigPool' || typeof name !== 'string') {
+    throw wrong(`${place(['kind'])}: a MachineConfigPool with a name is expected`);
+  }
+  if (!isMembers(configuration) || referenceOf(configuration).name === '') {
+    throw wrong(
+      `${place(['spec', 'configuration', 'name'])}: pool ${name} has no rendered MachineConfig yet`,
+    );
+  }
+  const listed = configuration['source'] ?? [];
+  const sources: readonly Value[] = Array.isArray(listed) ? (listed as readonly Value[]) : [];
+  return {
+    name,
+    configuration: {
+      ...referenceOf(configuration),
+      source: sources.map((entry) => referenceOf(isMembers(entry) ? entry : {})),
+    },
+  };
+}
+
+function referenceOf(value: Members): PoolReference {
+  const read = members.map((member) => {
+    const text = value[member];
+    return [member, typeof text === 'string' ? text : ''] as const;
+  });
+  return Object.fromEntries(read) as unknown as PoolReference;
+}
+
+const wrong = (message: string): Error => layeringFailure('layering.wrong-object', message);
+
+/**
+ * Why the list of sources cannot be that of a pool in a cluster, or nothing: there it holds the pool's own
+ * MachineConfigs, sorted. The pool files that a bootstrap host writes list those of all pools in an order that
+ * changes from run to run, so a name made from one is always wrong.
+ */
+export function foreignSource({ name, configuration }: MachineConfigPool): string | undefined {
+  const names = configuration.source.map((source) => source.name);
+  const isSorted = names.every((each, index) => index === 0 || (names[index - 1] ?? '') < each);
+  if (isSorted) return undefined;
+  return `the sources of pool ${name} are not sorted: this is no MachineConfigPool of a running cluster, and the builder of one would choose another name`;
+}

@@ -1,0 +1,229 @@
+import { Buffer } from 'node:buffer';
+import { decodeResource } from '../../ignition/resource.ts';
+import { readImageName } from '../../lib/image-name.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { nearestName } from '../../lib/nearest.ts';
+import { layeringFailure } from '../failures.ts';
+import type { SourceObject } from '../source-object.ts';
+import { isMembers, type Members, type Value } from './schema.ts';
+
+/** What layering needs of a rendered MachineConfig. */
+export interface MachineConfig {
+  /** `rendered-<pool>-<32 hex digits>`. */
+  readonly name: string;
+  readonly pool: string;
+  /** The image of the operating system, that others are built on. */
+  readonly osImageURL: string;
+  /** Image with the packages of extensions; empty when none is known. */
+  readonly extensionsImage: string;
+  readonly extensions: readonly string[];
+  readonly kernelType: KernelType;
+  /** They are set on each node and never by an image. */
+  readonly kernelArguments: readonly string[];
+  /** Version of the release that it was rendered for; empty when it says none. */
+  readonly releaseVersion: string;
+  /** The object itself, which goes into the image. */
+  readonly object: Members;
+}
+
+const RENDERED = /^rendered-(?<pool>.+)-[0-9a-f]{32}$/;
+
+/** Annotation of a rendered MachineConfig with the version of its release. */
+export const releaseVersionKey = 'machineconfiguration.openshift.io/release-image-version';
+
+/**
+ * Reads a rendered MachineConfig.
+ * @throws AgentError `layering.wrong-object`, `layering.machine-config-invalid`, `layering.extension-unknown`,
+ * `layering.kernel-unknown`
+ */
+export function readMachineConfig({ value, place }: SourceObject): MachineConfig {
+  const metadata = membersOf(value['metadata']);
+  const name = metadata['name'];
+  if (value['kind'] !== 'MachineConfig' || typeof name !== 'string') {
+    throw layeringFailure(
+      'layering.wrong-object',
+      `${place(['kind'])}: a MachineConfig with a name is expected`,
+    );
+  }
+  const pool = RENDERED.exec(name)?.groups?.['pool'];
+  if (pool === undefined) {
+    throw invalid(
+      `${place(['metadata', 'name'])}: ${name} is not rendered: its name is not rendered-POOL-HASH`,
+    );
+  }
+  const spec = membersOf(value['spec']);
+  const imageAt = (member: string): string => imageIn({ value, place }, member);
+  const osImageURL = imageAt('osImageURL');
+  if (osImageURL === '') {
+    throw invalid(`${place(['spec', 'osImageURL'])}: spec.osImageURL of ${name} names no image`);
+  }
+  if (typeof membersOf(membersOf(spec['config'])['ignition'])['version'] !== 'string') {
+    throw invalid(`${place(['spec', 'config'])}: spec.config of ${name} is no Ignition config`);
+  }
+  const extensions = texts(spec['extensions']);
+  packagesOfExtensions(extensions);
+  return {
+    name,
+    pool,
+    osImageURL,
+    extensionsImage: imageAt('baseOSExtensionsContainerImage'),
+    extensions,
+    kernelType: kernelOf(text(spec['kernelType'])),
+    kernelArguments: texts(spec['kernelArguments']),
+    releaseVersion: text(membersOf(metadata['annotations'])[releaseVersionKey]),
+    object: value,
+  };
+}
+
+/** An image that the spec names; empty where it names none. What it says becomes a line of a Containerfile. */
+function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
+  const named = membersOf(value['spec'])[member] ?? '';
+  if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
+    return named;
+  throw invalid(
+    `${place(['spec', member])}: spec.${member} is ${JSON.stringify(named)}, which is not the name of an image`,
+  );
+}
+
+/** Settings of the machines that also hold for the build, so that it uses their mirrors and policies. */
+const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
+
+/** Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them, by name. */
+export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, string> {
+  const config = membersOf(membersOf(object['spec'])['config']);
+  const listed = membersOf(config['storage'])['files'];
+  const files: readonly Value[] = Array.isArray(listed) ? (listed as readonly Value[]) : [];
+  const found = BUILD_SETTINGS.flatMap((name) => {
+    const file = files.find((one) => membersOf(one)['path'] === `/etc/containers/${name}`);
+    const contents = membersOf(membersOf(file)['contents']);
+    if (typeof contents['source'] !== 'string') return [];
+    const compression = text(contents['compression']);
+    const content = decodeResource({
+      source: contents['source'],
+      ...(compression === '' ? {} : { compression }),
+    });
+    return [[name, Buffer.from(content).toString('utf8')] as const];
+  });
+  return new Map(found);
+}
+
+function kernelOf(word: string): KernelType {
+  const found = kernels.find((kernel) => kernel === (word === '' ? 'default' : word));
+  if (found !== undefined) return found;
+  throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is not known`);
+}
+
+const membersOf = (value: Value | undefined): Members => (isMembers(value) ? value : {});
+
+const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
+
+const texts = (value: Value | undefined): readonly string[] =>
+  Array.isArray(value)
+    ? (value as readonly Value[]).filter((item): item is string => typeof item === 'string')
+    : [];
+
+const invalid = (message: string): Error =>
+  layeringFailure('layering.machine-config-invalid', message);
+
+/**
+ * Packages behind each extension of a MachineConfig (Machine Config Operator, `SupportedExtensions`, 2026-08).
+ * Releases before 4.22 had no openvswitch package with ipsec, and not all of the extensions.
+ */
+const extensionPackages: ReadonlyMap<string, readonly string[]> = new Map([
+  ['ipsec', ['NetworkManager-libreswan', 'libreswan', 'openvswitch3.5-ipsec']],
+  ['kerberos', ['krb5-workstation', 'libkadm5']],
+  ['kernel-devel', ['kernel-devel', 'kernel-headers']],
+  ['sandboxed-containers', ['kata-containers']],
+  ['sysstat', ['sysstat']],
+  ['two-node-ha', ['pacemaker', 'pcs', 'fence-agents-all']],
+  ['usbguard', ['usbguard']],
+]);
+
+/** The kernels that a MachineConfig can ask for. */
+const kernels = ['default', 'realtime', '64k-pages'] as const;
+
+/** A kernel by its name. */
+export type KernelType = (typeof kernels)[number];
+
+/** Packages of each kernel. */
+export const kernelPackages: Readonly<Record<KernelType, readonly string[]>> = {
+  default: [
+    'kernel',
+    'kernel-core',
+    'kernel-modules',
+    'kernel-modules-core',
+    'kernel-modules-extra',
+  ],
+  realtime: ['kernel-rt-core', 'kernel-rt-modules', 'kernel-rt-modules-extra', 'kernel-rt-kvm'],
+  '64k-pages': [
+    'kernel-64k-core',
+    'kernel-64k-modules',
+    'kernel-64k-modules-core',
+    'kernel-64k-modules-extra',
+  ],
+};
+
+/**
+ * The packages of extensions, each once, sorted.
+ * @throws AgentError `layering.extension-unknown`
+ */
+export function packagesOfExtensions(extensions: readonly string[]): readonly string[] {
+  const packages = extensions.flatMap((extension) => {
+    const found = extensionPackages.get(extension);
+    if (found !== undefined) return found;
+    const near = nearestName(extension, extensionPackages.keys());
+    throw layeringFailure('layering.extension-unknown', `extension ${extension} is not known`, {
+      hint:
+        near === undefined
+          ? `spec.extensions knows ${[...extensionPackages.keys()].join(', ')}`
+          : `did you mean ${near}`,
+    });
+  });
+  return [...new Set(packages)].sort();
+}
+
+/**
+ * Paths of the files of a MachineConfig that hold credentials by their looks: keys, pull secrets, and kubeconfigs.
+ * Users with the hash of a password are named as `user NAME`.
+ */
+export function credentialsWithin({ object }: MachineConfig): readonly string[] {
+  const config = membersOf(membersOf(object['spec'])['config']);
+  const files = listOf(membersOf(config['storage'])['files']).filter((file) =>
+    isTelling(membersOf(file['contents'])),
+  );
+  const users = listOf(membersOf(config['passwd'])['users']).filter(
+    ({ passwordHash }) => typeof passwordHash === 'string' && passwordHash !== '',
+  );
+  return [
+    ...files.map(({ path }) => textOf(path)),
+    ...users.map(({ name }) => `user ${textOf(name)}`),
+  ];
+}
+
+const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
+const kubeconfig = /^\s*(?:client-key-data|token|password):\s*\S/m;
+
+function isTelling({ source, compression }: Members): boolean {
+  if (typeof source !== 'string') return false;
+  const text = decoded({
+    source,
+    ...(typeof compression === 'string' && compression !== '' ? { compression } : {}),
+  });
+  if (text === undefined) return false;
+  if (privateKey.test(text) || kubeconfig.test(text)) return true;
+  const json = jsonIn(text);
+  return typeof json === 'object' && json !== null && 'auths' in json;
+}
+
+function decoded(resource: Parameters<typeof decodeResource>[0]): string | undefined {
+  try {
+    return Buffer.from(decodeResource(resource)).toString('utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+const listOf = (value: Value | undefined): readonly Members[] =>
+  Array.isArray(value) ? (value as readonly Value[]).map(membersOf) : [];
+
+const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

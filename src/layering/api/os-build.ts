@@ -1,0 +1,197 @@
+import { withTag } from '../../lib/image-name.ts';
+import { machineOSBuildKind } from './os-build-schema.ts';
+import type { MachineOSConfig } from './os-config.ts';
+
+const prefix = 'machineconfiguration.openshift.io';
+
+/** Names of labels and annotations around a build. */
+export const buildKeys = {
+  /** On a MachineOSConfig: the name of its build. */
+  currentBuild: `${prefix}/current-machine-os-build`,
+  /** On a MachineOSConfig: throw the build away and build anew. */
+  rebuild: `${prefix}/rebuild`,
+  /** On a build: the builder of the cluster starts no Job for it. */
+  preBuiltImage: `${prefix}/pre-built-image`,
+  pushSecret: `${prefix}/rendered-image-push-secret`,
+  pool: `${prefix}/target-machine-config-pool`,
+  renderedConfig: `${prefix}/rendered-machine-config`,
+  osConfig: `${prefix}/machine-os-config`,
+} as const;
+
+/** A MachineOSBuild as it is created; its status is written by a second request. */
+export interface MachineOSBuildObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+  };
+  readonly spec: {
+    readonly machineConfig: { readonly name: string };
+    readonly machineOSConfig: { readonly name: string };
+    readonly renderedImagePushSpec: string;
+  };
+}
+
+/**
+ * The MachineOSBuild of an image that was built elsewhere. The labels are in the create request, since the
+ * cluster's builder acts on the object as it was created; the push spec has the build's name for its tag.
+ * @param name as `buildName` gives it
+ */
+export function machineOSBuildObject(
+  config: MachineOSConfig,
+  { name, renderedConfig }: { readonly name: string; readonly renderedConfig: string },
+): MachineOSBuildObject {
+  const { spec } = config;
+  return {
+    apiVersion: machineOSBuildKind.apiVersion,
+    kind: machineOSBuildKind.kind,
+    metadata: {
+      name,
+      labels: {
+        [buildKeys.pool]: spec.machineConfigPool.name,
+        [buildKeys.renderedConfig]: renderedConfig,
+        [buildKeys.osConfig]: config.name,
+        [buildKeys.preBuiltImage]: 'true',
+      },
+      annotations: { [buildKeys.pushSecret]: spec.renderedImagePushSecret.name },
+    },
+    spec: {
+      machineConfig: { name: renderedConfig },
+      machineOSConfig: { name: config.name },
+      renderedImagePushSpec: withTag(spec.renderedImagePushSpec, name),
+    },
+  };
+}
+
+/** Metadata by which a build belongs to its MachineOSConfig. */
+export interface BuildOwnership {
+  readonly ownerReferences: readonly object[];
+  readonly finalizers: readonly string[];
+}
+
+/** What ties a build to its MachineOSConfig, so that the one goes with the other. */
+export const buildOwnership = (config: {
+  readonly name: string;
+  readonly uid: string;
+}): BuildOwnership => ({
+  ownerReferences: [
+    {
+      apiVersion: machineOSBuildKind.apiVersion,
+      kind: 'MachineOSConfig',
+      name: config.name,
+      uid: config.uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+  ],
+  finalizers: ['foregroundDeletion'],
+});
+
+/** Types of the conditions of a MachineOSBuild; all five are always written together. */
+export const buildConditions = [
+  'Prepared',
+  'Building',
+  'Failed',
+  'Interrupted',
+  'Succeeded',
+] as const;
+
+type ConditionType = (typeof buildConditions)[number];
+
+/** How far a build has come. */
+export type BuildPhase =
+  'initial' | 'queued' | 'running' | 'succeeded' | 'failed' | 'interrupted' | 'seeded';
+
+interface PhaseRow {
+  /** The condition that is true. */
+  readonly type?: ConditionType;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What the operator writes in each phase (`pkg/apihelpers`), and what it writes of an image built elsewhere. */
+const phases: Readonly<Record<BuildPhase, PhaseRow>> = {
+  initial: { reason: 'Initialized', message: 'Not started' },
+  queued: { type: 'Prepared', reason: 'Prepared', message: 'Build Prepared and Pending' },
+  running: { type: 'Building', reason: 'Building', message: 'Image Build In Progress' },
+  succeeded: { type: 'Succeeded', reason: 'Ready', message: 'Build Ready' },
+  failed: { type: 'Failed', reason: 'Failed', message: 'Build Failed' },
+  interrupted: { type: 'Interrupted', reason: 'Interrupted', message: 'Build Interrupted' },
+  seeded: {
+    type: 'Succeeded',
+    reason: 'PreBuiltImageSeeded',
+    message: 'Built before the cluster was up',
+  },
+};
+
+/** A condition as the API has it. */
+export interface Condition {
+  readonly type: string;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+  readonly lastTransitionTime: string;
+}
+
+/** The five conditions of a phase. Those of a finished build cannot be changed any more. */
+export function conditionsOf(phase: BuildPhase, at: Date): readonly Condition[] {
+  const { type: held, reason, message } = phases[phase];
+  return buildConditions.map((type) => ({
+    type,
+    status: type === held ? 'True' : 'False',
+    reason,
+    message,
+    lastTransitionTime: timestamp(at),
+  }));
+}
+
+/** Status of a MachineOSBuild whose image was built elsewhere. */
+export interface SeededBuildStatus {
+  readonly buildStart: string;
+  readonly buildEnd: string;
+  readonly digestedImagePushSpec: string;
+  readonly conditions: readonly Condition[];
+}
+
+/** A finished build. */
+export interface FinishedBuild {
+  readonly startedAt: Date;
+  readonly endedAt: Date;
+  /** The image by its digest. */
+  readonly image: string;
+}
+
+const SECOND = 1000;
+
+/** The status that hands an image over. The end is at least a second after the start: the API insists. */
+export function seededBuildStatus({ startedAt, endedAt, image }: FinishedBuild): SeededBuildStatus {
+  const start = Math.floor(startedAt.getTime() / SECOND) * SECOND;
+  const end = new Date(Math.max(Math.floor(endedAt.getTime() / SECOND) * SECOND, start + SECOND));
+  return {
+    buildStart: timestamp(new Date(start)),
+    buildEnd: timestamp(end),
+    digestedImagePushSpec: image,
+    conditions: conditionsOf('seeded', end),
+  };
+}
+
+/** Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool waits for ever. */
+export const handedOverStatus = (build: {
+  readonly name: string;
+  readonly image: string;
+  /** `metadata.generation` of the MachineOSConfig. */
+  readonly generation: number;
+}): object => ({
+  currentImagePullSpec: build.image,
+  observedGeneration: build.generation,
+  machineOSBuild: {
+    group: 'machineconfiguration.openshift.io',
+    resource: 'machineosbuilds',
+    name: build.name,
+  },
+});
+
+/** Seconds, as the API writes times. */
+const timestamp = (at: Date): string => at.toISOString().replace(/\.\d+Z$/, 'Z');

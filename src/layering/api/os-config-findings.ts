@@ -1,0 +1,166 @@
+import { isNamedReference, withDigest } from '../../lib/image-name.ts';
+import type { SourceObject } from '../source-object.ts';
+import { type UnknownMember, unknownMembers } from './check-object.ts';
+import { type MachineOSConfig, machineOSConfigKind } from './os-config.ts';
+import { isLabelValue, isPullSpec } from './schema.ts';
+
+/** A reason why the operator cannot do with a MachineOSConfig what the API server let pass. */
+export interface Objection {
+  readonly path: string;
+  readonly message: string;
+  /** A build is possible all the same. */
+  readonly isWarning: boolean;
+}
+
+const SOME_DIGEST = `sha256:${'0'.repeat(64)}`;
+const HASH_LENGTH = 32;
+const TAG_LIMIT = 128;
+
+/**
+ * What the operator finds wrong, or finds out only after a build, where the API server has no rule for it.
+ * Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status that a build ends in.
+ */
+export function objectionsTo(config: MachineOSConfig): readonly Objection[] {
+  return [...pushSpecObjections(config), ...nameObjections(config), ...fileObjections(config)];
+}
+
+function pushSpecObjections({ spec }: MachineOSConfig): readonly Objection[] {
+  const path = 'spec.renderedImagePushSpec';
+  const pushSpec = spec.renderedImagePushSpec;
+  const refused: Objection[] = [];
+  if (!isNamedReference(pushSpec)) {
+    refused.push(
+      error(
+        path,
+        `the operator cannot read ${pushSpec} as the name of an image: write HOST/NAMESPACE/NAME:TAG in lower case`,
+      ),
+    );
+  }
+  if (!isPullSpec(withDigest(pushSpec, SOME_DIGEST))) {
+    refused.push(
+      error(
+        path,
+        `the image would be built and could not be used: status.currentImagePullSpec takes HOST/NAMESPACE/NAME with at most one namespace; shorten ${pushSpec}`,
+      ),
+    );
+  }
+  return refused;
+}
+
+function nameObjections({ name }: MachineOSConfig): readonly Objection[] {
+  const path = 'metadata.name';
+  const rendered = `rendered-${name}-${'0'.repeat(HASH_LENGTH)}`;
+  if (!isLabelValue(rendered)) {
+    const most = 63 - rendered.length + name.length;
+    return [
+      error(
+        path,
+        `the name of a build's MachineConfig, ${rendered}, is longer than a label may be: give the pool a name of at most ${most} characters`,
+      ),
+    ];
+  }
+  if (name.length + 1 + HASH_LENGTH <= TAG_LIMIT) return [];
+  return [error(path, `the name of a build is its tag, and this one is longer than a tag may be`)];
+}
+
+function fileObjections({ spec }: MachineOSConfig): readonly Objection[] {
+  const files = spec.containerFile ?? [];
+  return files.flatMap(({ containerfileArch }, index) =>
+    containerfileArch === 'NoArch'
+      ? []
+      : [
+          error(
+            `spec.containerFile[${index}].containerfileArch`,
+            `the builder reads the entry for NoArch alone and leaves that for ${containerfileArch} out: write NoArch`,
+          ),
+        ],
+  );
+}
+
+/** A Secret as far as layering looks at it. */
+export interface RegistrySecret {
+  readonly name: string;
+  readonly type: string;
+  /** Content by key, decoded. */
+  readonly data: Readonly<Record<string, string>>;
+}
+
+/** What surrounds a MachineOSConfig in its cluster. */
+export interface Surroundings {
+  readonly pools: readonly string[];
+  /** Secrets of the namespace `openshift-machine-config-operator`. */
+  readonly secrets: readonly RegistrySecret[];
+}
+
+/** What the operator finds wrong with the objects that a MachineOSConfig names. Content is never quoted. */
+export function objectionsToSurroundings(
+  { spec }: MachineOSConfig,
+  { pools, secrets }: Surroundings,
+): readonly Objection[] {
+  const pool = spec.machineConfigPool.name;
+  const objections = pools.includes(pool)
+    ? []
+    : [error('spec.machineConfigPool.name', `there is no MachineConfigPool ${pool}`)];
+  const named = [
+    ['spec.baseImagePullSecret.name', spec.baseImagePullSecret?.name],
+    ['spec.renderedImagePushSecret.name', spec.renderedImagePushSecret.name],
+  ] as const;
+  for (const [path, name] of named) {
+    if (name === undefined) continue;
+    const problem = secretProblem(
+      name,
+      secrets.find((secret) => secret.name === name),
+    );
+    if (problem !== undefined) objections.push(error(path, problem));
+  }
+  return objections;
+}
+
+const KEY_OF_TYPE: Readonly<Record<string, string>> = {
+  'kubernetes.io/dockerconfigjson': '.dockerconfigjson',
+  'kubernetes.io/dockercfg': '.dockercfg',
+};
+
+function secretProblem(name: string, secret: RegistrySecret | undefined): string | undefined {
+  if (secret === undefined)
+    return `there is no Secret ${name} in openshift-machine-config-operator`;
+  const key = KEY_OF_TYPE[secret.type];
+  if (key === undefined) {
+    return `Secret ${name} is of type ${secret.type}: make one of type kubernetes.io/dockerconfigjson`;
+  }
+  const content = secret.data[key];
+  if (content === undefined) return `Secret ${name} has no ${key}`;
+  return isJsonObject(content) ? undefined : `${key} of Secret ${name} is not JSON`;
+}
+
+function isJsonObject(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+const error = (path: string, message: string): Objection => ({ path, message, isWarning: false });
+
+/** A member that no cluster knows, as it is told. */
+export interface UnknownFinding {
+  /** `FILE:LINE`. */
+  readonly place: string;
+  /** In the server's words, with the name that was meant where one is close. */
+  readonly message: string;
+  /** Whether it is below `spec`, where whoever wrote it counts on it. */
+  readonly isInSpec: boolean;
+}
+
+/** The members of a MachineOSConfig that no cluster knows: it would drop them without a word to whoever wrote them. */
+export const unknownFindings = ({ value, place }: SourceObject): readonly UnknownFinding[] =>
+  unknownMembers(value, machineOSConfigKind).map((member) => ({
+    place: place(member.segments),
+    message: `${member.message}${meant(member)}`,
+    isInSpec: member.segments[0] === 'spec',
+  }));
+
+const meant = ({ nearest }: UnknownMember): string =>
+  nearest === undefined ? '' : `: did you mean ${nearest}?`;

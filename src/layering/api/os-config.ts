@@ -1,0 +1,247 @@
+import { Buffer } from 'node:buffer';
+import { layeringFailure } from '../failures.ts';
+import { operatorNamespace } from '../manifests/bootstrap-manifests.ts';
+import type { SourceObject } from '../source-object.ts';
+import { flawFailure, type SourceFlaw, wrongObject } from '../source-text.ts';
+import { checkObject, type DefinedKind, preparedObject } from './check-object.ts';
+import { faultText } from './check-value.ts';
+import {
+  conditionList,
+  isMembers,
+  type Members,
+  nameReference,
+  objectReference,
+  pullSpecText,
+  pushSpecText,
+  type Value,
+} from './schema.ts';
+
+/** A MachineOSConfig that the cluster would take, with its defaults. */
+export interface MachineOSConfig {
+  readonly name: string;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly spec: MachineOSConfigSpec;
+}
+
+/** The spec as it stands in the object. */
+export interface MachineOSConfigSpec {
+  readonly machineConfigPool: Named;
+  readonly imageBuilder: { readonly imageBuilderType: string };
+  readonly baseImagePullSecret?: Named;
+  readonly renderedImagePushSecret: Named;
+  readonly renderedImagePushSpec: string;
+  readonly containerFile?: readonly Containerfile[];
+}
+
+/** What the user adds, for one architecture or for all. */
+export interface Containerfile {
+  readonly containerfileArch: string;
+  readonly content: string;
+}
+
+interface Named {
+  readonly name: string;
+}
+
+/** The text that the operator's builder reads: that for no architecture; the others it leaves alone. */
+export const userContainerfile = ({ spec }: MachineOSConfig): string =>
+  spec.containerFile?.find(({ containerfileArch }) => containerfileArch === 'NoArch')?.content ??
+  '';
+
+const poolOf = ({ spec }: Members): Value | undefined => {
+  const pool = isMembers(spec) ? spec['machineConfigPool'] : undefined;
+  return isMembers(pool) ? pool['name'] : undefined;
+};
+
+const nameOf = ({ metadata }: Members): Value | undefined =>
+  isMembers(metadata) ? metadata['name'] : undefined;
+
+/** MachineOSConfig, as its CRD defines it (openshift/api, machineconfiguration/v1). */
+export const machineOSConfigKind: DefinedKind = {
+  kind: 'MachineOSConfig',
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  schema: {
+    type: 'object',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'any' },
+      kind: { type: 'any' },
+      metadata: { type: 'any' },
+      spec: {
+        type: 'object',
+        required: [
+          'imageBuilder',
+          'machineConfigPool',
+          'renderedImagePushSecret',
+          'renderedImagePushSpec',
+        ],
+        properties: {
+          baseImagePullSecret: nameReference(),
+          containerFile: {
+            type: 'array',
+            maxItems: 4,
+            mapKeys: ['containerfileArch'],
+            items: {
+              type: 'object',
+              required: ['content'],
+              properties: {
+                containerfileArch: {
+                  type: 'string',
+                  enum: ['ARM64', 'AMD64', 'PPC64LE', 'S390X', 'NoArch'],
+                  default: 'NoArch',
+                },
+                content: { type: 'string', maxLength: 4096 },
+              },
+            },
+          },
+          imageBuilder: {
+            type: 'object',
+            required: ['imageBuilderType'],
+            properties: { imageBuilderType: { type: 'string', enum: ['Job'] } },
+          },
+          machineConfigPool: nameReference(),
+          renderedImagePushSecret: nameReference(),
+          renderedImagePushSpec: pushSpecText,
+        },
+      },
+    },
+    rules: [
+      {
+        message:
+          'MachineOSConfig name must match the referenced MachineConfigPool name; can only have one MachineOSConfig per MachineConfigPool',
+        holds: (object, old) =>
+          nameOf(object) === poolOf(object) ||
+          (old !== undefined && poolOf(old) !== undefined && poolOf(old) === poolOf(object)),
+      },
+    ],
+  },
+  status: {
+    type: 'object',
+    properties: {
+      conditions: conditionList,
+      currentImagePullSpec: pullSpecText,
+      machineOSBuild: objectReference,
+      observedGeneration: {
+        type: 'integer',
+        minimum: 0,
+        rules: [
+          {
+            message: 'observedGeneration must not move backwards',
+            needsOld: true,
+            holds: (value, old) => old === undefined || value >= old,
+          },
+        ],
+      },
+    },
+  },
+};
+
+/**
+ * Reads a MachineOSConfig as the API server would: unknown members are dropped, defaults put in, rules asked.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's message
+ */
+export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
+  requireMachineOSConfig(source);
+  const { value, place } = source;
+  const faults = checkObject(value, machineOSConfigKind);
+  const [first] = faults;
+  if (first !== undefined) {
+    const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
+    throw layeringFailure(
+      'layering.os-config-invalid',
+      `${place(segmentsOf(first.path))}: ${faultText(first)}${more}`,
+    );
+  }
+  return assumeMachineOSConfig(preparedObject(value, machineOSConfigKind));
+}
+
+/**
+ * Refuses what says that it is something else.
+ * @throws AgentError `layering.wrong-object`
+ */
+function requireMachineOSConfig(source: SourceObject): void {
+  const otherwise = kindFlaw(source);
+  if (otherwise !== undefined) throw flawFailure(otherwise);
+}
+
+/** What is wrong where an object says that it is something else. */
+export function kindFlaw({ value, place }: SourceObject): SourceFlaw | undefined {
+  const { kind, apiVersion } = value;
+  const isKind = kind === machineOSConfigKind.kind;
+  if (isKind && apiVersion === machineOSConfigKind.apiVersion) return undefined;
+  const found = isKind ? apiVersion : kind;
+  return wrongObject(
+    place([isKind ? 'apiVersion' : 'kind']),
+    `a ${machineOSConfigKind.kind} of ${machineOSConfigKind.apiVersion} is expected, and not ${wordFor(found, isKind ? 'apiVersion' : 'kind')}`,
+  );
+}
+
+const wordFor = (word: Value | undefined, member: string): string =>
+  typeof word === 'string' ? word : `something without ${member}`;
+
+/** A checked object by its type. */
+function assumeMachineOSConfig({ metadata, spec }: Members): MachineOSConfig {
+  const { name, annotations } = isMembers(metadata) ? metadata : {};
+  const texts = Object.entries(isMembers(annotations) ? annotations : {}).flatMap(([key, value]) =>
+    typeof value === 'string' ? [[key, value] as const] : [],
+  );
+  return {
+    name: typeof name === 'string' ? name : '',
+    annotations: Object.fromEntries(texts),
+    spec: spec as unknown as MachineOSConfigSpec,
+  };
+}
+
+/** `spec.containerFile[0].content` in its parts. The name stands for the whole object. */
+export function segmentsOf(path: string): readonly (string | number)[] {
+  if (path === '') return ['metadata', 'name'];
+  return [...path.matchAll(/(?<index>\d+)\]|(?<name>[^.[\]]+)/g)].map(({ groups }) =>
+    groups?.['index'] === undefined ? (groups?.['name'] ?? '') : Number(groups['index']),
+  );
+}
+
+/** What a MachineOSConfig needs that nobody can guess. */
+export interface DefaultConfigRequest {
+  readonly pool: string;
+  /** Where the image is pushed to; its tag is replaced by the name of each build. */
+  readonly pushSpec: string;
+  /** Secret with the right to push, in `openshift-machine-config-operator`. */
+  readonly pushSecret: string;
+  /** Secret to pull the base image with; the cluster's own pull secret without it. */
+  readonly pullSecret?: string;
+}
+
+/** What a pool gets that is to be layered and that nobody wrote a Containerfile for: the image of its MachineConfig. */
+export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
+
+/** A MachineOSConfig for a pool that has none, as an object for the API server. */
+export function defaultMachineOSConfig(request: DefaultConfigRequest): {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec: object;
+} {
+  const { pool, pushSpec, pushSecret, pullSecret } = request;
+  return {
+    apiVersion: machineOSConfigKind.apiVersion,
+    kind: machineOSConfigKind.kind,
+    metadata: { name: pool },
+    spec: {
+      machineConfigPool: { name: pool },
+      imageBuilder: { imageBuilderType: 'Job' },
+      ...(pullSecret === undefined ? {} : { baseImagePullSecret: { name: pullSecret } }),
+      renderedImagePushSecret: { name: pushSecret },
+      renderedImagePushSpec: pushSpec,
+      containerFile: [{ containerfileArch: 'NoArch', content: defaultContainerfile }],
+    },
+  };
+}
+
+/** The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads it. */
+export const pushSecretObject = (name: string, pullSecret: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: operatorNamespace },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': Buffer.from(pullSecret).toString('base64') },
+});

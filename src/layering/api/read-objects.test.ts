@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import {
+  images,
+  machineConfig,
+  machineConfigObject,
+  osConfigObject,
+} from '../../../test/layering/samples.ts';
+import { lineless } from '../source-object.ts';
+import { foreignSource, readMachineConfigPool } from './machine-config-pool.ts';
+import { readMachineConfig } from './machine-config.ts';
+import { defaultMachineOSConfig, readMachineOSConfig, userContainerfile } from './os-config.ts';
+import { imagesOfMachineConfig, readOSImages } from './os-images.ts';
+import type { Members } from './schema.ts';
+
+describe('readMachineOSConfig', () => {
+  const read = (object: Members) => readMachineOSConfig(lineless(object, 'f'));
+
+  it('puts defaults in and drops what no cluster knows', () => {
+    const spec = {
+      containerFile: [{ content: 'x', other: 1 }],
+      unknown: 1,
+      baseImagePullSecret: null,
+    };
+    const config = read(osConfigObject(spec));
+    expect(config.spec.containerFile).toEqual([{ containerfileArch: 'NoArch', content: 'x' }]);
+    expect(Object.keys(config.spec).sort()).toEqual([
+      'containerFile',
+      'imageBuilder',
+      'machineConfigPool',
+      'renderedImagePushSecret',
+      'renderedImagePushSpec',
+    ]);
+    expect(userContainerfile(config)).toBe('x');
+  });
+
+  it.each([
+    [{ kind: 'Other' }, 'layering.wrong-object', /a MachineOSConfig .* is expected/],
+    [{ apiVersion: 'v1' }, 'layering.wrong-object', /machineconfiguration\.openshift\.io\/v1/],
+    [{ spec: null }, 'layering.os-config-invalid', /spec: Required value \(and 1 more\)/],
+    [
+      { metadata: { name: 'other' } },
+      'layering.os-config-invalid',
+      /name must match the referenced MachineConfigPool name/,
+    ],
+  ])('refuses %j', (change, code, message) => {
+    const call = () => read({ ...osConfigObject(), ...change });
+    expect(call).toThrow(expect.objectContaining({ code }) as Error);
+    expect(call).toThrow(message);
+  });
+
+  it('takes the one that is made for a pool without any', () => {
+    const made = defaultMachineOSConfig({
+      pool: 'infra',
+      pushSpec: 'r.example.com/ocl/infra:latest',
+      pushSecret: 'push',
+      pullSecret: 'pull',
+    });
+    const config = read(made as unknown as Members);
+    expect(config).toMatchObject({
+      name: 'infra',
+      spec: { baseImagePullSecret: { name: 'pull' } },
+    });
+    expect(userContainerfile(config)).toMatch(/^FROM configs AS final\n/);
+  });
+});
+
+describe('readMachineConfig', () => {
+  it('reads what a build needs', () => {
+    const kernelArguments = ['a=b'];
+    expect(machineConfig({ kernelArguments, kernelType: '' })).toMatchObject({
+      pool: 'master',
+      osImageURL: images.baseOSContainerImage,
+      kernelType: 'default',
+      kernelArguments,
+      releaseVersion: '4.23.0',
+    });
+  });
+
+  it.each([
+    [{ metadata: { name: '99-master-ssh' } }, 'layering.machine-config-invalid', /is not rendered/],
+    [{ spec: { config: {} } }, 'layering.machine-config-invalid', /osImageURL .* names no image/],
+    [{ spec: { osImageURL: 'x' } }, 'layering.machine-config-invalid', /is no Ignition config/],
+    [{ kind: 'MachineConfigPool' }, 'layering.wrong-object', /a MachineConfig with a name/],
+  ])('refuses %j', (change, code, message) => {
+    const call = () => readMachineConfig(lineless({ ...machineConfigObject(), ...change }, 'f'));
+    expect(call).toThrow(expect.objectContaining({ code }) as Error);
+    expect(call).toThrow(message);
+  });
+});
+
+describe('readMachineConfigPool', () => {
+  const object = (sources: readonly string[]): Members => ({
+    kind: 'MachineConfigPool',
+    metadata: { name: 'master' },
+    spec: {
+      configuration: { name: 'rendered-master-1', source: sources.map((name) => ({ name })) },
+    },
+  });
+
+  it.each([
+    [['00-a', '01-b'], undefined],
+    [['01-b', '00-a'], /not sorted: this is no MachineConfigPool of a running cluster/],
+    [['00-a', '00-a'], /not sorted/],
+  ])('doubts the sources %j of another origin', (sources, doubt) => {
+    const pool = readMachineConfigPool(lineless(object(sources), 'f'));
+    expect(pool.configuration.source.map(({ name }) => name)).toEqual(sources);
+    if (doubt === undefined) expect(foreignSource(pool)).toBeUndefined();
+    else expect(foreignSource(pool)).toMatch(doubt);
+  });
+
+  it.each([
+    [{ kind: 'MachineConfig' }, /a MachineConfigPool with a name is expected/],
+    [{ spec: {} }, /pool master has no rendered MachineConfig yet/],
+  ])('refuses %j', (change, message) => {
+    expect(() => readMachineConfigPool(lineless({ ...object([]), ...change }, 'f'))).toThrow(
+      message,
+    );
+  });
+});
+
+describe('readOSImages', () => {
+  const fields = { baseOSContainerImage: 'b', releaseVersion: '4.20.1' };
+
+  it.each<[string, Members]>([
+    ['the fields', fields],
+    ['the fields as Go writes them', { BaseOSContainerImage: 'b', ReleaseVersion: '4.20.1' }],
+    ['the ConfigMap', { kind: 'ConfigMap', data: fields }],
+  ])('reads %s', (_, value) => {
+    expect(readOSImages(lineless(value, 'f'))).toEqual({
+      baseOSContainerImage: 'b',
+      baseOSExtensionsContainerImage: '',
+      osImageURL: '',
+      releaseVersion: '4.20.1',
+    });
+  });
+
+  it.each<[Members, RegExp]>([
+    [{ baseOSContainerImage: 'b' }, /releaseVersion is missing/],
+    [{ ...fields, releaseVersion: 4.2 }, /releaseVersion is not a string/],
+  ])('refuses %j', (value, message) => {
+    expect(() => readOSImages(lineless(value, 'f'))).toThrow(message);
+  });
+
+  it('takes them from a rendered MachineConfig', () => {
+    expect(imagesOfMachineConfig(machineConfig())).toEqual(images);
+  });
+
+  it('refuses a rendered MachineConfig that does not say its release', () => {
+    const config = { ...machineConfig(), releaseVersion: '' };
+    expect(() => imagesOfMachineConfig(config)).toThrow(/no annotation .*release-image-version/);
+  });
+});

@@ -1,0 +1,165 @@
+import { Buffer } from 'node:buffer';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import {
+  httpd,
+  images,
+  machineConfig,
+  machineConfigObject,
+  osConfig,
+} from '../../../test/layering/samples.ts';
+import { lintContainerfile } from '../containerfile/lint.ts';
+import { parseContainerfile, stagesOf } from '../containerfile/parse.ts';
+import {
+  builtFrom,
+  entitlementMounts,
+  planBuild,
+  type PlanRequest,
+  registriesWithBase,
+} from './build-plan.ts';
+
+const fileOf = (plan: ReturnType<typeof planBuild>, path: string): string =>
+  plan.context.find((file) => file.path === path)?.content ?? '';
+
+const rendered = (spec = {}): string =>
+  fileOf(planBuild({ config: osConfig(), machineConfig: machineConfig(spec) }), 'Containerfile');
+
+describe('planBuild', () => {
+  it('writes the stages that the cluster writes, and what the user adds last', () => {
+    const stages = stagesOf(parseContainerfile(rendered()));
+    expect(stages.map(({ base, name }) => [base, name])).toEqual([
+      [images.baseOSContainerImage, 'extract'],
+      [images.baseOSContainerImage, 'configs'],
+      ['configs', 'final'],
+    ]);
+    expect(rendered()).toMatch(/install httpd && ostree container commit\n$/);
+    expect(lintContainerfile(rendered())).toEqual([]);
+  });
+
+  it('names the pool, its MachineConfig and the base in labels', () => {
+    const { labels } = planBuild({ config: osConfig(), machineConfig: machineConfig() });
+    expect(labels).toEqual({
+      machineconfig: `rendered-master-${'0'.repeat(32)}`,
+      machineconfigpool: 'master',
+      baseOSContainerImage: images.baseOSContainerImage,
+    });
+    for (const [key, value] of Object.entries(labels)) {
+      expect(rendered()).toContain(`LABEL ${key}=${value}\n`);
+    }
+  });
+
+  it('installs the packages of extensions from their image', () => {
+    const text = rendered({ extensions: ['usbguard', 'kerberos'] });
+    expect(text).toContain(`from=${images.baseOSExtensionsContainerImage},source=/`);
+    expect(text).toContain('rpm-ostree install krb5-workstation libkadm5 usbguard && \\\n');
+    expect(text).not.toContain('dnf shell');
+    expect(rendered()).not.toContain('--mount');
+  });
+
+  it('swaps the kernel in one transaction', () => {
+    const text = rendered({ kernelType: 'realtime' });
+    expect(text).toContain('rpm --quiet -q kernel-rt-core');
+    expect(text).toMatch(/'install kernel-rt-core .*kernel-rt-kvm' run \| dnf shell/);
+  });
+
+  it('packs the MachineConfig as it was given, the same way each time', () => {
+    const plan = planBuild({ config: osConfig(), machineConfig: machineConfig() });
+    const packed = fileOf(plan, 'machineconfig/machineconfig.json.gz');
+    const text = gunzipSync(Buffer.from(packed, 'base64')).toString('utf8');
+    expect(JSON.parse(text)).toEqual(machineConfigObject());
+    expect(planBuild({ config: osConfig(), machineConfig: machineConfig() })).toEqual(plan);
+  });
+
+  it('builds on other images where the release keeps them elsewhere', () => {
+    const plan = planBuild({
+      config: osConfig(),
+      machineConfig: machineConfig(),
+      images: { baseImage: 'r.example.com/base:1', extensionsImage: '' },
+      caBundle: 'CERTIFICATE',
+    });
+    expect(fileOf(plan, 'Containerfile')).toContain('FROM r.example.com/base:1 AS configs\n');
+    expect(fileOf(plan, 'openshift-config-user-ca-bundle.crt')).toBe('CERTIFICATE');
+  });
+
+  it('gives the settings of the machines to whoever builds', () => {
+    const files = [
+      { path: '/etc/containers/registries.conf', contents: { source: 'data:,mirrors' } },
+      { path: '/etc/other', contents: { source: 'data:,x' } },
+    ];
+    const config = { ignition: { version: '3.5.0' }, storage: { files } };
+    const plan = planBuild({ config: osConfig(), machineConfig: machineConfig({ config }) });
+    expect(plan.settings).toEqual([{ path: 'registries.conf', content: 'mirrors' }]);
+  });
+
+  it.each([
+    [
+      'layering.pools-differ',
+      () => planBuild({ config: osConfig({}, 'worker'), machineConfig: machineConfig() }),
+    ],
+    [
+      'layering.no-extensions-image',
+      () => rendered({ extensions: ['usbguard'], baseOSExtensionsContainerImage: '' }),
+    ],
+    ['layering.extension-unknown', () => rendered({ extensions: ['usbgard'] })],
+    ['layering.kernel-unknown', () => rendered({ kernelType: 'rt' })],
+  ])('fails with %s', (code, call) => {
+    expect(call).toThrow(expect.objectContaining({ code }) as Error);
+  });
+});
+
+const sumOf = ({ config = osConfig(), ...more }: Partial<PlanRequest> = {}): string => {
+  const request = { machineConfig: machineConfig(), ...more, config };
+  return builtFrom(planBuild(request), request.machineConfig);
+};
+
+describe('builtFrom', () => {
+  it('is a label value, and the same for the same files', () => {
+    expect(sumOf()).toMatch(/^[0-9a-f]{32}$/);
+    expect(sumOf()).toBe(sumOf());
+  });
+
+  it.each<[string, Partial<PlanRequest>]>([
+    [
+      'the text of the user',
+      { config: osConfig({ containerFile: [{ content: `${httpd}# x\n` }] }) },
+    ],
+    ['the MachineConfig', { machineConfig: machineConfig({ kernelArguments: ['a'] }) }],
+    ['the base', { machineConfig: machineConfig({ osImageURL: 'r.test/os:1' }) }],
+    ['certificates', { caBundle: 'x' }],
+  ])('is another for another of %s', (_, change) => {
+    expect(sumOf(change)).not.toBe(sumOf());
+  });
+
+  it('does not hang on where the image goes', () => {
+    const config = osConfig({ renderedImagePushSpec: 'registry.rig.test/ocl/other:latest' });
+    expect(sumOf({ config })).toBe(sumOf());
+  });
+});
+
+it.each([
+  ['nothing without a certificate', { '/etc/yum.repos.d': ['a.repo'], '/etc/rhsm': ['ca'] }, []],
+  [
+    'what is there beside a certificate',
+    {
+      '/etc/pki/entitlement': ['1.pem', '1-key.pem'],
+      '/etc/rhsm': ['rhsm.conf'],
+      '/etc/yum.repos.d': ['README'],
+    },
+    ['/x/etc/pki/entitlement:/etc/pki/entitlement:rw', '/x/etc/rhsm:/run/secrets/rhsm:rw'],
+  ],
+])('mounts %s', (_, names, volumes) => {
+  const mounts = entitlementMounts(new Map(Object.entries(names)), '/x');
+  expect(mounts.map(({ volume }) => volume)).toEqual(volumes);
+});
+
+const base = `quay.io/release/os@sha256:${'a'.repeat(64)}`;
+const staged = `192.0.2.2:22626/layering/os@sha256:${'a'.repeat(64)}`;
+const entry = `[[registry]]\nprefix = "${base}"\nlocation = "${base}"\n[[registry.mirror]]\nlocation = "${staged}"\n`;
+
+it.each([
+  ['no settings', '', entry],
+  ['settings', 'short-name-mode = ""\n', `short-name-mode = ""\n\n${entry}`],
+  ['settings of the first version', "[registries.search]\nregistries = ['a']\n", entry],
+])('takes the base alone from the staging registry, beside %s', (_, settings, expected) => {
+  expect(registriesWithBase(settings, { base, staged })).toBe(expected);
+});

@@ -1,0 +1,281 @@
+import { Buffer } from 'node:buffer';
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import {
+  buildSettings,
+  kernelPackages,
+  type MachineConfig,
+  packagesOfExtensions,
+} from '../api/machine-config.ts';
+import { type MachineOSConfig, userContainerfile } from '../api/os-config.ts';
+import { layeringFailure } from '../failures.ts';
+
+/** A file of a build context. */
+export interface ContextFile {
+  /** Below the context, with slashes. */
+  readonly path: string;
+  readonly content: string;
+}
+
+/** All that a build needs, whatever program does it. */
+export interface BuildPlan {
+  readonly baseImage: string;
+  /** What `podman build` is given as its context. */
+  readonly context: readonly ContextFile[];
+  /** Settings of the machines that the builder should go by as well: `policy.json`, `registries.conf`. */
+  readonly settings: readonly ContextFile[];
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** What a build is planned from. */
+export interface PlanRequest {
+  readonly config: MachineOSConfig;
+  readonly machineConfig: MachineConfig;
+  /** PEM certificates; none when it is left out. */
+  readonly caBundle?: string;
+  /** Where the release keeps these outside the MachineConfig (≤ 4.21). */
+  readonly images?: { readonly baseImage: string; readonly extensionsImage: string };
+}
+
+/**
+ * Plans the build of a pool's image.
+ * @throws AgentError `layering.pools-differ`, `layering.no-extensions-image`, `ignition.*` for settings of the
+ * MachineConfig that cannot be decoded
+ */
+export function planBuild({
+  config,
+  machineConfig,
+  caBundle = '',
+  images,
+}: PlanRequest): BuildPlan {
+  const pool = config.spec.machineConfigPool.name;
+  if (machineConfig.pool !== pool) {
+    throw layeringFailure(
+      'layering.pools-differ',
+      `the MachineOSConfig is for pool ${pool}, ${machineConfig.name} is of pool ${machineConfig.pool}`,
+    );
+  }
+  const inputs: ContainerfileInputs = {
+    machineConfig,
+    baseImage: images?.baseImage ?? machineConfig.osImageURL,
+    extensionsImage: images?.extensionsImage ?? machineConfig.extensionsImage,
+    userContent: userContainerfile(config),
+  };
+  return {
+    baseImage: inputs.baseImage,
+    context: [
+      { path: containerfileFile, content: renderContainerfile(inputs) },
+      { path: machineConfigFile, content: packedMachineConfig(machineConfig) },
+      { path: caBundleFile, content: caBundle },
+    ],
+    settings: [...buildSettings(machineConfig)].map(([path, content]) => ({ path, content })),
+    labels: imageLabels(inputs),
+  };
+}
+
+/** The same bytes for the same object: the header of gzip holds no time. */
+function packedMachineConfig({ object }: MachineConfig): string {
+  return Buffer.from(gzipSync(JSON.stringify(object), { level: 9 })).toString('base64');
+}
+
+/** The MachineConfig within a build context: JSON, gzip, base64, as the operator's builder gets it. */
+const machineConfigFile = 'machineconfig/machineconfig.json.gz';
+
+/** Certificates that the machines trust beside those of the system; empty when there are none. */
+const caBundleFile = 'openshift-config-user-ca-bundle.crt';
+
+/** The Containerfile within a build context. */
+export const containerfileFile = 'Containerfile';
+
+/** What a layered image is made from. */
+export interface ContainerfileInputs {
+  readonly machineConfig: MachineConfig;
+  /** The image of the operating system; that of the MachineConfig unless the release keeps it elsewhere (≤ 4.21). */
+  readonly baseImage: string;
+  /** Image with the packages of extensions; empty when there is none. */
+  readonly extensionsImage: string;
+  /** What the user adds; it begins with a stage built on `configs`. Empty when there is nothing to add. */
+  readonly userContent: string;
+}
+
+const CURRENT_CONFIG = '/etc/machine-config-daemon/currentconfig';
+const IGNITION = '/usr/lib/dracut/modules.d/30ignition/ignition';
+const EXTENSIONS = '/tmp/mco-extensions/os-extensions-content';
+const REPO = '/etc/yum.repos.d/coreos-extensions.repo';
+const ANCHOR = '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt';
+
+/**
+ * The Containerfile of a layered image. Its stages and what each does to the image are those of the Machine Config
+ * Operator's own builder (release 4.22 and newer): the MachineConfig is applied by the Ignition of the image in
+ * stage `configs`, and what the user adds follows word for word.
+ * @throws AgentError `layering.no-extensions-image`
+ */
+function renderContainerfile(inputs: ContainerfileInputs): string {
+  const { baseImage, userContent } = inputs;
+  const parts = [
+    '# The MachineConfig is unpacked in a stage of its own, so that its packed form is not kept.',
+    `FROM ${baseImage} AS extract`,
+    `COPY ./${machineConfigFile} /tmp/machineconfig.json.gz`,
+    `RUN mkdir -p /etc/machine-config-daemon && base64 -d /tmp/machineconfig.json.gz | gunzip > ${CURRENT_CONFIG}`,
+    '',
+    `FROM ${baseImage} AS configs`,
+    `COPY --from=extract ${CURRENT_CONFIG} ${CURRENT_CONFIG}`,
+    '# Ignition applies a config at once when it is called by this name, and only inside a container.',
+    `RUN jq .spec.config ${CURRENT_CONFIG} > /tmp/config.ign && \\`,
+    `    bash -c 'container=oci exec -a ignition-apply ${IGNITION} --ignore-unsupported /tmp/config.ign' && \\`,
+    '    rm /tmp/config.ign && \\',
+    '    ostree container commit',
+    ...packageLines(inputs),
+    '# Folders of /var that packages expect are made at boot.',
+    'RUN rm -f /usr/lib/tmpfiles.d/usbguard.conf && \\',
+    `    printf '%s\\n' 'd /var/log/usbguard 0755 root root -' 'd /var/lib/ipsec 0700 root root -' 'd /var/lib/ipsec/nss 0700 root root -' > /usr/lib/tmpfiles.d/layered-packages.conf`,
+    // Nobody but their owner can read the files of the context; these certificates are for every program.
+    `COPY --chmod=0644 ./${caBundleFile} ${ANCHOR}`,
+    'RUN update-ca-trust && ostree container commit',
+    ...labelLines(inputs),
+  ];
+  const own = `${parts.join('\n')}\n`;
+  return userContent === ''
+    ? own
+    : `${own}\n${userContent}${userContent.endsWith('\n') ? '' : '\n'}`;
+}
+
+/** Labels of an image, by which a person can tell what it was made from. */
+const imageLabels = ({
+  machineConfig,
+  baseImage,
+}: ContainerfileInputs): Readonly<Record<string, string>> => ({
+  machineconfig: machineConfig.name,
+  machineconfigpool: machineConfig.pool,
+  baseOSContainerImage: baseImage,
+});
+
+const labelLines = (inputs: ContainerfileInputs): readonly string[] =>
+  Object.entries(imageLabels(inputs)).map(([key, value]) => `LABEL ${key}=${value}`);
+
+/** Packages of extensions and of another kernel, from the image that holds them. */
+function packageLines({ machineConfig, extensionsImage }: ContainerfileInputs): readonly string[] {
+  const packages = packagesOfExtensions(machineConfig.extensions);
+  const isOtherKernel = machineConfig.kernelType !== 'default';
+  if (packages.length === 0 && !isOtherKernel) return [];
+  if (extensionsImage === '') {
+    const wanted = [...machineConfig.extensions, ...(isOtherKernel ? ['another kernel'] : [])];
+    throw layeringFailure(
+      'layering.no-extensions-image',
+      `${machineConfig.name} asks for ${wanted.join(', ')} and names no image of extensions`,
+    );
+  }
+  const repo = [
+    '[coreos-extensions]',
+    'enabled=1',
+    'metadata_expire=1m',
+    `baseurl=${EXTENSIONS}/usr/share/rpm-ostree/extensions/`,
+    'gpgcheck=0',
+    'skip_if_unavailable=False',
+  ];
+  return [
+    '# Packages come from the image of extensions, which is mounted as a repository for this step.',
+    `RUN --mount=type=bind,from=${extensionsImage},source=/,target=${EXTENSIONS},bind-propagation=rshared,z \\`,
+    `    printf '%s\\n' ${repo.map((line) => `'${line}'`).join(' ')} > ${REPO} && \\`,
+    ...(packages.length === 0 ? [] : [`    rpm-ostree install ${packages.join(' ')} && \\`]),
+    ...(isOtherKernel ? kernelLines(machineConfig) : []),
+    `    rm ${REPO} && \\`,
+    '    ostree container commit',
+  ];
+}
+
+/** One transaction, so that there is a kernel at every moment; nothing where the image has it already. */
+function kernelLines({ kernelType }: MachineConfig): readonly string[] {
+  const wanted = kernelPackages[kernelType];
+  const [core = ''] = wanted;
+  const others = Object.values(kernelPackages)
+    .flat()
+    .filter((name) => !wanted.includes(name));
+  return [
+    `    if ! rpm --quiet -q ${core}; then \\`,
+    `      old="$(rpm -qa --queryformat '%{NAME} ' ${others.join(' ')})" && \\`,
+    `      printf '%s\\n' "remove $old" 'install ${wanted.join(' ')}' run | dnf shell --assumeyes; \\`,
+    '    fi && \\',
+  ];
+}
+
+/** Label of an image with what it was built from. */
+export const builtFromLabel = 'bootwright.built-from';
+
+/**
+ * A sum over all that goes into an image: its Containerfile, the MachineConfig, and the other files of the context.
+ * Where the image is pushed to is no part of it.
+ */
+export function builtFrom(
+  { context }: Pick<BuildPlan, 'context'>,
+  { object }: Pick<MachineConfig, 'object'>,
+): string {
+  const hash = createHash('sha256');
+  for (const { path, content } of context) {
+    // Another version of zlib packs the same object into other bytes.
+    hash.update(JSON.stringify([path, path === machineConfigFile ? object : content]));
+  }
+  return hash.digest('hex').slice(0, 32);
+}
+
+/** What a build of packages with a subscription needs, as the cluster's own builder mounts it. */
+const sources = [
+  { from: '/etc/pki/entitlement', to: '/etc/pki/entitlement', holds: /\.pem$/ },
+  { from: '/etc/rhsm', to: '/run/secrets/rhsm', holds: /./ },
+  { from: '/etc/yum.repos.d', to: '/etc/yum.repos.d', holds: /\.repo$/ },
+  { from: '/etc/pki/rpm-gpg', to: '/etc/pki/rpm-gpg', holds: /./ },
+] as const;
+
+/** A folder of the host that a build sees a copy of. */
+export interface BuildMount {
+  readonly from: string;
+  readonly copy: string;
+  /** `COPY:TARGET:OPTIONS` */
+  readonly volume: string;
+}
+
+/** The folders of the host to look into. */
+export const entitlementFolders: readonly string[] = sources.map(({ from }) => from);
+
+/**
+ * What of the host a build gets. Without a certificate of a subscription it gets nothing: the base image brings what
+ * it needs itself.
+ */
+export function entitlementMounts(
+  names: ReadonlyMap<string, readonly string[]>,
+  scratch: string,
+): readonly BuildMount[] {
+  const isThere = ({ from, holds }: (typeof sources)[number]): boolean =>
+    (names.get(from) ?? []).some((name) => holds.test(name));
+  if (!isThere(sources[0])) return [];
+  return sources.filter(isThere).map(({ from, to }) => {
+    const copy = `${scratch}${from}`;
+    return { from, copy, volume: `${copy}:${to}:rw` };
+  });
+}
+
+/**
+ * Settings of registries for one build: those that hold already, and the one image of the base taken from the
+ * staging registry. An entry for a single digest stands beside any entry for the repository, which the longest
+ * prefix decides (containers-registries.conf(5)). The base keeps its name.
+ */
+export function registriesWithBase(
+  settings: string,
+  { base, staged }: { readonly base: string; readonly staged: string },
+): string {
+  const kept = isVersionOne(settings) || settings === '' ? '' : `${settings.trimEnd()}\n\n`;
+  return [
+    `${kept}[[registry]]`,
+    `prefix = ${quoted(base)}`,
+    `location = ${quoted(base)}`,
+    '[[registry.mirror]]',
+    `location = ${quoted(staged)}`,
+    '',
+  ].join('\n');
+}
+
+/** The first version of the format may not be mixed with the second. */
+const isVersionOne = (settings: string): boolean => /^\s*\[registries\./m.test(settings);
+
+/** A basic string of TOML; pull specs hold nothing that would need an escape but these. */
+const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '')}"`;

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { digestOf, repositoryOf } from '../../lib/image-name.ts';
+import {
+  baseTag,
+  buildArgv,
+  type BuilderName,
+  buildSteps,
+  chooseBuilder,
+  copyImageArgv,
+  localConfigArgv,
+  pushArgv,
+  troubleIn,
+} from './container-tools.ts';
+
+describe('chooseBuilder', () => {
+  it.each<[readonly BuilderName[], BuilderName | undefined]>([
+    [['buildah', 'podman'], 'buildah'],
+    [['podman'], 'podman'],
+    [[], undefined],
+  ])('takes of %j %s', (there, name) => {
+    expect(chooseBuilder(new Set(there))?.name).toBe(name);
+  });
+});
+
+const store = { storage: '/s', run: '/r' };
+const words = ['--root', '/s', '--runroot', '/r', '--storage-driver', 'overlay'];
+
+describe('the words of a build', () => {
+  it('name a store of its own, what it trusts, and only the names of proxies', () => {
+    expect(
+      buildArgv(
+        { name: 'podman', store },
+        {
+          context: '/c',
+          containerfile: '/c/Containerfile',
+          tag: 'localhost/x:1',
+          authFile: '/auth',
+          certificates: '/certs',
+          policy: '/policy.json',
+          buildArguments: ['HTTP_PROXY'],
+          volumes: ['/e:/etc/pki/entitlement:rw'],
+          labels: { 'a.b': 'c' },
+        },
+      ),
+    ).toEqual([
+      'podman',
+      ...words,
+      ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
+      ...['--security-opt', 'label=disable', '--authfile', '/auth', '--cert-dir', '/certs'],
+      ...['--signature-policy', '/policy.json', '--build-arg', 'HTTP_PROXY'],
+      ...['--label', 'a.b=c', '--volume', '/e:/etc/pki/entitlement:rw'],
+      ...['--tag', 'localhost/x:1', '--file', '/c/Containerfile', '/c'],
+    ]);
+  });
+
+  it('push with a file for the digest', () => {
+    const push = { tag: 'localhost/x:1', to: 'r.example.com/x:1', digestFile: '/d' };
+    expect(pushArgv({ name: 'buildah', store }, push)).toEqual([
+      ...['buildah', ...words, 'push', '--quiet', '--digestfile', '/d'],
+      ...['localhost/x:1', 'docker://r.example.com/x:1'],
+    ]);
+  });
+
+  it.each([
+    [{ name: 'buildah', store } as const, 'containers-storage:[overlay@/s+/r]x:1'],
+    [{ name: 'buildah' } as const, 'containers-storage:x:1'],
+  ])('name an image of the store', (builder, image) => {
+    expect(localConfigArgv(builder, 'x:1').at(-1)).toBe(image);
+  });
+});
+
+const digest = `sha256:${'a'.repeat(64)}`;
+
+it('copies byte by byte, each side with its own credentials', () => {
+  const from = { image: `r.example.com/a@${digest}`, authFile: '/pull' };
+  const to = { image: '192.0.2.2:5000/b:1', authFile: '/push', certificates: '/certs' };
+  expect(copyImageArgv({ from, to })).toEqual([
+    ...['skopeo', 'copy', '--quiet', '--preserve-digests', '--src-authfile', '/pull'],
+    ...['--dest-authfile', '/push', '--dest-cert-dir', '/certs'],
+    ...[`docker://r.example.com/a@${digest}`, 'docker://192.0.2.2:5000/b:1'],
+  ]);
+});
+
+it.each([
+  [`r.example.com/a@${digest}`, digest, 'r.example.com/a', `base-${'a'.repeat(32)}`],
+  ['r.example.com:5000/n/a:4.22', undefined, 'r.example.com:5000/n/a', 'base-4.22'],
+])('reads %s', (image, ...parts) => {
+  expect([digestOf(image), repositoryOf(image), baseTag(image)]).toEqual(parts);
+});
+
+const containerfile = 'FROM a AS one\nRUN x && \\\n  y\nFROM one AS two\nLABEL z=1\n';
+
+it('counts over the stages', () => {
+  const steps = buildSteps(containerfile);
+  const seen = [
+    '[1/2] STEP 1/2: FROM a AS one',
+    'STEP is a word that packages print too',
+    '[1/2] STEP 2/2: RUN x &&   y',
+    '[2/2] STEP 1/2: FROM one AS two',
+    'STEP 2/2: LABEL z=1',
+    'STEP 3/2: more than there are',
+  ].map(steps);
+  expect(seen).toEqual([
+    { at: 1, of: 4, text: 'FROM a AS one' },
+    undefined,
+    { at: 2, of: 4, text: 'RUN x &&   y' },
+    { at: 3, of: 4, text: 'FROM one AS two' },
+    { at: 4, of: 4, text: 'LABEL z=1' },
+    { at: 4, of: 4, text: 'more than there are' },
+  ]);
+});
+
+/** What skopeo 1.9, buildah 1.28 and podman 4.3 said to a real registry, and what dnf and librepo say. */
+it.each([
+  [
+    'network',
+    'level=fatal msg="writing blob: Post \\"https://127.0.0.1:44329/v2/ocl/master/blobs/uploads/\\": EOF"',
+  ],
+  [
+    'network',
+    'pinging container registry 127.0.0.1:1: Get "https://127.0.0.1:1/v2/": dial tcp 127.0.0.1:1: connect: connection refused',
+  ],
+  ['network', 'dial tcp: lookup r.example.com on 192.0.2.1:53: no such host'],
+  ['network', 'read tcp 192.0.2.2:1->192.0.2.1:443: read: connection reset by peer'],
+  ['network', 'net/http: TLS handshake timeout'],
+  ['network', 'received unexpected HTTP status: 503 Service Unavailable'],
+  ['network', 'Curl error (28): Timeout was reached for https://mirror.example.com/repodata'],
+  ['denied', 'reading manifest 1 in r.example.com/a: unauthorized: authentication required'],
+  ['denied', 'requested access to the resource is denied'],
+  ['absent', 'reading manifest latest in r.example.com/a: manifest unknown: manifest unknown'],
+  ['other', 'error: Packages not found: httpdd'],
+  ['other', 'x509: certificate signed by unknown authority'],
+  ['other', 'no space left on device'],
+])('sees trouble of the kind %s in %j', (trouble, stderr) => {
+  expect(troubleIn(stderr)).toBe(trouble);
+});

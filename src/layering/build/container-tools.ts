@@ -1,0 +1,249 @@
+import { digestOf } from '../../lib/image-name.ts';
+import { parseContainerfile } from '../containerfile/parse.ts';
+
+/** A program that builds images. */
+export type BuilderName = 'buildah' | 'podman';
+
+/** Which program builds, and why. */
+export interface BuilderChoice {
+  readonly name: BuilderName;
+  readonly reason: string;
+}
+
+/** Looks whether a program is there. */
+export const builderVersionArgv = (name: BuilderName): readonly string[] => [name, '--version'];
+
+/**
+ * Chooses the program that builds: buildah is what the cluster's own builder runs; podman is on every CoreOS and
+ * builds by the same library.
+ */
+export function chooseBuilder(there: ReadonlySet<BuilderName>): BuilderChoice | undefined {
+  if (there.has('buildah')) {
+    return { name: 'buildah', reason: "buildah is there, as in the cluster's own builder" };
+  }
+  if (!there.has('podman')) return undefined;
+  return { name: 'podman', reason: 'there is no buildah, and podman builds by the same library' };
+}
+
+/** A store of images that is not that of the user. */
+export interface ImageStore {
+  readonly storage: string;
+  /** Folder for what lives as long as the programs; podman takes at most 50 characters. */
+  readonly run: string;
+}
+
+/** Words that name the store. The driver `vfs` would copy the whole base for each layer. */
+const storeWords = (store: ImageStore | undefined): readonly string[] =>
+  store === undefined
+    ? []
+    : ['--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'];
+
+/** A program with its store. */
+export interface Builder {
+  readonly name: BuilderName;
+  readonly store?: ImageStore;
+}
+
+/** One build. */
+export interface BuildCall extends RegistryAccess {
+  readonly context: string;
+  readonly containerfile: string;
+  /** Name of the image in the store. */
+  readonly tag: string;
+  /** Names of variables that are handed in as arguments; their values come by the environment. */
+  readonly buildArguments: readonly string[];
+  /** `SOURCE:TARGET` */
+  readonly volumes: readonly string[];
+  /** Labels of the image beside those of its Containerfile. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** policy.json of the machines, where they have one. */
+  readonly policy?: string;
+}
+
+/**
+ * Builds an image. One layer comes on top of the base, as in the cluster's own builder; the network is that of the
+ * host, whose names and proxies a build needs.
+ */
+export const buildArgv = ({ name, store }: Builder, call: BuildCall): readonly string[] => [
+  name,
+  ...storeWords(store),
+  ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
+  ...['--security-opt', 'label=disable'],
+  ...accessOf(call),
+  ...(call.policy === undefined ? [] : ['--signature-policy', call.policy]),
+  ...call.buildArguments.flatMap((argument) => ['--build-arg', argument]),
+  ...Object.entries(call.labels ?? {}).flatMap(([key, value]) => ['--label', `${key}=${value}`]),
+  ...call.volumes.flatMap((volume) => ['--volume', volume]),
+  ...['--tag', call.tag, '--file', call.containerfile, call.context],
+];
+
+/** Pushes an image of the store. */
+export const pushArgv = (
+  { name, store }: Builder,
+  {
+    tag,
+    to,
+    digestFile,
+    ...access
+  }: RegistryAccess & { readonly tag: string; readonly to: string; readonly digestFile: string },
+): readonly string[] => [
+  name,
+  ...storeWords(store),
+  ...['push', '--quiet', '--digestfile', digestFile],
+  ...accessOf(access),
+  ...[tag, `docker://${to}`],
+];
+
+/** Prints the configuration of an image of the store, with its architecture and its labels. */
+export const localConfigArgv = (builder: Builder, tag: string): readonly string[] => [
+  ...['skopeo', 'inspect', '--config', localImage(builder, tag)],
+];
+
+/** An image of the store as skopeo names it. */
+function localImage({ store }: Builder, tag: string): string {
+  const place = store === undefined ? '' : `[overlay@${store.storage}+${store.run}]`;
+  return `containers-storage:${place}${tag}`;
+}
+
+/** Removes an image from the store. */
+export const removeArgv = ({ name, store }: Builder, tag: string): readonly string[] => [
+  name,
+  ...storeWords(store),
+  ...['rmi', '--force', tag],
+];
+
+const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[] => [
+  ...(authFile === undefined ? [] : ['--authfile', authFile]),
+  ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
+];
+
+/** How a registry is reached. */
+export interface RegistryAccess {
+  readonly authFile?: string;
+  /** Folder with certificates to trust beside those of the system. */
+  readonly certificates?: string;
+}
+
+/** An image in a registry. */
+export interface ImageAt extends RegistryAccess {
+  /** File with settings of registries, their mirrors above all; those of this machine without it. */
+  readonly registries?: string;
+  /** HOST/PATH:TAG or HOST/PATH@DIGEST */
+  readonly image: string;
+}
+
+/** Copies an image from one registry to another, byte by byte: its digests stay. */
+export const copyImageArgv = ({
+  from,
+  to,
+  digestFile,
+}: {
+  readonly from: ImageAt;
+  readonly to: ImageAt;
+  readonly digestFile?: string;
+}): readonly string[] => [
+  ...[...skopeo(from), 'copy', '--quiet', '--preserve-digests'],
+  ...accessWords('src-', from),
+  ...accessWords('dest-', to),
+  ...(digestFile === undefined ? [] : ['--digestfile', digestFile]),
+  `docker://${from.image}`,
+  `docker://${to.image}`,
+];
+
+/** Prints the manifest, or the list of manifests, as the registry has it. */
+export const rawArgv = (at: ImageAt): readonly string[] => [
+  ...[...skopeo(at), 'inspect', '--raw'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+/** Prints the digest that the registry has for a name. */
+export const digestArgv = (at: ImageAt): readonly string[] => [
+  ...[...skopeo(at), 'inspect', '--no-tags', '--format', '{{.Digest}}'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+/** Prints the configuration of an image in a registry: its architecture and its labels. */
+export const configArgv = (at: ImageAt): readonly string[] => [
+  ...[...skopeo(at), 'inspect', '--config'],
+  ...accessWords('', at),
+  `docker://${at.image}`,
+];
+
+/** The variable that podman and buildah read is nothing to skopeo (seen with 1.9). */
+const skopeo = ({ registries }: ImageAt): readonly string[] =>
+  registries === undefined ? ['skopeo'] : ['skopeo', '--registries-conf', registries];
+
+const accessWords = (
+  prefix: '' | 'src-' | 'dest-',
+  { authFile, certificates }: RegistryAccess,
+): readonly string[] => [
+  ...(authFile === undefined ? [] : [`--${prefix}authfile`, authFile]),
+  ...(certificates === undefined ? [] : [`--${prefix}cert-dir`, certificates]),
+];
+
+/** The tag under which a base is kept beside what is built on it, so that its blobs stay. */
+export function baseTag(image: string): string {
+  const sum =
+    digestOf(image)?.slice('sha256:'.length) ?? /:([^:/@]+)$/.exec(image)?.[1] ?? 'latest';
+  return `base-${sum.slice(0, 32)}`;
+}
+
+/** A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the stage. */
+const STEP = /^(?:\[\d+\/\d+\] )?STEP (?<at>\d+)(?:\/(?<of>\d+))?: (?<text>.+)$/;
+
+/** How far a build is. */
+export interface BuildStep {
+  /** From 1, over all stages. */
+  readonly at: number;
+  readonly of: number;
+  /** The instruction. */
+  readonly text: string;
+}
+
+/** Counts the steps of a build over its stages, from the lines that it prints. */
+export function buildSteps(containerfile: string): (line: string) => BuildStep | undefined {
+  const of = parseContainerfile(containerfile).length;
+  let at = 0;
+  return (line) => {
+    const text = STEP.exec(line.trim())?.groups?.['text'];
+    if (text === undefined) return undefined;
+    at = Math.min(at + 1, of);
+    return { at, of, text };
+  };
+}
+
+/** What the words of a program say of its failure. */
+export type Trouble = 'network' | 'denied' | 'absent' | 'other';
+
+/** Words of the network, of TLS that was cut off, and of servers that are not well; of Go, curl, dnf and librepo. */
+const network = [
+  /connection (?:refused|reset|timed out)/i,
+  /(?:dial tcp|read tcp|write tcp).*(?:timeout|refused|reset|unreachable|broken pipe)/i,
+  /no (?:such host|route to host)/i,
+  /network is unreachable/i,
+  /(?:i\/o|TLS handshake|Client\.Timeout|context deadline) (?:timeout|exceeded)/i,
+  /temporary failure in name resolution|could not resolve host|curl error \(?(?:6|7|18|28|35|52|56|92)\)?/i,
+  /unexpected EOF|: EOF\b/i,
+  /server closed idle connection|use of closed network connection|broken pipe/i,
+  /\b(?:429 Too Many Requests|toomanyrequests|50[0234] [A-Z]|(?:status|code|HTTP)[ :]+50[0234])\b/i,
+  /received unexpected HTTP status: 5\d\d/i,
+];
+
+const denied = [
+  /unauthorized|authentication required|invalid username\/password|denied: |access (?:to the resource is )?denied/i,
+  /\b40[13] (?:Unauthorized|Forbidden)\b/i,
+];
+
+const absent = [/manifest unknown|name unknown|not found: manifest|\b404 Not Found\b/i];
+
+const saysOneOf = (patterns: readonly RegExp[], text: string): boolean =>
+  patterns.some((pattern) => pattern.test(text));
+
+/** Reads a failure of skopeo, buildah or podman from its standard error. */
+export function troubleIn(stderr: string): Trouble {
+  if (saysOneOf(denied, stderr)) return 'denied';
+  if (saysOneOf(absent, stderr)) return 'absent';
+  return saysOneOf(network, stderr) ? 'network' : 'other';
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type Inside,
+  insideReader,
+  lookInsideContainerfile,
+  objectionTo,
+  readImageFacts,
+} from './verify-image.ts';
+
+const rendered = `rendered-master-${'0'.repeat(32)}`;
+const expected = {
+  image: 'x',
+  renderedConfig: rendered,
+  pool: 'master',
+  architecture: 'amd64',
+};
+const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.bootable': 'true' };
+const inside: Inside = { kernels: ['6.1'], configs: [rendered], isWhole: true };
+
+const verdict = (facts = {}, seen: Partial<Inside> = {}) =>
+  objectionTo(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
+
+describe('the verdict on a built image', () => {
+  it('is good when all is as it should be, also where bootc alone marks the base', () => {
+    expect(verdict()).toBeUndefined();
+    expect(
+      verdict({ labels: { ...labels, 'ostree.bootable': '', 'containers.bootc': '1' } }),
+    ).toBeUndefined();
+  });
+
+  it.each([
+    ['layering.image-label-missing', { labels: { ...labels, machineconfig: 'other' } }, {}],
+    ['layering.image-label-missing', { labels: { machineconfig: rendered } }, {}],
+    ['layering.image-not-bootable', { labels: { ...labels, 'ostree.bootable': '' } }, {}],
+    ['layering.image-architecture', { architecture: 's390x' }, {}],
+    ['layering.image-unreadable', {}, { isWhole: false }],
+    ['layering.image-kernels', {}, { kernels: [] }],
+    ['layering.image-kernels', {}, { kernels: ['6.1', '6.2'] }],
+    ['layering.image-wrong-config', {}, { configs: [] }],
+    ['layering.image-wrong-config', {}, { configs: ['rendered-worker-1'] }],
+  ])('is %s for %j, %j', (code, facts, seen) => {
+    expect(verdict(facts, seen)?.code).toBe(code);
+  });
+});
+
+describe('what an image says of itself', () => {
+  it('is read from its configuration', () => {
+    const text = JSON.stringify({ architecture: 'arm64', config: { Labels: { a: 'b' } } });
+    expect(readImageFacts(text, 'x')).toEqual({ architecture: 'arm64', labels: { a: 'b' } });
+    expect(readImageFacts('{"config":null}', 'x')).toEqual({ architecture: '', labels: {} });
+  });
+
+  it('is not guessed', () => {
+    const unreadable = expect.objectContaining({ code: 'layering.image-unreadable' }) as Error;
+    expect(() => readImageFacts('no JSON', 'x')).toThrow(unreadable);
+  });
+});
+
+it('reads what bootc says of an image', () => {
+  const reader = insideReader();
+  reader.line('bootwright-saw lint failed');
+  for (let line = 1; line < 20; line += 1) reader.line(`bootwright-saw lint-says fault ${line}`);
+  expect(reader.seen().lint).toMatch(/^fault 8\n[^]*\nfault 19$/);
+});
+
+it('reads what a build prints that looks inside', () => {
+  const reader = insideReader();
+  const said = [
+    'STEP 2/2: RUN …',
+    'bootwright-saw kernel 6.1',
+    `bootwright-saw config ${rendered}`,
+  ];
+  said.forEach(reader.line);
+  expect(reader.seen()).toEqual({ ...inside, isWhole: false });
+  reader.line('bootwright-saw end');
+  expect(reader.seen()).toEqual(inside);
+  expect(lookInsideContainerfile('localhost/x:1')).toMatch(/^FROM localhost\/x:1\nRUN /);
+});

@@ -1,0 +1,174 @@
+import * as z from 'zod';
+import { jsonIn } from '../../lib/json.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { layeringFailure } from '../failures.ts';
+import { buildArgv, type Builder } from './container-tools.ts';
+
+/** Begins each line that tells of the inside of an image. */
+const MARK = 'bootwright-saw';
+
+/** What is seen inside an image. */
+export interface Inside {
+  /** Versions of the kernels that it could boot. */
+  readonly kernels: readonly string[];
+  /** Names of rendered MachineConfigs in its `currentconfig`. */
+  readonly configs: readonly string[];
+  /** What `bootc container lint` found wrong, its last words; undefined without bootc, or when it is content. */
+  readonly lint?: string;
+  /** All of it was looked at. */
+  readonly isWhole: boolean;
+}
+
+/** Tag of the image that is thrown away after the look. */
+export const lookTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
+
+/** Lines of what bootc says that are kept: the findings come last. */
+const linesOfLint = 12;
+
+/**
+ * A Containerfile that only looks: a build runs wherever the image itself was built, while mounting an image needs
+ * root and running one needs what a container or a chroot may lack.
+ */
+export const lookInsideContainerfile = (image: string): string =>
+  [
+    `FROM ${image}`,
+    'RUN for kernel in /usr/lib/modules/*/vmlinuz; do \\',
+    `      if [ -e "$kernel" ]; then echo "${MARK} kernel $(basename "$(dirname "$kernel")")"; fi; \\`,
+    '    done; \\',
+    `    grep -oE '"name":"rendered-[^"]+"' /etc/machine-config-daemon/currentconfig | sort -u | \\`,
+    `      sed -e 's/^"name":"/${MARK} config /' -e 's/"$//'; \\`,
+    // Older versions of bootc have no such verb.
+    '    if bootc container lint --help >/dev/null 2>&1; then \\',
+    '      said="$(bootc container lint 2>&1)" || \\',
+    `        { echo ${MARK} lint failed; echo "$said" | sed -e 's/^/${MARK} lint-says /'; }; \\`,
+    '    fi; \\',
+    `    echo ${MARK} end`,
+    '',
+  ].join('\n');
+
+/** Runs that look; the image it makes is thrown away. */
+export const lookInsideArgv = (
+  builder: Builder,
+  {
+    context,
+    containerfile,
+    tag,
+  }: { readonly context: string; readonly containerfile: string; readonly tag: string },
+): readonly string[] =>
+  buildArgv(builder, { context, containerfile, tag, buildArguments: [], volumes: [] });
+
+/** Collects what the build prints, line by line. */
+export function insideReader(): {
+  readonly line: (line: string) => void;
+  readonly seen: () => Inside;
+} {
+  const said: string[] = [];
+  const of = (kind: string): readonly string[] =>
+    said.flatMap((line) => (line.startsWith(`${kind} `) ? [line.slice(kind.length + 1)] : []));
+  return {
+    line: (line) => {
+      const at = line.trim();
+      if (at.startsWith(`${MARK} `)) said.push(at.slice(MARK.length + 1));
+    },
+    seen: () => ({
+      kernels: of('kernel'),
+      configs: of('config'),
+      ...(said.includes('lint failed')
+        ? { lint: of('lint-says').slice(-linesOfLint).join('\n') }
+        : {}),
+      isWhole: said.includes('end'),
+    }),
+  };
+}
+
+const ImageConfig = z.object({
+  architecture: z.string().default(''),
+  config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
+});
+
+/** What an image says of itself. */
+export interface ImageFacts {
+  /** As Go names it, `amd64`. */
+  readonly architecture: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/**
+ * Reads the configuration of an image, as `skopeo inspect --config` prints it.
+ * @throws AgentError `layering.image-unreadable`
+ */
+export function readImageFacts(text: string, image: string): ImageFacts {
+  const parsed = ImageConfig.safeParse(jsonIn(text));
+  if (parsed.success) {
+    const { architecture, config } = parsed.data;
+    return { architecture, labels: config?.Labels ?? {} };
+  }
+  throw layeringFailure(
+    'layering.image-unreadable',
+    `skopeo says nothing of ${image} that can be read`,
+  );
+}
+
+/** What a built image has to be. */
+export interface Expected {
+  readonly image: string;
+  readonly renderedConfig: string;
+  readonly pool: string;
+  /** Architecture of the base. */
+  readonly architecture: string;
+}
+
+/** Any of these says that an image can be booted: of rpm-ostree, and of bootc. */
+const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
+
+/** Why a built image must not be given to machines; undefined when nothing is wrong. */
+export function objectionTo(
+  expected: Expected,
+  { architecture, labels }: ImageFacts,
+  inside: Inside,
+): AgentError | undefined {
+  const { image, renderedConfig, pool } = expected;
+  for (const [label, wanted] of [
+    ['machineconfig', renderedConfig],
+    ['machineconfigpool', pool],
+  ] as const) {
+    const found = labels[label];
+    if (found === wanted) continue;
+    const instead = found === undefined ? 'is missing' : `is ${found}`;
+    return layeringFailure(
+      'layering.image-label-missing',
+      `label ${label} of ${image} ${instead}, ${wanted} is wanted`,
+    );
+  }
+  if (!bootableLabels.some((label) => (labels[label] ?? '') !== '')) {
+    return layeringFailure(
+      'layering.image-not-bootable',
+      `${image} has none of the labels ${bootableLabels.join(', ')}`,
+    );
+  }
+  if (architecture !== expected.architecture) {
+    return layeringFailure(
+      'layering.image-architecture',
+      `${image} is for ${architecture}, its base for ${expected.architecture}`,
+    );
+  }
+  return objectionToInside(expected, inside);
+}
+
+function objectionToInside(
+  { image, renderedConfig }: Expected,
+  { kernels, configs, isWhole }: Inside,
+): AgentError | undefined {
+  if (!isWhole)
+    return layeringFailure('layering.image-unreadable', `the inside of ${image} was not told`);
+  if (kernels.length !== 1) {
+    const found = kernels.length === 0 ? 'no kernel' : kernels.join(' and ');
+    return layeringFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
+  }
+  if (configs.includes(renderedConfig)) return undefined;
+  const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
+  return layeringFailure(
+    'layering.image-wrong-config',
+    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, ${renderedConfig} is wanted`,
+  );
+}

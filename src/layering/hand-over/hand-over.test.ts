@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { httpd, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { type BuildPhase, conditionsOf, machineOSBuildObject } from '../api/os-build.ts';
+import type { Members } from '../api/schema.ts';
+import {
+  annotationPatch,
+  asksTheSame,
+  finishedStatus,
+  osConfigRequest,
+  ownershipPatch,
+  renderedDifference,
+  standingOf,
+} from './hand-over.ts';
+
+const image = `registry.rig.test/ocl/master@sha256:${'a'.repeat(64)}`;
+const wanted = machineOSBuildObject(osConfig(), { name: 'master-0', renderedConfig: 'rendered-x' });
+const made = wanted as unknown as KubeObject;
+const byBuilder = { ...made, metadata: { name: 'master-0' } };
+const at = new Date('2026-01-01T00:00:10Z');
+const inPhase = (phase: BuildPhase, digest?: string) => ({
+  status: {
+    conditions: conditionsOf(phase, at),
+    ...(digest === undefined ? {} : { digestedImagePushSpec: digest }),
+  },
+});
+const judge = (found: KubeObject) => standingOf(found, { wanted, image });
+
+describe('a MachineOSBuild that is there', () => {
+  it.each<[string, KubeObject, object]>([
+    ['just made', made, { kind: 'ours', isFinished: false }],
+    ['handed over', { ...made, ...inPhase('seeded', image) }, { kind: 'ours', isFinished: true }],
+    ['of the builder', byBuilder, { kind: 'of-the-builder', isFinished: false }],
+    [
+      'being built',
+      { ...byBuilder, ...inPhase('running') },
+      { kind: 'of-the-builder', isFinished: false },
+    ],
+    [
+      'found by its tag',
+      { ...byBuilder, ...inPhase('succeeded', image) },
+      { kind: 'of-the-builder', isFinished: true },
+    ],
+    ['failed', { ...byBuilder, ...inPhase('failed') }, { kind: 'in-the-way' }],
+    ['interrupted', { ...made, ...inPhase('interrupted') }, { kind: 'in-the-way' }],
+    ['of another image', { ...made, ...inPhase('succeeded', 'other') }, { kind: 'in-the-way' }],
+    [
+      'of another spec',
+      { ...made, spec: { machineConfig: { name: 'x' } } },
+      { kind: 'in-the-way' },
+    ],
+    [
+      'going',
+      { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } },
+      { kind: 'in-the-way' },
+    ],
+  ])('and %s is judged', (_, found, standing) => {
+    expect(judge(found)).toMatchObject(standing);
+  });
+});
+
+describe('finishedStatus', () => {
+  it('begins and ends now', () => {
+    expect(finishedStatus(made, { image, at })).toMatchObject({
+      buildStart: '2026-01-01T00:00:10Z',
+      buildEnd: '2026-01-01T00:00:11Z',
+      digestedImagePushSpec: image,
+    });
+  });
+
+  it.each([
+    ['2026-01-01T00:00:00Z', '2026-01-01T00:00:10Z'],
+    ['2026-01-01T00:01:00Z', '2026-01-01T00:01:01Z'],
+  ])('keeps a start that is written, and ends behind it', (buildStart, buildEnd) => {
+    const found = { ...made, status: { buildStart } };
+    expect(finishedStatus(found, { image, at })).toMatchObject({ buildStart, buildEnd });
+  });
+});
+
+describe('ownershipPatch', () => {
+  const owner = { name: 'master', uid: 'u1' };
+  const patched = (more: object) =>
+    ownershipPatch({ ...made, metadata: { ...made.metadata, ...more } }, owner) as
+      { metadata: { ownerReferences: object[]; finalizers: string[] } } | undefined;
+
+  it('ties a build once', () => {
+    const patch = patched({});
+    expect(patch).toMatchObject({
+      metadata: {
+        ownerReferences: [{ kind: 'MachineOSConfig', uid: 'u1', controller: true }],
+        finalizers: ['foregroundDeletion'],
+      },
+    });
+    expect(patched(patch?.metadata ?? {})).toBeUndefined();
+  });
+
+  it('leaves other finalizers and owners, but none of an earlier MachineOSConfig', () => {
+    const patch = patched({
+      ownerReferences: [
+        { kind: 'MachineOSConfig', uid: 'u0', controller: true },
+        { kind: 'ConfigMap', uid: 'c' },
+      ],
+      finalizers: ['other'],
+    });
+    expect(patch?.metadata.ownerReferences).toMatchObject([{ uid: 'c' }, { uid: 'u1' }]);
+    expect(patch?.metadata.finalizers).toEqual(['other', 'foregroundDeletion']);
+  });
+
+  it('adds the finalizer where the builder has tied it already', () => {
+    const owners = [{ kind: 'MachineOSConfig', uid: 'u1' }];
+    const patch = patched({ ownerReferences: owners });
+    expect(patch?.metadata).toEqual({
+      ownerReferences: owners,
+      finalizers: ['foregroundDeletion'],
+    });
+  });
+});
+
+const prefix = 'machineconfiguration.openshift.io';
+const current = `${prefix}/current-machine-os-build`;
+const seeding = `${prefix}/pre-built-image`;
+const rebuild = `${prefix}/rebuild`;
+
+describe('osConfigRequest', () => {
+  const source: Members = {
+    ...osConfigObject(),
+    metadata: {
+      name: 'master',
+      namespace: 'ignored',
+      resourceVersion: '7',
+      labels: { mine: 'yes' },
+      annotations: { mine: 'yes', [seeding]: 'image', [rebuild]: '', [current]: 'old' },
+    },
+    status: { conditions: [{ type: 'Seeded', status: 'True' }] },
+  };
+
+  it('is the spec of the user, with the build and nothing that stirs', () => {
+    expect(osConfigRequest(source, 'master-0')).toEqual({
+      apiVersion: `${prefix}/v1`,
+      kind: 'MachineOSConfig',
+      metadata: {
+        name: 'master',
+        labels: { mine: 'yes' },
+        annotations: { mine: 'yes', [current]: 'master-0' },
+      },
+      spec: source['spec'],
+    });
+  });
+
+  it('names no build where the cluster is to build', () => {
+    expect(osConfigRequest(source).metadata.annotations).toEqual({ mine: 'yes' });
+  });
+});
+
+describe('asksTheSame', () => {
+  const found = (spec = {}) => osConfigObject(spec) as never;
+
+  it('does not mind defaults', () => {
+    const source = osConfigObject({ containerFile: [{ content: httpd }] });
+    expect(asksTheSame(source, found())).toBe(true);
+  });
+
+  it('sees another text', () => {
+    expect(asksTheSame(osConfigObject(), found({ containerFile: [] }))).toBe(false);
+  });
+});
+
+describe('annotationPatch', () => {
+  const found = (annotations: Record<string, string>) => ({
+    metadata: { name: 'master', annotations },
+  });
+
+  it.each([
+    [{ [current]: 'b' }, undefined],
+    [{}, { [current]: 'b' }],
+    [{ [current]: 'a' }, { [current]: 'b' }],
+    [
+      { [current]: 'b', [seeding]: 'i' },
+      { [current]: 'b', [seeding]: null },
+    ],
+    [{ [rebuild]: 'x' }, { [current]: 'b', [rebuild]: null }],
+  ])('of %j is %j', (annotations, patch) => {
+    const expected = patch === undefined ? undefined : { metadata: { annotations: patch } };
+    expect(annotationPatch(found(annotations), 'b')).toEqual(expected);
+  });
+});
+
+const osImage = 'quay.io/os@sha256:0';
+const file = (path: string, source = 'data:,x'): Members => ({ path, contents: { source } });
+const config = (spec: Members, files: readonly Members[] = [], units: readonly Members[] = []) => ({
+  spec: {
+    osImageURL: osImage,
+    ...spec,
+    config: { ignition: { version: '3.5.0' }, storage: { files }, systemd: { units } },
+  },
+});
+const difference = (bootstrap: Members, cluster: Members) =>
+  renderedDifference({ bootstrap, cluster, osImage });
+
+describe('renderedDifference', () => {
+  it('names files and units that are missing, more, or others', () => {
+    const bootstrap = config({}, [file('/a'), file('/b')], [{ name: 'u.service' }]);
+    const cluster = config({}, [file('/b', 'data:,y'), file('/c')]);
+    expect(difference(bootstrap, cluster)).toBe(
+      "file /a is not in the cluster's, file /b differs, file /c is only in the cluster's, unit u.service is not in the cluster's",
+    );
+  });
+
+  it('names members of the spec', () => {
+    expect(
+      difference(config({ fips: true }), config({ fips: false, kernelType: 'realtime' })),
+    ).toBe('spec.fips differs, spec.kernelType differs');
+  });
+
+  it('does not mind the image that masters are served, nor how nothing is written', () => {
+    const bootstrap = config({ osImageURL: 'built', extensions: [], kernelType: '' });
+    expect(difference(bootstrap, config({ kernelArguments: null }))).toBe(
+      'their specs say the same in what can be told apart',
+    );
+  });
+
+  it('sees another system of the release', () => {
+    expect(difference(config({}), config({ osImageURL: 'other' }))).toBe('spec.osImageURL differs');
+  });
+
+  it('tells five and how many more', () => {
+    const many = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((name) => file(`/${name}`));
+    expect(difference(config({}, many), { spec: { osImageURL: osImage } })).toMatch(
+      /\/e .* and 2 more$/,
+    );
+  });
+});

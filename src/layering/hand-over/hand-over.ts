@@ -1,0 +1,244 @@
+import { isDeepStrictEqual } from 'node:util';
+import * as z from 'zod';
+import type { KubeObject } from '../../ports/kube.ts';
+import { preparedObject } from '../api/check-object.ts';
+import { annotationOf, conditionOf, listAt, partOf, textAt } from '../api/cluster-object.ts';
+import {
+  buildKeys,
+  buildOwnership,
+  type MachineOSBuildObject,
+  seededBuildStatus,
+  type SeededBuildStatus,
+} from '../api/os-build.ts';
+import { machineOSConfigKind } from '../api/os-config.ts';
+import { isMembers, type Members, type Value } from '../api/schema.ts';
+import { namesOf } from '../manifests/bootstrap-manifests.ts';
+
+/**
+ * An image that is handed over when the bootstrap host has left: all that the objects of the cluster are made from. Its
+ * Secrets and its tag are there before.
+ */
+export const LeftImage = z.strictObject({
+  /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
+  pool: z.string(),
+  /** The rendered MachineConfig that the image was built for. */
+  renderedConfig: z.string(),
+  /** Name of the MachineOSBuild, as the cluster's builder would choose it. */
+  machineOSBuild: z.string(),
+  /** HOST/[NAMESPACE/]NAME@sha256:… */
+  image: z.string(),
+  /** The user's MachineOSConfig. */
+  osConfig: z.custom<Members>((value) => isMembers(value as Value)),
+});
+export type LeftImage = z.infer<typeof LeftImage>;
+
+/** What a MachineOSBuild of the right name is to the one that hands an image over. */
+export type BuildStanding =
+  /** Made by an earlier attempt, or by this one. */
+  | { readonly kind: 'ours'; readonly isFinished: boolean }
+  /** Made by the cluster's builder, which may have started a job for it. */
+  | { readonly kind: 'of-the-builder'; readonly isFinished: boolean }
+  /** It stands for something else, and that cannot be changed any more. */
+  | { readonly kind: 'in-the-way'; readonly why: string };
+
+/** Conditions after which a build takes no others (CRD of MachineOSBuild). */
+const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
+
+/** Judges a MachineOSBuild that is there by what it was to be. */
+export function standingOf(
+  found: KubeObject,
+  { wanted, image }: { readonly wanted: MachineOSBuildObject; readonly image: string },
+): BuildStanding {
+  const { deletionTimestamp, labels } = found.metadata;
+  if (deletionTimestamp !== undefined) return inTheWay('it is being deleted');
+  if (!isDeepStrictEqual(partOf(found, 'spec'), wanted.spec)) {
+    return inTheWay(`its spec is ${JSON.stringify(partOf(found, 'spec'))}`);
+  }
+  const end = ends.find((type) => conditionOf(found, type).status === 'True');
+  const made = textAt(found, 'status', 'digestedImagePushSpec');
+  if (end !== undefined && (end !== 'Succeeded' || made !== image)) {
+    return inTheWay(`it has ${end}${made === '' ? '' : ` with image ${made}`}`);
+  }
+  const isFinished = end !== undefined;
+  const isOurs = labels?.[buildKeys.preBuiltImage] === 'true';
+  return { kind: isOurs ? 'ours' : 'of-the-builder', isFinished };
+}
+
+const inTheWay = (why: string): BuildStanding => ({ kind: 'in-the-way', why });
+
+/**
+ * The status that makes a build finished with the image. A start that is written already cannot be changed (CRD of
+ * MachineOSBuild), so the end is put behind it.
+ */
+export function finishedStatus(
+  found: KubeObject,
+  { image, at }: { readonly image: string; readonly at: Date },
+): SeededBuildStatus {
+  const begun = Date.parse(textAt(found, 'status', 'buildStart'));
+  const startedAt = Number.isNaN(begun) ? at : new Date(begun);
+  return seededBuildStatus({ startedAt, endedAt: at, image });
+}
+
+/** What ties a build to its MachineOSConfig, beside what is there; nothing when it is tied. */
+export function ownershipPatch(
+  found: KubeObject,
+  owner: { readonly name: string; readonly uid: string },
+): object | undefined {
+  const { ownerReferences, finalizers } = buildOwnership(owner);
+  const owners = listAt(found, 'metadata', 'ownerReferences');
+  const held = listAt(found, 'metadata', 'finalizers');
+  const isOwned = owners.some((one) => memberOf(one, 'uid') === owner.uid);
+  const missing = finalizers.filter((one) => !held.includes(one));
+  if (isOwned && missing.length === 0) return undefined;
+  // Only one owner may be the controller; one of an earlier MachineOSConfig is gone with that.
+  const others = owners.filter((one) => memberOf(one, 'kind') !== 'MachineOSConfig');
+  return {
+    metadata: {
+      ownerReferences: isOwned ? owners : [...others, ...ownerReferences],
+      finalizers: [...held, ...missing],
+    },
+  };
+}
+
+const memberOf = (value: unknown, name: string): Value | undefined =>
+  isMembers(value as Value) ? (value as Readonly<Record<string, Value>>)[name] : undefined;
+
+/**
+ * Annotations that set something going: the one lets the cluster seed a build of its own, the other throws a
+ * finished build away. Neither may be there when an image is handed over.
+ */
+const stirring: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild];
+
+/**
+ * The MachineOSConfig as it is sent to the cluster: the user's spec word for word, with the name of its build, or
+ * without one so that the cluster builds.
+ * @param source as it stands in the manifest
+ */
+export function osConfigRequest(source: Members, build?: string): KubeObject {
+  const metadata = isMembers(source['metadata']) ? source['metadata'] : {};
+  const kept = Object.entries(textsIn(metadata['annotations'])).filter(
+    ([key]) => key !== buildKeys.currentBuild && !stirring.includes(key),
+  );
+  return {
+    apiVersion: machineOSConfigKind.apiVersion,
+    kind: machineOSConfigKind.kind,
+    metadata: {
+      name: namesOf(source).name,
+      labels: textsIn(metadata['labels']),
+      annotations: {
+        ...Object.fromEntries(kept),
+        ...(build === undefined ? {} : { [buildKeys.currentBuild]: build }),
+      },
+    },
+    spec: source['spec'],
+  };
+}
+
+/** Whether the cluster's MachineOSConfig asks for what the user's asks for, defaults aside. */
+export function asksTheSame(source: Members, found: KubeObject): boolean {
+  const spec = (object: Members): unknown => preparedObject(object, machineOSConfigKind)['spec'];
+  return isDeepStrictEqual(spec(source), spec(found as unknown as Members));
+}
+
+/** What must be changed on a MachineOSConfig that is there, for a build to be its own; nothing when it is. */
+export function annotationPatch(found: KubeObject, build: string): object | undefined {
+  const stir = stirring.filter((key) => annotationOf(found, key) !== '');
+  if (stir.length === 0 && annotationOf(found, buildKeys.currentBuild) === build) return undefined;
+  const removed = Object.fromEntries(stir.map((key) => [key, null]));
+  return { metadata: { annotations: { ...removed, [buildKeys.currentBuild]: build } } };
+}
+
+const textsIn = (value: Members[string] | undefined): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(isMembers(value) ? value : {}).flatMap(([key, text]) =>
+      typeof text === 'string' ? [[key, text] as const] : [],
+    ),
+  );
+
+/** Two rendered MachineConfigs of a pool that ought to be one. */
+export interface RenderedPair {
+  /** As the bootstrap host rendered it. */
+  readonly bootstrap: Members;
+  /** As the cluster did. */
+  readonly cluster: Members;
+  /**
+   * The system of the release by the bootstrap host: its own file may name the built image by now, which is not
+   * what its name was made from.
+   */
+  readonly osImage: string;
+}
+
+/** So many differences are told; one cause, a missing object of the cluster as a rule, makes many. */
+const mostTold = 5;
+
+/**
+ * What two rendered MachineConfigs differ in, for people: `file /etc/kubernetes/kubelet.conf differs`. The names of
+ * rendered MachineConfigs are made from their spec alone.
+ */
+export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair): string {
+  const before = specOf(bootstrap, osImage);
+  const after = specOf(cluster);
+  const found = [
+    ...namesIn(before, after)
+      .filter((name) => name !== 'config')
+      .flatMap((name) =>
+        isDeepStrictEqual(before[name], after[name]) ? [] : [`spec.${name} differs`],
+      ),
+    ...listed(before, after),
+  ];
+  if (found.length === 0) return 'their specs say the same in what can be told apart';
+  const more = found.length > mostTold ? ` and ${found.length - mostTold} more` : '';
+  return `${found.slice(0, mostTold).join(', ')}${more}`;
+}
+
+/** Parts of an Ignition config that are lists of named things. */
+const lists = [
+  { what: 'file', path: ['storage', 'files'], key: 'path' },
+  { what: 'directory', path: ['storage', 'directories'], key: 'path' },
+  { what: 'link', path: ['storage', 'links'], key: 'path' },
+  { what: 'unit', path: ['systemd', 'units'], key: 'name' },
+  { what: 'user', path: ['passwd', 'users'], key: 'name' },
+] as const;
+
+function listed(before: Members, after: Members): readonly string[] {
+  return lists.flatMap(({ what, path, key }) => {
+    const left = itemsIn(before, path, key);
+    const right = itemsIn(after, path, key);
+    const names = [...new Set([...left.keys(), ...right.keys()])].sort();
+    return names.flatMap((name) => {
+      if (!right.has(name)) return [`${what} ${name} is not in the cluster's`];
+      if (!left.has(name)) return [`${what} ${name} is only in the cluster's`];
+      return isDeepStrictEqual(left.get(name), right.get(name)) ? [] : [`${what} ${name} differs`];
+    });
+  });
+}
+
+function itemsIn(
+  spec: Members,
+  path: readonly string[],
+  key: string,
+): ReadonlyMap<string, Members> {
+  let part: Value | undefined = spec['config'];
+  for (const name of path) part = isMembers(part) ? part[name] : undefined;
+  const items: readonly Value[] = Array.isArray(part) ? (part as readonly Value[]) : [];
+  return new Map(
+    items.filter(isMembers).flatMap((item) => {
+      const name = item[key];
+      return typeof name === 'string' ? [[name, item] as const] : [];
+    }),
+  );
+}
+
+function specOf({ spec }: Members, osImageURL?: string): Members {
+  const members = Object.entries(isMembers(spec) ? spec : {}).filter(
+    ([, value]) => !isEmpty(value),
+  );
+  return { ...Object.fromEntries(members), ...(osImageURL === undefined ? {} : { osImageURL }) };
+}
+
+/** Go writes what is empty in one way to a file and in another to the API. */
+const isEmpty = (value: Value): boolean =>
+  value === null || value === '' || (Array.isArray(value) && value.length === 0);
+
+const namesIn = (a: Members, b: Members): readonly string[] =>
+  [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();

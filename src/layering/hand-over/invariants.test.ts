@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import {
+  layeredCluster,
+  type LayeredPool,
+  masterBuild,
+  masterImage,
+  masterRendered,
+} from '../../../test/layering/layered-pool.ts';
+import { breachesOf, breachText, invariants } from './invariants.ts';
+import { sightOf } from './pool-status.ts';
+
+const expected = { image: masterImage, rendered: masterRendered };
+const broken = (change: LayeredPool) =>
+  breachesOf(sightOf('master', layeredCluster(change)), expected);
+
+describe('the invariants of a layered pool', () => {
+  it('hold when the cluster is content', () => {
+    expect(broken({})).toEqual([]);
+  });
+
+  it('hold without any node, as in a pool of workers that has none yet', () => {
+    expect(broken({ nodes: [] })).toEqual([]);
+  });
+
+  it('hold where a pool never spoke of builds', () => {
+    expect(broken({ conditions: { ImageBuildDegraded: '' } })).toEqual([]);
+  });
+
+  it.each<[string, LayeredPool, string, string]>([
+    ['runs another image', { node: { currentImage: 'other' } }, 'I1', 'node m1 currentImage'],
+    ['runs no image', { node: { currentImage: undefined } }, 'I1', 'node m1 currentImage'],
+    ['is not through', { node: { state: 'Working' } }, 'I1', 'node m1 state'],
+    ['is to go back', { node: { desiredImage: undefined } }, 'I2', 'node m1 desiredImage'],
+    ['has another config', { node: { currentConfig: 'x' } }, 'I4', 'node m1 currentConfig'],
+    ['is to have another config', { node: { desiredConfig: 'x' } }, 'I4', 'node m1 desiredConfig'],
+    ['is behind', { poolStatus: { updatedMachineCount: 1 } }, 'I7', 'pool updatedMachineCount'],
+    [
+      'is away',
+      { poolStatus: { unavailableMachineCount: 1 } },
+      'I7',
+      'pool unavailableMachineCount',
+    ],
+    ['is not updated', { conditions: { Updated: 'False' } }, 'I7', 'pool Updated'],
+    ['is updating too', { conditions: { Updating: 'True' } }, 'I7', 'pool Updating'],
+    ['is degraded', { conditions: { Degraded: 'True' } }, 'I7', 'pool Degraded'],
+    [
+      'failed a build',
+      { conditions: { ImageBuildDegraded: 'True' } },
+      'I7',
+      'pool ImageBuildDegraded',
+    ],
+    ['is built for', { jobs: [`build-${masterBuild}`] }, 'I7', 'build jobs'],
+    [
+      'has a newer config',
+      { pool: { configuration: { name: 'x' } } },
+      'I4',
+      'MachineConfigPool configuration',
+    ],
+    ['has no image', { osConfig: { status: {} } }, 'I3', 'MachineOSConfig image'],
+    ['has no build', { build: { metadata: { name: 'other' } } }, 'I3', 'MachineOSBuild image'],
+    ['has an unfinished build', { build: { status: {} } }, 'I3', 'MachineOSBuild image'],
+  ])('do not hold where a node or the pool %s', (...[, change, id, of]) => {
+    expect(broken(change)[0]).toMatchObject({ id, of });
+  });
+
+  it('leave the job of another pool alone', () => {
+    expect(broken({ jobs: ['build-worker-0', 'other'] })).toEqual([]);
+  });
+
+  it('do not hold of what nobody knows', () => {
+    const sight = sightOf('none', layeredCluster());
+    const ids = breachesOf(sight, { image: '', rendered: '' }).map(({ id }) => id);
+    expect(ids).toEqual(['I3', 'I4', 'I7']);
+  });
+
+  it('are seven, of which the API shows five', () => {
+    expect(invariants.map(({ id }) => id)).toEqual(['I1', 'I2', 'I3', 'I4', 'I5', 'I6', 'I7']);
+    const unseen = invariants.filter(({ equalities }) => equalities === undefined);
+    expect(unseen.map(({ id }) => id)).toEqual(['I5', 'I6']);
+  });
+
+  it('are told with what is there and what must be', () => {
+    const [breach] = broken({ node: { desiredImage: undefined } });
+    expect(breach && breachText(breach)).toBe(
+      `I2: node m1 desiredImage is not there, expected ${masterImage}`,
+    );
+  });
+});

@@ -1,0 +1,208 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, countAt, nodeKeys, textAt } from '../api/cluster-object.ts';
+import { renderedNameOf } from '../api/machine-config-pool.ts';
+import { buildKeys } from '../api/os-build.ts';
+
+/** What the API shows of a layered pool. */
+export interface PoolSight {
+  readonly pool: string;
+  readonly machineConfigPool: KubeObject | undefined;
+  readonly osConfig: KubeObject | undefined;
+  /** Every MachineOSBuild of the pool. */
+  readonly builds: readonly KubeObject[];
+  /** The nodes of the pool. */
+  readonly nodes: readonly KubeObject[];
+  /** The jobs in `openshift-machine-config-operator`. */
+  readonly jobs: readonly KubeObject[];
+}
+
+/** What a pool is held against. */
+export interface Expected {
+  /** The image of the pool, by digest. */
+  readonly image: string;
+  /** Name of its rendered MachineConfig. */
+  readonly rendered: string;
+}
+
+/** The build that a MachineOSConfig calls its own. */
+export function currentBuild({ osConfig, builds }: PoolSight): KubeObject | undefined {
+  const name = annotationOf(osConfig, buildKeys.currentBuild);
+  return builds.find(({ metadata }) => metadata.name === name);
+}
+
+/** What the cluster itself says that the pool is to be. */
+export const expectedBySight = ({ osConfig, machineConfigPool }: PoolSight): Expected => ({
+  image: textAt(osConfig, 'status', 'currentImagePullSpec'),
+  rendered: renderedNameOf(machineConfigPool),
+});
+
+/** Name of the job in which the cluster's builder makes the image of a build. */
+export const jobOf = (build: string): string => `build-${build}`;
+
+/** The jobs that build an image of the pool. */
+function buildJobs({ pool, builds, jobs }: PoolSight): readonly string[] {
+  const own = new Set(builds.map(({ metadata }) => jobOf(metadata.name)));
+  return jobs
+    .filter(
+      ({ metadata: { name, labels } }) =>
+        own.has(name) || (name.startsWith('build-') && labels?.[buildKeys.pool] === pool),
+    )
+    .map(({ metadata }) => metadata.name);
+}
+
+/** One value that must be, and the one that is. */
+export interface Equality {
+  /** Whose value it is: `node m1 currentImage`. */
+  readonly of: string;
+  readonly expected: string;
+  /** Empty where nothing is there. */
+  readonly there: string;
+}
+
+/** What must be true of a layered pool at rest. */
+export interface Invariant {
+  /** `I1` to `I7`. */
+  readonly id: string;
+  readonly title: string;
+  /** The values it speaks of; undefined where the API does not show them. */
+  readonly equalities?: (sight: PoolSight, expected: Expected) => readonly Equality[];
+}
+
+/**
+ * The state in which the Machine Config Operator leaves a layered pool alone (its node controller, its
+ * builder and its daemon as seen on 4.23). The daemon says `Done` only after it has found the booted image to be,
+ * letter for letter, the one that it expects; that is as far as the API shows I1.
+ */
+export const invariants: readonly Invariant[] = [
+  {
+    id: 'I1',
+    title: 'every node of the pool has booted the image',
+    equalities: (sight, { image }) => [
+      ...sight.nodes.map((node) => annotated(node, 'currentImage', image)),
+      ...doneNodes(sight),
+    ],
+  },
+  {
+    id: 'I2',
+    title: 'every node of the pool is to run the image',
+    equalities: ({ nodes }, { image }) =>
+      nodes.map((node) => annotated(node, 'desiredImage', image)),
+  },
+  {
+    id: 'I3',
+    title: 'the MachineOSConfig and its MachineOSBuild name the image',
+    equalities: (sight, { image }) => [
+      is(
+        'MachineOSBuild image',
+        image,
+        textAt(currentBuild(sight), 'status', 'digestedImagePushSpec'),
+      ),
+      is('MachineOSBuild Succeeded', 'True', conditionOf(currentBuild(sight), 'Succeeded').status),
+      is('MachineOSConfig image', image, textAt(sight.osConfig, 'status', 'currentImagePullSpec')),
+      is(
+        'MachineOSConfig build',
+        currentBuild(sight)?.metadata.name ?? 'a MachineOSBuild that is there',
+        textAt(sight.osConfig, 'status', 'machineOSBuild', 'name'),
+      ),
+    ],
+  },
+  {
+    id: 'I4',
+    title: 'pool, build and nodes have one rendered MachineConfig',
+    equalities: (sight, { rendered }) => [
+      ...configured(sight, rendered),
+      is(
+        'MachineOSBuild MachineConfig',
+        rendered,
+        textAt(currentBuild(sight), 'spec', 'machineConfig', 'name'),
+      ),
+    ],
+  },
+  { id: 'I5', title: 'every kernel argument of the MachineConfig is in force on its nodes' },
+  { id: 'I6', title: 'the image can be pulled by nodes and inspected with the push secret' },
+  {
+    id: 'I7',
+    title: 'the pool is at rest: updated, not degraded, and nothing is built',
+    equalities: atRest,
+  },
+];
+
+function doneNodes({ nodes }: PoolSight): readonly Equality[] {
+  return nodes.map((node) => annotated(node, 'state', 'Done'));
+}
+
+function configured(
+  { machineConfigPool, nodes }: PoolSight,
+  rendered: string,
+): readonly Equality[] {
+  return [
+    is('MachineConfigPool configuration', rendered, renderedNameOf(machineConfigPool)),
+    ...nodes.flatMap((node) => [
+      annotated(node, 'currentConfig', rendered),
+      annotated(node, 'desiredConfig', rendered),
+    ]),
+  ];
+}
+
+function atRest(sight: PoolSight): readonly Equality[] {
+  const { machineConfigPool: pool } = sight;
+  return [
+    ...restingConditions.map(([type, expected]) =>
+      is(`pool ${type}`, expected, statusOf(pool, type)),
+    ),
+    ...['updatedMachineCount', 'readyMachineCount'].map((count) =>
+      is(
+        `pool ${count}`,
+        String(countAt(pool, 'status', 'machineCount')),
+        String(countAt(pool, 'status', count)),
+      ),
+    ),
+    ...['unavailableMachineCount', 'degradedMachineCount'].map((count) =>
+      is(`pool ${count}`, '0', String(countAt(pool, 'status', count))),
+    ),
+    is('build jobs', 'none', buildJobs(sight).join(' ') || 'none'),
+  ];
+}
+
+/**
+ * `Updated` and `Updating` are both true while a build for the same configuration waits, so both are asked. The
+ * message of `ImageBuildDegraded` is written by two controllers in turn; only its status counts.
+ */
+const restingConditions = [
+  ['Updated', 'True'],
+  ['Updating', 'False'],
+  ['Degraded', 'False'],
+  ['ImageBuildDegraded', 'False'],
+] as const;
+
+/** A pool that was never built for does not tell `ImageBuildDegraded`. */
+function statusOf(pool: KubeObject | undefined, type: string): string {
+  const { status } = conditionOf(pool, type);
+  return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
+}
+
+/** An invariant that does not hold, by its first value that is not as it must be. */
+export interface Breach extends Equality {
+  readonly id: string;
+  readonly title: string;
+}
+
+/** The invariants that do not hold, in their order. */
+export function breachesOf(sight: PoolSight, expected: Expected): readonly Breach[] {
+  return invariants.flatMap(({ id, title, equalities }) => {
+    const broken = equalities?.(sight, expected).find((one) => !holds(one));
+    return broken === undefined ? [] : [{ id, title, ...broken }];
+  });
+}
+
+/** For people: `I2: node m1 desiredImage is …, expected …`. */
+export const breachText = ({ id, of, there, expected }: Breach): string =>
+  `${id}: ${of} is ${there === '' ? 'not there' : there}, expected ${expected === '' ? 'a value' : expected}`;
+
+/** Nothing is expected of what is not known yet; then nothing holds. */
+const holds = ({ expected, there }: Equality): boolean => expected !== '' && expected === there;
+
+const is = (of: string, expected: string, there: string): Equality => ({ of, expected, there });
+
+const annotated = (node: KubeObject, key: keyof typeof nodeKeys, expected: string): Equality =>
+  is(`node ${node.metadata.name} ${key}`, expected, annotationOf(node, nodeKeys[key]));

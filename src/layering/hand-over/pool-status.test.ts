@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import {
+  layeredCluster,
+  masterBuild,
+  masterImage,
+  masterRendered,
+  nodeObject,
+  poolObject,
+} from '../../../test/layering/layered-pool.ts';
+import { nodesOfPool, stagingReferences, standingOfPool } from './pool-status.ts';
+
+describe('standingOfPool', () => {
+  it('tells all of a pool that is layered', () => {
+    expect(standingOfPool('master', layeredCluster({ nodes: ['m1'] }))).toEqual({
+      pool: 'master',
+      isLayered: true,
+      isPaused: false,
+      rendered: masterRendered,
+      pushSpec: 'registry.example.com/ocl/master:latest',
+      build: { name: masterBuild, phase: 'Succeeded' },
+      image: masterImage,
+      nodes: [{ name: 'm1', state: 'Done', currentImage: masterImage, desiredImage: masterImage }],
+      breaches: [],
+    });
+  });
+
+  it('knows no breach of a pool that is not layered', () => {
+    expect(standingOfPool('worker', layeredCluster())).toMatchObject({
+      isLayered: false,
+      breaches: [],
+      build: { name: '', phase: '' },
+    });
+  });
+
+  it.each([
+    [{ status: {} }, 'not started'],
+    [{ status: { conditions: [{ type: 'Building', status: 'True' }] } }, 'Building'],
+  ])('tells how far a build has come', (build, phase) => {
+    const standing = standingOfPool('master', layeredCluster({ build, pool: { paused: true } }));
+    expect(standing.build.phase).toBe(phase);
+    expect(standing.isPaused).toBe(true);
+  });
+});
+
+const infra = poolObject('infra');
+const expressed = poolObject('gpu', {
+  nodeSelector: {
+    matchExpressions: [
+      { key: 'gpu', operator: 'In', values: ['a', 'b'] },
+      { key: 'old', operator: 'DoesNotExist' },
+      { key: 'zone', operator: 'Exists' },
+      { key: 'zone', operator: 'NotIn', values: ['z9'] },
+    ],
+  },
+});
+const pools = [poolObject('worker'), infra, expressed, poolObject('master')];
+const node = (name: string, ...roles: readonly string[]) => {
+  const made = nodeObject(name, roles[0] ?? '');
+  const labels = Object.fromEntries(roles.map((role) => [`node-role.kubernetes.io/${role}`, '']));
+  return { ...made, metadata: { ...made.metadata, labels } };
+};
+const withLabels = (name: string, labels: Record<string, string>) => {
+  const made = node(name, 'worker');
+  return {
+    ...made,
+    metadata: { ...made.metadata, labels: { ...made.metadata.labels, ...labels } },
+  };
+};
+
+const nodes = [
+  node('m', 'master', 'worker'),
+  node('w', 'worker'),
+  node('i', 'worker', 'infra'),
+  withLabels('g', { gpu: 'a', zone: 'z1' }),
+  withLabels('g-far', { gpu: 'a', zone: 'z9' }),
+  withLabels('g-old', { gpu: 'a', zone: 'z1', old: '' }),
+  withLabels('g-other', { gpu: 'c', zone: 'z1' }),
+  { metadata: { name: 'nobody' } },
+];
+
+describe('nodesOfPool', () => {
+  it.each([
+    ['master', ['m']],
+    ['infra', ['i']],
+    ['gpu', ['g']],
+    ['worker', ['w', 'g-far', 'g-old', 'g-other']],
+    ['none', []],
+  ])('gives each node to one pool: %s', (pool, names) => {
+    const found = nodesOfPool(pool, { pools, nodes });
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(names);
+  });
+
+  it.each([
+    [{ metadata: { name: 'p' } }],
+    [poolObject('p', { nodeSelector: { matchExpressions: [{ key: 'a', operator: 'Gt' }] } })],
+  ])('gives none to a pool that selects none', (pool) => {
+    expect(nodesOfPool('p', { pools: [pool], nodes })).toEqual([]);
+  });
+});
+
+const address = '10.0.0.1:5000';
+const staged = `${address}/ocl/master@sha256:${'a'.repeat(64)}`;
+const cluster = layeredCluster();
+const machineConfig = (spec: object, annotations = {}) => ({
+  metadata: { name: 'mc', annotations },
+  spec,
+});
+const clean = { ...cluster, machineConfigs: [machineConfig({ osImageURL: 'quay.io/x@sha256:0' })] };
+
+describe('the guard against the registry of the bootstrap host', () => {
+  it('finds nothing in a cluster that does not refer to it', () => {
+    expect(stagingReferences(address, clean)).toEqual([]);
+  });
+
+  it.each([
+    ['a node', { nodes: layeredCluster({ node: { currentImage: staged } }).nodes }, 2],
+    [
+      'a MachineOSConfig',
+      {
+        osConfigs: layeredCluster({ osConfig: { status: { currentImagePullSpec: staged } } })
+          .osConfigs,
+      },
+      1,
+    ],
+    [
+      'a push spec',
+      {
+        osConfigs: layeredCluster({
+          osConfig: { spec: { renderedImagePushSpec: `${address}/a:b` } },
+        }).osConfigs,
+      },
+      1,
+    ],
+    [
+      'a MachineOSBuild',
+      { builds: layeredCluster({ build: { status: { digestedImagePushSpec: staged } } }).builds },
+      1,
+    ],
+    ['a MachineConfig', { machineConfigs: [machineConfig({ osImageURL: staged })] }, 1],
+    [
+      'an annotation of one',
+      {
+        machineConfigs: [
+          machineConfig({}, { 'machineconfiguration.openshift.io/pre-built-image': staged }),
+        ],
+      },
+      1,
+    ],
+    ['the address alone', { machineConfigs: [machineConfig({ osImageURL: address })] }, 1],
+  ])('finds %s', (_, more, count) => {
+    const found = stagingReferences(address, { ...clean, ...more });
+    expect(found).toHaveLength(count);
+    expect(found[0]).toContain(address);
+  });
+
+  it.each([`1${staged}`, `10.0.0.1:50000/x`, `registry.example.com/10.0.0.1`, `a.${staged}`])(
+    'leaves %s alone',
+    (osImageURL) => {
+      const machineConfigs = [machineConfig({ osImageURL })];
+      expect(stagingReferences(address, { ...clean, machineConfigs })).toEqual([]);
+    },
+  );
+});

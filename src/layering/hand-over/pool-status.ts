@@ -1,0 +1,227 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import {
+  annotationOf,
+  conditionOf,
+  isOperatorKey,
+  listAt,
+  nodeKeys,
+  partOf,
+  textAt,
+} from '../api/cluster-object.ts';
+import { buildConditions } from '../api/os-build.ts';
+import { isMembers, type Members, type Value } from '../api/schema.ts';
+import {
+  type Breach,
+  breachesOf,
+  currentBuild,
+  expectedBySight,
+  type PoolSight,
+} from './invariants.ts';
+
+/** All objects of a cluster that say something about layering. */
+export interface ClusterSight {
+  readonly pools: readonly KubeObject[];
+  readonly osConfigs: readonly KubeObject[];
+  readonly builds: readonly KubeObject[];
+  readonly nodes: readonly KubeObject[];
+  /** The jobs in `openshift-machine-config-operator`. */
+  readonly jobs: readonly KubeObject[];
+}
+
+/** A node with what it says of its image; empty texts where it says nothing. */
+export interface NodeStanding {
+  readonly name: string;
+  readonly state: string;
+  readonly currentImage: string;
+  readonly desiredImage: string;
+}
+
+/** How a pool stands. */
+export interface PoolStanding {
+  readonly pool: string;
+  readonly isLayered: boolean;
+  readonly isPaused: boolean;
+  readonly rendered: string;
+  /** Where builds of the pool are pushed to; empty for a pool that is not layered. */
+  readonly pushSpec: string;
+  /** The build that the pool is to run, and how far it has come. */
+  readonly build: { readonly name: string; readonly phase: string };
+  /** The image of the pool, by digest. */
+  readonly image: string;
+  readonly nodes: readonly NodeStanding[];
+  /** Empty for a pool that is not layered. */
+  readonly breaches: readonly Breach[];
+}
+
+/** What a cluster shows of one pool. */
+export function sightOf(pool: string, cluster: ClusterSight): PoolSight {
+  const named = (objects: readonly KubeObject[]): KubeObject | undefined =>
+    objects.find(({ metadata }) => metadata.name === pool);
+  return {
+    pool,
+    machineConfigPool: named(cluster.pools),
+    osConfig: named(cluster.osConfigs),
+    builds: cluster.builds.filter(
+      (build) => textAt(build, 'spec', 'machineOSConfig', 'name') === pool,
+    ),
+    nodes: nodesOfPool(pool, cluster),
+    jobs: cluster.jobs,
+  };
+}
+
+/** How one pool stands. */
+export function standingOfPool(pool: string, cluster: ClusterSight): PoolStanding {
+  const sight = sightOf(pool, cluster);
+  const { machineConfigPool, osConfig, nodes } = sight;
+  const expected = expectedBySight(sight);
+  const build = currentBuild(sight);
+  return {
+    pool,
+    isLayered: osConfig !== undefined,
+    isPaused: partOf(machineConfigPool, 'spec', 'paused') === true,
+    rendered: expected.rendered,
+    pushSpec: textAt(osConfig, 'spec', 'renderedImagePushSpec'),
+    build: { name: build?.metadata.name ?? '', phase: build === undefined ? '' : phaseOf(build) },
+    image: expected.image,
+    nodes: nodes.map(nodeStanding),
+    breaches: osConfig === undefined ? [] : breachesOf(sight, expected),
+  };
+}
+
+const nodeStanding = (node: KubeObject): NodeStanding => ({
+  name: node.metadata.name,
+  state: annotationOf(node, nodeKeys.state),
+  currentImage: annotationOf(node, nodeKeys.currentImage),
+  desiredImage: annotationOf(node, nodeKeys.desiredImage),
+});
+
+const phaseOf = (build: KubeObject): string =>
+  buildConditions.find((type) => conditionOf(build, type).status === 'True') ?? 'not started';
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * The nodes that a pool rolls out to. A node may be selected by several pools: that of the masters comes before
+ * any other, and one that was made for some nodes before that of all workers (machine-config-operator,
+ * `pkg/helpers`, getPoolsForNode).
+ */
+export function nodesOfPool(
+  name: string,
+  {
+    pools,
+    nodes,
+  }: { readonly pools: readonly KubeObject[]; readonly nodes: readonly KubeObject[] },
+): readonly KubeObject[] {
+  const ranked = [...pools].sort((a, b) => rankOf(a) - rankOf(b));
+  return nodes.filter((node) => {
+    const first = ranked.find((pool) => isSelected(pool, node.metadata.labels ?? {}));
+    return first?.metadata.name === name;
+  });
+}
+
+const rankOf = ({ metadata: { name } }: KubeObject): number =>
+  name === 'master' ? 0 : name === 'worker' ? 2 : 1;
+
+function isSelected(pool: KubeObject, labels: Labels): boolean {
+  const selector = partOf(pool, 'spec', 'nodeSelector');
+  if (!isMembers(selector as Value)) return false;
+  const wanted = partOf(pool, 'spec', 'nodeSelector', 'matchLabels');
+  const rules = listAt(pool, 'spec', 'nodeSelector', 'matchExpressions');
+  const texts = isMembers(wanted as Value) ? Object.keys(wanted as Members) : [];
+  return (
+    texts.every(
+      (key) => labels[key] === textAt(pool, 'spec', 'nodeSelector', 'matchLabels', key),
+    ) && rules.every((rule) => isMatched(rule, labels))
+  );
+}
+
+/** The four operators of a label selector (apimachinery, LabelSelectorRequirement). */
+function isMatched(rule: unknown, labels: Labels): boolean {
+  if (!isMembers(rule as Value)) return false;
+  const { key, operator, values } = rule as Members;
+  const label = typeof key === 'string' ? labels[key] : undefined;
+  const isAmong = label !== undefined && Array.isArray(values) && values.includes(label);
+  switch (operator) {
+    case 'In':
+      return isAmong;
+    case 'NotIn':
+      return !isAmong;
+    case 'Exists':
+      return label !== undefined;
+    case 'DoesNotExist':
+      return label === undefined;
+    default:
+      return false;
+  }
+}
+
+/** Objects of the cluster that may name an image. */
+export interface NamingObjects {
+  readonly nodes: readonly KubeObject[];
+  readonly osConfigs: readonly KubeObject[];
+  readonly builds: readonly KubeObject[];
+  readonly machineConfigs: readonly KubeObject[];
+}
+
+/**
+ * Where the cluster refers to a registry that goes away with the bootstrap host, as `OBJECT: TEXT`; nothing when
+ * it does not. A node compares its image letter for letter, so a reference of that kind is never mended later.
+ * @param address ADDRESS:PORT of the registry
+ */
+export function stagingReferences(address: string, objects: NamingObjects): readonly string[] {
+  const found = [
+    ...objects.nodes.flatMap(annotationsOf('node')),
+    ...objects.osConfigs.flatMap((one) => [
+      ...annotationsOf('MachineOSConfig')(one),
+      ...textsOf('MachineOSConfig', one, [
+        ['spec', 'renderedImagePushSpec'],
+        ['status', 'currentImagePullSpec'],
+      ]),
+    ]),
+    ...objects.builds.flatMap((one) =>
+      textsOf('MachineOSBuild', one, [
+        ['spec', 'renderedImagePushSpec'],
+        ['status', 'digestedImagePushSpec'],
+      ]),
+    ),
+    ...objects.machineConfigs.flatMap((one) => [
+      ...annotationsOf('MachineConfig')(one),
+      ...textsOf('MachineConfig', one, [
+        ['spec', 'osImageURL'],
+        ['spec', 'baseOSExtensionsContainerImage'],
+      ]),
+    ]),
+  ];
+  return found
+    .filter(({ text }) => refersTo(address, text))
+    .map(({ place, text }) => `${place}: ${text}`);
+}
+
+interface NamedText {
+  readonly place: string;
+  readonly text: string;
+}
+
+const annotationsOf =
+  (kind: string) =>
+  ({ metadata: { name, annotations = {} } }: KubeObject): readonly NamedText[] =>
+    Object.entries(annotations)
+      .filter(([key]) => isOperatorKey(key))
+      .map(([key, text]) => ({ place: `${kind} ${name} ${key}`, text }));
+
+const textsOf = (
+  kind: string,
+  object: KubeObject,
+  paths: readonly (readonly string[])[],
+): readonly NamedText[] =>
+  paths.map((path) => ({
+    place: `${kind} ${object.metadata.name} ${path.join('.')}`,
+    text: textAt(object, ...path),
+  }));
+
+/** `10.0.0.1:5000` is not in `110.0.0.1:5000/x`, and `10.0.0.1:500` is not in `10.0.0.1:5000/x`. */
+function refersTo(address: string, text: string): boolean {
+  const place = `${text}/`.indexOf(`${address}/`);
+  if (place < 0) return false;
+  return place === 0 || !/[\w.-]/.test(text.charAt(place - 1));
+}

@@ -1,0 +1,122 @@
+import { Buffer } from 'node:buffer';
+import { stringify } from 'yaml';
+import * as z from 'zod';
+import { jsonIn } from '../lib/json.ts';
+import { MASK, Secret } from '../model/secret.ts';
+import { isMembers, type Members, type Value } from './api/schema.ts';
+
+/** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
+export const bundleFolder = '/var/log/bootwright-layering';
+
+/**
+ * Where a copy of it goes along with the other logs of the host: the sender packs all that lies in this folder
+ * (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder when it is through.
+ */
+export const folderThatIsSent = (hostId: string): string =>
+  `/var/log/logs_host_${hostId}/bootwright-layering`;
+
+/** How much may be gathered, in characters. */
+export interface Bounds {
+  /** Of one piece; the end of a log is what tells why it ended. */
+  readonly piece: number;
+  /** Of all pieces together. */
+  readonly bundle: number;
+}
+
+/** What a service is sent with the logs of a host. */
+export const usualBounds: Bounds = { piece: 2 ** 20, bundle: 16 * 2 ** 20 };
+
+/** Stands before the end of a text. */
+const leftOut = '(what was before this is left out)\n';
+
+/** The end of a text, in whole lines. */
+export function endOf(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const cut = text.slice(text.length - most);
+  return `${leftOut}${cut.slice(cut.indexOf('\n') + 1)}`;
+}
+
+const PullSecret = z.object({
+  auths: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+
+/** Members of an entry that tell who somebody is, and not how he proves it. */
+const harmless = new Set(['username', 'email']);
+
+/** Whether a word is long enough to be taken out: a shorter one would be found in harmless text too. */
+export const isTelling = (word: string): boolean => word.length >= 6;
+
+/** What a pull secret is for, and what of it must never be seen. */
+export interface Credentials {
+  /** Registries, with the paths in them where it names some. */
+  readonly registries: readonly string[];
+  readonly secrets: readonly Secret[];
+}
+
+/** Takes a pull secret apart; of a text that is none, all of it is secret. */
+export function credentialsIn(text: string): Credentials {
+  const parsed = PullSecret.safeParse(jsonIn(text));
+  if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
+  const { auths } = parsed.data;
+  const words = Object.values(auths).flatMap((entry) => Object.entries(entry).flatMap(wordsOf));
+  return {
+    registries: Object.keys(auths),
+    secrets: words.filter(isTelling).map((word) => new Secret(word)),
+  };
+}
+
+/** The member itself and, of `NAME:PASSWORD` in base64, both and the password alone. */
+function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
+  if (typeof value !== 'string' || harmless.has(name)) return [];
+  if (name !== 'auth') return [value];
+  const pair = Buffer.from(value, 'base64').toString('utf8');
+  const [, password = ''] = /^[^:]*:(.*)$/s.exec(pair) ?? [];
+  return [value, pair, password];
+}
+
+/** What a secret looks like that nobody told us of. Each begins with fixed letters: logs are long. */
+const looksSecret: readonly (readonly [RegExp, string])[] = [
+  [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
+  [/:\/\/[^\s/@"']{1,512}@/g, `://${MASK}@`],
+  [/\beyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
+  [/\b(Basic|Bearer)[ \t]+[\w+/=.~-]{6,}/gi, `$1 ${MASK}`],
+  [/\$(?:1|2[aby]|5|6|7|y)\$[./\w$=,]{20,}/g, MASK],
+  [
+    /(password|passwd|passphrase|token|secret|api[-_]?key|secret[-_]key|\bauth(?:orization)?)(\\?["']?[ \t]{0,9}[:=][ \t]{0,9})(?!(?:Basic|Bearer)\b)(\\?"[^"\n]*"|'[^'\n]*'|[^\s,;}\]]+)/gi,
+    `$1$2${MASK}`,
+  ],
+];
+
+/**
+ * A text without what looks like a secret: keys, passwords in addresses, tokens, hashes of passwords, and what
+ * follows the name of one. It is the second net: secrets that are known are taken out by their value.
+ */
+export const withoutSecretLooks = (text: string): string =>
+  looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
+
+/** Members of an Ignition config that say what a part is, and hold nothing of its content. */
+const telling = new Set(['version', 'path', 'name', 'target', 'device', 'label', 'format']);
+
+/** Whether a MachineConfig, or a file of one, is called as the rendered ones are. */
+export const isRendered = (name: string): boolean => name.startsWith('rendered-');
+
+/**
+ * A rendered MachineConfig as people may see it: names, paths, modes and sizes of all that its Ignition brings,
+ * and none of the content, among which are the pull secret and keys of the cluster.
+ */
+export function machineConfigShape({ apiVersion, kind, metadata, spec }: Members): string {
+  const { config, ...rest } = isMembers(spec) ? spec : {};
+  const shaped = config === undefined ? {} : { config: shapeOf(config) };
+  return stringify({ apiVersion, kind, metadata, spec: { ...rest, ...shaped } }, { lineWidth: 0 });
+}
+
+function shapeOf(value: Value, name = ''): Value {
+  if (Array.isArray(value)) return (value as readonly Value[]).map((item) => shapeOf(item));
+  if (isMembers(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]) => [key, shapeOf(member, key)]),
+    );
+  }
+  if (typeof value !== 'string' || telling.has(name)) return value;
+  return `(${value.length} characters)`;
+}

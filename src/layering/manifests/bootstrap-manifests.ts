@@ -1,0 +1,221 @@
+import { Buffer } from 'node:buffer';
+import { AgentError } from '../../model/failure.ts';
+import { buildKeys } from '../api/os-build.ts';
+import type { RegistrySecret } from '../api/os-config-findings.ts';
+import { isMembers, type Members, type Value } from '../api/schema.ts';
+import {
+  itemsOf,
+  type Path,
+  readObjects,
+  type SourceFile,
+  type SourceObject,
+} from '../source-object.ts';
+import { flawFailure, wrongObject } from '../source-text.ts';
+
+/** What the manifests of a cluster say about the operating systems of its machines. */
+export interface OsManifests {
+  readonly osConfigs: readonly FoundObject[];
+  /** Secrets of the operator's namespace, each with its file. */
+  readonly secrets: readonly { readonly path: string; readonly secret: RegistrySecret }[];
+  /** Names of the MachineConfigPools that the manifests bring. */
+  readonly pools: readonly string[];
+}
+
+/** An object with the file that it stands in. */
+export interface FoundObject {
+  readonly path: string;
+  readonly object: SourceObject;
+}
+
+/** Manifests lie in files of these names. */
+export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
+
+/** Whether an object is a MachineOSConfig of any version. */
+const isOsConfig = ({ value }: SourceObject): boolean => isOfOsConfig(value);
+
+const isOfOsConfig = (value: Value): boolean =>
+  isMembers(value) && value['kind'] === 'MachineOSConfig';
+
+/**
+ * Whether a MachineOSConfig names an image or a build: of such a one the bootstrap controller of 4.21 and newer is
+ * content, and how the image came to be is the business of those who built it.
+ */
+export function isBuiltBefore({ value }: SourceObject): boolean {
+  const metadata = value['metadata'];
+  const annotations = isMembers(metadata) ? metadata['annotations'] : undefined;
+  return (
+    isMembers(annotations) &&
+    [buildKeys.preBuiltImage, buildKeys.currentBuild].some((key) => Object.hasOwn(annotations, key))
+  );
+}
+
+/** Whether an object is the MachineOSConfig of a pool. */
+export const isOsConfigOf =
+  (pool: string) =>
+  (object: SourceObject): boolean =>
+    isOsConfig(object) && namesOf(object.value).name === pool;
+
+const OTHER_KINDS = /\bkind["']?\s*:\s*["']?(?:Secret|MachineConfigPool)\b/;
+
+/**
+ * Reads manifests. A file that cannot be read is an error where it speaks of a MachineOSConfig; else it is
+ * the business of whoever applies it.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export function readOsManifests(files: readonly SourceFile[]): OsManifests {
+  const found = files.flatMap((file) =>
+    readableDocuments(file).map(({ object }) => ({ path: file.path, object })),
+  );
+  for (const { object } of found) requireNoneListed(object);
+  return {
+    osConfigs: found.filter(({ object }) => isOsConfig(object)),
+    secrets: found.flatMap(({ path, object }) => {
+      const secret = registrySecretOf(object.value);
+      return secret === undefined ? [] : [{ path, secret }];
+    }),
+    pools: found
+      .filter(({ object }) => object.value['kind'] === 'MachineConfigPool')
+      .map(({ object }) => namesOf(object.value).name),
+  };
+}
+
+/**
+ * bootkube creates what is in the manifests object by object, and ends over a List
+ * (https://github.com/openshift/library-go/blob/master/pkg/assets/create/creater.go, `load`).
+ */
+function requireNoneListed(object: SourceObject): void {
+  const path = listedIn(object.value);
+  if (path === undefined) return;
+  const problem =
+    'a MachineOSConfig stands in a List, and bootkube takes none among the manifests; give it a file of its own';
+  throw flawFailure(wrongObject(object.place(path), problem));
+}
+
+/** Where in a List the first MachineOSConfig stands, however deep; undefined where there is none. */
+function listedIn(list: Members): Path | undefined {
+  const items = itemsOf(list) ?? [];
+  for (const [index, item] of items.entries()) {
+    if (isOfOsConfig(item) || list['kind'] === 'MachineOSConfigList') return ['items', index];
+    const inner = isMembers(item) ? listedIn(item) : undefined;
+    if (inner !== undefined) return ['items', index, ...inner];
+  }
+  return undefined;
+}
+
+/**
+ * The objects of a file that may speak of operating systems; none of a file that does not, or cannot be read.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it speaks of a MachineOSConfig
+ */
+export function readableDocuments(file: SourceFile): readonly ManifestDocument[] {
+  const isAsked = /\bMachineOSConfig(?:List)?\b/.test(file.text);
+  if (!isAsked && !OTHER_KINDS.test(file.text)) return [];
+  try {
+    return documentsOf(file);
+  } catch (error) {
+    if (isAsked || !(error instanceof AgentError)) throw error;
+    return [];
+  }
+}
+
+/** One object of a manifest file, with the text that it stands in. */
+export interface ManifestDocument {
+  /** The text from behind one `---` to before the next. */
+  readonly text: string;
+  readonly object: SourceObject;
+}
+
+/** A document begins at a line of `---`, whatever stands around it; no block of text reaches column 0. */
+const SEPARATOR = /^---(?=\s|$)/m;
+
+/**
+ * The objects of a file. Places name the lines of the file.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export const documentsOf = (file: SourceFile): readonly ManifestDocument[] =>
+  pieces(file.text).flatMap(({ text, line }) =>
+    readObjects({ path: file.path, text: '\n'.repeat(line) + text }).map((object) => ({
+      text,
+      object,
+    })),
+  );
+
+/**
+ * A file without some of its objects: the others stand in it as they stood. Empty when none is left.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export function withoutDocuments(
+  file: SourceFile,
+  isUnwanted: (object: SourceObject) => boolean,
+): string {
+  const wanted = documentsOf(file).filter(({ object }) => !isUnwanted(object));
+  return wanted
+    .map(({ text }) => text)
+    .join('---')
+    .replace(/^\s*\n/, '');
+}
+
+function pieces(text: string): readonly { readonly text: string; readonly line: number }[] {
+  let line = 0;
+  return text.split(SEPARATOR).map((piece) => {
+    const at = line;
+    line += piece.split('\n').length - 1;
+    return { text: piece, line: at };
+  });
+}
+
+/** The name and the namespace of an object; empty where it says none. */
+export function namesOf({ metadata }: Members): {
+  readonly name: string;
+  readonly namespace: string;
+} {
+  const of = (member: string): string => {
+    const value: Value | undefined = isMembers(metadata) ? metadata[member] : undefined;
+    return typeof value === 'string' ? value : '';
+  };
+  return { name: of('name'), namespace: of('namespace') };
+}
+
+/** Where the operator looks for the Secrets of a MachineOSConfig. */
+export const operatorNamespace = 'openshift-machine-config-operator';
+
+/**
+ * The Secret of a name in a manifest file, with its content decoded; undefined when it is not there.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
+ */
+export const readSecretManifest = (file: SourceFile, name: string): RegistrySecret | undefined =>
+  documentsOf(file)
+    .map(({ object }) => registrySecretOf(object.value))
+    .find((secret) => secret?.name === name);
+
+/** A Secret of the operator's namespace, or undefined for any other object. */
+export function registrySecretOf(value: Members): RegistrySecret | undefined {
+  const { name, namespace } = namesOf(value);
+  if (value['kind'] !== 'Secret' || value['apiVersion'] !== 'v1') return undefined;
+  if (namespace !== operatorNamespace || name === '') return undefined;
+  const type = value['type'];
+  const encoded = textsIn(value['data']).map(
+    ([key, text]) => [key, Buffer.from(text, 'base64').toString('utf8')] as const,
+  );
+  return {
+    name,
+    type: typeof type === 'string' ? type : 'Opaque',
+    // The API server lets what is written plainly win.
+    data: Object.fromEntries([...encoded, ...textsIn(value['stringData'])]),
+  };
+}
+
+const textsIn = (value: Value | undefined): readonly (readonly [string, string])[] =>
+  Object.entries(isMembers(value) ? value : {}).flatMap(([key, text]) =>
+    typeof text === 'string' ? [[key, text] as const] : [],
+  );
+
+/** Pools that every cluster has; a pool of workers without a member may have its image all the same. */
+const pools = ['master', 'worker'] as const;
+
+/** The pools of every cluster that no MachineOSConfig among the manifests is for. */
+export function poolsWithoutConfig({
+  osConfigs,
+}: Pick<OsManifests, 'osConfigs'>): readonly string[] {
+  const named = osConfigs.map(({ object }) => namesOf(object.value).name);
+  return pools.filter((pool) => !named.includes(pool));
+}

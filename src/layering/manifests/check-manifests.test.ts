@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import {
+  manifestFile,
+  osConfigManifest,
+  pushSecretManifest,
+} from '../../../test/layering/manifests.ts';
+import { readOsManifests } from './bootstrap-manifests.ts';
+import { ordersIn } from './check-manifests.ts';
+
+const secret = manifestFile('secret.yaml', pushSecretManifest());
+const orders = (...texts: readonly string[]) =>
+  ordersIn(
+    readOsManifests([
+      secret,
+      ...texts.map((text, index) => manifestFile(`os-${index}.yaml`, text)),
+    ]),
+  );
+const annotated = (key: string): string =>
+  osConfigManifest('worker').replace(
+    '  name: worker\nspec',
+    `  name: worker\n  annotations:\n    machineconfiguration.openshift.io/${key}: x\nspec`,
+  );
+
+describe('ordersIn', () => {
+  it('orders nothing where nothing is asked for', () => {
+    expect(orders('kind: ConfigMap\n', 'kind: Secret\n\tbroken')).toEqual({
+      toBuild: [],
+      builtBefore: [],
+      warnings: [],
+    });
+  });
+
+  it('puts the masters first, with the Secrets that they name', () => {
+    const both = `${osConfigManifest('arbiter')}---\n${osConfigManifest('master')}`;
+    const { toBuild } = orders(osConfigManifest('worker'), both);
+    expect(toBuild.map(({ config }) => config.name)).toEqual(['master', 'arbiter', 'worker']);
+    expect(toBuild[0]?.pushSecret).toBe('push');
+    expect(toBuild[0]).not.toHaveProperty('baseSecret');
+  });
+
+  it('knows a Secret for the base, and leaves that of the operator to the operator', () => {
+    const named = (name: string): string =>
+      osConfigManifest('master').replace(
+        '  renderedImagePushSecret',
+        `  baseImagePullSecret:\n    name: ${name}\n  renderedImagePushSecret`,
+      );
+    expect(orders(named('push')).toBuild[0]?.baseSecret).toBe('push');
+    expect(orders(named('global-pull-secret-copy')).toBuild[0]).not.toHaveProperty('baseSecret');
+    expect(() => orders(named('none'))).toThrow(/os-0\.yaml:11: .* no Secret none/);
+  });
+
+  it.each(['pre-built-image', 'current-machine-os-build'])(
+    'leaves one with the annotation %s to those who built its image',
+    (key) => {
+      const { toBuild, builtBefore } = orders(osConfigManifest('master'), annotated(key));
+      expect(toBuild.map(({ config }) => config.name)).toEqual(['master']);
+      expect(builtBefore).toEqual(['worker']);
+    },
+  );
+
+  it('takes a pool of the manifests', () => {
+    const pool = 'kind: MachineConfigPool\nmetadata: {name: infra}\n';
+    expect(orders(osConfigManifest('infra'), pool).toBuild).toHaveLength(1);
+  });
+
+  it('tells what will be missing on the machines', () => {
+    const copying = osConfigManifest('master').replace('tcpdump &&', 'tcpdump > /opt/log &&');
+    expect(orders(copying).warnings).toEqual([expect.stringMatching(/os-0\.yaml:16: .*\[lost-/)]);
+  });
+
+  it('leaves what it does not know of a MachineOSConfig to those who built its image', () => {
+    const strange = annotated('pre-built-image').replace('containerFile', 'containerFiles');
+    expect(orders(strange)).toMatchObject({ builtBefore: ['worker'], warnings: [] });
+  });
+
+  it.each<[string, string, string, RegExp]>([
+    ['no pool', osConfigManifest('infra'), 'os-config-invalid', /os-0\.yaml:7: .*Pool infra/],
+    [
+      'another pool',
+      osConfigManifest('master').replace('  name: master\nspec', '  name: other\nspec'),
+      'os-config-invalid',
+      /os-0\.yaml:4: .*must match/,
+    ],
+    [
+      'a single-label host',
+      osConfigManifest('master', 'bootstrap:5000/x:t'),
+      'os-config-invalid',
+      /os-0\.yaml:12: spec\.renderedImagePushSpec/,
+    ],
+    [
+      'two namespaces',
+      osConfigManifest('master', 'a.example.com/a/b/x:t'),
+      'os-config-invalid',
+      /os-0\.yaml:12: .*at most one namespace/,
+    ],
+    [
+      'what no cluster knows in the spec',
+      osConfigManifest('master').replace('containerFile', 'containerFiles'),
+      'os-config-invalid',
+      /os-0\.yaml:13: .*unknown field "spec\.containerFiles": did you mean containerFile\?$/,
+    ],
+    [
+      'one architecture',
+      osConfigManifest('master').replace(
+        '  - content',
+        '  - containerfileArch: ARM64\n    content',
+      ),
+      'os-config-invalid',
+      /os-0\.yaml:14: .*NoArch/,
+    ],
+    [
+      'a stage that is not built on the MachineConfig',
+      osConfigManifest('master').replace('FROM configs', 'FROM scratch'),
+      'os-config-invalid',
+      /os-0\.yaml:15: .*\[final-stage\]/,
+    ],
+    [
+      'no Secret to push with',
+      osConfigManifest('master').replace('name: push', 'name: gone'),
+      'os-config-invalid',
+      /os-0\.yaml:11: .*no Secret gone/,
+    ],
+    [
+      'two of one pool',
+      `${osConfigManifest('master')}---\n${osConfigManifest('master')}`,
+      'os-config-twice',
+      /os-0\.yaml:4 and .*os-0\.yaml:21$/,
+    ],
+    [
+      'the registry of the cluster itself',
+      osConfigManifest('master', 'image-registry.openshift-image-registry.svc:5000/ns/x:t'),
+      'integrated-registry',
+      /os-0\.yaml:12: /,
+    ],
+    [
+      'an older version',
+      osConfigManifest('master').replace('io/v1', 'io/v1alpha1'),
+      'wrong-object',
+      /os-0\.yaml:1: /,
+    ],
+    [
+      'one in a List',
+      `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- ${osConfigManifest('master').trim().replaceAll('\n', '\n  ')}\n`,
+      'wrong-object',
+      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+    ],
+    [
+      'one in a List in a List',
+      `kind: List\nitems:\n- kind: List\n  items:\n  - ${osConfigManifest('master').trim().replaceAll('\n', '\n    ')}\n`,
+      'wrong-object',
+      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+    ],
+    [
+      'one in a List of its own',
+      'kind: MachineOSConfigList\nitems:\n- metadata: {name: master}\n',
+      'wrong-object',
+      /os-0\.yaml:3: a MachineOSConfig stands in a List/,
+    ],
+    ['what is no YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
+  ])('refuses %s', (...[, text, code, message]) => {
+    expect(() => orders(text)).toThrow(
+      expect.objectContaining({
+        code: `layering.${code}`,
+        kind: 'input',
+        message: expect.stringMatching(message) as string,
+      }),
+    );
+  });
+
+  it.each([
+    ['of another type', pushSecretManifest('push', 'Opaque')],
+    [
+      'of the older type',
+      pushSecretManifest('push', 'kubernetes.io/dockercfg').replace(
+        '.dockerconfigjson',
+        '.dockercfg',
+      ),
+    ],
+    ['without its key', pushSecretManifest().replace('  .dockerconfigjson', '  other')],
+    ['in another namespace', pushSecretManifest().replace('openshift-machine', 'other')],
+  ])('refuses a Secret %s', (...[, text]) => {
+    const files = [
+      manifestFile('s.yaml', text),
+      manifestFile('os.yaml', osConfigManifest('master')),
+    ];
+    expect(() => ordersIn(readOsManifests(files))).toThrow(
+      expect.objectContaining({ code: 'layering.os-config-invalid' }),
+    );
+  });
+});

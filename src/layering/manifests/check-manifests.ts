@@ -1,0 +1,179 @@
+import {
+  objectionsTo,
+  objectionsToSurroundings,
+  unknownFindings,
+} from '../api/os-config-findings.ts';
+import {
+  type MachineOSConfig,
+  readMachineOSConfig,
+  segmentsOf,
+  userContainerfile,
+} from '../api/os-config.ts';
+import { lintContainerfile } from '../containerfile/lint.ts';
+import { layeringFailure } from '../failures.ts';
+import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
+
+/** A MachineOSConfig that an image can be built from. */
+export interface BuildableConfig {
+  readonly config: MachineOSConfig;
+  /** Name of the Secret that may push the image. */
+  readonly pushSecret: string;
+  /** Name of the Secret among the manifests that may pull the base; the cluster's pull secret without it. */
+  readonly baseSecret?: string;
+}
+
+/** What the manifests order, and what they order of others. */
+export interface OsOrders {
+  /** The pool of masters first, then by name. */
+  readonly toBuild: readonly BuildableConfig[];
+  /** Pools whose image was built before: its name stands in their MachineOSConfig. */
+  readonly builtBefore: readonly string[];
+  /** `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop. */
+  readonly warnings: readonly string[];
+}
+
+/** Pools that the operator brings by itself. */
+const operatorPools = ['master', 'worker', 'arbiter'];
+
+/** A Secret that the operator makes of the cluster's pull secret, where a MachineOSConfig names none. */
+const madeByOperator = 'global-pull-secret-copy';
+
+/**
+ * Finds out for which pools an image is to be built, and refuses what could not be built, pushed or used.
+ * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`, `layering.os-config-twice`,
+ * `layering.integrated-registry`
+ */
+export function ordersIn(manifests: OsManifests): OsOrders {
+  const read = manifests.osConfigs.map((found) => ({
+    ...found,
+    config: readMachineOSConfig(found.object),
+  }));
+  requireOneEach(read);
+  const [before, toBuild] = [true, false].map((wanted) =>
+    read.filter(({ object }) => isBuiltBefore(object) === wanted),
+  );
+  return {
+    toBuild: (toBuild ?? []).map((one) => buildable(one, manifests)).sort(mastersFirst),
+    builtBefore: (before ?? []).map(({ config }) => config.name),
+    warnings: (toBuild ?? []).flatMap((one) => [
+      ...unknownWarnings(one),
+      ...containerfileWarnings(one),
+    ]),
+  };
+}
+
+type ReadConfig = FoundObject & { readonly config: MachineOSConfig };
+
+const mastersFirst = (one: BuildableConfig, other: BuildableConfig): number =>
+  rankOf(one).localeCompare(rankOf(other), 'en');
+
+const rankOf = ({ config }: BuildableConfig): string =>
+  config.name === 'master' ? '' : config.name;
+
+function requireOneEach(read: readonly ReadConfig[]): void {
+  for (const [index, { config, object }] of read.entries()) {
+    const first = read.findIndex((other) => other.config.name === config.name);
+    if (first === index) continue;
+    const places = [read[first]?.object, object].map((one) => one?.place(['metadata', 'name']));
+    throw layeringFailure(
+      'layering.os-config-twice',
+      `two MachineOSConfigs are called ${config.name}: ${places.join(' and ')}`,
+    );
+  }
+}
+
+function buildable(found: ReadConfig, { pools, secrets }: OsManifests): BuildableConfig {
+  const { config, object } = found;
+  const { spec } = config;
+  const base = spec.baseImagePullSecret?.name;
+  requireKnownSpec(found);
+  const objections = [
+    ...objectionsTo(config),
+    ...objectionsToSurroundings(withoutMadeSecret(config), {
+      pools: [...operatorPools, ...pools],
+      secrets: secrets.map(({ secret }) => secret),
+    }),
+  ];
+  const [objection] = objections.filter(({ isWarning }) => !isWarning);
+  if (objection !== undefined) {
+    const place = object.place(segmentsOf(objection.path));
+    throw invalid(`${place}: ${objection.path}: ${objection.message}`);
+  }
+  requireBuildableText(found);
+  requireNewerSecrets(found, secrets);
+  if (/^[^/]+\.svc:/.test(spec.renderedImagePushSpec)) {
+    throw layeringFailure(
+      'layering.integrated-registry',
+      `${object.place(['spec', 'renderedImagePushSpec'])}: ${spec.renderedImagePushSpec} is in the registry of the cluster itself`,
+    );
+  }
+  return {
+    config,
+    pushSecret: spec.renderedImagePushSecret.name,
+    ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
+  };
+}
+
+/** A misspelt member of the spec would be left out of the image, and nobody would hear of it. */
+function requireKnownSpec({ object }: ReadConfig): void {
+  const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
+  if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
+}
+
+/** What else nobody knows harms no image; the cluster drops it. */
+const unknownWarnings = ({ object }: ReadConfig): readonly string[] =>
+  unknownFindings(object)
+    .filter(({ isInSpec }) => !isInSpec)
+    .map(({ place, message }) => `${place}: ${message}`);
+
+/** Builders take credentials in the form that podman writes; the operator would convert the older one. */
+function requireNewerSecrets(
+  { config, object }: ReadConfig,
+  secrets: OsManifests['secrets'],
+): void {
+  const { baseImagePullSecret, renderedImagePushSecret } = config.spec;
+  const names = [renderedImagePushSecret.name, baseImagePullSecret?.name];
+  const older = secrets.find(
+    ({ secret }) => names.includes(secret.name) && secret.type === 'kubernetes.io/dockercfg',
+  );
+  if (older === undefined) return;
+  throw invalid(
+    `${object.place(['spec'])}: Secret ${older.secret.name} in ${older.path} is of type ${older.secret.type}: make one of type kubernetes.io/dockerconfigjson`,
+  );
+}
+
+function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
+  const { baseImagePullSecret, ...spec } = config.spec;
+  const isMade = baseImagePullSecret?.name === madeByOperator;
+  return isMade ? { ...config, spec } : config;
+}
+
+/** These rules are what the builder goes by; what breaks another one is built all the same. */
+const decisiveRules = ['syntax', 'first-stage', 'final-stage'];
+
+function requireBuildableText({ config, object }: ReadConfig): void {
+  const text = userContainerfile(config);
+  const worst = findingsIn(text).find(
+    ({ rule, severity }) => severity === 'error' && decisiveRules.includes(rule),
+  );
+  if (worst === undefined) return;
+  const place = object.placeInText(contentPath(config), worst.line);
+  throw invalid(`${place}: ${worst.message} [${worst.rule}]`);
+}
+
+const containerfileWarnings = ({ config, object }: ReadConfig): readonly string[] =>
+  findingsIn(userContainerfile(config)).map(
+    ({ line, message, rule }) =>
+      `${object.placeInText(contentPath(config), line)}: ${message} [${rule}]`,
+  );
+
+/** Without a text the image is that of the pool's MachineConfig. */
+const findingsIn = (text: string): ReturnType<typeof lintContainerfile> =>
+  text.trim() === '' ? [] : lintContainerfile(text);
+
+function contentPath({ spec }: MachineOSConfig): readonly (string | number)[] {
+  const index = (spec.containerFile ?? []).findIndex((file) => file.containerfileArch === 'NoArch');
+  return ['spec', 'containerFile', index, 'content'];
+}
+
+const invalid = (message: string): Error => layeringFailure('layering.os-config-invalid', message);

@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { deliveryOf, isRendererLog, rendererFailure } from './delivery.ts';
+
+describe('deliveryOf', () => {
+  it.each([
+    ['4.4', 'none'],
+    ['4.17.30', 'none'],
+    ['4.18.0', 'none'],
+    ['4.18.20', 'none'],
+    ['4.18.21', 'after-join'],
+    ['4.19.0', 'after-join'],
+    ['4.20.99', 'after-join'],
+    ['4.21.0-ec.3', 'first-boot'],
+    ['4.21.0', 'first-boot'],
+    ['4.22.1', 'first-boot'],
+    ['4.23.0-0.nightly-2026-08-20-000000', 'first-boot'],
+    ['5.0.0', 'first-boot'],
+    ['', 'none'],
+    ['latest', 'none'],
+  ])('says for release %j: %s', (version, kind) => {
+    expect(deliveryOf(version).kind).toBe(kind);
+  });
+
+  it.each(['4.17.0', '4.20.0', '4.21.0', 'latest'])('says why for %s, and of what', (version) => {
+    expect(deliveryOf(version).why).toContain(version);
+  });
+});
+
+describe('isRendererLog', () => {
+  it.each([
+    [
+      'bootstrap-machine-config-operator-m0_openshift-machine-config-operator_machine-config-controller-0abc.log',
+      true,
+    ],
+    ['bootstrap-machine-config-operator-m0_default_machine-config-controller-0abc.log', true],
+    ['bootstrap-machine-config-operator-m0_default_machine-config-server-0abc.log', false],
+    ['machine-config-controller-77_default_machine-config-controller-0abc.log', false],
+  ])('of %s says %s', (name, isOne) => {
+    expect(isRendererLog(name)).toBe(isOne);
+  });
+});
+
+describe('rendererFailure', () => {
+  it('finds why it failed', () => {
+    const log = [
+      '2026-11-21T10:00:00.1Z stderr F I1121 10:00:00.1 1 bootstrap.go:95] Version: 4.23.0',
+      '2026-11-21T10:00:01.1Z stderr F F1121 10:00:01.1 1 bootstrap.go:101] error running MCC[BOOTSTRAP]: no controllerconfig found ',
+      '2026-11-21T10:00:01.2Z stderr F goroutine 1',
+    ].join('\n');
+    expect(rendererFailure(log)).toBe('no controllerconfig found');
+  });
+
+  it('finds nothing in a log without', () => {
+    expect(rendererFailure('2026-11-21T10:00:00.1Z stderr F I1121 ok\n')).toBeUndefined();
+  });
+});

@@ -1,0 +1,87 @@
+import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release-version.ts';
+
+/**
+ * How nodes of a release come to an image that is built during the installation. `first-boot`: they are served
+ * the image and boot into it at once. `after-join`: they boot the system of the release, and the Machine Config
+ * Operator rolls the image out once it is handed over. `none`: the release has nothing to hand an image over to.
+ */
+export interface Delivery {
+  readonly kind: 'first-boot' | 'after-join' | 'none';
+  /** Why, in one sentence without its period. */
+  readonly why: string;
+}
+
+interface Row extends Delivery {
+  readonly from: ReleaseVersion;
+}
+
+/**
+ * The newest first. From 4.21 on nodes trust the image that their Ignition names, and the operator takes over an
+ * image that it did not build; MachineOSConfig v1 came with 4.18.21 (machine-config-operator, its release branches).
+ */
+const rows: readonly Row[] = [
+  {
+    from: [4, 21, 0],
+    kind: 'first-boot',
+    why: 'its nodes take the image that their Ignition names for their own, so the built one is served and they boot into it',
+  },
+  {
+    from: [4, 18, 21],
+    kind: 'after-join',
+    why: 'its nodes go back to the system of the release at their first start, so the Machine Config Operator rolls the image out when they have joined, with one more reboot for each',
+  },
+  {
+    from: [0, 0, 0],
+    kind: 'none',
+    why: 'MachineOSConfig v1 came with 4.18.21',
+  },
+];
+
+/** How nodes of a release come to a built image. */
+export function deliveryOf(openshiftVersion: string): Delivery {
+  const version = releaseVersion(openshiftVersion);
+  const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));
+  if (row === undefined) {
+    const named = openshiftVersion === '' ? 'an empty text' : openshiftVersion;
+    return { kind: 'none', why: `${named} is not the version of an OpenShift release` };
+  }
+  return { kind: row.kind, why: `OpenShift ${openshiftVersion}: ${row.why}` };
+}
+
+/** Where the bootstrap controller writes, and the machine-config-server of the bootstrap host reads for each request. */
+const directory = '/etc/mcs/bootstrap';
+
+/** Written last of all (machine-config-operator, `pkg/controller/bootstrap`); the server answers 500 without it. */
+export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
+
+/** Beside its place, so that to move it back is one act. */
+export const heldControllerConfig = `${controllerConfig}.held-by-bootwright`;
+
+/** Folder of the MachineConfigPools. */
+export const poolsFolder = `${directory}/machine-pools`;
+
+/** Folder of the rendered MachineConfigs, and of those that they were rendered from. */
+export const renderedFolder = `${directory}/machine-configs`;
+
+/** The MachineConfigPool as the bootstrap controller rendered it. */
+export const poolFile = (pool: string): string => `${poolsFolder}/${pool}.yaml`;
+
+/** A rendered MachineConfig. */
+export const renderedFile = (name: string): string => `${renderedFolder}/${name}.yaml`;
+
+/**
+ * Where a rendered MachineConfig stays as masters are served it. The pod of the bootstrap host renders everything
+ * again whenever it is made anew, its init container being the one that renders.
+ */
+export const servedCopy = (name: string): string => `/etc/mcs/bootwright/${name}.yaml`;
+
+/** Whether a file below /var/log/containers is a log of the container that renders MachineConfigs. */
+export const isRendererLog = (name: string): boolean =>
+  /^bootstrap-machine-config-operator-.*_machine-config-controller-[^_]*\.log$/.test(name);
+
+/** klog's fatal line of `machine-config-controller bootstrap` (machine-config-operator, its `cmd`). */
+const FATAL = /error running MCC\[BOOTSTRAP\]: (?<reason>.*)$/m;
+
+/** Why the MachineConfigs were not rendered, as its log tells; undefined when it tells of no failure. */
+export const rendererFailure = (log: string): string | undefined =>
+  FATAL.exec(log)?.groups?.['reason']?.trim();

@@ -1,0 +1,141 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
+import { osImageIn, renderedNameIn, servedMachineConfig } from './served-machine-config.ts';
+
+const image = `registry.example.com/ocl/master@sha256:${'f'.repeat(64)}`;
+const key = 'machineconfiguration.openshift.io/pre-built-image';
+const served = (text: string): string => servedMachineConfig(text, { image, path: 'r.yaml' });
+
+/** As the Machine Config Controller writes it: keys sorted, empty members and all. */
+const rendered = `apiVersion: machineconfiguration.openshift.io/v1
+kind: MachineConfig
+metadata:
+  annotations:
+    machineconfiguration.openshift.io/generated-by-controller-version: 1abc
+    machineconfiguration.openshift.io/release-image-version: 4.23.0
+  creationTimestamp: null
+  name: rendered-master-e84e0d56c1c0f9911f5f105975bad979
+  ownerReferences:
+  - kind: MachineConfigPool
+    uid: ""
+spec:
+  baseOSExtensionsContainerImage: quay.io/r/e@sha256:bb
+  config:
+    ignition:
+      version: 3.5.0
+    storage:
+      files:
+      - contents:
+          source: "data:,osImageURL%3A%20no"
+        mode: 420
+        path: /etc/a # with a comment
+  extensions: []
+  fips: false
+  osImageURL: quay.io/r/os@sha256:aa
+`;
+
+describe('servedMachineConfig', () => {
+  it('changes two places and nothing else', () => {
+    expect(served(rendered)).toBe(
+      rendered
+        .replace('quay.io/r/os@sha256:aa', `"${image}"`)
+        .replace('    machineconfiguration.openshift.io/gen', `    "${key}": "${image}"\n$&`),
+    );
+  });
+
+  it('changes nothing the second time, and takes another image', () => {
+    expect(served(served(rendered))).toBe(served(rendered));
+    const other = servedMachineConfig(served(rendered), { image: 'a.b/c@sha256:0', path: 'r' });
+    expect(other).not.toContain(image);
+    expect(parse(other)).toMatchObject({
+      metadata: { annotations: { [key]: 'a.b/c@sha256:0' } },
+      spec: { osImageURL: 'a.b/c@sha256:0' },
+    });
+  });
+
+  it.each([
+    ['without annotations', 'metadata:\n  name: r\nspec:\n  osImageURL: a\n'],
+    [
+      'with annotations that are empty',
+      'metadata: {annotations: {}, name: r}\nspec: {osImageURL: a}',
+    ],
+    ['without an image', 'metadata:\n  name: r\nspec:\n  kernelType: default\n'],
+    ['in JSON', '{"metadata":{"annotations":{"a":"b"},"name":"r"},"spec":{"osImageURL":"a"}}'],
+    ['with Windows lines', 'metadata:\r\n  name: r\r\nspec:\r\n  osImageURL: a\r\n'],
+    ['with a key in quotes', "metadata:\n  'name': r\nspec:\n  'osImageURL': 'a'\n"],
+  ])('edits one %s', (...[, text]) => {
+    expect(parse(served(text))).toMatchObject({
+      metadata: { name: 'r', annotations: { [key]: image } },
+      spec: { osImageURL: image },
+    });
+  });
+
+  it('keeps whatever else a MachineConfig holds', () => {
+    const texts = fc.dictionary(fc.string(), fc.string(), { maxKeys: 3, noNullPrototype: true });
+    fc.assert(
+      fc.property(texts, texts, (annotations, more) => {
+        const object = { metadata: { annotations }, spec: { ...more, osImageURL: 'a' } };
+        expect(JSON.parse(JSON.stringify(parse(served(JSON.stringify(object)))))).toEqual({
+          metadata: { annotations: { ...annotations, [key]: image } },
+          spec: { ...more, osImageURL: image },
+        });
+      }),
+    );
+  });
+
+  it.each([
+    ['what is no YAML', 'a: b: c\n\t'],
+    ['another object', 'kind: A\n'],
+    ['a list', '- a\n'],
+    ['what it cannot edit by place', 'x: &a {osImageURL: a}\nmetadata:\n  name: r\nspec: *a\n'],
+  ])('refuses %s', (...[, text]) => {
+    expect(() => served(text)).toThrow(
+      expect.objectContaining({ code: 'layering.machine-config-invalid' }),
+    );
+  });
+});
+
+const path = 'f.yaml';
+
+describe('renderedNameIn', () => {
+  it('takes the name that the server goes by', () => {
+    expect(renderedNameIn({ path, text: poolText('master') })).toBe(renderedName('master'));
+  });
+
+  it.each([
+    ['names none', 'kind: MachineConfigPool\nstatus: {}\n', /f\.yaml:2: /],
+    ['is empty', '', /f\.yaml: /],
+    ['is no object', '- a\n', /f\.yaml:1: /],
+  ])('refuses a pool that %s', (...[, text, message]) => {
+    expect(() => renderedNameIn({ path, text })).toThrow(
+      expect.objectContaining({
+        code: 'layering.wrong-object',
+        message: expect.stringMatching(message) as string,
+      }),
+    );
+  });
+});
+
+describe('osImageIn', () => {
+  it('takes the operating system by its digest', () => {
+    const text = renderedText('master');
+    expect(osImageIn({ path, text })).toBe(`quay.io/release/os@sha256:${'a'.repeat(64)}`);
+  });
+
+  it.each([
+    ['names it by a tag', /@sha256:a+/, ':latest', /f\.yaml:11: .*digest/],
+    ['tells no release', /release-image-version/, 'other', /release-image-version$/],
+    ['tells no controller', /generated-by-controller-version/, 'other', /controller-version$/],
+    ['is not rendered', /rendered-/, '99-', /is not rendered/],
+  ])('refuses a MachineConfig that %s', (...[, from, to, message]) => {
+    const text = renderedText('master').replace(from, to);
+    expect(() => osImageIn({ path, text })).toThrow(
+      expect.objectContaining({
+        code: 'layering.machine-config-invalid',
+        message: expect.stringMatching(message) as string,
+      }),
+    );
+  });
+});

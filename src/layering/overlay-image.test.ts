@@ -1,0 +1,178 @@
+import { gunzipSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { servedIgnition } from '../../test/layering/served.ts';
+import { parseValidConfig } from '../ignition/parse.ts';
+import { readPointer } from '../ignition/pointer.ts';
+import { decodeDataUrl } from '../ignition/resource.ts';
+import { embedServed, overlayImage, readServedConfig, servedFault } from './served-config.ts';
+
+const image = `registry.example.com/ocl/worker@sha256:${'b'.repeat(64)}`;
+const rendered = `rendered-worker-${'1'.repeat(32)}`;
+const stock = { rendered, osImage: 'quay.example/rhcos@sha256:9' };
+
+interface Read {
+  storage: { files: { path: string; contents: { source: string; compression?: string } }[] };
+}
+
+const fileIn = (text: string, end: string) => {
+  const file = (JSON.parse(text) as Read).storage.files.find(({ path }) => path.endsWith(end));
+  if (file === undefined) throw new Error(`no file ${end}`);
+  return file;
+};
+
+const contentIn = (text: string, end: string): string =>
+  Buffer.from(decodeDataUrl(fileIn(text, end).contents.source)).toString();
+
+/** The served text with the content of both files in another form. */
+function served(reform: (source: string) => object): string {
+  const config = JSON.parse(servedIgnition(stock)) as Read;
+  for (const file of config.storage.files) {
+    Object.assign(file, { contents: reform(file.contents.source) });
+  }
+  return JSON.stringify(config);
+}
+
+describe('overlayImage', () => {
+  it('names the image wherever a machine looks for one', () => {
+    const overlaid = readServedConfig(overlayImage(servedIgnition(stock), image));
+    expect(servedFault(overlaid, image)).toBeUndefined();
+    expect(overlaid.rendered).toBe(rendered);
+  });
+
+  it('gives what a server gives whose pool runs the image', () => {
+    const other = servedIgnition({ rendered, osImage: image, image });
+    expect(JSON.parse(overlayImage(servedIgnition(stock), image))).toEqual(JSON.parse(other));
+  });
+
+  it('changes nothing the second time, nor what is served with the image', () => {
+    const once = overlayImage(servedIgnition(stock), image);
+    expect(overlayImage(once, image)).toBe(once);
+    const layered = servedIgnition({ rendered, osImage: image, image });
+    expect(JSON.parse(overlayImage(layered, image))).toEqual(JSON.parse(layered));
+  });
+
+  it('changes nothing but these', () => {
+    const config = JSON.parse(servedIgnition(stock)) as Read;
+    const other = {
+      path: '/etc/hostname',
+      mode: 0o600,
+      user: { name: 'core' },
+      contents: { source: 'data:,a%0a', verification: { hash: 'sha256-0' } },
+    };
+    const units = [{ name: 'kubelet.service', enabled: true, contents: '[Unit]\n' }];
+    const whole = {
+      ...config,
+      systemd: { units },
+      storage: { files: [...config.storage.files, other] },
+    };
+    const overlaid = JSON.parse(overlayImage(JSON.stringify(whole), image)) as typeof whole;
+    const [annotations, encapsulated] = overlaid.storage.files;
+    expect(overlaid).toEqual({
+      ...whole,
+      storage: {
+        files: [
+          { ...whole.storage.files[0], contents: annotations?.contents },
+          { ...whole.storage.files[1], contents: encapsulated?.contents },
+          other,
+        ],
+      },
+    });
+  });
+
+  it('writes the annotations as the server does: compact, sorted', () => {
+    const text = contentIn(overlayImage(servedIgnition(stock), image), 'node-annotations.json');
+    const keys = Object.keys(JSON.parse(text) as object);
+    expect(keys).toEqual([...keys].sort());
+    expect(text).not.toMatch(/\s/);
+  });
+
+  it.each<[string, (source: string) => object, RegExp]>([
+    ['percent-encoded', (source) => ({ source }), /^data:,%7B/],
+    [
+      'base64 with a media type',
+      (source) => ({
+        source: `data:text/plain;charset=utf-8;base64,${Buffer.from(decodeDataUrl(source)).toString('base64')}`,
+      }),
+      /^data:text\/plain;charset=utf-8;base64,/,
+    ],
+  ])('keeps the form of content that is %s', (_, reform, form) => {
+    const text = overlayImage(served(reform), image);
+    expect(fileIn(text, 'node-annotations.json').contents.source).toMatch(form);
+    expect(servedFault(readServedConfig(text), image)).toBeUndefined();
+  });
+
+  it('keeps content compressed, and lets go of the hash of what was there', () => {
+    const text = served((source) => ({
+      source: `data:;base64,${gzipSync(decodeDataUrl(source)).toString('base64')}`,
+      compression: 'gzip',
+    }));
+    const overlaid = overlayImage(text, image);
+    const { contents } = fileIn(overlaid, 'encapsulated.json');
+    expect(contents.compression).toBe('gzip');
+    expect(gunzipSync(decodeDataUrl(contents.source)).toString()).toContain(image);
+    expect(overlayImage(overlaid, image)).toBe(overlaid);
+  });
+
+  it.each([
+    ['no annotations', { annotations: undefined }, 'ignition.file-missing'],
+    ['annotations that are broken', { annotations: '{' }, 'layering.served-config-invalid'],
+    ['another MachineConfig', { named: 'rendered-worker-2' }, 'layering.served-config-invalid'],
+  ])('refuses a config with %s', (_, more, code) => {
+    const text = servedIgnition({ ...stock, ...more });
+    expect(() => overlayImage(text, image)).toThrow(expect.objectContaining({ code }));
+  });
+});
+
+const servedText = '{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/ä"}]}}';
+const extra = { source: 'https://192.0.2.9/extra.ign' };
+const pointer = {
+  ignition: {
+    version: '3.2.0',
+    config: {
+      merge: [
+        {
+          source: 'http://api-int.example:22624/config/worker',
+          verification: { hash: 'sha256-1' },
+        },
+        extra,
+      ],
+    },
+    security: { tls: { certificateAuthorities: [{ source: 'data:,ca' }] } },
+  },
+  storage: {
+    files: [{ path: '/etc/hostname', overwrite: true, mode: 420, contents: { source: 'data:,w' } }],
+  },
+};
+
+describe('embedServed', () => {
+  const text = embedServed(JSON.stringify(pointer), servedText);
+  const { config } = parseValidConfig(text);
+
+  it('puts the config where the pointer led', () => {
+    const found = readPointer(config);
+    expect(found.kind).toBe('embedded');
+    expect(found.kind === 'embedded' && Buffer.from(found.content).toString()).toBe(servedText);
+  });
+
+  it('leaves the rest of the pointer, other configs too', () => {
+    const {
+      ignition: { config: references, ...ignition },
+      ...rest
+    } = JSON.parse(text) as typeof pointer;
+    expect(references.merge.slice(1)).toEqual([extra]);
+    expect(Object.keys(references.merge[0] ?? {})).toEqual(['source']);
+    expect(ignition).toEqual({ version: '3.2.0', security: pointer.ignition.security });
+    expect(rest).toEqual({ storage: pointer.storage });
+  });
+
+  it('puts another one there the next time', () => {
+    const again = embedServed(embedServed(JSON.stringify(pointer), '{}'), servedText);
+    expect(again).toBe(text);
+  });
+
+  it('refuses a config that leads nowhere', () => {
+    expect(() => embedServed('{"ignition":{"version":"3.2.0"}}', servedText)).toThrow(
+      expect.objectContaining({ code: 'ignition.pointer-missing' }),
+    );
+  });
+});

@@ -1,0 +1,207 @@
+/** Where the container sees what the host gives it. */
+export const inContainer = {
+  data: '/var/lib/registry',
+  served: '/etc/bootwright-registry',
+} as const;
+
+/**
+ * Where the registry is reached. Nodes pull from the lasting registry and from nowhere else, so that no other host
+ * needs a way to this one, nor a hole in its firewall.
+ */
+export const stagingAddress = (port: number): string => `127.0.0.1:${port}`;
+
+/** Settings of the registry (distribution), as JSON, which is YAML too. */
+export function registrySettings({
+  port,
+  data = inContainer.data,
+  served = inContainer.served,
+}: {
+  readonly port: number;
+  /** Folders as the registry sees them, unless it runs in its container. */
+  readonly data?: string;
+  readonly served?: string;
+}): string {
+  const settings = {
+    version: '0.1',
+    log: { level: 'info', accesslog: { disabled: true } },
+    storage: { filesystem: { rootdirectory: data } },
+    http: {
+      addr: stagingAddress(port),
+      tls: { certificate: `${served}/tls.crt`, key: `${served}/tls.key` },
+    },
+    auth: { htpasswd: { realm: 'bootwright', path: `${served}/htpasswd` } },
+  };
+  return `${JSON.stringify(settings, undefined, 2)}\n`;
+}
+
+/** Where the staging registry keeps what on the host. */
+export interface StagingPlaces {
+  /** Root file system of the written disk. */
+  readonly mount: string;
+  /** All that layering puts on the written disk; removed before the host leaves. */
+  readonly work: string;
+  readonly data: string;
+  /** Storage of the program that builds. */
+  readonly storage: string;
+  /** Contexts of the builds, and what programs keep meanwhile. */
+  readonly scratch: string;
+}
+
+/** Folder of certificates and credentials on the live system; it goes with it. */
+export const secretsFolder = '/opt/bootwright-layering';
+
+/** Where the root file system of the written disk stays mounted while images are built. */
+export const stagingMount = '/run/bootwright/staging';
+
+const inTarget = 'ostree/deploy/rhcos/var/lib/bootwright-layering';
+
+/** What lies below a folder that layering has for itself. */
+export const placesIn = (work: string): Omit<StagingPlaces, 'mount' | 'work'> => ({
+  data: `${work}/registry`,
+  storage: `${work}/storage`,
+  scratch: `${work}/scratch`,
+});
+
+/** The places on the written disk: what is built is larger than the memory that a live system runs from. */
+export function stagingPlaces(): StagingPlaces {
+  const work = `${stagingMount}/${inTarget}`;
+  return { mount: stagingMount, work, ...placesIn(work) };
+}
+
+/** Files below the folder of secrets. */
+export const secretFiles = {
+  /** What the container sees: settings, its certificate and the hashed password. */
+  served: `${secretsFolder}/registry`,
+  settings: `${secretsFolder}/registry/settings.yml`,
+  passwords: `${secretsFolder}/registry/htpasswd`,
+  /** The authority, which the container does not see. */
+  authority: `${secretsFolder}/authority`,
+  /** `ca.crt` alone, as clients want it. */
+  certificates: `${secretsFolder}/certificates`,
+  authFile: `${secretsFolder}/staging-auth.json`,
+  /** The same for curl. */
+  curl: `${secretsFolder}/staging-curl`,
+  /** The address, so that a later run keeps it. */
+  address: `${secretsFolder}/address`,
+} as const;
+
+/** The container of the staging registry. */
+export const registryContainer = 'bootwright-registry';
+
+/** Script of the installer on a bootstrap host that names the release. */
+export const releaseScript = '/usr/local/bin/release-image.sh';
+
+/** The pull spec of the release in that script; undefined when it names none. */
+export const releaseImageIn = (script: string): string | undefined =>
+  /^\s*RELEASE_IMAGE_DIGEST="([^"$\s]+)"/m.exec(script)?.[1];
+
+/** Asks a release for the pull spec of one of its images, as the scripts of the installer do. */
+export const imageForArgv = (
+  release: string,
+  name: string,
+  authFile: string,
+): readonly string[] => [
+  ...['podman', 'run', '--quiet', '--rm', '--net=none', '--authfile', authFile],
+  ...[release, 'image', name],
+];
+
+/** The image of a release that holds a registry. */
+export const registryOfRelease = 'docker-registry';
+
+/** What the container is started with. */
+export interface RegistryRun {
+  readonly image: string;
+  /** The image is that of a release: its own start is that of a cluster's registry. */
+  readonly isOfRelease: boolean;
+  /** Folders of the host. */
+  readonly data: string;
+  readonly served: string;
+  readonly authFile: string;
+}
+
+/**
+ * Starts the registry in place of an earlier one. The image of a release holds the plain registry beside that of a
+ * cluster since 4.21 (openshift/appliance runs it in the same way). Nothing is relabelled, as the data lies on a
+ * disk whose labels are those of another system.
+ */
+export const runRegistryArgv = (run: RegistryRun): readonly string[] => [
+  ...['podman', 'run', '--detach', '--replace', '--name', registryContainer],
+  ...['--net', 'host', '--http-proxy=false', '--user', '0', '--security-opt', 'label=disable'],
+  ...['--restart', 'on-failure', '--log-driver', 'journald', '--authfile', run.authFile],
+  ...['--volume', `${run.data}:${inContainer.data}`],
+  ...['--volume', `${run.served}:${inContainer.served}:ro`],
+  ...(run.isOfRelease ? ['--entrypoint', '/usr/bin/distribution'] : []),
+  ...[run.image, 'serve', `${inContainer.served}/settings.yml`],
+];
+
+/** Starts the container again after it ended; nothing when it runs. */
+export const startAgainArgv = ['podman', 'start', registryContainer] as const;
+
+/** Stops the registry and removes its container; nothing when there is none. */
+export const removeRegistryArgv = [
+  'podman',
+  'rm',
+  '--force',
+  '--ignore',
+  '--time',
+  '10',
+  registryContainer,
+] as const;
+
+/** Prints the status by which a registry answers: 401 without credentials, 200 with them. */
+export const answerArgv = (
+  address: string,
+  options: { readonly certificates: string; readonly credentials?: string },
+): readonly string[] => [
+  ...['curl', '--silent', '--output', '/dev/null', '--write-out', '%{http_code}'],
+  ...['--max-time', '10', '--noproxy', '*', '--cacert', `${options.certificates}/ca.crt`],
+  ...(options.credentials === undefined ? [] : ['--config', options.credentials]),
+  `https://${address}/v2/`,
+];
+
+/**
+ * Folders below a written disk where a system is told of registries, for each of its deployments.
+ * `deployments` are their names in `…/deploy`.
+ */
+function placesOf(root: string, deployments: readonly string[]): readonly string[] {
+  const of = `${root}/ostree/deploy/rhcos/deploy`;
+  return deployments.flatMap((name) =>
+    name.endsWith('.origin')
+      ? [`${of}/${name}`]
+      : [
+          `${of}/${name}/etc/containers`,
+          `${of}/${name}/etc/docker`,
+          `${of}/${name}/etc/pki/ca-trust/source/anchors`,
+        ],
+  );
+}
+
+/** What of a written disk is looked through. */
+export interface WrittenRoot {
+  /** Where its root file system is mounted. */
+  readonly root: string;
+  /** Names in the folder of its deployments: the deployments, and a file of the origin of each. */
+  readonly deployments: readonly string[];
+  /** HOST:PORT that must not be spoken of. */
+  readonly address: string;
+}
+
+/** Names the files that speak of a registry. Folders that are not there are no fault: 1 and 2 say nothing. */
+export const contentTraceArgv = ({
+  root,
+  deployments,
+  address,
+}: WrittenRoot): readonly string[] => [
+  ...['grep', '--recursive', '--files-with-matches', '--no-messages', '--fixed-strings'],
+  ...['-e', address, '--', ...placesOf(root, deployments)],
+];
+
+/** Names the folders that are called after a registry; `find` takes brackets for a pattern. */
+export const nameTraceArgv = ({ root, deployments, address }: WrittenRoot): readonly string[] => [
+  ...['find', ...placesOf(root, deployments)],
+  ...['-name', `*${address.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*`],
+];
+
+/** The paths that both print, each once. */
+export const tracesIn = (...outputs: readonly string[]): readonly string[] =>
+  [...new Set(outputs.flatMap((text) => text.split('\n')))].filter((path) => path !== '').sort();
