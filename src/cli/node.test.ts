@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { imageOf, originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
 import { plainOstree } from '../os/plain-ostree.ts';
-import type { Sight } from '../steps/os/facts.ts';
+import type { Sight } from '../steps/os/step.ts';
 import { renderStatusJson, renderStatusText } from './node.ts';
 
 const details = ['2', '1', '0'].flatMap((digit) => [originFile(digit), `'sha256:${sum(digit)}'`]);

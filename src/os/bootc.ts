@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
 import type { OsDriver, StageOrder } from './driver.ts';
-import type { Verification } from './origin.ts';
-import type { OsDeployment, OsStatus } from './status.ts';
+import type { OsDeployment, OsStatus, Verification } from './status.ts';
 
 const Entry = z.object({
   image: z

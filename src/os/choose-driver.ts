@@ -22,7 +22,7 @@ export interface OsFindings {
 }
 
 /** A driver, and why it and none of the others. */
-export interface DriverChoice {
+interface DriverChoice {
   readonly driver: DriverName;
   readonly reason: string;
 }

@@ -2,7 +2,7 @@ import { osFailure } from './failures.ts';
 import { nextOf, type OsDeployment, type OsStatus } from './status.ts';
 
 /** An image that a node is to run. */
-export interface WantedImage {
+interface WantedImage {
   readonly image: string;
   /** What its name means now, where that is known. */
   readonly digest?: string | undefined;
@@ -46,7 +46,7 @@ function isWanted(deployment: OsDeployment, { image, digest }: WantedImage): boo
 }
 
 /** What `rollback` has to do. */
-export type RollbackDecision =
+type RollbackDecision =
   /** What was staged is dropped; what runs now is booted next. */
   | 'drop-staged'
   /** What ran before is put first. */

@@ -1,8 +1,14 @@
 import { osFailure } from './failures.ts';
-import type { Argv, OsDriver, StageOrder } from './driver.ts';
-import { changedArguments } from './kernel-arguments.ts';
-import { readOrigin, referenceIn, renderOrigin } from './origin.ts';
-import { type OrderedDeployment, type OsDeployment, type OsStatus, statusOf } from './status.ts';
+import { type Argv, changedArguments, type OsDriver, type StageOrder } from './driver.ts';
+import {
+  type OrderedDeployment,
+  type OsDeployment,
+  type OsStatus,
+  readOrigin,
+  referenceIn,
+  renderOrigin,
+  statusOf,
+} from './status.ts';
 
 /**
  * Makes /sysroot and /boot writable for one command and whatever it starts, and for nobody else:

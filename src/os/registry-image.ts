@@ -81,3 +81,77 @@ const goNames: Readonly<Record<string, string>> = { x86_64: 'amd64', aarch64: 'a
 
 /** The architecture of a host as Go names it. */
 export const goArchitecture = (machine: string): string => goNames[machine] ?? machine;
+
+/** Prints the free bytes of the file system that deployments lie on. */
+export const freeSpaceArgv = ['df', '--output=avail', '--block-size=1', '/sysroot'] as const;
+
+/** Prints the layers that the host has, by the digests of their compressed blobs. */
+export const layersArgv = [
+  ...['ostree', 'refs', '--repo=/ostree/repo', '--list', 'ostree/container/blob'],
+] as const;
+
+/** The number that `df` prints below its heading. */
+export function readFreeBytes(stdout: string): number | undefined {
+  const last = stdout.trim().split('\n').at(-1)?.trim() ?? '';
+  return /^\d+$/.test(last) ? Number(last) : undefined;
+}
+
+/** Digests in refs of ostree-rs-ext: `ostree/container/blob/sha256_3A_HEX` means `sha256:HEX`. */
+export const readLayers = (stdout: string): ReadonlySet<string> =>
+  new Set(
+    stdout
+      .split('\n')
+      .map((line) => line.trim().split('/').at(-1) ?? '')
+      .filter((name) => name.startsWith('sha256_3A_'))
+      .map((name) => `sha256:${name.slice('sha256_3A_'.length)}`),
+  );
+
+/** Compressed bytes that have to be pulled. */
+export const missingBytes = (
+  { layers }: Pick<RegistryImage, 'layers'>,
+  present: ReadonlySet<string>,
+): number =>
+  layers.filter(({ digest }) => !present.has(digest)).reduce((sum, { bytes }) => sum + bytes, 0);
+
+/** A compressed layer takes so many times its size on disk at most: Lab CoreOS takes 2.1 times. */
+const growth = 3;
+
+/** ostree itself keeps 500 MB free (`min-free-space-size`); the deployment's own files come on top. */
+const reserve = 600 * 1024 * 1024;
+
+/** Free bytes that a pull needs before it is begun. */
+export const neededBytes = (missing: number): number => missing * growth + reserve;
+
+/** What can go wrong with a pull without a fault of the host's programs. */
+export type PullTrouble = 'wrong-architecture' | 'no-room' | 'registry-unreachable' | 'pull-cut';
+
+/** What a program that pulls an operating system said when it failed. */
+interface PullComplaint {
+  readonly trouble: PullTrouble | undefined;
+  /** The innermost of the causes that it counts up, which says most; undefined where it counts up none. */
+  readonly cause: string | undefined;
+}
+
+/**
+ * Sentences of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and of the skopeo behind
+ * it. The first that is found counts: a registry that is gone is said beside the pull that it cut.
+ */
+const sentences: readonly (readonly [PullTrouble, RegExp])[] = [
+  ['wrong-architecture', /Image has architecture|no image found in .* for architecture/],
+  ['no-room', /min-free-space-(percent|size) .* would be exceeded|No space left on device/],
+  [
+    'registry-unreachable',
+    /connection refused|no route to host|network is unreachable|no such host|i\/o timeout/,
+  ],
+  ['pull-cut', /unexpected EOF|connection reset|incomplete deflate stream|unexpected end of file/],
+];
+
+const troubleIn = (text: string): PullTrouble | undefined =>
+  sentences.find(([, pattern]) => pattern.test(text))?.[0];
+
+/** Reads the standard error of such a program. */
+export function readPullComplaint(stderr: string): PullComplaint {
+  const causes = [...stderr.matchAll(/^ +\d+: (.+)$/gm)].map(([, text]) => text ?? '');
+  const telling = causes.find((text) => troubleIn(text) !== undefined);
+  return { trouble: troubleIn(stderr), cause: telling ?? causes.at(-1) };
+}

@@ -2,8 +2,7 @@ import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
 import type { OsDriver, StageOrder } from './driver.ts';
-import { readOrigin, renderOrigin } from './origin.ts';
-import { type OsDeployment, type OsStatus, statusOf } from './status.ts';
+import { type OsDeployment, type OsStatus, readOrigin, renderOrigin, statusOf } from './status.ts';
 
 /** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
 const RpmOstreeStatus = z.object({

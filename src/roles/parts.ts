@@ -1,7 +1,7 @@
 import * as bootstrap from '../steps/bootstrap/index.ts';
 import * as disk from '../steps/disk/index.ts';
 import * as finish from '../steps/finish/index.ts';
-import * as host from '../steps/host/index.ts';
+import { prepareDirectories } from '../steps/host/prepare-directories.ts';
 import * as image from '../steps/image/index.ts';
 import * as layering from '../steps/layering/index.ts';
 import * as logs from '../steps/logs/index.ts';
@@ -9,7 +9,7 @@ import * as registry from '../steps/registry/index.ts';
 
 /** Looks at everything that can be looked at before anything is changed. */
 export const lookFirst = [
-  host.prepareDirectories,
+  prepareDirectories,
   disk.resolve,
   disk.lock,
   disk.check,

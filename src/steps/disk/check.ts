@@ -8,13 +8,13 @@ import {
   cleansDisk,
   disksSharedWith,
   extraDisks,
-  keepsPartitions,
   otherSystemDisks,
   readinessOf,
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { openersArgv, openersOrNote } from './in-use.ts';
+import { keepsPartitions } from '../image/writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. A later run does not

@@ -4,7 +4,6 @@ import {
   disksSharedWith,
   holdingsOf,
   judgeExtraDisk,
-  keepsPartitions,
   otherSystemDisks,
   readinessOf,
   renderHolding,
@@ -168,13 +167,4 @@ describe('judgeExtraDisk', () => {
       asked: '/dev/q',
     });
   });
-});
-
-it.each([
-  [['--save-partlabel', 'data*'], true],
-  [['--save-partindex=5-'], true],
-  [['--append-karg', '--save-partlabels'], false],
-  [[], false],
-])('%j keeps partitions: %s', (args, expected) => {
-  expect(keepsPartitions(args)).toBe(expected);
 });

@@ -17,6 +17,7 @@ import type { StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { all, condition, not } from '../../engine/condition.ts';
 import { writesDisk } from '../conditions.ts';
+import { keepsPartitions } from '../image/writer-args.ts';
 
 /**
  * Below this nothing of use can be installed: the image of RHCOS alone has 3.8 GB, and the writer
@@ -245,7 +246,3 @@ export const formatsExtraDisks = all(
   writesDisk,
   condition<Config>('further disks are to be formatted', ({ disk }) => disk.format.length > 0),
 );
-
-/** Whether arguments for coreos-installer make it keep partitions (`--save-partlabel`, `--save-partindex`). */
-export const keepsPartitions = (writerArgs: readonly string[]): boolean =>
-  writerArgs.some((word) => /^--save-part(label|index)(=|$)/.test(word));

@@ -3,10 +3,19 @@ import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config } from '../../config/schema.ts';
 import { placeholder } from '../../engine/fact.ts';
-import { decideDelay, decideDelayAfterHandover, delayOf } from './decide-delay.ts';
-import { IronicAgent, RebootDelay } from './facts.ts';
-import { findIronic, listIronicArgv } from './find-ironic.ts';
-import { agentStateArgv, leaveHost, rebootArgv, stopAgentArgv } from './leave-host.ts';
+import {
+  agentStateArgv,
+  decideDelay,
+  decideDelayAfterHandover,
+  delayOf,
+  findIronic,
+  IronicAgent,
+  leaveHost,
+  listIronicArgv,
+  rebootArgv,
+  RebootDelay,
+  stopAgentArgv,
+} from './finish.ts';
 
 describe('finish/find-ironic', () => {
   it.each([

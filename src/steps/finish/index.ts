@@ -1,3 +1,3 @@
-export { decideDelay, decideDelayAfterHandover } from './decide-delay.ts';
-export { findIronic } from './find-ironic.ts';
-export { leaveHost } from './leave-host.ts';
+export { decideDelay, decideDelayAfterHandover } from './finish.ts';
+export { findIronic } from './finish.ts';
+export { leaveHost } from './finish.ts';

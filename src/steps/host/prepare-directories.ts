@@ -2,7 +2,7 @@ import { seconds } from '../../model/duration.ts';
 import { step } from '../step.ts';
 
 /** Where the agent keeps what it downloads, seen from the host; gone after the reboot. */
-export const installDirectory = '/opt/install-dir';
+const installDirectory = '/opt/install-dir';
 
 /** Makes the directory that all downloaded files go to. */
 export const mkdirArgv = ['mkdir', '-p', installDirectory] as const;

@@ -4,13 +4,30 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
-import { chooseImageSource, explainImage, type ImageWish } from './choose-source.ts';
+import { chooseImageSource, explainImage, type ImageWish } from './source.ts';
 import { ChosenImage } from './facts.ts';
-import { findImage } from './find-image.ts';
 import { architectureArgv } from '../host-commands.ts';
-import { digestArgv, headArgv } from './image-file.ts';
-import { inspectArgv, readNodeImage, refuseOtherRelease } from './node-image.ts';
-import { lineOfCluster } from './release.ts';
+import {
+  digestArgv,
+  headArgv,
+  readFileHead,
+  readUrlHead,
+  refuseUnfit,
+  verifyFile,
+} from './image-file.ts';
+import {
+  compareLines,
+  inspectArgv,
+  lineOfBuild,
+  lineOfCluster,
+  readNodeImage,
+  refuseOtherRelease,
+  renderLine,
+} from './release.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { imageFailure } from './failures.ts';
+import { findInStream, type StreamImage } from './stream.ts';
+import type { Host } from '../../ports/host.ts';
 
 /**
  * Chooses where the operating system comes from and looks whether it is there and fits, while the
@@ -84,4 +101,157 @@ async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
   }
   const image = readNodeImage(nodeImage, inspected);
   refuseOtherRelease(image, { architecture, line: lineOfCluster(config) });
+}
+
+/** What the image is looked for with. */
+interface Search {
+  readonly scope: StepScope<'host' | 'web'>;
+  readonly disk: TargetDisk;
+}
+
+/** Finds what a wish names, and refuses what would fail later, when the disk is lost. */
+function findImage(search: Search, wish: ImageWish): Promise<ChosenImage> {
+  switch (wish.kind) {
+    case 'writer-args':
+      return Promise.resolve(wish);
+    case 'file':
+      return findFile(search, wish);
+    case 'url':
+      return findUrl(search, {
+        ...wish,
+        sha256: search.scope.config.image.sha256,
+        source: 'config',
+      });
+    case 'stream':
+      return findStreamImage(search, wish);
+    case 'live':
+      return findOnMedium(search, wish);
+  }
+}
+
+async function findFile(
+  { scope, disk }: Search,
+  { path, because }: { readonly path: string; readonly because: string },
+): Promise<ChosenImage> {
+  const { host, signal, config } = scope;
+  if ((await host.realPath(path, signal)) === undefined) throw fileMissing(path);
+  const { sectorBytes } = disk;
+  refuseUnfit(await readFileHead(host, path, signal), { origin: path, sectorBytes });
+  const { sha256 } = config.image;
+  if (sha256 === '') return { kind: 'file', path, because };
+  await verifyFile(host, { path, sha256 }, signal);
+  return { kind: 'file', path, sha256, because };
+}
+
+interface UrlImage {
+  readonly url: string;
+  /** Empty when it is not known. */
+  readonly sha256: string;
+  readonly source: 'config' | 'stream';
+  readonly because: string;
+}
+
+async function findUrl(
+  { scope, disk }: Search,
+  { url, sha256, source, because }: UrlImage,
+): Promise<ChosenImage> {
+  const { sectorBytes } = disk;
+  const shown = shownUrl(url);
+  refuseUnfit(await readUrlHead(scope.web, url, scope.signal), { origin: shown, sectorBytes });
+  return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
+}
+
+async function findStreamImage(
+  search: Search,
+  { location, because }: { readonly location: string; readonly because: string },
+): Promise<ChosenImage> {
+  const { scope, disk } = search;
+  const image = await findInStream(scope, { location, sectorBytes: disk.sectorBytes });
+  holdAgainstRelease(search, image);
+  const { sha256 } = scope.config.image;
+  return findUrl(search, {
+    url: image.url,
+    sha256: sha256 === '' ? image.sha256 : sha256,
+    source: 'stream',
+    because: `${because}: ${image.format} of ${image.release} for ${image.architecture}`,
+  });
+}
+
+/**
+ * An image that is newer than the cluster would have to go back, which is not supported; an older
+ * one is brought up to date when the node joins.
+ */
+function holdAgainstRelease({ scope }: Search, { release }: StreamImage): void {
+  const line = lineOfBuild(release);
+  const cluster = lineOfCluster(scope.config);
+  if (line === undefined || cluster === undefined) return;
+  const difference = compareLines(line, cluster);
+  const sentence = `image ${release} is of ${renderLine(line)}, the cluster is ${renderLine(cluster)}`;
+  const context = { release, line: renderLine(line), cluster: renderLine(cluster) };
+  if (difference > 0) throw imageFailure('image.not-the-release', sentence, { context });
+  if (difference < 0) scope.note('warn', sentence, context);
+}
+
+async function findOnMedium(
+  { scope, disk }: Search,
+  { isAsked, because }: { readonly isAsked: boolean; readonly because: string },
+): Promise<ChosenImage> {
+  const { host, signal, note } = scope;
+  const found = await findLiveImage(host, { sectorBytes: disk.sectorBytes, signal });
+  if (found?.kind === 'offline')
+    return { kind: 'live', because: `${because}, and ${found.because}` };
+  if (found !== undefined) {
+    return { kind: 'file', path: found.path, because: `${because}, and ${found.because}` };
+  }
+  if (isAsked) {
+    throw imageFailure('image.no-live-image', 'live medium has no image for this disk', {
+      context: { disk: disk.path, sectorBytes: disk.sectorBytes },
+    });
+  }
+  note('warn', 'no image on the live medium: the writer will look for one by itself', {
+    hint: 'set image.url, image.file or image.stream',
+  });
+  return { kind: 'live', because: `${because}; the writer looks for one by itself` };
+}
+
+const fileMissing = (path: string): Error =>
+  imageFailure('image.file-missing', `${path} is not on the host`, { context: { path } });
+
+/** Where the live system of CoreOS keeps what coreos-installer makes its image from. */
+const offlineImages = '/run/coreos-installer/osmet';
+
+/** Where the live medium is mounted, and where images lie on it. */
+const mediumFolders = ['/run/media/iso', '/run/media/iso/images', '/run/media/iso/coreos'];
+
+/** `rhcos-metal.x86_64.raw.gz`, `fedora-coreos-…-metal4k.x86_64.raw.xz`. */
+const imageName = /\.raw(\.(gz|xz|zst))?$/i;
+
+/** What the live medium has to install from. */
+type LiveImage =
+  | { readonly kind: 'offline'; readonly because: string }
+  | { readonly kind: 'file'; readonly path: string; readonly because: string };
+
+/** The image file among names that fits a sector size, if there is one. */
+function imageAmong(names: readonly string[], sectorBytes: number): string | undefined {
+  const images = names.filter((name) => imageName.test(name));
+  const is4k = (name: string): boolean => /4k/i.test(name);
+  return images.find((name) => is4k(name) === (sectorBytes === 4096));
+}
+
+/** Looks for an image on the live medium: one that coreos-installer finds by itself, or a file. */
+async function findLiveImage(
+  host: Host,
+  { sectorBytes, signal }: { readonly sectorBytes: number; readonly signal: AbortSignal },
+): Promise<LiveImage | undefined> {
+  const offline = await host.list(offlineImages, signal);
+  if (offline.length > 0) {
+    return { kind: 'offline', because: `the live medium carries ${offline.join(', ')}` };
+  }
+  for (const folder of mediumFolders) {
+    const name = imageAmong(await host.list(folder, signal), sectorBytes);
+    if (name !== undefined) {
+      return { kind: 'file', path: `${folder}/${name}`, because: 'the live medium carries it' };
+    }
+  }
+  return undefined;
 }

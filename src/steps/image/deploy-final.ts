@@ -12,7 +12,6 @@ import { leaveEarlierMounts } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import type { StepScope } from '../step.ts';
-import { deployFailure } from './deploy-failure.ts';
 import { architectureArgv, proxyEnv } from '../host-commands.ts';
 import {
   bootMount,
@@ -26,6 +25,9 @@ import {
   type UndoableCommand,
 } from './overwrite-argv.ts';
 import { runUndoable } from './undoable.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { readPullComplaint } from '../../os/registry-image.ts';
+import { imageFailure, type imageFailures } from './failures.ts';
 
 type HostScope = StepScope<'host'>;
 
@@ -33,7 +35,7 @@ const commandLineArgv = ['cat', '/proc/cmdline'] as const;
 const isEnforcingArgv = ['getenforce'] as const;
 
 /** What is to be on the disk. */
-export interface FinalOs {
+interface FinalOs {
   readonly os: EncapsulatedMachineConfig;
   readonly source: PullSource;
   /** The root of the disk is mounted at another place too, by what must go on writing to it. */
@@ -95,7 +97,7 @@ async function planOverwrite(
 }
 
 /** A disk with a CoreOS system on it. */
-export interface WrittenDisk {
+interface WrittenDisk {
   readonly disk: BlockDevice;
   readonly root: FoundPartition;
   readonly boot: FoundPartition;
@@ -180,3 +182,27 @@ async function isEnforcing({ host, signal }: HostScope): Promise<boolean> {
     return false;
   }
 }
+
+/** Why a deployment failed. Errors of ours, such as a stop, stay as they are. */
+export function deployFailure(cause: unknown, image: string): AgentError {
+  const error = asAgentError(cause);
+  if (error.code !== 'command.failed') return error;
+  const { trouble, cause: said } = readPullComplaint(String(error.context['stderr'] ?? ''));
+  const code = trouble === undefined ? 'image.deploy-failed' : (`image.${trouble}` as const);
+  return imageFailure(code, `${image}: ${said ?? error.message}`, { cause, context: { image } });
+}
+
+/**
+ * What a failed deployment means for the first boot. ostree makes a deployment bootable last and at once, so
+ * the disk boots the system of its image either way. Whether the node can then go over to the image by
+ * itself depends on what was missing: a registry comes back, room and another processor do not.
+ */
+export function canPivotAtFirstBoot({ code }: Pick<AgentError, 'code'>): boolean {
+  return !lasting.includes(code);
+}
+
+const lasting: readonly string[] = [
+  'image.no-room',
+  'image.wrong-architecture',
+  'image.wrong-origin',
+] satisfies readonly (keyof typeof imageFailures)[];

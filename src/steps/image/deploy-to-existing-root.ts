@@ -6,7 +6,7 @@ import { step, type StepScope } from '../step.ts';
 import * as root from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { copiesNetwork, kernelArgumentChanges, missingChanges } from './kernel-arguments.ts';
+import { copiesNetwork, kernelArgumentChanges, missingChanges } from './writer-args.ts';
 import { proxyEnv } from '../host-commands.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;

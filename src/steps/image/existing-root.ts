@@ -1,10 +1,10 @@
-import type { KernelArgumentChanges } from './kernel-arguments.ts';
+import type { KernelArgumentChanges } from './writer-args.ts';
 
 /** The stateroot that the node gets, beside that of the running system. */
 export const stateroot = 'install';
 
 /** Left by the live system that was made from the node image (assisted-service, `node-image`). */
-export const nodeImageRef = '/ostree/repo/refs/heads/coreos/node-image';
+const nodeImageRef = '/ostree/repo/refs/heads/coreos/node-image';
 
 /** Pull secrets of the host. */
 export const authFile = '/root/.docker/config.json';

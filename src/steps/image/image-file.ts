@@ -1,7 +1,11 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
-import { headBytes } from './sniff.ts';
+import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { AgentError } from '../../model/failure.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Web } from '../../ports/web.ts';
+import { imageFailure } from './failures.ts';
 
 /** Prints the digest of an image file on the host. */
 export const digestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
@@ -18,8 +22,7 @@ export const headArgv = (path: string): readonly string[] => [
 ];
 
 /** The bytes that `headArgv` printed. */
-export const parseHead = (stdout: string): Uint8Array =>
-  Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
+const parseHead = (stdout: string): Uint8Array => Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
 
 /** Reads the beginning of an image file on the host. */
 export async function readFileHead(
@@ -50,4 +53,114 @@ export async function verifyFile(
   throw imageRelayFailure('image.wrong-digest', `${path} has another sha256 than expected`, {
     context: { origin: path, expected: sha256, actual },
   });
+}
+
+/** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
+export const headBytes = 40 * 1024;
+
+/** What the beginning of a file tells. */
+interface SniffedImage {
+  readonly format: 'gzip' | 'xz' | 'zstd' | 'raw';
+  /** Sector size that the image was made for, where the partition table could be seen. */
+  readonly sectorBytes?: 512 | 4096;
+  /** What it is, when that is clearly no disk image. */
+  readonly isInstead?: string;
+}
+
+const startsWith = (bytes: Uint8Array, magic: readonly number[]): boolean =>
+  magic.every((byte, index) => bytes[index] === byte);
+
+const hasTextAt = (bytes: Uint8Array, at: number, text: string): boolean =>
+  Buffer.from(bytes.subarray(at, at + text.length)).toString('latin1') === text;
+
+/**
+ * Judges an image by its first bytes, with the same magic numbers as coreos-installer 0.26
+ * (`src/io/compress.rs`). Only what is certain is told.
+ */
+export function sniffImage(head: Uint8Array): SniffedImage {
+  if (startsWith(head, [0x1f, 0x8b])) return { format: 'gzip', ...tableOf(unpacked(head, gunzip)) };
+  if (startsWith(head, [0x28, 0xb5, 0x2f, 0xfd])) {
+    return { format: 'zstd', ...tableOf(unpacked(head, unzstd)) };
+  }
+  if (startsWith(head, [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00])) return { format: 'xz' };
+  const isInstead = otherKind(head);
+  return { format: 'raw', ...tableOf(head), ...(isInstead === undefined ? {} : { isInstead }) };
+}
+
+function otherKind(head: Uint8Array): string | undefined {
+  if (hasTextAt(head, 0x8001, 'CD001')) return 'an ISO image';
+  if (startsWith(head, [0x51, 0x46, 0x49, 0xfb])) return 'a qcow2 image';
+  const text = Buffer.from(head.subarray(0, 256)).toString('latin1').trimStart();
+  if (/^<(!doctype|html|\?xml)/i.test(text)) return 'a web page';
+  return text.startsWith('{') ? 'a JSON document' : undefined;
+}
+
+/** The header of a GPT stands in the second sector (UEFI specification, 5.3.2). */
+function tableOf(bytes: Uint8Array): { readonly sectorBytes?: 512 | 4096 } {
+  if (hasTextAt(bytes, 512, 'EFI PART')) return { sectorBytes: 512 };
+  return hasTextAt(bytes, 4096, 'EFI PART') ? { sectorBytes: 4096 } : {};
+}
+
+/** Empty space packs by a factor of thousands. */
+const maxOutputLength = 128 * 1024 ** 2;
+
+const gunzip = (head: Uint8Array): Uint8Array =>
+  gunzipSync(head, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength });
+const unzstd = (head: Uint8Array): Uint8Array =>
+  zstdDecompressSync(head, { finishFlush: constants.ZSTD_e_continue, maxOutputLength });
+
+function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): Uint8Array {
+  try {
+    return unpack(head);
+  } catch {
+    // A beginning that cannot be unpacked tells nothing; the writer will say what is wrong.
+    return new Uint8Array();
+  }
+}
+
+/** Reads the beginning of an image at a URL, and no more where the server knows ranges. */
+export async function readUrlHead(web: Web, url: string, signal: AbortSignal): Promise<Uint8Array> {
+  const { body } = await openHead(web, url, signal);
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    pieces.push(piece);
+    length += piece.length;
+    if (length >= headBytes) break;
+  }
+  return Buffer.concat(pieces).subarray(0, headBytes);
+}
+
+/** A server that knows no ranges sends the whole file, of which only the beginning is read. */
+async function openHead(web: Web, url: string, signal: AbortSignal): Promise<Download> {
+  try {
+    return await web.open(url, { signal, range: [0, headBytes - 1] });
+  } catch (error) {
+    const isWholeOnly = error instanceof AgentError && error.context['status'] === 200;
+    if (!isWholeOnly) throw error;
+    return web.open(url, { signal });
+  }
+}
+
+/**
+ * Refuses what cannot become a system on the disk, while nothing is lost yet: the writer replaces
+ * the partition table before it finds out.
+ * @throws AgentError `image.not-an-image`, `image.wrong-sector-size`
+ */
+export function refuseUnfit(
+  head: Uint8Array,
+  { origin, sectorBytes }: { readonly origin: string; readonly sectorBytes: number },
+): void {
+  const { isInstead, sectorBytes: made } = sniffImage(head);
+  if (isInstead !== undefined) {
+    throw imageFailure('image.not-an-image', `${origin} is ${isInstead}`, {
+      context: { origin, found: isInstead },
+    });
+  }
+  if (made === undefined || made === sectorBytes) return;
+  throw imageFailure(
+    'image.wrong-sector-size',
+    `${origin} is made for sectors of ${made} bytes, the disk has ${sectorBytes}`,
+    { context: { origin, image: made, disk: sectorBytes } },
+  );
 }

@@ -1,4 +1,4 @@
-import { readOrigin, referenceIn } from '../../os/origin.ts';
+import { readOrigin, referenceIn } from '../../os/status.ts';
 import { imageFailure } from './failures.ts';
 
 /** The stateroot of RHCOS. */

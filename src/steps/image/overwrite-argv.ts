@@ -1,7 +1,7 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
 import { authFile, firstBootArgument } from './existing-root.ts';
-import { kernelArgumentChanges } from './kernel-arguments.ts';
+import { kernelArgumentChanges } from './writer-args.ts';
 import { finalStateroot, originsArgv, refuseOrigins, type WantedOrigin } from './origins.ts';
 
 /** Where an operating system is pulled from. */

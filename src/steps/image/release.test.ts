@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { Config } from '../../config/schema.ts';
-import { readNodeImage, refuseOtherRelease } from './node-image.ts';
 import {
   compareLines,
   lineOfBuild,
   lineOfCluster,
   lineOfTag,
   lineOfVersion,
+  readNodeImage,
+  refuseOtherRelease,
   renderLine,
 } from './release.ts';
 

@@ -1,5 +1,10 @@
 import * as z from 'zod';
 import { imageFailure } from './failures.ts';
+import { readUpTo } from '../../lib/read-up-to.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { seconds } from '../../model/duration.ts';
+import type { StepScope } from '../step.ts';
+import { architectureArgv } from '../host-commands.ts';
 
 const Artifact = z.object({
   location: z.string(),
@@ -20,11 +25,11 @@ const Architecture = z.object({
  * Stream metadata, as much of it as is read here. Source: stream-metadata-go, `stream/stream.go`;
  * `openshift-install coreos print-stream-json` prints the one of a release.
  */
-export const StreamMetadata = z.object({
+const StreamMetadata = z.object({
   stream: z.string().default(''),
   architectures: z.record(z.string(), Architecture),
 });
-export type StreamMetadata = z.infer<typeof StreamMetadata>;
+type StreamMetadata = z.infer<typeof StreamMetadata>;
 
 /** The image of a stream for one kind of host. */
 export interface StreamImage {
@@ -64,7 +69,7 @@ export function parseStream(text: string, origin: string): StreamMetadata {
 }
 
 /** What of the host decides which image of a stream fits. */
-export interface StreamHost {
+interface StreamHost {
   /** As `uname -m` prints it; streams use the same words. */
   readonly architecture: string;
   /** Logical sector size of the install disk. */
@@ -103,3 +108,46 @@ const missing = (what: string, instead: string): Error =>
   imageFailure('image.not-in-stream', `stream has no image for ${what}: ${instead}`, {
     context: { wanted: what },
   });
+
+/** The metadata of a release has less than 1 MiB; nothing that is larger than this is one. */
+const largestBytes = 16 * 1024 ** 2;
+
+/** A stream, and the disk that its image is for. */
+interface StreamSearch {
+  /** A file on the host or an http(s) URL. */
+  readonly location: string;
+  readonly sectorBytes: number;
+}
+
+/** The image of a stream for this host, with the host's architecture as `uname -m` prints it. */
+export async function findInStream(
+  scope: StepScope<'host' | 'web'>,
+  { location, sectorBytes }: StreamSearch,
+): Promise<StreamImage & { readonly architecture: string }> {
+  const { host, signal } = scope;
+  const stream = parseStream(await readStream(scope, location), shownUrl(location));
+  const { stdout: architecture } = await host.exec(architectureArgv, {
+    signal,
+    limit: seconds(10),
+  });
+  return { ...imageInStream(stream, { architecture, sectorBytes }), architecture };
+}
+
+async function readStream(
+  { host, web, signal }: StepScope<'host' | 'web'>,
+  location: string,
+): Promise<string> {
+  if (!/^https?:\/\//.test(location)) {
+    const text = await host.readText(location, signal);
+    if (text !== undefined) return text;
+    throw imageFailure('image.file-missing', `${location} is not on the host`, {
+      context: { path: location },
+    });
+  }
+  const { body, origin } = await web.open(location, { signal });
+  const bytes = await readUpTo(body, largestBytes);
+  if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+  throw imageFailure('image.stream-unreadable', `${shownUrl(origin)} sends more than 16 MiB`, {
+    context: { origin: shownUrl(origin) },
+  });
+}

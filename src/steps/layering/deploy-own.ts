@@ -6,8 +6,12 @@ import { secretFiles } from '../../layering/registry/staging-registry.ts';
 import { hours } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
-import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
+import {
+  canDeploy,
+  canPivotAtFirstBoot,
+  deployFinal,
+  previewDeploy,
+} from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import type { PullSource } from '../image/overwrite-argv.ts';

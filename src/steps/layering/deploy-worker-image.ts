@@ -5,8 +5,12 @@ import { overlayImage } from '../../layering/served-config.ts';
 import { hours } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { canDeploy, deployFinal, previewDeploy } from '../image/deploy-final.ts';
-import { canPivotAtFirstBoot } from '../image/deploy-failure.ts';
+import {
+  canDeploy,
+  canPivotAtFirstBoot,
+  deployFinal,
+  previewDeploy,
+} from '../image/deploy-final.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';

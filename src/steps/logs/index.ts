@@ -1,2 +1,2 @@
-export { announce } from './announce.ts';
-export { upload } from './upload.ts';
+export { announce } from './logs.ts';
+export { upload } from './logs.ts';

@@ -5,9 +5,7 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
-import { announce } from './announce.ts';
-import { senderArgv } from './sender-argv.ts';
-import { upload } from './upload.ts';
+import { announce, senderArgv, upload } from './logs.ts';
 
 const token = 'planted-secret-7f3a9c';
 const config: ConfigInput = {

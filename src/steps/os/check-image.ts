@@ -1,23 +1,26 @@
-import { minutes } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { decideApply, type ApplyDecision } from '../../os/decide.ts';
+import { type ApplyDecision, decideApply } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { type NodeImageName, parseImageName } from '../../os/image-name.ts';
-import { argumentsIn, asksForChange, isChanged } from '../../os/kernel-arguments.ts';
+import { argumentsIn, asksForChange, isChanged } from '../../os/driver.ts';
 import {
   digestInList,
+  freeSpaceArgv,
   goArchitecture,
   inspectArgv,
   lacksArchitecture,
+  layersArgv,
+  missingBytes,
+  neededBytes,
   rawManifestArgv,
+  readFreeBytes,
   readInspected,
+  readLayers,
   type RegistryImage,
 } from '../../os/registry-image.ts';
-import { layersArgv, missingBytes, readLayers } from '../../os/space.ts';
-import { Plan, Sight } from './facts.ts';
-import { findAuthFile } from './find-auth-file.ts';
-import { ask } from './read-host.ts';
-import { type NodeOrder, type NodeScope, step } from './step.ts';
+import { type NodeOrder, type NodeScope, Plan, Sight, step } from './step.ts';
+import { ask, findAuthFile } from './read-host.ts';
 import { architectureArgv } from '../host-commands.ts';
 
 /**
@@ -110,3 +113,44 @@ const wrongArchitecture = ({ text }: NodeImageName, image: string, host: string)
   osFailure('os.wrong-architecture', `${text} is made for ${image}, this host is ${host}`, {
     context: { image, host },
   });
+
+/**
+ * Checks what can be said of an apply before anything is asked: the Machine Config Daemon compares
+ * names byte for byte, and a tag says nothing of what runs.
+ * @throws AgentError `os.bad-image-name`
+ */
+export function checkOrder({ image, records }: Pick<NodeOrder, 'image' | 'records'>): void {
+  const { digest } = parseImageName(image);
+  if (!records || digest !== undefined) return;
+  throw osFailure('os.bad-image-name', `${JSON.stringify(image)} has no digest to be recorded`, {
+    hint: 'write HOST/PATH@sha256:DIGEST',
+    context: { image },
+  });
+}
+
+/** Checks that what is to be pulled fits, where its size is known. */
+export const checkSpace = step({
+  id: 'os/check-space',
+  title: 'Check that the image fits',
+  uses: ['host'],
+  needs: { plan: Plan },
+  limit: minutes(1),
+  preview: () => [freeSpaceArgv],
+  skipIf: ({ plan: { kind, missingBytes } }) => {
+    if (kind === 'nothing' || kind === 'keep') return 'no image is to be pulled';
+    return missingBytes === undefined ? 'the size of the image is not known' : undefined;
+  },
+  run: async ({ host, signal }, { plan: { missingBytes = 0 } }) => {
+    const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
+    const free = readFreeBytes(stdout);
+    const needed = neededBytes(missingBytes);
+    if (free === undefined || free >= needed) return;
+    throw osFailure(
+      'os.no-space',
+      `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`,
+      { context: { free, needed, pulled: missingBytes } },
+    );
+  },
+});
+
+const mebibytes = (bytes: number): number => Math.ceil(bytes / (1024 * 1024));

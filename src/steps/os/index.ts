@@ -1,11 +1,11 @@
 export { checkImage } from './check-image.ts';
-export { checkOrder } from './check-order.ts';
-export { checkSpace } from './check-space.ts';
-export { cleanUp } from './clean-up.ts';
-export { decideGoingBack, goBack } from './go-back.ts';
-export { lockNode, look } from './look.ts';
-export { recordImage } from './record-image.ts';
-export { restart } from './restart.ts';
+export { checkOrder } from './check-image.ts';
+export { checkSpace } from './check-image.ts';
+export { cleanUp } from './stage.ts';
+export { decideGoingBack, goBack } from './roll-back.ts';
+export { lockNode, look } from './read-host.ts';
+export { recordImage } from './verify.ts';
+export { restart } from './verify.ts';
 export { stage } from './stage.ts';
 export type { NodeOrder, NodeCommandWorld } from './step.ts';
 export { verify, verifyBack } from './verify.ts';

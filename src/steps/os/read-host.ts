@@ -1,15 +1,15 @@
-import { minutes } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type BootcFinding, bootc, findBootc } from '../../os/bootc.ts';
+import { bootc, type BootcFinding, findBootc } from '../../os/bootc.ts';
 import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.ts';
-import type { Argv, DriverName } from '../../os/driver.ts';
+import { type Argv, asksForChange, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';
-import type { Sight } from './facts.ts';
+import { type NodeScope, Sight, step } from './step.ts';
 
 /** A host, and when to stop asking it. */
-export interface AskedHost {
+interface AskedHost {
   readonly host: Host;
   readonly signal: AbortSignal;
 }
@@ -72,3 +72,108 @@ export async function ask({ host, signal }: AskedHost, argv: Argv): Promise<stri
 }
 
 const answers: ReadonlySet<string> = new Set(['command.failed', 'command.not-found']);
+
+/** Left by the Machine Config Daemon on every node that it looks after. */
+const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
+
+/** Two commands of ours must not change one host; two of others are told apart by their programs. */
+const lockName = 'bootwright-node';
+
+/** Keeps other commands of ours away from the host as long as the process lives. */
+export const lockNode = step({
+  id: 'os/lock',
+  title: 'Lock the operating system against other changes of ours',
+  uses: ['host'],
+  rerun: 'always',
+  limit: seconds(30),
+  run: async ({ host, signal }) => {
+    if ((await host.lock(lockName, signal)) !== undefined) return;
+    throw osFailure('os.busy', 'another bootwright node is at work on this host');
+  },
+});
+
+/** Looks what the host runs, and by which program that is changed. */
+export const look = step({
+  id: 'os/look',
+  title: 'Look at the operating system of the host',
+  uses: ['host'],
+  gives: Sight,
+  preflight: true,
+  limit: minutes(10),
+  preview: () => [bootc.statusArgv],
+  run: async (scope) => {
+    const { host, signal, note, config } = scope;
+    const sight = await readHost({ host, signal }, asksForChange(config.kernelArguments));
+    note('info', `the driver is ${sight.driver}: ${sight.reason}`, { driver: sight.driver });
+    await heedOperator(scope);
+    return sight;
+  },
+});
+
+/** A record is for nodes of the operator alone; without one the operator and the image may differ. */
+async function heedOperator({ host, signal, note, config: { records } }: NodeScope): Promise<void> {
+  const found = await ask({ host, signal }, ['test', '-e', machineConfigFile]);
+  if (records && found === undefined) {
+    throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);
+  }
+  if (records || found === undefined) return;
+  note(
+    'warn',
+    'the Machine Config Operator looks after this node; it calls the node degraded, or moves it back, unless its MachineConfig names the same image',
+  );
+}
+
+/** Where ostree-rs-ext looks for pull secrets, in its order; bootc and rpm-ostree are built on it. */
+const ostreeAuthFiles = [
+  '/run/ostree/auth.json',
+  '/etc/ostree/auth.json',
+  '/usr/lib/ostree/auth.json',
+] as const;
+
+/** Pull secrets of an OpenShift node. */
+const kubeletAuthFile = '/var/lib/kubelet/config.json';
+
+/** The pull secrets that are there. */
+interface AuthFile {
+  readonly path: string;
+  /** ostree does not look there by itself. */
+  readonly isKubelets: boolean;
+}
+
+/** Finds the pull secrets that a pull will use. */
+export async function findAuthFile(asked: AskedHost): Promise<AuthFile | undefined> {
+  for (const path of [...ostreeAuthFiles, kubeletAuthFile]) {
+    if ((await ask(asked, ['test', '-e', path])) !== undefined) {
+      return { path, isKubelets: path === kubeletAuthFile };
+    }
+  }
+  return undefined;
+}
+
+/**
+ * Lets ostree find the pull secrets of the kubelet, as the Machine Config Daemon does; the link is
+ * gone with the next boot.
+ */
+export const linkAuthArgvs = [
+  ['mkdir', '-p', '/run/ostree'],
+  ['ln', '-sfn', kubeletAuthFile, ostreeAuthFiles[0]],
+] as const;
+
+/** A pull of a whole image over a slow line. */
+const pullLimit = minutes(60);
+
+/** Runs commands that change the host, one after the other; what they say is the step's progress. */
+export async function runCommands(
+  { host, signal, progress }: Pick<NodeScope, 'host' | 'signal' | 'progress'>,
+  argvs: readonly Argv[],
+): Promise<void> {
+  for (const argv of argvs) {
+    await host.exec(argv, {
+      signal,
+      limit: pullLimit,
+      onLine: (line) => {
+        if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
+      },
+    });
+  }
+}

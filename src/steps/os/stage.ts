@@ -1,13 +1,12 @@
 import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
-import type { Argv, StageKind } from '../../os/driver.ts';
-import { osFailure } from '../../os/failures.ts';
-import { asksForChange, bootEntryArguments } from '../../os/kernel-arguments.ts';
-import { Plan, Sight } from './facts.ts';
-import { findAuthFile, linkAuthArgvs } from './find-auth-file.ts';
-import { runCommands } from './run-commands.ts';
-import { stageFailure } from './stage-failure.ts';
-import { type NodeScope, step } from './step.ts';
+import { type Argv, asksForChange, bootEntryArguments, type StageKind } from '../../os/driver.ts';
+import { osFailure, type osFailures } from '../../os/failures.ts';
+import { type NodeScope, Plan, Sight, step } from './step.ts';
+import { findAuthFile, linkAuthArgvs, runCommands } from './read-host.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { AgentError } from '../../model/failure.ts';
+import { type PullTrouble, readPullComplaint } from '../../os/registry-image.ts';
 
 /** Entries of the boot loader, written by ostree. */
 const entriesFolder = '/boot/loader/entries';
@@ -83,3 +82,45 @@ async function presentArguments(
     'no entry of the boot loader has the system that runs',
   );
 }
+
+const codes: Readonly<Record<PullTrouble, keyof typeof osFailures>> = {
+  'wrong-architecture': 'os.wrong-architecture',
+  'no-room': 'os.no-space',
+  'registry-unreachable': 'os.image-unreachable',
+  'pull-cut': 'os.pull-cut',
+};
+
+/** Why an image could not be staged. What is no trouble of a pull, and errors of ours such as a stop, stay as they are. */
+export function stageFailure(cause: unknown, image: string): AgentError {
+  const error = asAgentError(cause);
+  if (error.code !== 'command.failed') return error;
+  const complaint = readPullComplaint(String(error.context['stderr'] ?? ''));
+  return complaint.trouble === undefined
+    ? error
+    : osFailure(codes[complaint.trouble], `${image}: ${complaint.cause ?? error.message}`, {
+        cause,
+        context: { image },
+      });
+}
+
+/**
+ * Removes what earlier images left and nothing leads back to, before another one comes. What runs,
+ * what a rollback leads to and what somebody pinned stay. A failure is told: it may still fit.
+ */
+export const cleanUp = step({
+  id: 'os/clean-up',
+  title: 'Remove what earlier images left',
+  uses: ['host'],
+  needs: { sight: Sight, plan: Plan },
+  limit: minutes(20),
+  skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'nothing is to be done' : undefined),
+  run: async (scope, { sight }) => {
+    try {
+      await runCommands(scope, drivers[sight.driver].cleanArgvs(sight.status));
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      if (!(error instanceof AgentError)) throw error;
+      scope.note('warn', `earlier images stay: ${error.message}`, { code: error.code });
+    }
+  },
+});

@@ -2,9 +2,10 @@ import { minutes } from '../../model/duration.ts';
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
-import { GoingBack, NextBoot, Plan, Sight } from './facts.ts';
+import { GoingBack, NextBoot, type NodeOrder, type NodeScope, Plan, Sight, step } from './step.ts';
 import { readStatus } from './read-host.ts';
-import { type NodeScope, step } from './step.ts';
+import { condition } from '../../engine/condition.ts';
+import { restartArgv } from '../../os/driver.ts';
 
 /** Reads back what the host boots next after an apply. */
 export const verify = step({
@@ -72,3 +73,54 @@ const nextBoot = (status: OsStatus): NextBoot => {
     isStaged: status.staged !== undefined,
   };
 };
+
+/** What the Machine Config Daemon goes by when it starts: a pull spec and nothing else. */
+const recordPath = '/etc/machine-config-daemon/currentimage';
+
+/** As the daemon writes it. */
+const mode = 0o644;
+
+/** Whoever asked wants the daemon to know of the image. */
+const wantsRecord = condition<NodeOrder>('a record is asked for', ({ records }) => records);
+
+/** Writes down that the image is what the node is to run, once it is booted next or runs. */
+export const recordImage = step({
+  id: 'os/record-image',
+  title: 'Record the image for the Machine Config Daemon',
+  uses: ['host'],
+  needs: { next: NextBoot },
+  when: wantsRecord,
+  limit: minutes(5),
+  touches: ['os'],
+  run: async ({ host, signal, note, config: { image } }, { next }) => {
+    // What is staged gets its /etc on the way down, from the one that is written to here.
+    if (next.isAnother && !next.isStaged) {
+      throw osFailure('os.record-lost', `${image} is booted next with an /etc of its own`);
+    }
+    if ((await host.readText(recordPath, signal)) === image) {
+      note('info', 'the image is recorded already');
+      return;
+    }
+    await host.writeFile(recordPath, image, { signal, mode });
+    note('info', `${image} is recorded for the Machine Config Daemon`, { path: recordPath });
+  },
+});
+
+/** Whoever asked wants the host to restart. */
+const wantsRestart = condition<NodeOrder>('a reboot is asked for', ({ reboots }) => reboots);
+
+/** Restarts the host, if that makes a difference. */
+export const restart = step({
+  id: 'os/restart',
+  title: 'Restart the host into what is booted next',
+  uses: ['host'],
+  needs: { next: NextBoot },
+  when: wantsRestart,
+  limit: minutes(5),
+  leaves: true,
+  skipIf: ({ next }) => (next.isAnother ? undefined : 'the host boots next what it runs'),
+  preview: () => [restartArgv],
+  run: async ({ host, signal }) => {
+    await host.exec(restartArgv, { signal, limit: minutes(2) });
+  },
+});

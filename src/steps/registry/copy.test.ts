@@ -3,7 +3,7 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { copy } from './copy.ts';
+import { copy, neededBytes, parseMeasured, parseRsyncPercent, rsyncProgress } from './copy.ts';
 
 const disk = coreOsDisk('sda');
 const facts = { disk: targetOf(disk), media: { isPresent: true } };
@@ -150,5 +150,42 @@ describe('registry/copy', () => {
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(copy, () => ({ host: applianceHost(), facts }));
+  });
+});
+
+it.each([
+  ['21474836480\t/mnt/agentdata', 21_474_836_480],
+  ['21474836480', 21_474_836_480],
+  ['0\t/mnt/agentdata', 0],
+  ['', undefined],
+  ['du: cannot access', undefined],
+])('reads the size in %j', (stdout, bytes) => {
+  expect(parseMeasured(stdout)).toBe(bytes);
+});
+
+it('asks for two and a half times the size, in whole bytes', () => {
+  expect(neededBytes(3)).toBe(7);
+});
+
+it.each([
+  ['         21.39G 100%   85.21MB/s    0:03:59 (xfr#1, to-chk=0/2)', 100],
+  ['32.77K   0%    0.00kB/s    0:00:00  ', 0],
+  ['sending incremental file list', undefined],
+  ['', undefined],
+])('reads %j as %s percent', (line, percent) => {
+  expect(parseRsyncPercent(line)).toBe(percent);
+});
+
+describe('rsyncProgress', () => {
+  it.each([
+    ['steps of five', [0, 4, 5, 9, 10, 16], [5, 10, 16]],
+    ['the last step in any case', [98, 100], [98, 100]],
+    ['a hundred once', [100, 100, 50], [100]],
+    ['nothing that goes back', [40, 20, 44, 45], [40, 45]],
+  ])('tells %s', (_what, seen, told) => {
+    const percents: (number | undefined)[] = [];
+    const read = rsyncProgress(({ percent }) => percents.push(percent));
+    for (const percent of seen) read(`1.0G ${percent}% 1MB/s`);
+    expect(percents).toEqual(told);
   });
 });

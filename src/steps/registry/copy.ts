@@ -5,13 +5,83 @@ import { TargetDisk } from '../disk/facts.ts';
 import { leaveEarlierMounts } from '../disk/in-use.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import { step, type StepScope } from '../step.ts';
-import * as commands from './commands.ts';
-import { RegistryMedia } from './facts.ts';
-import { registryFailure } from './failures.ts';
-import { rsyncProgress } from './rsync-progress.ts';
+import { registryFailure, RegistryMedia } from './find-media.ts';
+import type { Progress } from '../../engine/events.ts';
 
-const makeMountArgv = ['mkdir', '-p', commands.rootMount] as const;
-const makeTargetArgv = ['mkdir', '-p', commands.registryTarget] as const;
+/** Where the registry data of the live medium is mounted. */
+const registrySource = '/mnt/agentdata';
+
+/** Where the root file system of the new system is mounted meanwhile. */
+const rootMount = '/mnt/root';
+
+/** Where the new system looks for the registry data. */
+const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
+
+const transposeScript =
+  '/usr/lib/dracut/modules.d/40ignition-ostree/ignition-ostree-transposefs.sh';
+
+/** Measures the registry data. */
+const measureArgv = ['du', '-sb', registrySource] as const;
+
+/** Mounts the root file system of the new system. */
+const mountRootArgv = (partition: string): readonly string[] => [
+  ...['mount', partition, rootMount],
+];
+
+/** Thaws the root file system: an image that was written offline is left frozen. */
+const thawArgv = ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`] as const;
+
+/** Freezes the root file system, so that all is on the disk. */
+const freezeArgv = ['fsfreeze', '--freeze', rootMount] as const;
+
+/** Takes the root file system out. */
+const unmountArgv = ['umount', rootMount] as const;
+
+/** The partition that grows, and how much of the disk stays free. */
+interface Growth {
+  readonly disk: string;
+  readonly partition: number;
+  /** Text where it is not known yet. */
+  readonly freePercent: number | string;
+}
+
+/** Grows the root partition, leaving room. */
+const growArgv = ({ disk, partition, freePercent }: Growth): readonly string[] => [
+  ...['growpart', `--free-percent=${freePercent}`, disk, String(partition)],
+];
+
+/** Grows the root file system to its partition. */
+const growFileSystemArgv = ['xfs_growfs', rootMount] as const;
+
+/**
+ * Recreates the root file system with allocation groups that suit its new size: XFS made small and
+ * grown far is slow. The script of RHCOS does it on first boot, above a threshold; here it is
+ * asked for in any case, and early, since the data would otherwise be moved twice.
+ */
+const transposeArgvs = [
+  ['bash', '-c', `sed 's/threshold=[0-9]*/threshold=0/' ${transposeScript} | bash -s autosave-xfs`],
+  ['bash', '-c', `${transposeScript} restore`],
+  ['bash', '-c', `${transposeScript} cleanup`],
+] as const;
+
+/** Copies the registry data. */
+const copyArgv = [
+  'sh',
+  '-c',
+  `rsync -ah --info=progress2 ${registrySource}/ ${registryTarget}/`,
+] as const;
+
+/** The bytes that `measureArgv` printed; undefined when it printed something else. */
+export function parseMeasured(stdout: string): number | undefined {
+  const bytes = /^\s*(\d+)(?:\s|$)/.exec(stdout)?.[1];
+  return bytes === undefined ? undefined : Number(bytes);
+}
+
+/** Room that the data needs: two and a half times its size, as upgrades bring their own. */
+export const neededBytes = (registryBytes: number): number => Math.floor((registryBytes * 5) / 2);
+
+const makeMountArgv = ['mkdir', '-p', rootMount] as const;
+const makeTargetArgv = ['mkdir', '-p', registryTarget] as const;
 
 /**
  * Copies the registry that the live medium carries into the new system, so that a node without any
@@ -31,21 +101,21 @@ export const copy = step({
   preview: (_config, { disk }) => previewOf(disk.path),
   run: async (scope, { disk: target }) => {
     const { host, signal } = scope;
-    const needed = commands.neededBytes(await measure(scope));
+    const needed = neededBytes(await measure(scope));
     const disk = await readTarget(host, target, signal);
-    await leaveEarlierMounts(scope, disk, [commands.rootMount]);
+    await leaveEarlierMounts(scope, disk, [rootMount]);
     const growth = growthFor(disk, target.path, needed);
     const root = findPartition(disk, 'root');
     scope.onExit(() => letGo(scope), 'failure');
     await growRoot(scope, root.path, { ...growth, partition: root.number });
     await run(scope, makeTargetArgv);
-    await host.exec(commands.copyArgv, {
+    await host.exec(copyArgv, {
       signal,
       limit: hours(5),
       onLine: rsyncProgress(scope.progress),
     });
-    await run(scope, commands.freezeArgv);
-    await run(scope, commands.unmountArgv);
+    await run(scope, freezeArgv);
+    await run(scope, unmountArgv);
   },
 });
 
@@ -55,20 +125,20 @@ function previewOf(disk: string): readonly (readonly string[])[] {
   // A run finds the partition by its label; coreos-assembler makes it the fourth.
   const growth = { disk, partition: 4, freePercent: '<share>' };
   return [
-    commands.measureArgv,
+    measureArgv,
     lsblkArgv,
     makeMountArgv,
-    commands.mountRootArgv(root),
-    commands.thawArgv,
-    commands.unmountArgv,
-    commands.growArgv(growth),
-    ...commands.transposeArgvs,
-    commands.mountRootArgv(root),
-    commands.growFileSystemArgv,
+    mountRootArgv(root),
+    thawArgv,
+    unmountArgv,
+    growArgv(growth),
+    ...transposeArgvs,
+    mountRootArgv(root),
+    growFileSystemArgv,
     makeTargetArgv,
-    commands.copyArgv,
-    commands.freezeArgv,
-    commands.unmountArgv,
+    copyArgv,
+    freezeArgv,
+    unmountArgv,
   ];
 }
 
@@ -81,20 +151,16 @@ async function run(
 }
 
 async function measure({ host, signal }: StepScope<'host'>): Promise<number> {
-  const { stdout } = await host.exec(commands.measureArgv, { signal, limit: minutes(10) });
-  const bytes = commands.parseMeasured(stdout);
+  const { stdout } = await host.exec(measureArgv, { signal, limit: minutes(10) });
+  const bytes = parseMeasured(stdout);
   if (bytes !== undefined) return bytes;
   throw registryFailure('registry.unreadable', `du printed no size: ${stdout.slice(0, 200)}`, {
-    context: { directory: commands.registrySource },
+    context: { directory: registrySource },
   });
 }
 
 /** @throws AgentError `registry.disk-too-small` */
-function growthFor(
-  disk: BlockDevice,
-  path: string,
-  needed: number,
-): Omit<commands.Growth, 'partition'> {
+function growthFor(disk: BlockDevice, path: string, needed: number): Omit<Growth, 'partition'> {
   const percent = freePercent(disk, needed);
   if (percent >= 1) return { disk: path, freePercent: percent };
   throw registryFailure(
@@ -104,24 +170,20 @@ function growthFor(
   );
 }
 
-async function growRoot(
-  scope: StepScope<'host'>,
-  root: string,
-  growth: commands.Growth,
-): Promise<void> {
+async function growRoot(scope: StepScope<'host'>, root: string, growth: Growth): Promise<void> {
   await run(scope, makeMountArgv);
-  await run(scope, commands.mountRootArgv(root));
-  await run(scope, commands.thawArgv);
-  await run(scope, commands.unmountArgv);
+  await run(scope, mountRootArgv(root));
+  await run(scope, thawArgv);
+  await run(scope, unmountArgv);
   await grow(scope, growth);
-  for (const argv of commands.transposeArgvs) await run(scope, argv, minutes(30));
-  await run(scope, commands.mountRootArgv(root));
-  await run(scope, commands.growFileSystemArgv, minutes(10));
+  for (const argv of transposeArgvs) await run(scope, argv, minutes(30));
+  await run(scope, mountRootArgv(root));
+  await run(scope, growFileSystemArgv, minutes(10));
 }
 
 /** growpart ends with 1 and NOCHANGE when an earlier attempt has grown the partition. */
-async function grow({ host, signal }: StepScope<'host'>, growth: commands.Growth): Promise<void> {
-  const argv = commands.growArgv(growth);
+async function grow({ host, signal }: StepScope<'host'>, growth: Growth): Promise<void> {
+  const argv = growArgv(growth);
   const { exitCode, stdout, stderr } = await host.exec(argv, {
     signal,
     limit: minutes(5),
@@ -138,8 +200,32 @@ async function letGo({ host, signal: stop }: StepScope<'host'>): Promise<void> {
   // A stopped run has seconds; else what was copied may take its time to reach the disk.
   const limit = stop.aborted ? seconds(1.5) : minutes(5);
   const { signal } = new AbortController();
-  for (const argv of [commands.thawArgv, commands.unmountArgv]) {
+  for (const argv of [thawArgv, unmountArgv]) {
     // Neither is an error: it may not be frozen, it may not be mounted.
     await host.exec(argv, { signal, limit, accept: [0, 1, 32] });
   }
+}
+
+/** A line of `rsync --info=progress2`: bytes, percent, speed. */
+const progressLine = /\s*(\S+)\s+(\d+)%\s+(\S+)(?:\s+\([^)]+\))?/;
+
+/** Steps in percent in which progress is told; the last one is told in any case. */
+const stepPercent = 5;
+
+/** The share that a line of rsync tells, 0 to 100; undefined for other lines. */
+export function parseRsyncPercent(line: string): number | undefined {
+  const percent = progressLine.exec(line.trim())?.[2];
+  return percent === undefined ? undefined : Number(percent);
+}
+
+/** Makes a reader of lines that tells progress in steps, each value once and only rising. */
+export function rsyncProgress(tell: (progress: Progress) => void): (line: string) => void {
+  let last = 0;
+  return (line) => {
+    const percent = parseRsyncPercent(line);
+    if (percent === undefined || last === 100) return;
+    if (percent < last + stepPercent && percent !== 100) return;
+    last = percent;
+    tell({ info: `${percent}%`, percent });
+  };
 }

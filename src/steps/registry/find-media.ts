@@ -1,7 +1,40 @@
 import { seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
-import { RegistryMedia } from './facts.ts';
+import * as z from 'zod';
+import { fact } from '../../engine/fact.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+
+/** What can go wrong with the copy of the registry that the live medium carries. */
+export const registryFailures = {
+  'registry.unreadable': {
+    kind: 'media',
+    title: 'The registry data on the live medium cannot be measured',
+    hint: 'look at /mnt/agentdata on the host; the live medium may be damaged or not mounted',
+  },
+  'registry.disk-too-small': {
+    kind: 'input',
+    title: 'The install disk is too small for the registry data',
+    hint: 'name a larger install disk',
+  },
+  'registry.not-grown': {
+    kind: 'host',
+    title: 'The root partition could not be made larger',
+    hint: 'look at the partition table of the install disk: sgdisk --verify',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error about the registry data. */
+export const registryFailure = failuresOf(registryFailures);
+
+const RegistryMediaSchema = z.object({
+  /** The live medium carries a registry: an appliance, or a disconnected installation. */
+  isPresent: z.boolean(),
+});
+
+/** Whether there is registry data to copy. */
+export const RegistryMedia = fact('registry.media', RegistryMediaSchema);
+export type RegistryMedia = z.infer<typeof RegistryMediaSchema>;
 
 /** Asks for the registry on the live medium. */
 export const statArgv = ['stat', '/run/media/iso/registry'] as const;

@@ -1,4 +1,4 @@
-import type { Sight } from '../../../src/steps/os/facts.ts';
+import type { Sight } from '../../../src/steps/os/step.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
 import type { FailingImages } from './failing-images.ts';

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { sum } from '../../test/support/os-samples.ts';
+import {
+  digestInList,
+  goArchitecture,
+  lacksArchitecture,
+  missingBytes,
+  neededBytes,
+  readFreeBytes,
+  readInspected,
+  readLayers,
+} from './registry-image.ts';
+
+/** `skopeo inspect --no-tags`, trimmed. */
+const inspected = JSON.stringify({
+  Name: '10.0.2.2:5000/labcoreos',
+  Digest: `sha256:${sum('1')}`,
+  RepoTags: [],
+  Architecture: 'amd64',
+  Os: 'linux',
+  Layers: [`sha256:${sum('2')}`, `sha256:${sum('3')}`],
+  LayersData: [
+    {
+      MIMEType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+      Digest: `sha256:${sum('2')}`,
+      Size: 70,
+    },
+    {
+      MIMEType: 'application/vnd.oci.image.layer.v1.tar+gzip',
+      Digest: `sha256:${sum('3')}`,
+      Size: 30,
+    },
+  ],
+});
+
+describe('an image in a registry', () => {
+  const image = readInspected(inspected, 'x');
+
+  it('has a digest, an architecture and layers', () => {
+    expect(image).toMatchObject({ digest: `sha256:${sum('1')}`, architecture: 'amd64' });
+    expect(missingBytes(image, new Set())).toBe(100);
+  });
+
+  it('lacks what ostree has no ref of', () => {
+    const refs = `ostree/container/blob/sha256_3A_${sum('2')}\nostree/container/blob/sha256_3A_${sum('a')}`;
+    expect(missingBytes(image, readLayers(refs))).toBe(30);
+  });
+
+  it('is not what another program prints', () => {
+    expect(() => readInspected('{}', 'x')).toThrow(
+      expect.objectContaining({ code: 'os.image-unreachable' }),
+    );
+  });
+});
+
+it.each([
+  ['     Avail\n1612345344', 1612345344],
+  ['Avail', undefined],
+  ['', undefined],
+])('df prints %j', (stdout, bytes) => {
+  expect(readFreeBytes(stdout)).toBe(bytes);
+});
+
+it('needs room for what ostree keeps free, even when nothing is pulled', () => {
+  expect(neededBytes(0)).toBeGreaterThan(500 * 1024 * 1024);
+  expect(neededBytes(1000) - neededBytes(0)).toBe(3000);
+});
+
+it('finds the manifest of an architecture in a list, and none where there is no list', () => {
+  const list = JSON.stringify({
+    schemaVersion: 2,
+    manifests: [
+      { digest: `sha256:${sum('a')}`, platform: { architecture: 'arm64', os: 'linux' } },
+      { digest: `sha256:${sum('b')}`, platform: { architecture: 'amd64', os: 'linux' } },
+      { digest: `sha256:${sum('c')}` },
+    ],
+  });
+  expect(digestInList(list, 'amd64')).toBe(`sha256:${sum('b')}`);
+  expect(digestInList(list, 's390x')).toBeUndefined();
+  expect(digestInList('{"schemaVersion":2,"layers":[]}', 'amd64')).toBeUndefined();
+});
+
+it.each([
+  ['x86_64', 'amd64'],
+  ['aarch64', 'arm64'],
+  ['s390x', 's390x'],
+  ['ppc64le', 'ppc64le'],
+])('Go calls %s %s', (machine, name) => {
+  expect(goArchitecture(machine)).toBe(name);
+});
+
+it.each([
+  ['no image found in image index for architecture "arm64", variant "v8", OS "linux"', true],
+  ['no image found in manifest list for architecture arm64, variant "", OS linux', true],
+  ['manifest unknown', false],
+])('%s', (stderr, isLacking) => {
+  expect(lacksArchitecture(stderr)).toBe(isLacking);
+});

@@ -1,1 +1,0 @@
-export { prepareDirectories } from './prepare-directories.ts';

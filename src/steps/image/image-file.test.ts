@@ -1,0 +1,47 @@
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { headBytes, sniffImage } from './image-file.ts';
+
+function disk(sectorBytes: number): Buffer {
+  const bytes = Buffer.alloc(400_000);
+  bytes.write('EFI PART', sectorBytes, 'latin1');
+  // What cannot be packed makes the packed file longer than the head that is looked at.
+  for (let at = 140_000; at < bytes.length; at += 1) bytes[at] = (at * 7919) >>> (at % 13);
+  return bytes;
+}
+
+const head = (bytes: Uint8Array): Uint8Array => bytes.subarray(0, headBytes);
+
+function iso(): Buffer {
+  const bytes = Buffer.alloc(headBytes);
+  bytes.write('CD001', 0x8001, 'latin1');
+  return bytes;
+}
+
+describe('the beginning of an image', () => {
+  it.each([512, 4096])('shows for which sector size it was made: %i', (sectorBytes) => {
+    const raw = disk(sectorBytes);
+    expect(sniffImage(head(raw))).toEqual({ format: 'raw', sectorBytes });
+    expect(sniffImage(head(gzipSync(raw)))).toEqual({ format: 'gzip', sectorBytes });
+    expect(sniffImage(head(zstdCompressSync(raw)))).toEqual({ format: 'zstd', sectorBytes });
+  });
+
+  it.each<[string, Uint8Array]>([
+    ['an ISO image', iso()],
+    ['a qcow2 image', Buffer.from('QFI\xfb\0\0\0\x03', 'latin1')],
+    ['a web page', Buffer.from('\n<!DOCTYPE html><html>')],
+    ['a JSON document', Buffer.from('{"error": "not found"}')],
+  ])('shows that it is %s', (isInstead, bytes) => {
+    expect(sniffImage(bytes)).toMatchObject({ isInstead });
+  });
+
+  it.each<[string, Uint8Array, string]>([
+    ['xz', Buffer.from([0xfd, 0x37, 0x7a, 0x58, 0x5a, 0, 1, 2]), 'xz'],
+    ['damaged gzip', Buffer.from([0x1f, 0x8b, 0xff, 0xff, 0xff]), 'gzip'],
+    ['damaged zstd', Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xff]), 'zstd'],
+    ['an unknown kind', Buffer.from('anything'), 'raw'],
+    ['nothing', Buffer.alloc(0), 'raw'],
+  ])('of %s tells nothing more', (_, bytes, format) => {
+    expect(sniffImage(bytes)).toEqual({ format });
+  });
+});

@@ -1,0 +1,193 @@
+import type { Config } from '../../config/schema.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { imageFailure } from './failures.ts';
+import type { RelayOutcome } from '../../ports/image-relay.ts';
+import type { StepScope } from '../step.ts';
+import type { ChosenImage } from './facts.ts';
+import { findInStream } from './stream.ts';
+import { verifyFile } from './image-file.ts';
+import type { WriterSource } from './writer.ts';
+import { namesImage } from './writer-args.ts';
+
+/**
+ * Where the configuration wants the operating system to come from, before anything is looked at. Its
+ * addresses are whole and may hold credentials; they are shown by `shownUrl` only.
+ */
+export type ImageWish =
+  | { readonly kind: 'writer-args'; readonly because: string }
+  | { readonly kind: 'file'; readonly path: string; readonly because: string }
+  | { readonly kind: 'url'; readonly url: string; readonly because: string }
+  | { readonly kind: 'stream'; readonly location: string; readonly because: string }
+  /** `isAsked`: by name, so that a medium without an image is an error. */
+  | { readonly kind: 'live'; readonly isAsked: boolean; readonly because: string };
+
+/**
+ * Chooses the image source of a configuration: what stands in the writer's arguments wins, then the
+ * source that is named, then with `auto` the first of file, URL and stream that is set, and else
+ * what the live medium has.
+ * @throws AgentError `image.not-configured`, `image.digest-unusable`
+ */
+export function chooseImageSource({ image }: Config): ImageWish {
+  const wish = wishOf(image);
+  if (image.sha256 !== '' && (wish.kind === 'live' || wish.kind === 'writer-args')) {
+    throw imageFailure(
+      'image.digest-unusable',
+      `image.sha256 is set, and the image comes from ${placeOf(wish)}`,
+      { context: { source: wish.kind } },
+    );
+  }
+  return wish;
+}
+
+function wishOf(image: Config['image']): ImageWish {
+  const option = namesImage(image.writerArgs);
+  if (option !== undefined) {
+    const [name] = option.split('=');
+    return {
+      kind: 'writer-args',
+      because: `${name ?? option} stands among the writer's arguments`,
+    };
+  }
+  const { source, file, url, stream } = image;
+  const because = source === 'auto' ? `image.${firstSet(image)} is set` : 'image.source says so';
+  switch (source === 'auto' ? firstSet(image) : source) {
+    case 'file':
+      return { kind: 'file', path: needed('file', file), because };
+    case 'url':
+      return { kind: 'url', url: needed('url', url), because };
+    case 'stream':
+      return { kind: 'stream', location: needed('stream', stream), because };
+    case 'live': {
+      const isAsked = source === 'live';
+      return { kind: 'live', isAsked, because: isAsked ? because : 'no other image is configured' };
+    }
+  }
+}
+
+function firstSet({ file, url, stream }: Config['image']): 'file' | 'url' | 'stream' | 'live' {
+  if (file !== '') return 'file';
+  if (url !== '') return 'url';
+  return stream === '' ? 'live' : 'stream';
+}
+
+function needed(key: 'file' | 'url' | 'stream', value: string): string {
+  if (value !== '') return value;
+  throw imageFailure(
+    'image.not-configured',
+    `image.source is ${key}, and image.${key} is not set`,
+    {
+      context: { key: `image.${key}` },
+    },
+  );
+}
+
+function placeOf(wish: ImageWish): string {
+  switch (wish.kind) {
+    case 'writer-args':
+      return "the writer's own arguments";
+    case 'file':
+      return wish.path;
+    case 'url':
+      return shownUrl(wish.url);
+    case 'stream':
+      return `the stream ${shownUrl(wish.location)}`;
+    case 'live':
+      return 'the live medium';
+  }
+}
+
+/** The choice as a plan tells it; a configuration that cannot be met is told, too. */
+export function explainImage(config: Config): string {
+  try {
+    const wish = chooseImageSource(config);
+    const { sha256, nodeImage } = config.image;
+    return [
+      `from ${placeOf(wish)}: ${wish.because}`,
+      ...(sha256 === '' && wish.kind !== 'stream' ? [] : ['its sha256 is enforced']),
+      ...(nodeImage === '' ? [] : [`${nodeImage} is held against the release`]),
+    ].join('; ');
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+/** A source that the writer can read now. */
+export interface OpenSource {
+  readonly source: WriterSource;
+  /** How the handing on went, where the image comes through our relay. */
+  readonly relayed: () => RelayOutcome | undefined;
+  /** Of the image, as far as it is known by now. */
+  readonly sha256: () => string | undefined;
+}
+
+/** What is to be opened, and the logical sector size of the disk it is for. */
+interface ImageToOpen<Image extends ChosenImage = ChosenImage> {
+  readonly image: Image;
+  readonly sectorBytes: number;
+}
+
+/**
+ * Opens the chosen image for the writer. A file with a digest is verified; an image at a URL comes
+ * through a relay of ours, which enforces the digest, goes on after a cut and knows our proxies.
+ */
+export async function openSource(
+  scope: StepScope<'host' | 'imageRelay' | 'web'>,
+  { image, sectorBytes }: ImageToOpen,
+): Promise<OpenSource> {
+  const { host, imageRelay, signal, onExit } = scope;
+  if (image.kind === 'url') {
+    const { sha256 } = image;
+    const url = await wholeUrl(scope, { image, sectorBytes });
+    const relay = await imageRelay.serve(
+      { url, ...(sha256 === undefined ? {} : { sha256 }) },
+      { signal },
+    );
+    onExit(relay.close, 'always');
+    return {
+      source: { kind: 'url', url: relay.url },
+      relayed: relay.outcome,
+      sha256: () => relay.outcome().sha256,
+    };
+  }
+  if (image.kind !== 'file') return direct({ kind: 'own' }, undefined);
+  const { path, sha256 } = image;
+  if (sha256 !== undefined) await verifyFile(host, { path, sha256 }, signal);
+  return direct({ kind: 'file', path }, sha256);
+}
+
+/** The address with its credentials, which are not kept: it is looked up where it came from. */
+async function wholeUrl(
+  scope: StepScope<'host' | 'web'>,
+  { image, sectorBytes }: ImageToOpen<ChosenImage & { readonly kind: 'url' }>,
+): Promise<string> {
+  const { url, stream } = scope.config.image;
+  if (image.source === 'config') return url;
+  const found = await findInStream(scope, { location: stream, sectorBytes });
+  if (shownUrl(found.url) === image.url) return found.url;
+  throw imageFailure(
+    'image.stream-changed',
+    `stream now names ${shownUrl(found.url)} and not ${image.url}`,
+    { context: { chosen: image.url, now: shownUrl(found.url) } },
+  );
+}
+
+const direct = (source: WriterSource, sha256: string | undefined): OpenSource => ({
+  source,
+  relayed: () => undefined,
+  sha256: () => sha256,
+});
+
+/** The source as a plan shows it, before the image is looked for. */
+export function previewSource(config: Config): WriterSource {
+  const wish = chooseImageSource(config);
+  switch (wish.kind) {
+    case 'file':
+      return { kind: 'file', path: wish.path };
+    case 'url':
+    case 'stream':
+      return { kind: 'url', url: 'http://127.0.0.1:<port>/<image>' };
+    case 'live':
+    case 'writer-args':
+      return { kind: 'own' };
+  }
+}

@@ -1,0 +1,131 @@
+import type { AgentError, FailureDetails } from '../../model/failure.ts';
+import { imageRelayFailure, imageRelayFailures } from '../../ports/image-relay-failures.ts';
+import { diskFailure, diskFailures } from '../disk/failures.ts';
+import { imageFailure, type imageFailures } from './failures.ts';
+
+/** What the writer said when it ended badly. */
+interface WriterEnd {
+  /** Kernel path of the disk. */
+  readonly disk: string;
+  /** Lines of stderr without progress. */
+  readonly lines: readonly string[];
+  readonly exitCode: number | undefined;
+  /** The image was to come from our own relay, and nobody asked it. */
+  readonly isRelayUnasked: boolean;
+  readonly cause: unknown;
+}
+
+/** A failure of the writer can be one of the disk or of the image's way here. */
+type Code =
+  keyof typeof imageFailures | keyof typeof imageRelayFailures | keyof typeof diskFailures;
+
+interface Signature {
+  readonly pattern: RegExp;
+  readonly code: Code;
+}
+
+/**
+ * Sentences of coreos-installer 0.16 to 0.26 and what they mean. The first that is found anywhere in
+ * what it said counts: what names the cause stands before what names a consequence.
+ */
+const signatures: readonly Signature[] = [
+  {
+    pattern: /found busy partitions|device is in use|Device or resource busy|os error 16\b/,
+    code: 'disk.busy',
+  },
+  { pattern: /couldn't find \/sys\/block directory for partition/, code: 'disk.busy' },
+  { pattern: /source has sector size/, code: 'image.wrong-sector-size' },
+  { pattern: /collision with /, code: 'image.collides' },
+  { pattern: /No space left on device|os error 28\b/, code: 'image.too-large' },
+  {
+    pattern: /Broken pipe|GPG verification fail|BAD signature|gpg.*fail|signature.*not.*valid/i,
+    code: 'image.bad-signature',
+  },
+  { pattern: /signature not found/, code: 'image.bad-signature' },
+  { pattern: /udevd socket missing/, code: 'image.no-udev' },
+  {
+    pattern: /end of file before message length reached|unexpected EOF during chunk/i,
+    code: 'image.cut',
+  },
+  {
+    pattern: /connection (closed|reset)|error reading a body|error decoding response body/i,
+    code: 'image.cut',
+  },
+  {
+    pattern:
+      /trailing data after|corrupt (deflate|gzip|xz)|invalid gzip|lzma|zstd|unexpected end of stream|failed to fill whole buffer|decoding first MiB/i,
+    code: 'image.corrupt',
+  },
+  { pattern: /Input\/output error|os error 5\b/, code: 'image.disk-error' },
+  {
+    pattern: /couldn't find any partitions|couldn't find boot device/,
+    code: 'image.no-boot-partition',
+  },
+  { pattern: /metadata missing/, code: 'image.no-live-image' },
+  { pattern: /opening source image file/, code: 'image.file-missing' },
+  {
+    pattern: /fetching '|fetching image URL|image fetch failed|error sending request/,
+    code: 'image.unreachable',
+  },
+  { pattern: /is not a block device|opening \/dev\/\S+$/m, code: 'disk.missing' },
+];
+
+/** Usage errors of the writer end with this (clap). */
+const usageExit = 2;
+
+/** Lines that only say that something failed, or that lead the way in a chain of causes. */
+const empty =
+  /^(Caused by:|Error: install failed|Resetting partition table|Preserving partition)?$/;
+
+/**
+ * Turns a failed run of the writer into a failure with a code, with the words that the writer found
+ * for it.
+ */
+export function writerFailure(end: WriterEnd): AgentError {
+  const text = end.lines.join('\n');
+  const code = codeOf(end, text);
+  const said = reasonIn(end.lines);
+  const message = `write to ${end.disk} failed: ${said === '' ? 'the writer did not say why' : said}`;
+  const details = {
+    cause: end.cause,
+    context: {
+      disk: end.disk,
+      ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+      stderr: text.slice(-2048),
+    },
+  };
+  return failureOf(code, message, details);
+}
+
+function failureOf(code: Code, message: string, details: FailureDetails): AgentError {
+  if (isCodeOf(diskFailures, code)) return diskFailure(code, message, details);
+  if (isCodeOf(imageRelayFailures, code)) return imageRelayFailure(code, message, details);
+  return imageFailure(code, message, details);
+}
+
+const isCodeOf = <T extends object>(table: T, code: Code): code is Code & keyof T =>
+  Object.hasOwn(table, code);
+
+function codeOf({ exitCode, isRelayUnasked }: WriterEnd, text: string): Code {
+  if (exitCode === usageExit) return 'image.writer-arguments';
+  const code = signatures.find(({ pattern }) => pattern.test(text))?.code;
+  if (isRelayUnasked && (code === 'image.unreachable' || code === 'image.cut')) {
+    return 'image.relay-unreachable';
+  }
+  return code ?? 'image.writer-failed';
+}
+
+/** The first error with its causes and what stands indented above it, in one line. */
+function reasonIn(lines: readonly string[]): string {
+  const from = lines.findIndex((line) => /^(Error|error):/.test(line));
+  const holders = lines.filter((line) =>
+    / (mounted on|is swap device|in use by) /.test(`${line} `),
+  );
+  const chain = from < 0 ? lines.slice(-2) : lines.slice(from);
+  const end = chain.findIndex((line) => /^(Resetting|Preserving) partition table/.test(line));
+  return [...chain.slice(0, end < 0 ? chain.length : end), ...holders]
+    .map((line) => line.trim().replace(/^(Error:|\d+:)\s*/, ''))
+    .filter((line) => !empty.test(line))
+    .slice(0, 6)
+    .join(': ');
+}

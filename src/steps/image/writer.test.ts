@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { Config } from '../../config/schema.ts';
+import { proxyEnv } from '../host-commands.ts';
+import { parseWriterLine, writerArgv, writerProgress, type WriterSource } from './writer.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+
+const ignition = '/opt/install-dir/worker-h.ign';
+const own: WriterSource = { kind: 'own' };
+const plain = ['coreos-installer', 'install', '--insecure', '-i', ignition];
+
+describe('the command of the writer', () => {
+  it.each<[string, WriterSource, string[], string[]]>([
+    ['nothing further', own, [], []],
+    ['kernel arguments', own, ['--append-karg', 'ip=eth0:dhcp'], ['--append-karg', 'ip=eth0:dhcp']],
+    ['a file', { kind: 'file', path: '/a.raw' }, ['-n'], ['--image-file', '/a.raw', '-n']],
+    ['a URL', { kind: 'url', url: 'http://b.example' }, [], ['--image-url', 'http://b.example']],
+  ])('has, with %s, the words in their places', (...[, source, args, words]) => {
+    expect(writerArgv({ ignition, source, args, disk: '/dev/sda' })).toEqual([
+      ...plain,
+      ...words,
+      '/dev/sda',
+    ]);
+  });
+
+  it('gets the proxies in both cases, and never one for the machine itself', () => {
+    const { proxy } = Config.parse({ proxy: { http: 'http://p.example', no: '.svc' } });
+    expect(proxyEnv(proxy)).toEqual({
+      http_proxy: 'http://p.example',
+      HTTP_PROXY: 'http://p.example',
+      no_proxy: '.svc,127.0.0.1,localhost',
+      NO_PROXY: '.svc,127.0.0.1,localhost',
+    });
+    expect(proxyEnv(Config.parse({ proxy: { no: '.svc' } }).proxy)).toEqual({});
+  });
+});
+
+const MiB = 1024 ** 2;
+
+describe('a progress line of the writer', () => {
+  it.each([
+    ['Read disk 45.5 MiB/113.7 MiB (40%)', 45.5 * MiB, 113.7 * MiB, 40],
+    ['> Read disk 45.5 MiB/113.7 MiB (40%)   ', 45.5 * MiB, 113.7 * MiB, 40],
+    ['Read disk 1.0 GiB/2.0 GiB (50%)', 1024 * MiB, 2048 * MiB, 50],
+    ['Read disk 512.0 KiB/1.0 MiB (50%)', MiB / 2, MiB, 50],
+    ['Read disk 100 B/4.4 KiB (2%)', 100, 4505.6, 2],
+    ['Read disk 45.512345678 MiB/113.7 MiB (40.02813%)', 45.512345678 * MiB, 113.7 * MiB, 40],
+    ['Read metal 4.4 KiB/4.4 KiB (100%)', 4505.6, 4505.6, 100],
+  ])('%s', (...[line, bytes, totalBytes, percent]) => {
+    expect(parseWriterLine(line)).toEqual({
+      bytes: Math.round(bytes),
+      totalBytes: Math.round(totalBytes),
+      percent,
+    });
+  });
+
+  it('without a total has no percentage', () => {
+    expect(parseWriterLine('Read disk 90.7 MiB')).toEqual({ bytes: Math.round(90.7 * MiB) });
+  });
+
+  it.each([
+    'Reading signature from /a.sig',
+    'Install complete.',
+    "Couldn't read signature file: opening /a.sig",
+    '(40%)',
+    '',
+  ])('is not %j', (line) => {
+    expect(parseWriterLine(line)).toBeUndefined();
+  });
+});
+
+const read = (percent: number): string =>
+  `Read disk ${percent * 10}.0 MiB/1000.0 MiB (${percent}%)`;
+
+function following() {
+  let now = 0;
+  const writer = writerProgress(() => now);
+  return {
+    writer,
+    at: (time: number, line: string) => {
+      now = time;
+      return writer.take(line);
+    },
+    refreshAt: (time: number) => {
+      now = time;
+      return writer.refresh();
+    },
+  };
+}
+
+describe('following the writer', () => {
+  it('tells percentage, speed and the time that is left', () => {
+    const { at } = following();
+    expect(at(seconds(1), read(10))).toEqual({
+      info: '10%',
+      percent: 10,
+      bytesPerSecond: 100 * 1024 ** 2,
+      remaining: seconds(9),
+    });
+    expect(at(seconds(3), read(20))).toMatchObject({
+      percent: 20,
+      bytesPerSecond: Math.round((200 * 1024 ** 2) / 3),
+    });
+  });
+
+  it('takes the speed from the last lines, not from the whole', () => {
+    const { at } = following();
+    for (let second = 1; second <= 20; second += 1) at(seconds(second), read(second));
+    const slow = at(seconds(120), read(21));
+    expect(slow?.bytesPerSecond).toBeLessThan(1024 ** 2);
+  });
+
+  it('says a line once, and nothing of other lines', () => {
+    const { at } = following();
+    expect(at(seconds(1), read(100))).toMatchObject({ info: '100%' });
+    expect(at(seconds(2), read(100))).toBeUndefined();
+    expect(at(seconds(3), 'Writing Ignition config')).toBeUndefined();
+  });
+
+  it('tells the amount in large steps when there is no total', () => {
+    const { at } = following();
+    const infos = [100, 400, 600, 900, 1200].map(
+      (MiB, second) => at(seconds(second + 1), `Read disk ${MiB}.0 MiB`)?.info,
+    );
+    expect(infos).toEqual(['', '', '600 MiB', '600 MiB', '1200 MiB']);
+  });
+
+  it('tells what the reporter would hold back when it is long since it passed something on', () => {
+    const { at } = following();
+    at(minutes(1), read(6));
+    expect(at(minutes(9), read(7))).toMatchObject({ percent: 7 });
+    expect(at(minutes(12), read(8))).toEqual({ info: '8%, 80 MiB' });
+    expect(at(minutes(13), read(9))).toMatchObject({ percent: 9 });
+    expect(at(minutes(14), read(11))).toMatchObject({ percent: 11, info: '11%' });
+  });
+
+  it('tells that it stands, or that the disk is still busy, so that the text changes', () => {
+    const { at, refreshAt, writer } = following();
+    at(minutes(1), read(40));
+    expect(refreshAt(minutes(5))).toBeUndefined();
+    expect(refreshAt(minutes(11))).toEqual({ info: '40%, standing for 10 min' });
+    expect(writer.isFlushing()).toBe(false);
+    at(minutes(12), read(100));
+    expect(writer.isFlushing()).toBe(true);
+    expect(refreshAt(minutes(22))).toEqual({ info: '100%, flushing for 10 min' });
+    expect(refreshAt(minutes(23))).toBeUndefined();
+    expect(writer.movedAt()).toBe(minutes(12));
+  });
+});

@@ -1,0 +1,212 @@
+import { renderDuration } from '../../model/duration.ts';
+import { heartbeatEvery } from '../heartbeat.ts';
+import type { Progress } from '../../engine/events.ts';
+
+/** The reporter passes a percentage on each so many points, and 100 in any case. */
+const pointsApart = 5;
+
+/** After this time without a percentage that is passed on, what is known is reported all the same. */
+const longestSilence = heartbeatEvery.write;
+
+/** Without a length there is no percentage; the amount is told each so many bytes. */
+const bytesApart = 512 * 1024 ** 2;
+
+/** Speed is that of the last so many lines, of which there is at most one in a second. */
+const samplesKept = 10;
+
+/** Follows one run of the writer. */
+export interface WriterProgress {
+  /** Progress to tell, when a line brings some. */
+  readonly take: (line: string) => Progress | undefined;
+  /** Progress to tell after a while without lines, so that the service does not give up. */
+  readonly refresh: () => Progress | undefined;
+  /** When the writer last read on. */
+  readonly movedAt: () => number;
+  /** The image is read to its end; the rest is waiting for the disk. */
+  readonly isFlushing: () => boolean;
+}
+
+interface Sample {
+  readonly at: number;
+  readonly bytes: number;
+}
+
+/** What was last passed on to the service. */
+interface Told {
+  readonly at: number;
+  readonly percent: number;
+  readonly bytes: number;
+}
+
+/** Begins to follow a run; each run of the writer counts anew. */
+export function writerProgress(now: () => number): WriterProgress {
+  const start = now();
+  let seen: ReadSoFar = { bytes: 0 };
+  let movedAt = start;
+  let told: Told = { at: start, percent: 0, bytes: 0 };
+  let samples: readonly Sample[] = [{ at: start, bytes: 0 }];
+
+  const isLate = (): boolean => now() - told.at >= longestSilence;
+  return {
+    movedAt: () => movedAt,
+    isFlushing: () => seen.percent === 100,
+    take: (line) => {
+      const read = parseWriterLine(line);
+      if (read === undefined || (read.bytes === seen.bytes && read.percent === seen.percent)) {
+        return undefined;
+      }
+      seen = read;
+      movedAt = now();
+      samples = [...samples, { at: movedAt, bytes: read.bytes }].slice(-samplesKept);
+      if (isPassedOn(read, told)) {
+        told = { at: movedAt, percent: read.percent ?? 0, bytes: read.bytes };
+      } else if (isLate()) {
+        told = { ...told, at: movedAt };
+        return { info: `${renderRead(read)}, ${amountOf(read)}` };
+      }
+      return { ...progressOf(read, told), ...speedOf(read, samples) };
+    },
+    refresh: () => {
+      if (!isLate()) return undefined;
+      told = { ...told, at: now() };
+      const waited = renderDuration(now() - movedAt);
+      const phase = seen.percent === 100 ? 'flushing' : 'standing';
+      return { info: `${renderRead(seen)}, ${phase} for ${waited}` };
+    },
+  };
+}
+
+function isPassedOn({ percent, bytes }: ReadSoFar, told: Told): boolean {
+  if (percent === undefined) return bytes >= told.bytes + bytesApart;
+  return percent >= told.percent + pointsApart || (percent === 100 && told.percent < 100);
+}
+
+const amountOf = ({ bytes }: ReadSoFar): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
+
+const renderRead = (read: ReadSoFar): string =>
+  read.percent === undefined ? amountOf(read) : `${read.percent}%`;
+
+/** An amount is passed on as often as its text changes; a percentage is held back by the reporter. */
+const progressOf = (read: ReadSoFar, told: Told): Progress =>
+  read.percent === undefined
+    ? { info: told.bytes === 0 ? '' : renderRead({ bytes: told.bytes }) }
+    : { info: renderRead(read), percent: read.percent };
+
+function speedOf(
+  { bytes, totalBytes }: ReadSoFar,
+  samples: readonly Sample[],
+): Pick<Progress, 'bytesPerSecond' | 'remaining'> {
+  const first = samples[0];
+  const last = samples.at(-1);
+  const elapsed = (last?.at ?? 0) - (first?.at ?? 0);
+  if (first === undefined || last === undefined || elapsed <= 0) return {};
+  const bytesPerSecond = Math.round(((last.bytes - first.bytes) * 1000) / elapsed);
+  if (totalBytes === undefined || bytesPerSecond <= 0) return { bytesPerSecond };
+  const remaining = Math.round((Math.max(0, totalBytes - bytes) * 1000) / bytesPerSecond);
+  return { bytesPerSecond, remaining };
+}
+
+/** Where the writer takes the image from. */
+export type WriterSource =
+  | { readonly kind: 'own' }
+  | { readonly kind: 'file'; readonly path: string }
+  | { readonly kind: 'url'; readonly url: string };
+
+/** What one run of the writer is told. */
+interface WriterOrder {
+  /** Path of the Ignition config on the host. */
+  readonly ignition: string;
+  readonly source: WriterSource;
+  /** Further arguments, passed as they are. */
+  readonly args: readonly string[];
+  /** Kernel path of the disk. */
+  readonly disk: string;
+}
+
+/**
+ * The command that writes the operating system. `--insecure` tolerates that there is no signature,
+ * as RHCOS images have none; a bad signature is refused all the same.
+ */
+export const writerArgv = ({ ignition, source, args, disk }: WriterOrder): readonly string[] => [
+  'coreos-installer',
+  'install',
+  '--insecure',
+  '-i',
+  ignition,
+  ...sourceArgs(source),
+  ...args,
+  disk,
+];
+
+function sourceArgs(source: WriterSource): readonly string[] {
+  switch (source.kind) {
+    case 'own':
+      return [];
+    case 'file':
+      return ['--image-file', source.path];
+    case 'url':
+      return ['--image-url', source.url];
+  }
+}
+
+/** One progress line of the writer. It counts the image as it is stored, not bytes on the disk. */
+interface ReadSoFar {
+  readonly bytes: number;
+  /** Unknown when the server sent no length. */
+  readonly totalBytes?: number;
+  /** Rounded down, as the writer prints it. */
+  readonly percent?: number;
+}
+
+const line =
+  /^(?:> )?Read \S+ ([\d.]+) ([KMGT]?i?B)(?:\/([\d.]+) ([KMGT]?i?B) \((\d{1,3})(?:\.\d+)?%\))?$/;
+
+/** Powers of 1024, whatever the letters: coreos-installer prints binary units. */
+const exponents = ['', 'K', 'M', 'G', 'T'];
+
+/** Reads `Read disk 45.5 MiB/113.7 MiB (40%)` of coreos-installer 0.16 to 0.26. */
+export function parseWriterLine(text: string): ReadSoFar | undefined {
+  const match = line.exec(text.trim());
+  if (match === null) return undefined;
+  const [, amount, unit, total, totalUnit, percent] = match;
+  return {
+    bytes: bytesOf(amount, unit),
+    ...(total === undefined ? {} : { totalBytes: bytesOf(total, totalUnit) }),
+    ...(percent === undefined ? {} : { percent: Math.min(100, Number(percent)) }),
+  };
+}
+
+function bytesOf(amount = '0', unit = 'B'): number {
+  const exponent = exponents.indexOf(unit.replace(/i?B$/, ''));
+  return Math.round(Number(amount) * 1024 ** exponent);
+}
+
+/** So many lines are kept; the writer says far fewer. */
+const linesKept = 200;
+
+/** Lines that come only after the writer has laid hand on the disk. */
+const afterTouch =
+  /^(Resetting|Preserving) partition table|^Writing Ignition config|^Install complete/;
+
+/** What the writer says, beside progress. */
+interface WriterTalk {
+  readonly take: (line: string) => void;
+  readonly lines: () => readonly string[];
+  /** The disk is not as it was. Before it is, a busy disk for example, it must be left alone. */
+  readonly hasTouchedDisk: () => boolean;
+}
+
+/** Begins to listen to one run of the writer. */
+export function writerTalk(): WriterTalk {
+  let lines: readonly string[] = [];
+  let hasTouched = false;
+  return {
+    lines: () => lines,
+    hasTouchedDisk: () => hasTouched,
+    take: (line) => {
+      const isProgress = parseWriterLine(line) !== undefined;
+      hasTouched ||= isProgress || afterTouch.test(line);
+      if (!isProgress) lines = [...lines, line.trimEnd()].slice(-linesKept);
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { Config } from '../../config/schema.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { minutes } from '../../model/duration.ts';
+import { proxyEnv } from '../host-commands.ts';
+import { step } from '../step.ts';
+import { condition } from '../../engine/condition.ts';
+
+/** There is a service that takes the logs of this host. */
+const hasLogTaker = condition<Config>(
+  'there is an inventory service that knows this host',
+  ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
+);
+
+/** Tells the service that logs of this host will come. A service that does not listen holds nobody up. */
+export const announce = step({
+  id: 'logs/announce',
+  title: 'Announce the logs of this host',
+  uses: ['inventory'],
+  when: hasLogTaker,
+  limit: minutes(15),
+  run: async ({ inventory, config, signal, note }) => {
+    const { id, infraEnvId, hostId } = config.cluster;
+    const host = { infraEnvId: infraEnvId === '' ? id : infraEnvId, hostId };
+    try {
+      await inventory.logsState(host, 'requested', signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(error);
+      note('warn', 'the logs could not be announced', { code, reason: message });
+    }
+  },
+});
+
+/** Long enough to pull the image and to send what a host has logged; the host waits to reboot. */
+const longestUpload = minutes(15);
+
+/** Uploads the logs of the host before they are gone. Without them the install is as good. */
+export const upload = step({
+  id: 'logs/upload',
+  title: 'Upload the logs of this host',
+  uses: ['host'],
+  when: hasLogTaker,
+  limit: longestUpload + minutes(1),
+  preview: (config) => [senderArgv(config)],
+  run: async ({ host, config, signal, note }) => {
+    try {
+      await host.exec(senderArgv(config), {
+        signal,
+        limit: longestUpload,
+        env: { ...proxyEnv(config.proxy), ...tokenEnv(config) },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(error);
+      note('warn', 'the logs could not be uploaded', { code, reason: message });
+    }
+  },
+});
+
+const tokenEnv = ({ service: { token } }: Config): Readonly<Record<string, string>> =>
+  token === undefined || token.isEmpty ? {} : { [tokenVariable]: token.reveal() };
+
+/** The variable from which podman and logs_sender take the token. */
+const tokenVariable = 'PULL_SECRET_TOKEN';
+
+const journalSocket = '/run/systemd/journal/socket';
+
+/**
+ * The container that gathers the logs of the host and uploads them. The token is not among its
+ * words: podman hands the variable on by its name, and logs_sender reads it when there is no
+ * `-pull-secret-token` (assisted-installer-agent, `src/config/logs_sender_config.go`).
+ */
+export function senderArgv({ role, cluster, service, images }: Config): readonly string[] {
+  const { id, infraEnvId, hostId, controlPlaneCount } = cluster;
+  const { api, url, insecure, caFile } = service;
+  const isBootstrap = role === 'bootstrap' || controlPlaneCount === 1;
+  return [
+    'podman',
+    'run',
+    '--rm',
+    '--privileged',
+    '--net=host',
+    '--pid=host',
+    `--env=${tokenVariable}`,
+    '-v',
+    `${journalSocket}:${journalSocket}`,
+    '-v',
+    '/var/log:/var/log',
+    ...(caFile === '' ? [] : ['-v', `${caFile}:${caFile}`]),
+    images.agent,
+    'logs_sender',
+    '-cluster-id',
+    id,
+    '-url',
+    url,
+    '-host-id',
+    hostId,
+    // Version 1 of the service knows no infra-envs, and its logs_sender has no such flag.
+    ...(api === 'v2' ? ['-infra-env-id', infraEnvId === '' ? id : infraEnvId] : []),
+    `-insecure=${String(insecure)}`,
+    `-bootstrap=${String(isBootstrap)}`,
+    ...(caFile === '' ? [] : [`-cacert=${caFile}`]),
+  ];
+}
