@@ -6,8 +6,7 @@ import { ensureParts } from './parts/ensure.ts';
 import { ensureBundle } from './bundle.ts';
 import { play } from '../mocks/lab/play.ts';
 import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
-import { renderSvg } from '../mocks/lab/svg.ts';
-import { renderTable, type Table, tableOf } from '../mocks/lab/table.ts';
+import { renderSvg, renderTable, type Table, tableOf } from '../mocks/lab/table.ts';
 
 const COLUMNS = 116;
 const LOOK_EVERY_MILLIS = 100;

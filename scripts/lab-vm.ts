@@ -1,11 +1,10 @@
 // What the lab does when it is asked for virtual machines.
 import type { LabOptions } from '../mocks/lab/options.ts';
 import { readScenario } from '../mocks/lab/scenario.ts';
-import { tellOf } from '../mocks/lab/tell.ts';
-import { playInGuest } from '../mocks/lab/vm.ts';
+import { tellOf } from '../mocks/lab/show.ts';
+import { playInGuest } from '../mocks/lab/vm/one-master.ts';
 import { playClusterInGuests } from '../mocks/lab/vm/cluster.ts';
-import { type OsOrder, readOsOrder, refuseOrderFor } from '../mocks/lab/vm/os-order.ts';
-import { guestPlan } from '../mocks/lab/vm/plan.ts';
+import { guestPlan, type OsOrder, readOsOrder, refuseOrderFor } from '../mocks/lab/vm/plan.ts';
 import { runLayerLint } from '../src/cli/layer/lint.ts';
 import { bundlePath } from './bundle.ts';
 import { agentImageBase } from './parts/agent-image.ts';

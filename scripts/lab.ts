@@ -3,7 +3,7 @@ import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { play } from '../mocks/lab/play.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
-import { tellOf } from '../mocks/lab/tell.ts';
+import { tellOf } from '../mocks/lab/show.ts';
 import { failureText } from '../src/cli/failure-text.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { WatchEvent } from '../kube/watch-stream.ts';
+import type { WatchEvent } from '../kube/transport.ts';
 import { type Changes, followChanges } from './changes.ts';
-import { kinds } from './kinds.ts';
+import { kinds } from './objects.ts';
 
 const event: WatchEvent = { type: 'MODIFIED', object: { metadata: { name: 'm1' } } };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { HostPhase } from './cluster-state.ts';
-import { configRequestLine } from './config-server-log.ts';
+import { configRequestLine } from './kubelet.ts';
 import { reportsOf } from './controller.ts';
 
 const seen = (phase: HostPhase, stage: string, hasAsked = true) => ({

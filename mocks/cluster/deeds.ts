@@ -5,17 +5,15 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import type { KubeRef } from '../../src/ports/kube.ts';
 import { openClient } from '../kube/client.ts';
-import { askerOf, requestObject } from './certificate-request.ts';
+import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Deed, Purpose } from './cluster-state.ts';
-import { configRequestLine, configServerLog } from './config-server-log.ts';
-import { controllerLook } from './controller-look.ts';
-import { kinds } from './kinds.ts';
+import { controllerLook } from './controller.ts';
+import { etcdConditions, firstObjects, kinds, type Named, nodeObject } from './objects.ts';
 import { renderOnBootstrap } from './layering/bootstrap-controller.ts';
 import { withSystem } from './layering/daemon.ts';
 import { awaitRelease, bringPools, firstBoot, renderPools } from './layering/deeds.ts';
 import type { LayeredSite } from './layering/site.ts';
 import { applyManifests } from './manifests.ts';
-import { etcdConditions, firstObjects, type Named, nodeObject } from './objects.ts';
 import {
   controllerJob,
   controllerNamespace,
@@ -24,8 +22,7 @@ import {
   readyEvent,
   runningStatus,
 } from './pods.ts';
-import { type ClusterWork, memberNamed } from './site.ts';
-import { tellNode } from './tell-node.ts';
+import { type ClusterWork, memberNamed, tellNode } from './site.ts';
 
 type Work<Kind extends Deed['kind']> = (
   work: ClusterWork,

@@ -1,7 +1,13 @@
+// @peculiar/x509 needs this before anything else of it is loaded.
+import 'reflect-metadata';
+import { randomUUID, webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { createPki } from '../kube/pki.ts';
+import { type AddressInfo, isIP, isIPv6 } from 'node:net';
+import { Pkcs10CertificateRequestGenerator, SubjectAlternativeNameExtension } from '@peculiar/x509';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { createPki, type KubeUser } from '../kube/pki.ts';
+import type { Purpose } from './cluster-state.ts';
 
 /** What answers the API server in the name of every kubelet of a cluster. */
 export interface Kubelet extends AsyncDisposable {
@@ -29,4 +35,147 @@ export async function startKubelet(logOf: (pod: string) => string): Promise<Kube
       await once(server, 'close');
     },
   };
+}
+
+/** Who asks for what. */
+interface KubeletRequest {
+  readonly node: string;
+  readonly addresses: readonly string[];
+  readonly purpose: Purpose;
+}
+
+const BOOTSTRAPPER = 'openshift-machine-config-operator';
+
+/** As whom a kubelet asks: for its first certificate by a service account, then as itself. */
+export const askerOf = ({ node, purpose }: KubeletRequest): KubeUser =>
+  purpose === 'client'
+    ? {
+        name: `system:serviceaccount:${BOOTSTRAPPER}:node-bootstrapper`,
+        groups: ['system:serviceaccounts', `system:serviceaccounts:${BOOTSTRAPPER}`],
+      }
+    : { name: `system:node:${node}`, groups: ['system:nodes'] };
+
+/** Name of the request in the cluster. */
+const requestName = ({ node, purpose }: Pick<KubeletRequest, 'node' | 'purpose'>): string =>
+  `csr-${purpose}-${node}`;
+
+const signers = {
+  client: 'kubernetes.io/kube-apiserver-client-kubelet',
+  serving: 'kubernetes.io/kubelet-serving',
+};
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+
+/** A request as a kubelet makes it (Kubernetes 1.34). */
+export async function requestObject(request: KubeletRequest): Promise<KubeObject> {
+  const { node, addresses, purpose } = request;
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const pkcs10 = await Pkcs10CertificateRequestGenerator.create({
+    name: [{ O: ['system:nodes'] }, { CN: [`system:node:${node}`] }],
+    keys,
+    signingAlgorithm: algorithm,
+    extensions:
+      purpose === 'client'
+        ? []
+        : [
+            new SubjectAlternativeNameExtension(
+              [node, ...addresses].map((value) => ({
+                type: isIP(value) === 0 ? ('dns' as const) : ('ip' as const),
+                value,
+              })),
+            ),
+          ],
+  });
+  return {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: requestName(request) },
+    spec: {
+      signerName: signers[purpose],
+      request: Buffer.from(pkcs10.toString('pem')).toString('base64'),
+      usages: ['digital signature', purpose === 'client' ? 'client auth' : 'server auth'],
+    },
+  };
+}
+
+/** What tells one start of a host from the next, as its kernel makes it up. */
+export interface BootIds {
+  /** That of the start in which a host is. */
+  readonly of: (host: string) => string;
+  /** The host has started anew. */
+  readonly renew: (host: string, id: string) => void;
+}
+
+/** Boot ids of hosts; one that tells none has its first made up. */
+export function bootIds(): BootIds {
+  const ids = new Map<string, string>();
+  return {
+    of: (host) => {
+      const id = ids.get(host) ?? randomUUID();
+      ids.set(host, id);
+      return id;
+    },
+    renew: (host, id) => void ids.set(host, id),
+  };
+}
+
+// Which programs of pods run on which node, so that they end when the node is drained or starts anew.
+
+/** The programs on the nodes of a cluster. */
+export interface Tenants {
+  /** A program runs on a node from now on; gives what takes it out again. */
+  readonly moveIn: (node: string, leave: () => void) => () => void;
+  /** Ends every program on a node. */
+  readonly evict: (node: string) => void;
+}
+
+/** Nodes on which nothing runs. */
+export function tenants(): Tenants {
+  const all = new Map<string, Set<() => void>>();
+  const on = (node: string): Set<() => void> => {
+    const found = all.get(node) ?? new Set();
+    all.set(node, found);
+    return found;
+  };
+  return {
+    moveIn: (node, leave) => {
+      on(node).add(leave);
+      return () => void on(node).delete(leave);
+    },
+    evict: (node) => {
+      for (const leave of [...on(node)]) leave();
+    },
+  };
+}
+
+/** Name of the log of the machine-config-server on the bootstrap host, as the kubelet links it. */
+export const configServerLog =
+  'machine-config-server-b1_openshift-machine-config-operator_machine-config-server-0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0.log';
+
+/** Somebody asks the machine-config-server for Ignition. */
+interface ConfigRequest {
+  readonly pool: string;
+  readonly address: string;
+  readonly at: Date;
+  /** Which of the forms: they changed from release to release. */
+  readonly form: number;
+}
+
+const PORT = 47_018;
+
+/**
+ * The line that it writes, with what CRI-O puts before it. The forms: `1.2.3.4:PORT` and
+ * `[fe80::1%ens3]:PORT` without quotes, `address:"[2620::1]:PORT"` since the log is structured.
+ */
+export function configRequestLine({ pool, address, at, form }: ConfigRequest): string {
+  const asked = isIPv6(address)
+    ? `[${address}${address.startsWith('fe80:') ? '%ens3' : ''}]:${PORT}`
+    : `${address}:${PORT}`;
+  const agent =
+    'User-Agent:"Ignition/2.19.0" Accept-Header: "application/vnd.coreos.ignition+json"';
+  const isStructured = form % 2 === 1;
+  const said = isStructured
+    ? `Pool ${pool} requested by address:"${asked}" ${agent}`
+    : `Pool ${pool} requested by ${asked} ${agent}`;
+  return `${at.toISOString()} stderr F I1121 12:00:00.000000       1 api.go:121] ${said}\n`;
 }

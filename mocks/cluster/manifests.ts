@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { isKindName, kinds, type KindName } from './kinds.ts';
+import { isKindName, kinds, type KindName } from './objects.ts';
 import type { ClusterWork } from './site.ts';
 
 const folders = ['/opt/openshift/manifests', '/opt/openshift/openshift'];

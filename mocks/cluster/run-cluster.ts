@@ -1,18 +1,16 @@
 // A cluster that lives: what happens is decided by `decide`, what it does is done in order.
-import { bootIds } from './boot-ids.ts';
+import { bootIds, startKubelet, tenants } from './kubelet.ts';
 import { type ClusterState, type Deed, type Happening, unborn } from './cluster-state.ts';
 import { decide } from './decide.ts';
 import { doDeed } from './deeds.ts';
 import type { ReadyMark } from './idle.ts';
-import { kinds } from './kinds.ts';
+import { kinds } from './objects.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
-import { startKubelet } from './kubelet.ts';
 import { serveConfig } from './layering/config-server.ts';
 import { judge } from './layering/judge.ts';
 import { runControllers } from './layering/run-controllers.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
-import { tenants } from './tenants.ts';
 
 /** A cluster in a play. */
 export interface ClusterLife extends AsyncDisposable {

@@ -2,13 +2,11 @@ import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
-import type { BootIds } from './boot-ids.ts';
 import type { ClusterPlan, ClusterState, Happening } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
-import type { Kubelet } from './kubelet.ts';
+import type { BootIds, Kubelet, Tenants } from './kubelet.ts';
 import type { LayeredSite } from './layering/site.ts';
-import type { Invoker, NodeFacts } from './objects.ts';
-import type { Tenants } from './tenants.ts';
+import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */
 export interface JobRun {
@@ -58,4 +56,15 @@ export function memberNamed({ members }: Pick<ClusterSite, 'members'>, name: str
   const found = members.find((member) => member.name === name);
   if (found === undefined) throw new RangeError(`the cluster has no member ${name}`);
   return found;
+}
+
+/** Lets the kubelet of a host say how its node is. */
+export async function tellNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
+  const status = nodeStatus(memberNamed(work, host), {
+    isReady,
+    kubeletPort: work.kubelet.port,
+    bootId: work.bootIds.of(host),
+    at: new Date(),
+  });
+  await work.kube.client.mergeStatus({ kind: kinds.Node, name: host }, status);
 }

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { unitsOf } from '../host/units.ts';
-import { deskApp } from './desk.ts';
-import type { BootstrapMirror } from './mirror.ts';
+import { type BootstrapMirror, deskApp } from './desk.ts';
 
 let taken: Uint8Array[];
 let log: string;

@@ -1,14 +1,12 @@
 import { z } from 'zod';
-import type { Device } from './block/device.ts';
-import { devicesOf } from './block/devices.ts';
-import { Leftovers, remainsOn } from './block/leftovers.ts';
+import { type Device, devicesOf } from './devices.ts';
+import { Leftovers, remainsOn } from './disk-layout.ts';
 import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
 import { giveUnitsLives, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
-import type { LiveSystem, Machine } from './machine.ts';
+import { type LiveSystem, type Machine, WriterSettings } from './machine.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
-import { WriterSettings } from './writer-settings.ts';
 
 /** A disk as a scenario describes it. */
 const DiskPlan = z.strictObject({

@@ -27,3 +27,38 @@ export function fail(call: Call, message: string, exitCode = 1): number {
   call.err(`${message}\n`);
   return exitCode;
 }
+
+/** Words of a command line, sorted into options and the rest. */
+export interface Words {
+  /** Whether an option was given, by any of its names. */
+  readonly has: (...names: readonly string[]) => boolean;
+  /** Values of an option, by any of its names, in order. */
+  readonly all: (...names: readonly string[]) => readonly string[];
+  /** Words that are no options. */
+  readonly rest: readonly string[];
+}
+
+/**
+ * Sorts the words after the program's name. `withValue` names the options that take the next word;
+ * `--name=value` works for all.
+ */
+export function sortWords(words: readonly string[], withValue: readonly string[] = []): Words {
+  const options: { readonly name: string; readonly value: string | undefined }[] = [];
+  const rest: string[] = [];
+  for (let at = 0; at < words.length; at += 1) {
+    const word = words[at] ?? '';
+    const [, name, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+    if (name !== undefined) options.push({ name, value });
+    else if (!word.startsWith('-') || word === '-' || word === '--') rest.push(word);
+    else if (withValue.includes(word)) options.push({ name: word, value: words[(at += 1)] });
+    else options.push({ name: word, value: undefined });
+  }
+  return {
+    has: (...names) => options.some(({ name }) => names.includes(name)),
+    all: (...names) =>
+      options.flatMap(({ name, value }) =>
+        names.includes(name) && value !== undefined ? [value] : [],
+      ),
+    rest: rest.filter((word) => word !== '--'),
+  };
+}

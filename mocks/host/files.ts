@@ -1,16 +1,25 @@
 import {
+  appendFileSync,
+  chmodSync,
+  copyFileSync,
+  cpSync,
   existsSync,
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
+  renameSync,
   rmSync,
+  type Stats,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
-import type { Devices } from './block/devices.ts';
+import { watchPaths } from '../../src/adapters/host/watch-paths.ts';
+import type { Devices } from './devices.ts';
 
 /** The files of a simulated host: a directory of its own, which nothing can leave. */
 export interface HostFiles {
@@ -68,4 +77,87 @@ function filesBelow(folder: string): readonly string[] {
     const path = join(folder, entry.name);
     return entry.isDirectory() ? filesBelow(path) : [path];
   });
+}
+
+// Calls on the files of a simulated host. They are small and lie in memory or in a cache: each call is done at once,
+// since handing it to a thread and back takes many times as long.
+
+/** Does a call now and answers as the calls of `node:fs/promises` do; what it throws rejects. */
+const atOnce =
+  <Words extends readonly unknown[], Answer>(call: (...words: Words) => Answer) =>
+  (...words: Words): Promise<Answer> =>
+    new Promise((resolve) => resolve(call(...words)));
+
+interface Deep {
+  readonly recursive: boolean;
+}
+
+/** The bytes of a file. */
+export const readBytes = atOnce((path: string): Buffer => readFileSync(path));
+/** The text of a file, by the encoding that is named. */
+export const readFile = atOnce((path: string, encoding: BufferEncoding): string =>
+  readFileSync(path, encoding),
+);
+/** Writes a file whole, or to its end with the flag `a`. */
+export const writeFile = atOnce(
+  (
+    path: string,
+    content: string | Uint8Array,
+    options: { readonly mode?: number; readonly flag?: string } = {},
+  ): void => writeFileSync(path, content, options),
+);
+/** Adds to a file. */
+export const appendFile = atOnce((path: string, content: string | Uint8Array): void =>
+  appendFileSync(path, content),
+);
+/** Makes a directory, with those above it when asked. */
+export const mkdir = atOnce(
+  (path: string, options: Deep = { recursive: false }): void => void mkdirSync(path, options),
+);
+/** Names in a directory, of everything below it when asked. */
+export const readdir = atOnce(
+  (path: string, options: Deep = { recursive: false }): readonly string[] =>
+    readdirSync(path, { ...options, encoding: 'utf8' }),
+);
+/** Removes a file, or a tree. */
+export const rm = atOnce(
+  (path: string, options: { readonly force: boolean; readonly recursive?: boolean }): void =>
+    rmSync(path, options),
+);
+/** Copies a tree over what is there. */
+export const copyTree = atOnce((from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, force: true }),
+);
+/** Copies a file. */
+export const copyFile = atOnce((from: string, to: string): void => copyFileSync(from, to));
+/** Gives a file another name. */
+export const rename = atOnce((from: string, to: string): void => renameSync(from, to));
+/** Makes a symbolic link. */
+export const symlink = atOnce((target: string, path: string): void => symlinkSync(target, path));
+/** A path with every symbolic link followed. */
+export const realpath = atOnce((path: string): string => realpathSync.native(path));
+/** Sets the permissions of a file. */
+export const chmod = atOnce((path: string, mode: number): void => chmodSync(path, mode));
+/** What a path leads to. */
+export const stat = atOnce((path: string): Stats => statSync(path));
+
+/** Pause between two looks, for what no file event tells; never needed here. */
+const never = 1e9;
+
+/** A file of a simulated host that somebody waits for. */
+interface WatchedFile {
+  readonly files: HostFiles;
+  readonly path: string;
+  /** Ends the watching. */
+  readonly signal: AbortSignal;
+}
+
+/** Calls back once at the beginning and whenever the file may have changed, come or gone. */
+export async function watchFile(
+  { files: { root }, path, signal }: WatchedFile,
+  changed: () => void,
+): Promise<void> {
+  const all = { root, isShared: () => true, isAboveShared: () => true };
+  const host = { files: all, look: () => Promise.resolve(''), every: never };
+  await watchPaths(host, { paths: [path], changed }, signal);
 }

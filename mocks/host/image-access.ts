@@ -1,11 +1,10 @@
 // How programs of a simulated host come to an image: by the mirrors of its settings, with the credentials of a file, at
 // registries that let them in or not.
-import { placesOf } from '../registries/mirrors.ts';
-import { credentialsIn, registryOf } from '../registries/network.ts';
+import { credentialsIn, placesOf, registryOf } from '../registries/network.ts';
 import type { Call } from './call.ts';
 import { type HeldImage, publish } from './images.ts';
 import type { Machine } from './machine.ts';
-import { readFile } from './prompt-files.ts';
+import { readFile } from './files.ts';
 
 /** An image that a program asks for. */
 export interface ImageRequest {

@@ -1,13 +1,16 @@
 // A host that runs from its disk as a node of a cluster: how it is started, and what rpm-ostree has staged comes up with
 // its next start. What the live system had outside of /run and /tmp stays, to be looked at.
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { finalStateroot } from '../../src/steps/image/origins.ts';
 import { checksumOf } from './commands/rpm-ostree.ts';
 import type { Machine } from './machine.ts';
-import { mkdir, rm, writeFile } from './prompt-files.ts';
+import { placeInPartition } from './partition-files.ts';
+import { mkdir, rm, writeFile } from './files.ts';
 
 /** What a host comes up with when it is started from its disk for the first time. */
-export interface FirstStart {
+interface FirstStart {
   /** Pull spec of the image that runs. */
   readonly image: string;
   /** Pull secret of the cluster, which the kubelet has on the node; it has none unless given. */
@@ -70,4 +73,60 @@ async function put({ files }: Machine, path: string, content: string): Promise<v
   const place = await files.real(path);
   await mkdir(dirname(place), { recursive: true });
   await writeFile(place, content);
+}
+
+/** What a machine comes up with when it is started. */
+type Boot =
+  | { readonly kind: 'installed'; readonly disk: string }
+  | { readonly kind: 'live'; readonly because: string };
+
+/**
+ * Decides what a machine starts: UEFI takes the first entry of its order that leads somewhere, a
+ * BIOS the disk. Whatever leads nowhere ends at the live medium.
+ */
+export function decideBoot({ devices, firmware, installed }: Machine): Boot {
+  if (installed === undefined) return { kind: 'live', because: 'no system is installed' };
+  const disk = devices.byKname(installed.disk);
+  const partitions = disk === undefined ? [] : devices.childrenOf(disk);
+  if (!partitions.some(({ content }) => content?.label === 'boot')) {
+    return { kind: 'live', because: `${installed.disk} holds nothing that starts` };
+  }
+  if (firmware.kind === 'bios') return { kind: 'installed', disk: installed.disk };
+  const [first] = firmware.order.flatMap(
+    (number) => firmware.entries.find((entry) => entry.number === number) ?? [],
+  );
+  const isOnDisk = partitions.some(({ entry }) => entry?.uuid === first?.partition?.uuid);
+  return first?.partition !== undefined && isOnDisk
+    ? { kind: 'installed', disk: installed.disk }
+    : { kind: 'live', because: `the firmware starts "${first?.label ?? 'nothing'}" first` };
+}
+
+// What an installed disk holds when a machine starts from it for the first time.
+
+/** What is on a disk that was never started. */
+interface DiskSystem {
+  /** The image that the disk follows; undefined for the system as the writer brought it. */
+  readonly image: string | undefined;
+  readonly kernelArguments: readonly string[];
+}
+
+/** The operating system on the disk of a machine. */
+export function systemOnDisk({ deployments }: Machine): DiskSystem {
+  const deployment = deployments.get(finalStateroot);
+  return {
+    image: deployment?.origin,
+    kernelArguments: deployment?.kernelArguments ?? [],
+  };
+}
+
+/** The Ignition on the boot partition, whoever wrote it there last. */
+export async function ignitionOnDisk(machine: Machine): Promise<string> {
+  const { devices, installed } = machine;
+  if (installed === undefined) return '';
+  const disk = devices.byKname(installed.disk);
+  const boot = disk && devices.childrenOf(disk).find(({ entry }) => entry?.label === 'boot');
+  const place = boot && placeInPartition(machine, boot.kname, 'ignition/config.ign');
+  return place === undefined
+    ? installed.ignition
+    : readFile(place, 'utf8').catch(() => installed.ignition);
 }

@@ -2,11 +2,12 @@
 // after each start.
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Mount } from './block/devices.ts';
+import type { Mount } from './devices.ts';
 import type { LiveSystem, Machine } from './machine.ts';
-import { writeFile } from './prompt-files.ts';
+import { writeFile } from './files.ts';
 import { type UnitLife, type Units, unitsOf } from './units.ts';
 
 /** What a live system has mounted when it starts. */
@@ -65,7 +66,7 @@ export const liveUnits = (live: LiveSystem): Units =>
   unitsOf([...usual, ...live.units], Object.values(nodeImage));
 
 /** Brings the units of a live system to where they are after a start. */
-export function restartUnits({ units, live }: Machine): void {
+function restartUnits({ units, live }: Machine): void {
   units.reset([...usual, ...live.units], Object.values(nodeImage));
 }
 
@@ -103,4 +104,23 @@ async function prependLocalDns({ files }: Machine): Promise<void> {
     await files.real('/etc/resolv.conf'),
     'search lab.example.test\nnameserver 192.168.126.10\nnameserver 127.0.0.1\n',
   );
+}
+
+/** Where a live system keeps what it loses with its power; it has no disk of its own. */
+const inMemory = ['opt', 'run', 'tmp', 'var', 'etc', 'root', 'home', 'usr', 'mnt', '.covered'];
+
+/** Starts the live system of a machine again: what was in memory is gone, the disks are as they were. */
+export async function restartLiveSystem(machine: Machine): Promise<void> {
+  const { files, devices, live, locks } = machine;
+  for (const folder of inMemory) {
+    await rm(join(files.root, folder), { recursive: true, force: true });
+  }
+  writeLiveSystem(files.root, live);
+  devices.mounts.splice(0, devices.mounts.length, ...liveMounts);
+  devices.swaps.splice(0);
+  locks.clear();
+  restartUnits(machine);
+  machine.hostname = live.hostname;
+  machine.reboot = undefined;
+  machine.running = undefined;
 }

@@ -11,9 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import type { Device } from './block/device.ts';
+import type { Device } from './devices.ts';
 import type { Machine } from './machine.ts';
-import { readdir } from './prompt-files.ts';
+import { readdir } from './files.ts';
 
 /** Where the folders of partitions lie, below the root of the host. */
 const STORES = '.partitions';

@@ -1,25 +1,19 @@
-import type { Program, Programs } from './call.ts';
-import { imagePrograms } from './commands/skopeo.ts';
-import { ownRegistryPrograms } from './commands/own-registry.ts';
-import { transientPrograms } from './commands/systemd-run.ts';
-import { containerPrograms } from './commands/podman.ts';
-import { copyingPrograms } from './commands/copying.ts';
-import { deployingPrograms } from './commands/deploying.ts';
-import { filePrograms } from './commands/files.ts';
-import { firmwarePrograms } from './commands/efibootmgr.ts';
-import { keyPrograms } from './commands/ssh-keygen.ts';
-import { linkPrograms } from './commands/linking.ts';
-import { listingPrograms } from './commands/lsblk.ts';
-import { mappingPrograms } from './commands/mapping.ts';
-import { mountingPrograms } from './commands/mounting.ts';
-import { movingPrograms } from './commands/rpm-ostree.ts';
-import { namingPrograms } from './commands/naming.ts';
-import { shellPrograms } from './commands/shell.ts';
-import { systemPrograms } from './commands/system.ts';
-import { unitPrograms } from './commands/systemctl.ts';
-import { volumePrograms } from './commands/volumes.ts';
-import { wipingPrograms } from './commands/wiping.ts';
+import type { Call, Program, Programs } from './call.ts';
+import { copyingPrograms, linkPrograms } from './commands/trees.ts';
 import { writerPrograms } from './commands/coreos-installer.ts';
+import { deployingPrograms } from './commands/deploying.ts';
+import { firmwarePrograms } from './commands/efibootmgr.ts';
+import { filePrograms } from './commands/files.ts';
+import { listingPrograms } from './commands/lsblk.ts';
+import { mappingPrograms, volumePrograms } from './commands/volumes.ts';
+import { mountingPrograms, wipingPrograms } from './commands/filesystems.ts';
+import { keyPrograms, namingPrograms } from './commands/identity.ts';
+import { ownRegistryPrograms } from './commands/own-registry.ts';
+import { containerPrograms, imagePrograms } from './commands/containers.ts';
+import { movingPrograms } from './commands/rpm-ostree.ts';
+import { shellPrograms, systemPrograms, transientPrograms } from './commands/system.ts';
+import { unitPrograms } from './commands/systemctl.ts';
+import type { Machine, RanCommand } from './machine.ts';
 
 const bare: Programs = {
   ...containerPrograms,
@@ -51,4 +45,28 @@ const inBare = (name: string): Program | undefined => among(bare, name);
 const programs: Programs = { ...bare, ...shellPrograms(inBare), ...transientPrograms(inBare) };
 
 /** The stand-in of a program, or undefined when there is none. */
-export const programNamed = (name: string): Program | undefined => among(programs, name);
+const programNamed = (name: string): Program | undefined => among(programs, name);
+
+/** The options that the agent gives to nsenter before the command. */
+export const nsenterOptions = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'];
+
+/** Exit code of a command that is not there, as nsenter has it. */
+const NOT_FOUND = 127;
+
+/** Runs what the stand-in nsenter was called with; gives the exit code. */
+export async function runCommand(machine: Machine, call: Call): Promise<number> {
+  const isEntered = nsenterOptions.every((option, at) => call.argv[at] === option);
+  const argv = isEntered ? call.argv.slice(nsenterOptions.length) : call.argv;
+  const record: RanCommand = { argv, env: Object.keys(call.env), at: Date.now() };
+  machine.ran.push(record);
+  const [name = ''] = argv;
+  const program = isEntered ? programNamed(name) : undefined;
+  if (program === undefined) {
+    machine.unknown.push(argv.join(' '));
+    call.err(`nsenter: failed to execute ${name}: No such file or directory\n`);
+    record.exitCode = NOT_FOUND;
+    return NOT_FOUND;
+  }
+  record.exitCode = await program(machine, { ...call, argv });
+  return record.exitCode;
+}

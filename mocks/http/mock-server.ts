@@ -1,8 +1,8 @@
-import type { HttpBindings } from '@hono/node-server';
-import { type Fault, type FaultPlan, faultPlan } from './fault.ts';
-import { type Loopback, serveLoopback } from './loopback.ts';
-import { type RecordedRequest, recordOf } from './request-log.ts';
-import { strike } from './strike.ts';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { type Fault, type FaultPlan, faultPlan, strike } from './fault.ts';
 
 /** A server of the lab: it records every request and lets faults strike. */
 export interface MockServer {
@@ -14,7 +14,7 @@ export interface MockServer {
 }
 
 /** How a server of the lab is started. */
-export interface MockServerOptions {
+interface MockServerOptions {
   readonly answer: (request: Request) => Response | Promise<Response>;
   readonly faults?: readonly Fault[];
   /** A free port unless given. */
@@ -59,3 +59,97 @@ const replay = (request: Request, body: Uint8Array): Request =>
     headers: request.headers,
     ...(body.length === 0 ? {} : { body: Buffer.from(body) }),
   });
+
+/** A server on 127.0.0.1. */
+interface Loopback {
+  readonly url: string;
+  readonly port: number;
+  /** Closes the listening socket and every connection for a time: connections are refused. */
+  readonly refuse: (milliseconds: number) => void;
+  readonly close: () => Promise<void>;
+}
+
+/** Answers a request; the bindings are the plain Node request and response. */
+type Answer = (request: Request, env: HttpBindings) => Response | Promise<Response>;
+
+/** Serves on a port of 127.0.0.1; port 0 takes a free one. */
+async function serveLoopback(answer: Answer, port = 0): Promise<Loopback> {
+  const server = createAdaptorServer({
+    fetch: (request, env) => answer(request, env as HttpBindings),
+  }) as Server;
+  const taken = await listen(server, port);
+  let isClosed = false;
+  let reopening: NodeJS.Timeout | undefined;
+  return {
+    url: `http://127.0.0.1:${taken}`,
+    port: taken,
+    refuse: (milliseconds) => {
+      if (isClosed || reopening !== undefined) return;
+      server.close();
+      server.closeAllConnections();
+      reopening = setTimeout(() => {
+        reopening = undefined;
+        void listen(server, taken);
+      }, milliseconds);
+    },
+    close: async () => {
+      isClosed = true;
+      clearTimeout(reopening);
+      server.closeAllConnections();
+      if (!server.listening) return;
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+/** A request as a server of the lab has seen it. */
+export interface RecordedRequest {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly method: string;
+  /** Path with query, as it was sent. */
+  readonly path: string;
+  /** Only the headers of `recordedHeaders`, lower case, and only those that were sent. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Text of the body; of an upload only its first kibibyte. */
+  readonly body: string;
+  /** Status that was answered; undefined while no answer was given and when a fault ate it. */
+  status?: number;
+}
+
+/** Headers that a recording keeps. */
+const recordedHeaders = [
+  'accept',
+  'authorization',
+  'content-length',
+  'content-type',
+  'user-agent',
+  'x-request-id',
+  'x-secret-key',
+] as const;
+
+const UPLOAD_EXCERPT_BYTES = 1024;
+
+/** Makes the record of one request. */
+function recordOf(request: Request, body: Uint8Array, at: number): RecordedRequest {
+  const { pathname, search } = new URL(request.url);
+  const sent = recordedHeaders.flatMap((name) => {
+    const value = request.headers.get(name);
+    return value === null ? [] : [[name, value] as const];
+  });
+  const isText = (request.headers.get('content-type') ?? '').includes('json');
+  return {
+    at,
+    method: request.method,
+    path: `${pathname}${search}`,
+    headers: Object.fromEntries(sent),
+    body: Buffer.from(isText ? body : body.subarray(0, UPLOAD_EXCERPT_BYTES)).toString('utf8'),
+  };
+}

@@ -1,8 +1,17 @@
+import type { Hono } from 'hono';
+import { z } from 'zod';
+import { stagesV1, stagesV2 } from './ladders.ts';
+import type { ClusterRecord, HostRecord } from './records.ts';
+import type { InventoryStore } from './store.ts';
+
 // The two shapes in which the service says no. A client has to read both.
 
 /** What the service's own code answers: the code is a word. */
 export const domainError = (status: number, reason: string): Response =>
   Response.json({ kind: 'Error', id: status, href: '', code: String(status), reason }, { status });
+
+/** The answer for a cluster that the service does not have. */
+export const unknownCluster = (id: string): Response => domainError(404, `cluster ${id} not found`);
 
 /** What its framework answers before that code is reached: the code is a number. */
 export const frameworkError = (status: number, message: string): Response =>
@@ -25,3 +34,115 @@ export const download = (name: string, content: string): Response =>
       'content-length': String(Buffer.byteLength(content)),
     },
   });
+
+const progressWith = <T extends readonly [string, ...string[]]>(
+  stages: T,
+): z.ZodObject<{ current_stage: z.ZodEnum; progress_info: z.ZodDefault<z.ZodString> }> =>
+  z.strictObject({ current_stage: z.enum(stages), progress_info: z.string().default('') });
+
+/** Body of a progress report to version 2 of the service. */
+export const ProgressV2 = progressWith(stagesV2);
+/** Body of a progress report to version 1. */
+export const ProgressV1 = progressWith(stagesV1);
+
+/** Body of a report about the collection of logs. */
+export const LogsProgress = z.strictObject({
+  logs_state: z.enum(['requested', 'collecting', 'completed', 'timeout', '']),
+});
+
+/** A body that was read, or the answer that refuses it. */
+type ReadBody<T> = { readonly value: T } | { readonly refusal: Response };
+
+/** Reads a JSON body as strictly as the service does: unknown properties are refused with 400. */
+export async function readJson<T>(request: Request, schema: z.ZodType<T>): Promise<ReadBody<T>> {
+  const text = await request.text();
+  if (text === '') return { refusal: frameworkError(400, 'body in body is required') };
+  const read = schema.safeParse(parsed(text));
+  if (read.success) return { value: read.data };
+  const said = read.error.issues.map(({ path, message }) => `${path.join('.')} in body ${message}`);
+  return { refusal: frameworkError(400, `validation failure list:\n${said.join('\n')}`) };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a word is a UUID; the service refuses paths that hold anything else. */
+export const isUuid = (word: string): boolean => z.guid().safeParse(word).success;
+
+/** Adds one area of the service's interface to an application whose base path is set. */
+export type AddRoutes = (app: Pick<Hono, 'get' | 'put' | 'post'>, store: InventoryStore) => void;
+
+/** A host as the service shows it; empty fields are left out, as its Go server does. */
+export function shownHost(host: HostRecord, withInventory: boolean): object {
+  return {
+    id: host.id,
+    href: `/api/assisted-install/v2/infra-envs/${host.infraEnvId}/hosts/${host.id}`,
+    kind: 'Host',
+    infra_env_id: host.infraEnvId,
+    cluster_id: host.clusterId,
+    requested_hostname: host.hostname,
+    role: host.role,
+    ...(host.isBootstrap ? { bootstrap: true } : {}),
+    status: host.status,
+    status_info: host.statusInfo,
+    ...(host.logsState === '' ? {} : { logs_info: host.logsState }),
+    progress: {
+      current_stage: host.stage,
+      ...(host.stageInfo === '' ? {} : { progress_info: host.stageInfo }),
+      stage_started_at: new Date(host.stageStartedAt).toISOString(),
+      stage_updated_at: new Date(host.stageUpdatedAt).toISOString(),
+    },
+    ...(withInventory ? { inventory: host.inventory ?? inventoryOf(host) } : {}),
+  };
+}
+
+/** What the discovery agent has found on a host, as the text that the service keeps. */
+function inventoryOf({ hostname, addresses }: HostRecord): string {
+  const withPrefix = (address: string, length: number): string =>
+    address.includes('/') ? address : `${address}/${length}`;
+  const isV6 = (address: string): boolean => address.includes(':');
+  const eth0 = {
+    name: 'eth0',
+    ipv4_addresses: addresses.filter((one) => !isV6(one)).map((one) => withPrefix(one, 24)),
+    ipv6_addresses: addresses.filter((one) => isV6(one)).map((one) => withPrefix(one, 64)),
+  };
+  return JSON.stringify({ hostname, interfaces: [eth0] });
+}
+
+/** A cluster as the service shows it. */
+export function shownCluster(
+  cluster: ClusterRecord,
+  hosts: readonly HostRecord[] | undefined,
+): object {
+  return {
+    id: cluster.id,
+    href: `/api/assisted-install/v2/clusters/${cluster.id}`,
+    kind: cluster.kind,
+    name: cluster.name,
+    base_dns_domain: cluster.baseDomain,
+    status: cluster.status,
+    openshift_version: cluster.openshiftVersion,
+    platform: { type: cluster.platform },
+    ...(cluster.installConfigOverrides === ''
+      ? {}
+      : { install_config_overrides: cluster.installConfigOverrides }),
+    ...(cluster.logsState === '' ? {} : { logs_info: cluster.logsState }),
+    control_plane_count: cluster.controlPlaneCount,
+    hosts: hosts === undefined ? null : hosts.map((host) => shownHost(host, true)),
+  };
+}
+
+/** The host that a path names; it must be of the infra-env that the path names, if it names one. */
+export function hostAt(
+  store: InventoryStore,
+  path: { readonly infraEnv?: string; readonly host?: string },
+): HostRecord | undefined {
+  const host = store.host(path.host ?? '');
+  const isThere = path.infraEnv === undefined || path.infraEnv === host?.infraEnvId;
+  return isThere ? host : undefined;
+}

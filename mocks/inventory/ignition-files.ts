@@ -1,11 +1,5 @@
-import {
-  bootstrapIgnition,
-  dataUrl,
-  ignitionFile,
-  type IgnitionFile,
-  installConfig,
-} from './bootstrap-ignition.ts';
-import type { HostRecord } from './records.ts';
+import { labPullSecret } from '../registries/network.ts';
+import type { ClusterRecord, HostRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
 
 /** Files of a cluster that version 2 of the service offers, by name. */
@@ -89,3 +83,122 @@ export function clusterFile(store: InventoryStore, name: string): string | undef
       return undefined;
   }
 }
+
+// The Ignition of the bootstrap host, in the shape in which openshift-install makes it: what the
+// agent reads of it (the pull secret), and what is on the host once it was applied.
+
+/** A file as Ignition has it. */
+interface IgnitionFile {
+  readonly path: string;
+  readonly mode: number;
+  readonly overwrite: boolean;
+  readonly contents: { readonly source: string };
+}
+
+interface IgnitionUnit {
+  readonly name: string;
+  readonly enabled?: boolean;
+  readonly contents: string;
+}
+
+/** What is in the config of the bootstrap host beside what follows from the cluster. */
+export interface BootstrapContents {
+  /** For /opt/openshift/auth; left out when there is none yet. */
+  readonly kubeconfig?: string | undefined;
+  /** Of the cluster; that of the lab unless given. */
+  readonly pullSecret?: string;
+  /** Further files, by path. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** A text as the source of a file. */
+const dataUrl = (text: string): string =>
+  `data:text/plain;charset=utf-8;base64,${Buffer.from(text).toString('base64')}`;
+
+/** A file with a text. */
+export const ignitionFile = (path: string, text: string, mode = 0o644): IgnitionFile => ({
+  path,
+  mode,
+  overwrite: true,
+  contents: { source: dataUrl(text) },
+});
+
+/** The config of the bootstrap host as JSON text. */
+export function bootstrapIgnition(
+  cluster: ClusterRecord,
+  { kubeconfig, pullSecret = labPullSecret, files = {} }: BootstrapContents = {},
+): string {
+  return JSON.stringify({
+    ignition: { version: '3.2.0' },
+    passwd: { users: [{ name: 'core', sshAuthorizedKeys: ['ssh-ed25519 AAAALAB lab'] }] },
+    storage: {
+      files: [
+        ignitionFile('/root/.docker/config.json', pullSecret, 0o600),
+        ...kubeconfigFiles(kubeconfig),
+        ignitionFile('/opt/openshift/manifests/cluster-config.yaml', clusterConfig(cluster)),
+        ignitionFile(
+          '/opt/openshift/openshift/99_openshift-cluster-api_master-user-data-secret.yaml',
+          'apiVersion: v1\nkind: Secret\nmetadata:\n  name: master-user-data\n  namespace: openshift-machine-api\n',
+        ),
+        ignitionFile(
+          '/usr/local/bin/bootkube.sh',
+          '#!/bin/bash\n# The lab plays this part.\n',
+          0o555,
+        ),
+        ...Object.entries(files).map(([path, text]) => ignitionFile(path, text)),
+      ],
+    },
+    systemd: { units },
+  });
+}
+
+const kubeconfigFiles = (text: string | undefined): readonly IgnitionFile[] =>
+  text === undefined
+    ? []
+    : ['kubeconfig', 'kubeconfig-loopback'].map((name) =>
+        ignitionFile(`/opt/openshift/auth/${name}`, text, 0o600),
+      );
+
+/** The ConfigMap from which whoever runs in the cluster reads the install config. */
+function clusterConfig(cluster: ClusterRecord): string {
+  const config = installConfig(cluster)
+    .split('\n')
+    .map((line) => (line === '' ? '' : `    ${line}`))
+    .join('\n');
+  return `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: cluster-config-v1\n  namespace: kube-system\ndata:\n  install-config: |\n${config}`;
+}
+
+/** The install config of a cluster as YAML text. */
+export const installConfig = (cluster: ClusterRecord): string =>
+  [
+    'apiVersion: v1',
+    `baseDomain: ${cluster.baseDomain}`,
+    'metadata:',
+    `  name: ${cluster.name}`,
+    'controlPlane:',
+    '  name: master',
+    `  replicas: ${cluster.controlPlaneCount}`,
+    'platform:',
+    `  ${cluster.platform}: {}`,
+    '',
+  ].join('\n');
+
+const unit = (name: string): string =>
+  [
+    '[Unit]',
+    `Description=${name} of the lab`,
+    '[Service]',
+    `ExecStart=/usr/local/bin/${name}.sh`,
+    '[Install]',
+    'WantedBy=multi-user.target',
+    '',
+  ].join('\n');
+
+/** Units of the bootstrap host, on a single node too; the agent starts all but the first. */
+const units: readonly IgnitionUnit[] = [
+  { name: 'kubelet.service', enabled: true, contents: unit('kubelet') },
+  ...['bootkube', 'approve-csr', 'progress'].map((name) => ({
+    name: `${name}.service`,
+    contents: unit(name),
+  })),
+];

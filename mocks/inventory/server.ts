@@ -1,8 +1,11 @@
+import { Hono } from 'hono';
 import type { Fault } from '../http/fault.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
-import { inventoryApp } from './app.ts';
-import type { Auth } from './auth.ts';
-import type { ClusterView } from './cluster-rules.ts';
+import { domainError, frameworkError, isUuid } from './answers.ts';
+import { type Auth, refusalOf } from './auth.ts';
+import type { ClusterView } from './rules.ts';
+import { addLogRoutes } from './logs.ts';
+import { addClusterRoutes, addDownloadRoutes, addProgressRoutes, addV1Routes } from './routes.ts';
 import { type InventoryStore, inventoryStore } from './store.ts';
 
 /** A running inventory service. */
@@ -11,7 +14,7 @@ export interface InventoryServer extends MockServer {
 }
 
 /** How an inventory service is started. */
-export interface InventoryOptions extends ClusterView {
+interface InventoryOptions extends ClusterView {
   /** Nobody is asked for a token unless given. */
   readonly auth?: Auth;
   readonly faults?: readonly Fault[];
@@ -30,4 +33,53 @@ export async function startInventory({
   const app = inventoryApp(store, auth);
   const server = await startMockServer({ ...options, answer: (request) => app.fetch(request) });
   return { ...server, store };
+}
+
+/** Path below which version 2 lives. */
+const BASE_V2 = '/api/assisted-install';
+/** Paths below which version 1 lived: until 7 May 2020 and after. */
+const BASES_V1 = ['/api/bm-inventory/v1', '/api/assisted-install/v1'] as const;
+
+/** The whole service as one application: who may come in, what a path must look like, routes. */
+export function inventoryApp(store: InventoryStore, auth: Auth): Hono {
+  const app = new Hono({ strict: false });
+  app.get('/health', () => new Response(null, { status: 200 }));
+  app.get('/ready', () => new Response(null, { status: 200 }));
+  app.use('/api/*', async ({ req }, next) => {
+    const refusal =
+      unauthorised(store, { auth, token: req.header('x-secret-key') ?? '' }) ??
+      malformed(new URL(req.url).pathname);
+    if (refusal !== undefined) return refusal;
+    await next();
+    return undefined;
+  });
+  for (const add of [addProgressRoutes, addDownloadRoutes, addClusterRoutes, addLogRoutes]) {
+    add(app.basePath(BASE_V2), store);
+  }
+  for (const base of BASES_V1) addV1Routes(app.basePath(base), store);
+  app.notFound(({ req }) => frameworkError(404, `path ${req.path} was not found`));
+  app.onError((error) => domainError(500, error.message));
+  return app;
+}
+
+function unauthorised(
+  store: InventoryStore,
+  { auth, token }: { readonly auth: Auth; readonly token: string },
+): Response | undefined {
+  const refusal = refusalOf(auth, token, {
+    infraEnvIds: new Set(store.hosts().map(({ infraEnvId }) => infraEnvId)),
+    clusterIds: new Set([store.cluster().id]),
+  });
+  return refusal === undefined ? undefined : frameworkError(401, refusal);
+}
+
+/** Ids in a path must be UUIDs, else 400. */
+function malformed(path: string): Response | undefined {
+  const ids = path.matchAll(/\/(infra-envs?|hosts|clusters)\/([^/]+)/g);
+  for (const [, kind, id] of ids) {
+    if (id !== undefined && !isUuid(id)) {
+      return frameworkError(400, `${kind ?? ''} in path must be of type uuid: "${id}"`);
+    }
+  }
+  return undefined;
 }

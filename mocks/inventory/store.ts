@@ -1,6 +1,11 @@
-import { type ClusterView, settle } from './cluster-rules.ts';
+import {
+  type ClusterView,
+  decideProgress,
+  type ProgressDecision,
+  type ProgressReport,
+  settle,
+} from './rules.ts';
 import type { ClusterRecord, HostRecord, UploadedFile } from './records.ts';
-import { decideProgress, type ProgressDecision, type ProgressReport } from './stage-rules.ts';
 
 /** The service's memory: one cluster and its hosts. */
 export interface InventoryStore {

@@ -1,7 +1,12 @@
 import type { KubeKind, KubeObject, KubeRef, KubeSelection } from '../../src/ports/kube.ts';
-import { pathOfKind, pathOfObject, pathOfSelection } from './paths.ts';
-import { KubeRefusal, openTransport, type Transport, type TransportOptions } from './transport.ts';
-import { readWatch, type WatchEvent } from './watch-stream.ts';
+import {
+  KubeRefusal,
+  openTransport,
+  readWatch,
+  type Transport,
+  type TransportOptions,
+  type WatchEvent,
+} from './transport.ts';
 
 /**
  * Writes and reads objects for tests and for the stand-ins of what runs in a cluster. All but `get` and `remove`
@@ -125,4 +130,29 @@ async function unless<T>(status: number, asked: Promise<T>): Promise<T | undefin
     if (error instanceof KubeRefusal && error.status === status) return undefined;
     throw error;
   }
+}
+
+/** The path of an object, or of a subresource of it. */
+export function pathOfObject({ kind, namespace, name }: KubeRef, subresource?: string): string {
+  const object = `${pathOfKind(kind, namespace)}/${encodeURIComponent(name)}`;
+  return subresource === undefined ? object : `${object}/${subresource}`;
+}
+
+/** The path of all objects of a kind, in one namespace where one is given. */
+export function pathOfKind({ group, version, plural }: KubeKind, namespace?: string): string {
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const place = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${place}/${plural}`;
+}
+
+/** The path of a selection with its query; `more` is added to the query. */
+export function pathOfSelection(
+  { kind, namespace, labelSelector, fieldSelector }: KubeSelection,
+  more: Readonly<Record<string, string | undefined>> = {},
+): string {
+  const wanted = Object.entries({ labelSelector, fieldSelector, ...more });
+  const given = wanted.filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const query = new URLSearchParams(given).toString();
+  const path = pathOfKind(kind, namespace);
+  return query === '' ? path : `${path}?${query}`;
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { freePort } from './free-port.ts';
+import { freePort } from './program.ts';
 
 /** What becomes of open connections when the address moves to another server. */
 export type MovedConnections =

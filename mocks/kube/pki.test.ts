@@ -1,6 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createPki } from './pki.ts';
+import { parse } from 'yaml';
+import { createPki, renderKubeconfig } from './pki.ts';
 
 describe('the keys of a control plane', () => {
   it('has servers that are known by every address hosts and guests use', async () => {
@@ -24,5 +25,41 @@ describe('the keys of a control plane', () => {
       'O=others',
       'O=system:nodes',
     ]);
+  });
+});
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+
+describe('the text of a kubeconfig', () => {
+  it('holds all that a client needs', () => {
+    const text = renderKubeconfig({
+      server: 'https://127.0.0.1:12345',
+      ca: 'authority',
+      user: { certificate: 'certificate', key: 'key' },
+    });
+    expect(parse(text)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [
+        {
+          name: 'kube-lab',
+          cluster: {
+            server: 'https://127.0.0.1:12345',
+            'certificate-authority-data': base64('authority'),
+          },
+        },
+      ],
+      users: [
+        {
+          name: 'kube-lab',
+          user: {
+            'client-certificate-data': base64('certificate'),
+            'client-key-data': base64('key'),
+          },
+        },
+      ],
+      contexts: [{ name: 'kube-lab', context: { cluster: 'kube-lab', user: 'kube-lab' } }],
+      'current-context': 'kube-lab',
+    });
   });
 });

@@ -1,6 +1,6 @@
 // @peculiar/x509 needs this before anything else of it is loaded.
 import 'reflect-metadata';
-import { generateKeyPairSync, randomBytes, type KeyObject, type webcrypto } from 'node:crypto';
+import { generateKeyPairSync, type KeyObject, randomBytes, type webcrypto } from 'node:crypto';
 import {
   BasicConstraintsExtension,
   ExtendedKeyUsage,
@@ -12,6 +12,7 @@ import {
   type X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509';
+import { stringify } from 'yaml';
 
 /** A private key and what belongs to it, as PEM. */
 export interface PemPair {
@@ -152,3 +153,37 @@ function cryptoKeys({ privateKey, publicKey }: Keys): webcrypto.CryptoKeyPair {
 function pemOf(key: KeyObject): string {
   return key.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
+
+/** What a kubeconfig says. */
+interface KubeconfigContent {
+  readonly server: string;
+  /** The certificate authority, as PEM. */
+  readonly ca: string;
+  readonly user: PemPair;
+}
+
+/** The text of a kubeconfig that needs no other file, so that it can be put on any host. */
+export function renderKubeconfig({ server, ca, user }: KubeconfigContent): string {
+  const name = 'kube-lab';
+  return stringify(
+    {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name, cluster: { server, 'certificate-authority-data': base64(ca) } }],
+      users: [
+        {
+          name,
+          user: {
+            'client-certificate-data': base64(user.certificate),
+            'client-key-data': base64(user.key),
+          },
+        },
+      ],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      'current-context': name,
+    },
+    { lineWidth: 0 },
+  );
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');

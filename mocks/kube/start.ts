@@ -4,9 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { KubeClient } from './client.ts';
-import { type ApiServer, type ControlPlane, startControlPlane } from './control-plane.ts';
+import {
+  type ApiServer,
+  type ControlPlane,
+  type Etcd,
+  startControlPlane,
+} from './control-plane.ts';
 import { applyCrds } from './crds.ts';
-import type { Etcd } from './etcd.ts';
 import { type Forwarder, startForwarder } from './forwarder.ts';
 import { administrators, type KubeUser } from './pki.ts';
 import type { ServerControl } from './program.ts';

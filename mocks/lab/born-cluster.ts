@@ -5,16 +5,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
 import { type ClusterLife, runCluster } from '../cluster/run-cluster.ts';
-import { bootstrapInPlace } from '../cluster/single-node.ts';
+import { bootstrapInPlace } from '../cluster/no-cluster.ts';
 import type { ClusterSite, JobRun } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import { freePort } from '../kube/free-port.ts';
+import { freePort } from '../kube/program.ts';
 import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
-import { startAgent } from './agent-process.ts';
-import { settingVariable } from './install-command.ts';
-import type { Lab } from './lab.ts';
+import { settingVariable, startAgent } from './agent.ts';
+import type { Lab, Seat } from './lab-host.ts';
 import { hasCluster, type LabHost, type Scenario } from './scenario.ts';
-import type { Seat } from './seat.ts';
 
 /** The cluster of a play, if one is born in it. */
 export interface BornCluster extends AsyncDisposable {

@@ -4,7 +4,7 @@ import type { ClusterLife } from '../cluster/run-cluster.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import { labPullSecret } from '../inventory/pull-secret.ts';
+import { labPullSecret, registryNetwork, type RegistryNetwork } from '../registries/network.ts';
 import { layeredBootstrapFiles } from '../layering/manifests.ts';
 import {
   type LayeredPlan,
@@ -12,9 +12,8 @@ import {
   registriesOf,
   registrySettings,
 } from '../layering/plan.ts';
-import { registryNetwork, type RegistryNetwork } from '../registries/network.ts';
 import type { Scenario } from './scenario.ts';
-import type { Seat } from './seat.ts';
+import type { Seat } from './lab-host.ts';
 
 /** What there is before the hosts. */
 export interface LayeredGround {

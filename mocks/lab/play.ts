@@ -5,20 +5,17 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
-import { clusterSeed, hostSeed } from '../inventory/seed.ts';
+import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { startInventory } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './born-cluster.ts';
-import { differencesOf } from './expectations.ts';
-import type { Lab } from './lab.ts';
+import { differencesOf, reportHost, reportLayering } from './make-report.ts';
+import { type Lab, type Seat, takeSeat } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
-import { playHost } from './play-host.ts';
+import { playHost } from './run-host.ts';
 import { type LabReport, outcomeOf } from './report.ts';
-import { reportHost } from './report-host.ts';
-import { reportLayering } from './report-layering.ts';
 import type { Scenario } from './scenario.ts';
-import { type Seat, takeSeat } from './seat.ts';
 
 /** What can be seen of a play while it goes on. */
 export interface Stage {

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';
-import { serveHost } from '../host/socket-server.ts';
-import { placeStandIn } from '../host/stand-in.ts';
-import { clusterSeed, hostSeed } from '../inventory/seed.ts';
+import { placeStandIn, serveHost } from '../host/socket-server.ts';
+import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { type InventoryServer, startInventory } from '../inventory/server.ts';
 
 /** The ids of the one host, its infra-env and its cluster. */

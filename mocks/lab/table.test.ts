@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Line, renderTable, type Row, type Table } from './table.ts';
+import { type Line, renderSvg, renderTable, type Row, type Table } from './table.ts';
 
 const row: Row = {
   host: 'm1',
@@ -33,5 +33,23 @@ describe('the table of the lab', () => {
 
   it('cuts what does not fit its column', () => {
     expect(text(renderTable(table, 120)[2])).toContain('Copying registry data…');
+  });
+});
+
+describe('the picture of the table', () => {
+  it('escapes what would be markup', () => {
+    const svg = renderSvg([[{ text: 'a < b & c', tone: 'plain' }]]);
+    expect(svg).toContain('>a &lt; b &amp; c</text>');
+  });
+
+  it('draws bars as areas', () => {
+    const svg = renderSvg([
+      [
+        { text: '███', tone: 'busy' },
+        { text: '░░', tone: 'dim' },
+      ],
+    ]);
+    expect(svg).toContain('<rect x="16" y="21" width="24"');
+    expect(svg).toContain('<rect x="40" y="21" width="16"');
   });
 });

@@ -1,6 +1,6 @@
 // What somebody puts beside the manifests of an installation who wants its operating systems built.
 import { stringify } from 'yaml';
-import { labPullSecret } from '../inventory/pull-secret.ts';
+import { labPullSecret } from '../registries/network.ts';
 import {
   builtPools,
   type LayeredPlan,

@@ -1,6 +1,5 @@
 import { inRelease } from '../host/commands/own-registry.ts';
-import { credentialsIn, type RegistryPlan } from '../registries/network.ts';
-import { labPullSecret } from '../inventory/pull-secret.ts';
+import { credentialsIn, labPullSecret, type RegistryPlan } from '../registries/network.ts';
 
 /** Pools whose operating systems are built. */
 export type BuiltPool = 'master' | 'worker';

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
+import { Hono } from 'hono';
 import type { Fault } from '../http/fault.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
-import { type Buckets, objectsApp } from './app.ts';
 
 /** A running object store. */
 export interface ObjectStore extends MockServer {
@@ -9,7 +10,7 @@ export interface ObjectStore extends MockServer {
 }
 
 /** How an object store is started. */
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   /** Access keys that are known; none unless given. */
   readonly accessKeyIds?: readonly string[];
   /** Whether requests without a signature are let in; they are unless told otherwise. */
@@ -35,3 +36,70 @@ export async function startObjectStore({
     },
   };
 }
+
+/** Buckets with their objects. */
+type Buckets = Map<string, Map<string, Uint8Array>>;
+
+/** Who may read and write. */
+interface ObjectAccess {
+  /** Access keys that are known; a request that is signed with another one is refused. */
+  readonly accessKeyIds: readonly string[];
+  /** Whether a request without a signature is let in. */
+  readonly allowsAnonymous: boolean;
+}
+
+/**
+ * A subset of S3, path style: GET, HEAD and PUT of objects. A signature must name a known access
+ * key; it is not calculated again.
+ */
+function objectsApp(buckets: Buckets, access: ObjectAccess): Hono {
+  const app = new Hono();
+  app.use(async ({ req }, next) => {
+    const refusal = accessRefusal(req.header('authorization'), access);
+    if (refusal !== undefined) return refusal;
+    await next();
+    return undefined;
+  });
+  app.get('/:bucket/:key{.+}', ({ req }) => give(buckets, req.param('bucket'), req.param('key')));
+  app.put('/:bucket/:key{.+}', async ({ req }) => {
+    const bucket = buckets.get(req.param('bucket'));
+    if (bucket === undefined) return s3Error(404, 'NoSuchBucket');
+    const content = new Uint8Array(await req.arrayBuffer());
+    bucket.set(req.param('key'), content);
+    return new Response(null, { status: 200, headers: { etag: etagOf(content) } });
+  });
+  app.notFound(() => s3Error(405, 'MethodNotAllowed'));
+  return app;
+}
+
+function give(buckets: Buckets, bucketName: string, key: string): Response {
+  const bucket = buckets.get(bucketName);
+  if (bucket === undefined) return s3Error(404, 'NoSuchBucket');
+  const content = bucket.get(key);
+  if (content === undefined) return s3Error(404, 'NoSuchKey');
+  return new Response(Buffer.from(content), {
+    headers: {
+      'content-type': 'binary/octet-stream',
+      'content-length': String(content.length),
+      etag: etagOf(content),
+    },
+  });
+}
+
+function accessRefusal(header: string | undefined, access: ObjectAccess): Response | undefined {
+  if (header === undefined) {
+    return access.allowsAnonymous ? undefined : s3Error(403, 'AccessDenied');
+  }
+  const accessKeyId = /^AWS4-HMAC-SHA256 Credential=([^/]+)\//.exec(header)?.[1];
+  if (accessKeyId === undefined) return s3Error(400, 'AuthorizationHeaderMalformed');
+  return access.accessKeyIds.includes(accessKeyId) ? undefined : s3Error(403, 'InvalidAccessKeyId');
+}
+
+const etagOf = (content: Uint8Array): string =>
+  `"${createHash('md5').update(content).digest('hex')}"`;
+
+const s3Error = (status: number, code: string): Response =>
+  new Response(
+    `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${code}</Message></Error>`,
+    { status, headers: { 'content-type': 'application/xml' } },
+  );

@@ -2,7 +2,7 @@
 import type { HeldImage } from '../host/images.ts';
 
 /** Somebody whom a registry knows. */
-export interface RegistryUser {
+interface RegistryUser {
   /** `name:password`, as a pull secret has it behind its base64. */
   readonly credentials: string;
   readonly may: 'pull' | 'push';
@@ -20,7 +20,7 @@ export interface RegistryPlan {
 }
 
 /** Somebody asks a registry. */
-export interface RegistryRequest {
+interface RegistryRequest {
   /** Name of the host that asks. */
   readonly by: string;
   readonly verb: 'pull' | 'push';
@@ -31,7 +31,7 @@ export interface RegistryRequest {
 }
 
 /** What a registry was asked for. */
-export interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
+interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
   readonly registry: string;
   /** Words of the refusal. */
   readonly trouble: string | undefined;
@@ -106,3 +106,61 @@ export function credentialsIn(pullSecret: string, registry: string): string | un
   const auth = auths[registry]?.auth;
   return auth === undefined ? undefined : Buffer.from(auth, 'base64').toString('utf8');
 }
+
+/** An entry of registries.conf with what stands in for it. */
+interface MirroredPrefix {
+  readonly prefix: string;
+  readonly mirrors: readonly string[];
+}
+
+/**
+ * The places at which an image is looked for, in their order: mirrors of the longest prefix, then the place itself
+ * (containers-registries.conf(5), version 2). No more of the format is read than the agent and the lab write.
+ */
+export function placesOf(settings: string, image: string): readonly string[] {
+  const [found] = entriesIn(settings)
+    .filter(({ prefix }) => isBelow(image, prefix))
+    .toSorted((one, other) => other.prefix.length - one.prefix.length);
+  if (found === undefined) return [image];
+  const rest = image.slice(found.prefix.length);
+  return [...found.mirrors.map((mirror) => `${mirror}${rest}`), image];
+}
+
+const isBelow = (image: string, prefix: string): boolean =>
+  prefix !== '' && image.startsWith(prefix) && /^([/:@]|$)/.test(image.slice(prefix.length));
+
+function entriesIn(settings: string): readonly MirroredPrefix[] {
+  return settings
+    .split(/^\[\[registry\]\]$/m)
+    .slice(1)
+    .map((entry) => {
+      const [own = '', ...mirrors] = entry.split(/^\s*\[\[registry\.mirror\]\]$/m);
+      return {
+        prefix: valueIn(own, 'prefix') ?? valueIn(own, 'location') ?? '',
+        mirrors: mirrors.flatMap((mirror) => valueIn(mirror, 'location') ?? []),
+      };
+    });
+}
+
+const valueIn = (text: string, key: string): string | undefined =>
+  new RegExp(`^\\s*${key}\\s*=\\s*"([^"]*)"`, 'm').exec(text)?.[1];
+
+const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Registries that there are only in the lab, and one user for all of them, who may not push. */
+const hosts = [
+  'registry.example.test',
+  'quay.example.test',
+  'images.partner.test',
+  'mirror.site.test:8443',
+];
+
+/** A pull secret for registries that there are not. */
+export const labPullSecret = JSON.stringify({
+  auths: Object.fromEntries(
+    hosts.map((host) => [
+      host,
+      { auth: inBase64('lab:not-a-password'), email: 'lab@example.test' },
+    ]),
+  ),
+});

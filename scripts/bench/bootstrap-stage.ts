@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { bundlePath } from '../bundle.ts';
-import { followEvents } from '../../mocks/lab/event-file.ts';
-import { settingVariable } from '../../mocks/lab/install-command.ts';
+import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
 import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { start, type Watched } from './process.ts';

@@ -1,5 +1,5 @@
-import { installConfig } from '../../mocks/inventory/bootstrap-ignition.ts';
-import { clusterSeed } from '../../mocks/inventory/seed.ts';
+import { installConfig } from '../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../mocks/inventory/records.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
 import type { KubeRef } from '../../src/ports/kube.ts';

@@ -4,7 +4,7 @@ import { bundlePath } from '../bundle.ts';
 import { clusterParts, kubeParts } from '../rig.ts';
 import { play, type Stage } from '../../mocks/lab/play.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
-import type { Seat } from '../../mocks/lab/seat.ts';
+import type { Seat } from '../../mocks/lab/lab-host.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import type { Findings } from './figure.ts';
 import { rebootDelaySeconds } from './reboot-delay.ts';

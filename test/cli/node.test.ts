@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../support/os-samples.ts';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-system.ts';
-import { serveHost } from '../../mocks/host/socket-server.ts';
-import { placeStandIn } from '../../mocks/host/stand-in.ts';
+import { placeStandIn, serveHost } from '../../mocks/host/socket-server.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;

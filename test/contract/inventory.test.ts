@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { clusterSeed, hostSeed } from '../../mocks/inventory/seed.ts';
+import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { inventoryV1 } from '../../src/adapters/http/inventory-v1.ts';
 import { inventoryV2 } from '../../src/adapters/http/inventory-v2.ts';

@@ -1,8 +1,8 @@
-import { hostSeed, clusterSeed } from '../../mocks/inventory/seed.ts';
+import { hostSeed, clusterSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
 import type { Fault } from '../../mocks/http/fault.ts';
-import { installArguments } from '../../mocks/lab/install-command.ts';
+import { installArguments } from '../../mocks/lab/agent.ts';
 import { LabHost } from '../../mocks/lab/scenario.ts';
 
 /** What the discovery agent puts before the image (assisted-service, 2026), in its order. */

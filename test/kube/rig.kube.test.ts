@@ -3,8 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
-import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import type { WatchEvent } from '../../mocks/kube/watch-stream.ts';
+import { KubeRefusal, type WatchEvent } from '../../mocks/kube/transport.ts';
 import {
   certificateSigningRequests,
   clusterOperators,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { restartLiveSystem } from '../../mocks/host/power.ts';
+import { restartLiveSystem } from '../../mocks/host/live-system.ts';
 import { end, labHost } from './lab-host.ts';
 
 const lab = labHost();

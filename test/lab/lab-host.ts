@@ -8,9 +8,13 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach } from 'vitest';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { nsenterOptions } from '../../mocks/host/run-command.ts';
-import { type HostServer, serveHost } from '../../mocks/host/socket-server.ts';
-import { placeStandIn, type StandInLanguage } from '../../mocks/host/stand-in.ts';
+import { nsenterOptions } from '../../mocks/host/programs.ts';
+import {
+  type HostServer,
+  placeStandIn,
+  serveHost,
+  type StandInLanguage,
+} from '../../mocks/host/socket-server.ts';
 
 /** The languages that the stand-in for nsenter can be run in on this machine. */
 export const languages: readonly StandInLanguage[] = existsSync('/usr/bin/perl')

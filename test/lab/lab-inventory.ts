@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
-import type { ClusterView } from '../../mocks/inventory/cluster-rules.ts';
-import { clusterSeed, hostSeed } from '../../mocks/inventory/seed.ts';
+import type { ClusterView } from '../../mocks/inventory/rules.ts';
+import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { Fault } from '../../mocks/http/fault.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type AgentProcess, startAgent } from '../../mocks/lab/agent-process.ts';
+import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
 import {
   openSingleHost,
   type SingleHost,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { RecordedRequest } from '../../mocks/http/request-log.ts';
+import type { RecordedRequest } from '../../mocks/http/mock-server.ts';
 import { singleIds as ids } from '../../mocks/lab/single-host.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Machine } from '../../mocks/host/machine.ts';
-import type { RecordedRequest } from '../../mocks/http/request-log.ts';
-import { startAgent } from '../../mocks/lab/agent-process.ts';
+import type { RecordedRequest } from '../../mocks/http/mock-server.ts';
+import { startAgent } from '../../mocks/lab/agent.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 
 /** What an agent did in one run, seen from outside. */

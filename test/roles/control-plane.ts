@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { mkdir, writeFile } from '../../mocks/host/prompt-files.ts';
-import { bootstrapIgnition } from '../../mocks/inventory/bootstrap-ignition.ts';
-import { clusterSeed } from '../../mocks/inventory/seed.ts';
+import { mkdir, writeFile } from '../../mocks/host/files.ts';
+import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../mocks/inventory/records.ts';
 import {
   clusterRoleBindings,
   clusterRoles,

@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { BootstrapContents } from '../../mocks/inventory/bootstrap-ignition.ts';
+import type { BootstrapContents } from '../../mocks/inventory/ignition-files.ts';
 import { digestOfText, publish } from '../../mocks/host/images.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { nsenterOptions, runCommand } from '../../mocks/host/run-command.ts';
+import { nsenterOptions, runCommand } from '../../mocks/host/programs.ts';
 import {
   commandFailed,
   commandNotFound,

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { buildMachine, HostPlan } from '../../mocks/host/build-machine.ts';
 import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-system.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
-import { restartLiveSystem } from '../../mocks/host/power.ts';
+import { restartLiveSystem } from '../../mocks/host/live-system.ts';
 import { registryNetwork } from '../../mocks/registries/network.ts';
 import { nodeApply } from '../../src/roles/node-apply.ts';
 import type { NodeOrder } from '../../src/steps/os/index.ts';

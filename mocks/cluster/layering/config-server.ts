@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../src/ports/kube.ts';
 import { servesImages } from '../../layering/plan.ts';
 import { controllerConfig, poolPath, renderedPath } from '../../layering/rendered.ts';
 import { servedIgnition } from '../../layering/served-config.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { imageOf, partAt } from './objects.ts';
 

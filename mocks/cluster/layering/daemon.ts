@@ -1,9 +1,8 @@
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { servesImages, stockImage } from '../../layering/plan.ts';
-import { kinds } from '../kinds.ts';
-import type { ClusterWork } from '../site.ts';
-import { tellNode } from '../tell-node.ts';
+import { kinds } from '../objects.ts';
+import { type ClusterWork, tellNode } from '../site.ts';
 import { pullOnNode } from './first-boot.ts';
 import { record } from './node-disk.ts';
 import { keyOf } from './objects.ts';

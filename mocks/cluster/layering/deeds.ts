@@ -7,7 +7,7 @@ import {
   renderedConfig,
 } from '../../layering/rendered.ts';
 import { builtPools } from '../../layering/plan.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { canServe } from './config-server.ts';
 import { bootFirst } from './first-boot.ts';

@@ -1,6 +1,6 @@
 // What the controllers of the Machine Config Operator write once they have decided.
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { type ControllerDeed, isReady, type PoolView } from './controllers.ts';
 import { hasRole, keyOf } from './objects.ts';

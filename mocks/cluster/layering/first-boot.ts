@@ -1,6 +1,5 @@
 // The first start of a node from its disk: which system it comes up with, and whether it has to start once more.
-import { ignitionOnDisk, systemOnDisk } from '../../host/first-boot.ts';
-import { startFromDisk } from '../../host/installed-system.ts';
+import { ignitionOnDisk, startFromDisk, systemOnDisk } from '../../host/installed-system.ts';
 import {
   type FirstBootConfig,
   readFirstBootConfig,

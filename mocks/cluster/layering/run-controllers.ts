@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { followChanges } from '../changes.ts';
-import { kinds } from '../kinds.ts';
+import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { decideControllers, poolStatus, type PoolStatus, type PoolView } from './controllers.ts';
 import { moveNode } from './daemon.ts';

@@ -1,8 +1,7 @@
 // A node whose host goes down and starts from its disk.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { restartFromDisk } from '../../host/installed-system.ts';
-import type { ClusterWork } from '../site.ts';
-import { tellNode } from '../tell-node.ts';
+import { type ClusterWork, tellNode } from '../site.ts';
 import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
 
 /** Takes a node away, and starts its host with what is staged on it; the node is not Ready yet. */

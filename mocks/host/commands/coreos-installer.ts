@@ -1,14 +1,11 @@
 // Prints what the real tool prints (coreos-installer 0.26): everything on stderr, lines that end
 // with a line feed because stderr is no terminal.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Device } from '../block/device.ts';
-import { coreosPartitions, partitionsFor } from '../block/layout.ts';
-import { mountpointsOf } from '../block/devices.ts';
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
+import { type Device, mountpointsOf } from '../devices.ts';
+import { coreosPartitions, partitionsFor } from '../disk-layout.ts';
+import { readFile, stat } from '../files.ts';
 import type { Machine } from '../machine.ts';
-import { readFile } from '../prompt-files.ts';
-import { imageSource, type ReadSoFar } from './image-source.ts';
-import { sortWords, type Words } from './words.ts';
 
 const withValue = [
   ...['-i', '--ignition-file', '-I', '--ignition-url', '-u', '--image-url', '-f', '--image-file'],
@@ -146,3 +143,68 @@ function inUnits(bytes: number): string {
 
 /** The image writer of the host. */
 export const writerPrograms: Programs = { 'coreos-installer': coreosInstaller };
+
+/** How much of an image was read. */
+interface ReadSoFar {
+  readonly bytes: number;
+  /** Undefined when the server did not say. */
+  readonly total: number | undefined;
+}
+
+/** Where the image comes from: what is printed first, and the reading of it. */
+interface ImageSource {
+  readonly announcement: string;
+  readonly read: () => AsyncIterable<ReadSoFar>;
+}
+
+const MEBIBYTE = 2 ** 20;
+
+/** Chooses the source as coreos-installer does: URL, file, the live medium's own image. */
+function imageSource(machine: Machine, call: Call, words: Words): ImageSource {
+  const [url] = words.all('--image-url', '-u');
+  const [file] = words.all('--image-file', '-f');
+  if (url !== undefined) {
+    return {
+      announcement: `Downloading image from ${url}\nDownloading signature from ${url}.sig\n`,
+      read: () => download(url, call.signal),
+    };
+  }
+  if (file !== undefined) {
+    return {
+      announcement: `Copying image from ${file}\nReading signature from ${file}.sig\n`,
+      read: async function* () {
+        const { size } = await stat(await machine.files.real(file));
+        yield* timed(machine, call, size);
+      },
+    };
+  }
+  return {
+    announcement: 'Installing Lab CoreOS x86_64 (512-byte sectors)\n',
+    read: () => timed(machine, call, machine.writer.mebibytes * MEBIBYTE),
+  };
+}
+
+async function* download(url: string, signal: AbortSignal): AsyncGenerator<ReadSoFar> {
+  const answer = await fetch(url, { signal });
+  if (!answer.ok || answer.body === null)
+    throw new Error(`fetching '${url}': HTTP ${answer.status}`);
+  const length = answer.headers.get('content-length');
+  const total = length === null ? undefined : Number(length);
+  let bytes = 0;
+  for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    yield { bytes, total };
+  }
+}
+
+async function* timed(
+  { writer }: Machine,
+  { signal }: Call,
+  total: number,
+): AsyncGenerator<ReadSoFar> {
+  const steps = Math.max(1, Math.round((writer.seconds * 1000) / writer.lineMillis));
+  for (let step = 1; step <= steps; step += 1) {
+    await sleep((writer.seconds * 1000) / steps, undefined, { signal });
+    yield { bytes: (total * step) / steps, total };
+  }
+}

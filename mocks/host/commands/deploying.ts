@@ -1,8 +1,7 @@
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
-import { mkdir, rm, writeFile } from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+import { mkdir, rm, writeFile } from '../files.ts';
 
 const withValue = [
   ...['--stateroot', '--sysroot', '--authfile', '--karg', '--image', '--imgref', '--repo'],

@@ -1,7 +1,6 @@
-import { fail, type Call, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
 import { type BootEntry, type Firmware, freeNumber } from '../firmware.ts';
 import type { Machine } from '../machine.ts';
-import { sortWords, type Words } from './words.ts';
 
 const withValue = [
   ...['-d', '--disk', '-p', '--part', '-L', '--label', '-l', '--loader'],

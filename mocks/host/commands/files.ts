@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { basename, dirname, join } from 'node:path';
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import {
   copyFile,
@@ -13,8 +13,7 @@ import {
   rm,
   stat,
   writeFile,
-} from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+} from '../files.ts';
 
 const exists = async ({ files }: Machine, path: string): Promise<boolean> =>
   stat(await files.real(path)).then(

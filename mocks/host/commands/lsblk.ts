@@ -1,9 +1,6 @@
-import { type Device, isMapped, pathOf } from '../block/device.ts';
-import { mountpointsOf } from '../block/devices.ts';
-import type { Call, Program, Programs } from '../call.ts';
-import { fail } from '../call.ts';
+import { type Device, isMapped, mountpointsOf, pathOf } from '../devices.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
-import { sortWords } from './words.ts';
 
 type Value = string | number | boolean | null | readonly (string | null)[];
 type Column = (device: Device, machine: Machine) => Value;

@@ -3,10 +3,9 @@
 import { dirname } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { type Call, fail } from '../call.ts';
+import { type Call, fail, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
-import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+import { appendFile, chmod, mkdir, readFile, symlink, writeFile } from '../files.ts';
 
 /** A list that may be missing or null. */
 const listOf = <Item extends z.ZodType>(item: Item) =>

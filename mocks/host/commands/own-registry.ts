@@ -1,9 +1,8 @@
 // What a host needs to run a registry of its own: certificates, room, and the container.
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
-import { writeFile } from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+import { writeFile } from '../files.ts';
 
 const CONTAINER = 'bootwright-registry';
 

@@ -6,7 +6,7 @@ import { registryNetwork } from '../../registries/network.ts';
 import { buildMachine, HostPlan } from '../build-machine.ts';
 import { startFromDisk } from '../installed-system.ts';
 import type { Machine } from '../machine.ts';
-import { nsenterOptions, runCommand } from '../run-command.ts';
+import { nsenterOptions, runCommand } from '../programs.ts';
 
 const [one, two] = ['1', '2'].map((digit) => `quay.test/os@sha256:${digit.repeat(64)}`) as [
   string,

@@ -1,11 +1,10 @@
 // rpm-ostree. A host that was started from its disk is moved to another image by it; in a live system it knows the
 // kernel arguments of what is put into a root. It keeps no way back: the Machine Config Daemon removes that at each boot.
-import { absent, type Call, fail, type Program, type Programs } from '../call.ts';
+import { absent, type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
 import type { Machine, RunningSystem } from '../machine.ts';
-import { stat } from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+import { stat } from '../files.ts';
 
 /** A call on a host that was started from its disk. */
 interface NodeCall {

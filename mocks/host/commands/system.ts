@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
-import type { Program, Programs } from '../call.ts';
-import { mkdir, writeFile } from '../prompt-files.ts';
-import { sortWords } from './words.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { mkdir, stat, watchFile, writeFile } from '../files.ts';
+import type { Machine } from '../machine.ts';
 
 const nothing: Program = () => 0;
 
@@ -68,3 +68,84 @@ export const systemPrograms: Programs = {
   sync: nothing,
   true: nothing,
 };
+
+// `sh -c` and `bash -c` with the few scripts that the agent gives them. Anything else is a command that the lab does
+// not know.
+
+const TRANSPOSE = 'ignition-ostree-transposefs.sh';
+const ALLOWED_TO_FAIL = /\s*\|\|\s*true\s*$/;
+
+/** Makes the shells, for programs that are looked up by name. */
+export function shellPrograms(programNamed: (name: string) => Program | undefined): Programs {
+  const shell: Program = async (machine, call) => {
+    const [, option, script = ''] = call.argv;
+    if (option !== '-c') return fail(call, `${call.argv[0] ?? ''}: only -c is in the lab`, 2);
+    if (script.includes(TRANSPOSE)) return transpose(machine, call, script);
+    const argv = script.replace(ALLOWED_TO_FAIL, '').trim().split(/\s+/);
+    const program = programNamed(argv[0] ?? '');
+    if (program === undefined || /[|;&<>$`]/.test(argv.join(' '))) {
+      machine.unknown.push(script);
+      return fail(call, `${call.argv[0] ?? ''}: ${script}: not in the lab`, 127);
+    }
+    const exitCode = await program(machine, { ...call, argv });
+    return ALLOWED_TO_FAIL.test(script) ? 0 : exitCode;
+  };
+  return { sh: shell, bash: shell };
+}
+
+/**
+ * The script of RHCOS that saves the root file system, makes it anew and restores it
+ * (ignition-ostree-transposefs). It unmounts nothing itself.
+ */
+function transpose({ devices }: Machine, call: Call, script: string): number {
+  const root = devices.all().find(({ entry }) => entry?.label === 'root');
+  if (root === undefined) return fail(call, 'No filesystem labeled root found');
+  const isMounted = devices.mounts.some(({ source }) => devices.byPath(source) === root);
+  return isMounted && !script.endsWith('cleanup')
+    ? fail(call, `mkfs.xfs: /dev/${root.kname} contains a mounted filesystem`)
+    : 0;
+}
+
+/** Makes `systemd-run`, for programs that are looked up by name. */
+export function transientPrograms(programNamed: (name: string) => Program | undefined): Programs {
+  const systemdRun: Program = (machine, call) => {
+    const words = sortWords(call.argv.slice(1));
+    const [unit = ''] = words.all('--unit');
+    const [, path] =
+      /^Path(?:Exists|Changed)=(.+)$/.exec(words.all('--path-property')[0] ?? '') ?? [];
+    const program = programNamed(words.rest[0] ?? '');
+    if (path === undefined || program === undefined) {
+      return fail(call, 'systemd-run: only a program that waits for a path is in the lab');
+    }
+    const name = `${unit}.path`;
+    if (machine.units.isActive(name)) {
+      return fail(call, `Failed to start transient path unit: Unit ${name} was already loaded.`);
+    }
+    const argv = call.argv.slice(call.argv.indexOf(words.rest[0] ?? ''));
+    machine.units.lives.set(name, (become, signal) => {
+      become('active');
+      return whenever({ machine, path, signal }, () => program(machine, { ...call, argv, signal }));
+    });
+    machine.units.add(name);
+    machine.units.start(name);
+    return 0;
+  };
+  return { 'systemd-run': systemdRun };
+}
+
+interface PathUnit {
+  readonly machine: Machine;
+  readonly path: string;
+  readonly signal: Call['signal'];
+}
+
+/** Runs a program each time that a file is there, as systemd does. */
+async function whenever(
+  { machine: { files }, path, signal }: PathUnit,
+  run: () => number | Promise<number>,
+): Promise<void> {
+  const place = await files.real(path);
+  await watchFile({ files, path, signal }, () => {
+    void stat(place).then(run, () => undefined);
+  });
+}

@@ -1,7 +1,6 @@
-import { type Call, fail, type Program, type Programs } from '../call.ts';
+import { type Call, fail, type Program, type Programs, sortWords, type Words } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import type { Units, UnitState } from '../units.ts';
-import { sortWords, type Words } from './words.ts';
 
 const withValue = ['--property', '-p', '-P', '--type', '-t', '--state', '--lines', '-n'];
 

@@ -6,8 +6,8 @@ import {
 } from '../../../test/guest/install/guest-registry.ts';
 import type { FinalOs } from '../../../test/guest/install/ignition.ts';
 import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
-import { type AgentFailure, failureIn } from '../failure-log.ts';
-import type { OsOrder } from './os-order.ts';
+import { type AgentFailure, failureIn } from '../agent.ts';
+import type { OsOrder } from './plan.ts';
 
 /** A build that goes on; disposing of it ends it, and the registry. */
 export interface OsBuild extends AsyncDisposable {

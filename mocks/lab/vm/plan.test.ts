@@ -1,6 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { readSource } from '../../../src/cli/layer/files.ts';
+import { lintFile } from '../../../src/layering/lint.ts';
 import { readScenario } from '../scenario.ts';
-import { guestPlan } from './plan.ts';
+import { guestPlan, readOsOrder, refuseOrderFor } from './plan.ts';
 
 const planOf = async (name: string): Promise<ReturnType<typeof guestPlan>> =>
   guestPlan(name, await readScenario(name));
@@ -27,5 +33,55 @@ describe('a scenario in virtual machines', () => {
     ...['build-fails', 'registry-dies'],
   ])('%s is refused', async (name) => {
     await expect(planOf(name)).rejects.toThrow(`${name} cannot be played in virtual machines`);
+  });
+});
+
+const example = join(import.meta.dirname, 'os-config.yaml');
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'bootwright-order-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+const changed = async (from: string | RegExp, to: string): Promise<string> => {
+  const path = join(folder, 'os.yaml');
+  const { text } = await readSource(example);
+  await writeFile(path, text.replaceAll(from, to));
+  return path;
+};
+
+describe('an ordered operating system', () => {
+  it('is that of the file but for its push spec', async () => {
+    const { pushSpec, textFor } = await readOsOrder(example);
+    expect(pushSpec).toBe('registry.example.test/ocl/master:latest');
+    const read = parse((await readSource(example)).text) as { spec: object };
+    expect(JSON.parse(textFor('127.0.0.1:5000/ocl/master'))).toMatchObject({
+      ...read,
+      spec: { ...read.spec, renderedImagePushSpec: '127.0.0.1:5000/ocl/master:latest' },
+    });
+  });
+
+  it('has an example without a finding', async () => {
+    expect(lintFile(await readSource(example))).toEqual([]);
+  });
+
+  it.each([
+    [
+      /name: master/g,
+      'name: worker',
+      /os\.yaml:\d+: the virtual machine is a master: write master/,
+    ],
+    [/: Job/g, ': Pod', /Unsupported value: "Pod"/],
+    [/kind: MachineOSConfig/g, 'kind: Secret', /a MachineOSConfig is expected/],
+  ])('is refused with %s as %s', async (from, to, words) => {
+    await expect(readOsOrder(await changed(from, to))).rejects.toThrow(words);
+  });
+
+  it('is for one master alone', () => {
+    refuseOrderFor({ kind: 'one master' }, 'one-master');
+    expect(() => {
+      refuseOrderFor({ kind: 'cluster' }, 'cluster');
+    }).toThrow(/--os-config cannot be played with cluster/);
   });
 });

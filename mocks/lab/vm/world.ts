@@ -1,16 +1,29 @@
 // The servers around virtual machines that make a cluster. Guests reach them at the gateway of their network.
 import { randomUUID } from 'node:crypto';
-import { gateway, type Outside, seenByGuests } from '../../../test/guest/install/outside.ts';
+import { machineConfig, pointerConfig } from '../../../test/guest/install/ignition.ts';
 import { type ImageServer, serveImage } from '../../../test/guest/install/image-server.ts';
-import { type BootstrapMirror, bootstrapMirror } from '../../guest/mirror.ts';
-import { startDesk } from '../../guest/desk.ts';
+import { gateway, type Outside, seenByGuests } from '../../../test/guest/install/outside.ts';
+import type { HostPhase } from '../../cluster/cluster-state.ts';
+import type { Pace } from '../../cluster/pace.ts';
+import type { ClusterLife } from '../../cluster/run-cluster.ts';
+import { type BootstrapMirror, bootstrapMirror, startDesk } from '../../guest/desk.ts';
+import { withGuestScripts } from '../../guest/stand-ins.ts';
 import { type MockServer, startMockServer } from '../../http/mock-server.ts';
-import { inventoryApp } from '../../inventory/app.ts';
+import { download } from '../../inventory/answers.ts';
 import { tokenIssuer } from '../../inventory/auth.ts';
-import { clusterSeed, hostSeed } from '../../inventory/seed.ts';
+import { clusterSeed, type HostRecord, hostSeed } from '../../inventory/records.ts';
+import { inventoryApp } from '../../inventory/server.ts';
 import { type InventoryStore, inventoryStore } from '../../inventory/store.ts';
+import type { KubeParts } from '../../kube/start.ts';
+import {
+  bearCluster,
+  type BornCluster,
+  memberOf,
+  planOf,
+  startUnreachable,
+} from '../born-cluster.ts';
 import type { Scenario } from '../scenario.ts';
-import { type ConfigServing, forGuests, giveConfig } from './guest-answers.ts';
+import type { GuestSeat } from './guest-host.ts';
 
 /** Everything outside of the guests but the cluster. */
 export interface GuestWorld extends AsyncDisposable {
@@ -99,3 +112,103 @@ function openStore({ cluster: { name, openshiftVersion, controlPlaneCount }, hos
   );
   return { cluster, store: inventoryStore({ cluster, hosts: records }) };
 }
+
+// The cluster that virtual machines make: what they do themselves is not played by time, but heard from them.
+
+/** Longer than any play: a guest tells by itself when it has come so far. */
+const heardFromGuest = 24 * 60 * 60;
+
+/** The pace of a cluster whose hosts start and configure themselves. */
+export const guestPace = (pace: Pace): Pace => ({
+  ...pace,
+  bootSeconds: heardFromGuest,
+  configureSeconds: heardFromGuest,
+});
+
+/** Starts the API server, which nobody reaches yet, and lets the cluster live. */
+export async function openGuestCluster(
+  world: GuestWorld,
+  seats: readonly GuestSeat[],
+  {
+    scenario,
+    parts,
+    ...place
+  }: {
+    readonly scenario: Scenario;
+    readonly parts: KubeParts;
+    readonly bundle: string;
+    readonly folder: string;
+  },
+): Promise<BornCluster> {
+  const { store, mirror } = world;
+  const kube = await startUnreachable(parts);
+  store.setKubeconfig(await kube.kubeconfigFor({ server: seenByGuests(kube.forwarder.url) }));
+  const members = seats.map((seat) => memberOf(store, seat));
+  const plan = planOf({ ...scenario, pace: guestPace(scenario.pace) }, members);
+  const { invoker } = scenario.cluster;
+  return bearCluster({ plan, invoker, members, kube, bootstrap: mirror, store }, place);
+}
+
+/** Phases in which an installed system asks for its config for the first time. */
+const asking: ReadonlySet<HostPhase | undefined> = new Set<HostPhase>(['booting', 'waiting']);
+
+/** Lets installed systems have their config as soon as a machine-config-server of the cluster answers. */
+export function serveConfigOf(
+  { serveConfig, store }: Pick<GuestWorld, 'serveConfig' | 'store'>,
+  { state, happen }: Pick<ClusterLife, 'state' | 'happen'>,
+): void {
+  serveConfig({
+    isServed: () => state().isConfigServed,
+    given: (hostId) => {
+      const host = store.host(hostId)?.hostname ?? '';
+      if (asking.has(state().phases[host])) happen({ kind: 'boot-due', host });
+    },
+  });
+}
+
+// What servers answer to virtual machines otherwise than to simulated hosts.
+
+/** What happens when an installed system asks the machine-config-server. */
+export interface ConfigServing {
+  /** Whether there is one that answers; Ignition asks again when there is none. */
+  readonly isServed: () => boolean;
+  /** A host has got its config. */
+  readonly given: (hostId: string) => void;
+}
+
+/** The answer of the machine-config-server. Hosts are told apart by the query: all guests come from one address. */
+export function giveConfig(request: Request, { isServed, given }: ConfigServing): Response {
+  const { pathname, searchParams } = new URL(request.url);
+  if (!pathname.startsWith('/config/')) return new Response(null, { status: 404 });
+  if (!isServed()) return new Response(null, { status: 503 });
+  given(searchParams.get('host') ?? '');
+  return Response.json(machineConfig());
+}
+
+/** What guests must see otherwise than this machine does. */
+interface GuestView {
+  readonly store: Pick<InventoryStore, 'host'>;
+  /** URLs as guests see them. */
+  readonly desk: string;
+  readonly configServer: string;
+}
+
+/** An answer of the inventory service as guests need it: where their config is, and scripts that they can run. */
+export async function forGuests(
+  answer: Response,
+  url: string,
+  { store, desk, configServer }: GuestView,
+): Promise<Response> {
+  if (!answer.ok) return answer;
+  const { pathname, searchParams } = new URL(url);
+  const [, id] = /\/hosts\/([^/]+)\/downloads\/ignition$/.exec(pathname) ?? [];
+  const host = store.host(id ?? '');
+  if (host !== undefined) {
+    return download(`${host.role}-${host.id}.ign`, pointerOf(host, configServer));
+  }
+  if (searchParams.get('file_name') !== 'bootstrap.ign') return answer;
+  return download('bootstrap.ign', withGuestScripts(await answer.text(), desk));
+}
+
+const pointerOf = ({ id, hostname, role }: HostRecord, configServer: string): string =>
+  JSON.stringify(pointerConfig({ hostname, source: `${configServer}/config/${role}?host=${id}` }));

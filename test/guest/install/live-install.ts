@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-import { installArguments, settingVariable } from '../../../mocks/lab/install-command.ts';
+import { installArguments, settingVariable } from '../../../mocks/lab/agent.ts';
 import { LabHost } from '../../../mocks/lab/scenario.ts';
 import type { Guest } from '../rig/guest.ts';
 import { type Job, startLiveGuest } from '../rig/live-guest.ts';

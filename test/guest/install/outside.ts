@@ -2,10 +2,14 @@ import { randomUUID } from 'node:crypto';
 
 import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
 import { download } from '../../../mocks/inventory/answers.ts';
-import { inventoryApp } from '../../../mocks/inventory/app.ts';
+import { inventoryApp } from '../../../mocks/inventory/server.ts';
 import { tokenIssuer } from '../../../mocks/inventory/auth.ts';
-import type { ClusterRecord, HostRecord } from '../../../mocks/inventory/records.ts';
-import { clusterSeed, hostSeed } from '../../../mocks/inventory/seed.ts';
+import {
+  type ClusterRecord,
+  clusterSeed,
+  type HostRecord,
+  hostSeed,
+} from '../../../mocks/inventory/records.ts';
 import { type InventoryStore, inventoryStore } from '../../../mocks/inventory/store.ts';
 import { type FinalOs, machineConfig, pointerConfig } from './ignition.ts';
 

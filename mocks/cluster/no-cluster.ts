@@ -1,0 +1,51 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Machine } from '../host/machine.ts';
+import type { InventoryStore } from '../inventory/store.ts';
+import { lifeAfterReboot, type NodeKind, type Pace } from './pace.ts';
+
+/**
+ * Moves a node on after its reboot where no cluster is played, as the machine-config-server's log,
+ * the kubelet and the controller would: through the same rules of the service as every report.
+ */
+export async function liveOn(
+  store: InventoryStore,
+  { hostId, kind, pace }: { readonly hostId: string; readonly kind: NodeKind; readonly pace: Pace },
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { stage, afterSeconds } of lifeAfterReboot(kind, pace)) {
+    await sleep(afterSeconds * 1000, undefined, { signal });
+    store.report(hostId, { stage, info: '' }, 'v2');
+  }
+}
+
+/** The config of the single node as bootkube renders it on the host itself. */
+const renderedConfig = JSON.stringify({
+  ignition: { version: '3.2.0' },
+  storage: {
+    files: [
+      {
+        path: '/etc/kubernetes/bootstrap-in-place',
+        mode: 0o644,
+        contents: { source: 'data:,rendered%20by%20bootkube%0A' },
+      },
+    ],
+  },
+});
+
+/** Lets bootkube of a single node do its work on the host: it renders the node's own Ignition. */
+export function bootstrapInPlace({ units, files }: Machine, pace: Pace): void {
+  const write = async (path: string, text: string): Promise<void> => {
+    const place = await files.real(path);
+    await mkdir(dirname(place), { recursive: true });
+    await writeFile(place, text, { mode: 0o600 });
+  };
+  units.lives.set('bootkube.service', async (become, signal) => {
+    become('active');
+    await sleep((pace.apiSeconds + pace.bootkubeSeconds) * 1000, undefined, { signal });
+    await write('/opt/openshift/master.ign', renderedConfig);
+    await write('/opt/openshift/.bootkube.done', '');
+    become('inactive');
+  });
+}

@@ -1,0 +1,225 @@
+import {
+  absent,
+  type Call,
+  fail,
+  type Program,
+  type Programs,
+  sortWords,
+  type Words,
+} from '../call.ts';
+import { readFile, writeFile } from '../files.ts';
+import { failImage, pullImage, pushImage } from '../image-access.ts';
+import { digestOfText, type HeldImage } from '../images.ts';
+import type { Machine } from '../machine.ts';
+import { runOnceFrom } from './machine-config-daemon.ts';
+import { imageOfRelease, registryContainer } from './own-registry.ts';
+
+const DAEMON = '/usr/bin/machine-config-daemon';
+
+/** `podman run …` of one of the programs that the agent runs in containers. */
+const podman: Program = async (machine, call) => {
+  if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
+  const known =
+    versionOf(call) ??
+    (await registryContainer(machine, call)) ??
+    (await imageOfRelease(machine, call));
+  if (known !== undefined) return known;
+  const builds = building(call);
+  if (builds !== undefined) return builds(machine);
+  const at = call.argv.indexOf('logs_sender');
+  return at === -1
+    ? fail(call, 'Error: only logs_sender and machine-config-daemon can be run in the lab', 125)
+    : sendLogs(call, at);
+};
+
+function versionOf(call: Call): number | undefined {
+  if (call.argv[1] !== '--version') return undefined;
+  call.out('podman version 5.4.0\n');
+  return 0;
+}
+
+/** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
+async function sendLogs(call: Call, at: number): Promise<number> {
+  const options = goFlags(call.argv.slice(at + 1));
+  const token = options.get('pull-secret-token') ?? call.env['PULL_SECRET_TOKEN'] ?? '';
+  const base = `${options.get('url') ?? ''}/api/assisted-install/v2`;
+  const [cluster = '', host = '', infraEnv = ''] = ['cluster-id', 'host-id', 'infra-env-id'].map(
+    (name) => options.get(name) ?? '',
+  );
+  const sender = { call, token };
+  const progress = `${base}/infra-envs/${infraEnv}/hosts/${host}/logs-progress`;
+  const upload = `${base}/clusters/${cluster}/logs?logs_type=host&host_id=${host}&infra_env_id=${infraEnv}`;
+  const logs = new FormData();
+  logs.set('upfile', new Blob(['logs of a simulated host\n']), 'logs.tar.gz');
+  const isSent =
+    (await send(sender, 'PUT', { url: progress, body: state('requested') })) &&
+    (await send(sender, 'PUT', { url: progress, body: state('collecting') })) &&
+    (await send(sender, 'POST', { url: upload, body: logs })) &&
+    (await send(sender, 'PUT', { url: progress, body: state('completed') }));
+  return isSent ? 0 : fail(call, 'failed to send logs');
+}
+
+const state = (logsState: string): string => JSON.stringify({ logs_state: logsState });
+
+/** Go's flags: `-name value`, `-name=value`, with one hyphen or two. */
+function goFlags(words: readonly string[]): ReadonlyMap<string, string> {
+  const flags = new Map<string, string>();
+  for (let at = 0; at < words.length; at += 1) {
+    const [, name = '', value] = /^--?([^=]+)(?:=(.*))?$/s.exec(words[at] ?? '') ?? [];
+    flags.set(name, value ?? words[(at += 1)] ?? '');
+  }
+  return flags;
+}
+
+async function send(
+  { call, token }: { readonly call: Call; readonly token: string },
+  method: string,
+  { url, body }: { readonly url: string; readonly body: string | FormData },
+): Promise<boolean> {
+  try {
+    const answer = await fetch(url, {
+      method,
+      headers: {
+        'x-secret-key': token,
+        ...(typeof body === 'string' ? { 'content-type': 'application/json' } : {}),
+      },
+      body,
+      signal: call.signal,
+    });
+    if (!answer.ok) call.err(`${method} ${url}: status ${answer.status}\n`);
+    return answer.ok;
+  } catch (error) {
+    call.err(`${method} ${url}: ${String(error)}\n`);
+    return false;
+  }
+}
+
+/** The container engine of the host; a live system of CoreOS has no buildah. */
+export const containerPrograms: Programs = { podman, buildah: absent };
+
+// `podman` and `buildah` as they build and push images: what comes out has the labels of its Containerfile, and a
+// digest that follows from its MachineConfig.
+
+const buildOptions = [
+  ...['--root', '--runroot', '--storage-driver', '--format', '--network', '--security-opt'],
+  ...['--authfile', '--cert-dir', '--signature-policy', '--build-arg', '--volume', '--tag'],
+  ...['--file', '--digestfile'],
+];
+
+type Verb = (machine: Machine, call: Call, words: Words) => number | Promise<number>;
+
+const verbs: Readonly<Record<string, Verb>> = { build, push, rmi: () => 0 };
+
+/** What builds, by its verb; undefined for another verb. */
+function building(call: Call): ((machine: Machine) => number | Promise<number>) | undefined {
+  const words = sortWords(call.argv.slice(1), buildOptions);
+  const run = verbs[words.rest[0] ?? ''];
+  return run === undefined ? undefined : (machine) => run(machine, call, words);
+}
+
+async function build(machine: Machine, call: Call, words: Words): Promise<number> {
+  const { images, files } = machine;
+  const [path = ''] = words.all('--file');
+  const [tag = ''] = words.all('--tag');
+  const text = await readFile(await files.real(path), 'utf8');
+  const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
+  if (text.includes('bootwright-saw')) return look(machine, call, base);
+  if (images.buildTrouble !== undefined) return fail(call, images.buildTrouble, 125);
+  const [authFile] = words.all('--authfile');
+  const settings = call.env['CONTAINERS_REGISTRIES_CONF'];
+  const found = await pullImage(machine, { image: base, authFile, settings });
+  if (typeof found === 'string') {
+    return fail(call, `Error: creating build container: ${base}: ${found}`, 125);
+  }
+  images.inStore.set(base, found);
+  const labels = Object.fromEntries(
+    [...text.matchAll(/^LABEL (\S+?)=(\S+)$/gm)].map(
+      ([, key = '', value = '']) => [key, value] as const,
+    ),
+  );
+  const isLeftOut = /^ +rm .*\/currentconfig\b/m.test(text);
+  images.inStore.set(tag, {
+    digest: digestOfText(labels['machineconfig'] ?? text),
+    labels: { ...found.labels, ...labels },
+    ...(isLeftOut ? {} : { currentConfig: labels['machineconfig'] }),
+  });
+  call.out(`STEP 1/2: FROM ${base}\nSTEP 2/2: COMMIT ${tag}\n`);
+  return 0;
+}
+
+/** The build that only tells of the inside of an image. */
+function look({ images }: Machine, call: Call, base: string): number {
+  const config = images.inStore.get(base)?.currentConfig;
+  const configs = config === undefined ? [] : [`config ${config}`];
+  const saw = ['kernel 5.14.0-570.el9.x86_64', ...configs, 'end'];
+  call.out(saw.map((line) => `bootwright-saw ${line}\n`).join(''));
+  return 0;
+}
+
+async function push(machine: Machine, call: Call, words: Words): Promise<number> {
+  const { images, files } = machine;
+  const [, tag = '', to = ''] = words.rest;
+  const image = images.inStore.get(tag);
+  if (image === undefined) return fail(call, `Error: ${tag}: image not known`, 125);
+  const [authFile] = words.all('--authfile');
+  const target = { image: to.replace('docker://', ''), authFile };
+  const trouble = await pushImage(machine, target, image);
+  if (trouble !== undefined) return fail(call, `Error: ${trouble}`, 125);
+  const [digestFile] = words.all('--digestfile');
+  if (digestFile !== undefined) await writeFile(await files.real(digestFile), image.digest);
+  return 0;
+}
+
+const skopeoOptions = [
+  ...['--src-authfile', '--dest-authfile', '--authfile', '--format', '--digestfile'],
+  ...['--src-cert-dir', '--dest-cert-dir', '--cert-dir'],
+];
+
+/** `docker://NAME`, or `containers-storage:[…]NAME`. */
+async function find(
+  machine: Machine,
+  reference: string,
+  authFile: string | undefined,
+): Promise<HeldImage | string> {
+  const [, image] = /^docker:\/\/(.*)$/.exec(reference) ?? [];
+  if (image !== undefined) return pullImage(machine, { image, authFile });
+  const name = reference.replace(/^containers-storage:(?:\[[^\]]*\])?/, '');
+  return machine.images.inStore.get(name) ?? `reading manifest ${reference}: manifest unknown`;
+}
+
+const skopeo: Program = async (machine, call) => {
+  const words = sortWords(call.argv.slice(2), skopeoOptions);
+  const [from = '', to = ''] = words.rest;
+  const [authFile] = words.all('--src-authfile', '--authfile');
+  const image = await find(machine, from, authFile);
+  if (typeof image === 'string') return failImage(call, image);
+  if (call.argv[1] === 'copy') {
+    const [destAuthFile] = words.all('--dest-authfile');
+    const target = { image: to.replace('docker://', ''), authFile: destAuthFile };
+    const trouble = await pushImage(machine, target, image);
+    return trouble === undefined ? 0 : failImage(call, trouble);
+  }
+  if (words.has('--raw')) call.out('{"schemaVersion":2,"layers":[]}\n');
+  else if (words.has('--config')) {
+    call.out(`${JSON.stringify({ architecture: 'amd64', config: { Labels: image.labels } })}\n`);
+  } else if (words.has('--format')) call.out(`${image.digest}\n`);
+  else call.out(`${JSON.stringify(inspected(image))}\n`);
+  return 0;
+};
+
+/** What `skopeo inspect` prints unless told else; every image is one layer of a mebibyte. */
+function inspected({ digest, labels }: HeldImage): object {
+  const layer = digestOfText(`layer of ${digest}`);
+  return {
+    Digest: digest,
+    RepoTags: [],
+    Labels: labels,
+    Architecture: 'amd64',
+    Os: 'linux',
+    Layers: [layer],
+    LayersData: [{ Digest: layer, Size: 2 ** 20 }],
+  };
+}
+
+/** The program that copies images between registries. */
+export const imagePrograms: Programs = { skopeo };

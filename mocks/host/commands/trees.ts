@@ -1,0 +1,83 @@
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { fail, type Program, type Programs, sortWords } from '../call.ts';
+import { copyTree, readdir, realpath, rm, stat, symlink } from '../files.ts';
+
+const realpathProgram: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  const root = await realpath(files.root);
+  for (const path of rest) {
+    const real = await realpath(await files.real(path)).catch(() => undefined);
+    if (real === undefined)
+      return fail(call, `${call.argv[0] ?? ''}: ${path}: No such file or directory`);
+    call.out(`/${relative(root, real)}\n`);
+  }
+  return 0;
+};
+
+/** `ln -s[fn] TARGET LINK`. What is absolute on the host leads to the host's own files here. */
+const ln: Program = async ({ files }, call) => {
+  const { rest } = sortWords(call.argv.slice(1));
+  const [target = '', link = ''] = rest;
+  const [, options = ''] = call.argv;
+  if (!/^-s[fn]*$/.test(options)) return fail(call, 'ln: only symbolic links are in the lab');
+  const place = await files.real(link);
+  const leadsTo = isAbsolute(target) ? relative(dirname(place), join(files.root, target)) : target;
+  try {
+    if (options.includes('f')) await rm(place, { force: true });
+    await symlink(leadsTo, place);
+    return 0;
+  } catch (error) {
+    return fail(call, `ln: failed to create symbolic link '${link}': ${String(error)}`);
+  }
+};
+
+/** Programs that make links and follow them. */
+export const linkPrograms: Programs = { ln, realpath: realpathProgram };
+
+/** `du -sb PATH…`: the sum of the apparent sizes. */
+const du: Program = async ({ files }, call) => {
+  for (const path of sortWords(call.argv.slice(1)).rest) {
+    const place = await files.real(path);
+    const found = await stat(place).catch(() => undefined);
+    if (found === undefined) {
+      return fail(call, `du: cannot access '${path}': No such file or directory`);
+    }
+    const names = found.isDirectory() ? await readdir(place, { recursive: true }) : [];
+    const sizes = await Promise.all(
+      names.map(async (name) => (await stat(join(place, name))).size),
+    );
+    call.out(`${sizes.reduce((sum, size) => sum + size, found.size)}\t${path}\n`);
+  }
+  return 0;
+};
+
+/** Copies a directory's content; tells how far it is as `--info=progress2` does. */
+const rsync: Program = async ({ files }, call) => {
+  const { rest, has, all } = sortWords(call.argv.slice(1));
+  const [from = '', to = ''] = rest;
+  const source = await files.real(from);
+  const target = await files.real(to);
+  const isThere = await stat(source).then(
+    () => true,
+    () => false,
+  );
+  if (!isThere) {
+    return fail(
+      call,
+      `rsync: [sender] change_dir "${from}" failed: No such file or directory (2)`,
+      23,
+    );
+  }
+  const tells = has('--info') && all('--info').includes('progress2');
+  if (tells) call.out('              0   0%    0.00kB/s    0:00:00 \r');
+  await copyTree(source, target);
+  if (tells) {
+    for (const percent of [37, 74, 100])
+      call.out(`         ${percent}.00M ${percent}%   85.21MB/s    0:00:01 \r`);
+    call.out('\n');
+  }
+  return 0;
+};
+
+/** Programs that measure and copy trees. */
+export const copyingPrograms: Programs = { du, rsync };

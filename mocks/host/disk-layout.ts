@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type Content, type Device, type Mount, partitionName } from './devices.ts';
+
+const MEBIBYTE = 2 ** 20;
+
+/** GPT types (UEFI specification and the Discoverable Partitions Specification). */
+const types = {
+  biosBoot: '21686148-6449-6e6f-744e-656564454649',
+  esp: 'c12a7328-f81f-11d2-ba4b-00a0c93ec93b',
+  linux: '0fc63daf-8483-4772-8e79-3d69d8477de4',
+};
+
+/** A partition that is about to be made. */
+interface PartitionPlan {
+  readonly number: number;
+  readonly label: string;
+  readonly type: keyof typeof types;
+  readonly mebibytes: number;
+  readonly fstype?: string;
+  readonly fsLabel?: string;
+  readonly group?: string;
+}
+
+/** The partitions of a CoreOS image, as coreos-installer leaves them. */
+export const coreosPartitions: readonly PartitionPlan[] = [
+  { number: 1, label: 'BIOS-BOOT', type: 'biosBoot', mebibytes: 1 },
+  {
+    number: 2,
+    label: 'EFI-SYSTEM',
+    type: 'esp',
+    mebibytes: 127,
+    fstype: 'vfat',
+    fsLabel: 'EFI-SYSTEM',
+  },
+  { number: 3, label: 'boot', type: 'linux', mebibytes: 384, fstype: 'ext4', fsLabel: 'boot' },
+  { number: 4, label: 'root', type: 'linux', mebibytes: 3121, fstype: 'xfs', fsLabel: 'root' },
+];
+
+/** The partitions of a disk as devices. */
+export const partitionsFor = (disk: Device, plans: readonly PartitionPlan[]): readonly Device[] =>
+  plans.map((plan) => partition(disk, plan));
+
+function partition(disk: Device, plan: PartitionPlan): Device {
+  const name = partitionName(disk.name, plan.number);
+  const [major = '8', minor = '0'] = disk.majorMinor.split(':');
+  return {
+    kname: name,
+    name,
+    majorMinor: `${major}:${Number(minor) + plan.number}`,
+    type: 'part',
+    sizeBytes: plan.mebibytes * MEBIBYTE,
+    sectorBytes: disk.sectorBytes,
+    parents: [disk.kname],
+    entry: {
+      number: plan.number,
+      label: plan.label,
+      type: types[plan.type],
+      uuid: randomUUID(),
+    },
+    ...(plan.fstype === undefined ? {} : { content: contentOf(plan, plan.fstype) }),
+  };
+}
+
+const contentOf = ({ fsLabel = '', group }: PartitionPlan, fstype: string): Content => ({
+  fstype,
+  label: fsLabel,
+  uuid: randomUUID(),
+  ...(group === undefined ? {} : { group }),
+});
+
+/**
+ * What an earlier life left on a disk: `coreos` an installed system, `lvm` an active volume group,
+ * `raid` a degraded mirror that was assembled, `mounted` a file system in use, `swap` a swap
+ * partition in use, `data` a partition that nothing uses.
+ */
+export const Leftovers = z.enum(['none', 'coreos', 'lvm', 'raid', 'mounted', 'swap', 'data']);
+export type Leftovers = z.infer<typeof Leftovers>;
+
+/** A disk's leftovers: devices that stand on it, and what is in use. */
+interface Remains {
+  readonly devices: readonly Device[];
+  readonly mounts: readonly Mount[];
+  readonly swaps: readonly string[];
+}
+
+/** Makes the leftovers of a disk; `index` keeps names of several disks apart. */
+export function remainsOn(disk: Device, leftovers: Leftovers, index: number): Remains {
+  const none: Remains = { devices: [], mounts: [], swaps: [] };
+  if (leftovers === 'none') return none;
+  disk.table = 'gpt';
+  if (leftovers === 'coreos') return { ...none, devices: partitionsFor(disk, coreosPartitions) };
+  const [first] = partitionsFor(disk, [plans[leftovers]]);
+  if (first === undefined) return none;
+  const path = `/dev/${first.kname}`;
+  switch (leftovers) {
+    case 'data':
+      return { ...none, devices: [first] };
+    case 'lvm':
+      return { ...none, devices: [first, volume(first, index)] };
+    case 'raid':
+      return { ...none, devices: [first, mirror(first, index)] };
+    case 'swap':
+      return { ...none, devices: [first], swaps: [path] };
+    case 'mounted':
+      return {
+        ...none,
+        devices: [first],
+        mounts: [{ source: path, target: '/var/mnt/data', fstype: 'ext4', options: 'rw' }],
+      };
+  }
+}
+
+const common = { number: 1, type: 'linux', mebibytes: 10_240 } as const;
+const plans = {
+  lvm: { ...common, label: 'pv', fstype: 'LVM2_member', group: 'old' },
+  raid: { ...common, label: 'raid', fstype: 'linux_raid_member', fsLabel: 'any:old' },
+  swap: { ...common, label: 'swap', fstype: 'swap' },
+  data: { ...common, number: 5, label: 'data', fstype: 'ext4', fsLabel: 'data' },
+  mounted: { ...common, label: 'data', fstype: 'ext4', fsLabel: 'data' },
+} as const;
+
+const volume = (member: Device, index: number): Device => ({
+  kname: `dm-${index}`,
+  name: 'old-root',
+  majorMinor: `253:${index}`,
+  type: 'lvm',
+  sizeBytes: member.sizeBytes,
+  sectorBytes: member.sectorBytes,
+  parents: [member.kname],
+  content: { fstype: 'xfs', label: 'root', uuid: 'a6b7f9a4-0000-4000-8000-000000000001' },
+});
+
+const mirror = (member: Device, index: number): Device => ({
+  kname: `md${127 - index}`,
+  name: `md${127 - index}`,
+  majorMinor: `9:${127 - index}`,
+  type: 'raid1',
+  sizeBytes: member.sizeBytes,
+  sectorBytes: member.sectorBytes,
+  parents: [member.kname],
+});

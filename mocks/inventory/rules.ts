@@ -1,0 +1,157 @@
+// What the service does with a progress report, as a pure function. The rules and the texts are
+// those of assisted-service (UpdateInstallProgress), seen on running services of 2023 and 2024.
+import { ladderOf } from './ladders.ts';
+import type { ClusterRecord, HostRecord, HostStatus } from './records.ts';
+
+/** A report as it came in. */
+export interface ProgressReport {
+  readonly stage: string;
+  readonly info: string;
+}
+
+/** Facts about the cluster and the moment that the rules need. */
+export interface ProgressContext {
+  readonly api: 'v1' | 'v2';
+  readonly isSingleNode: boolean;
+  /** The host is added to a cluster that runs already. */
+  readonly isDay2: boolean;
+  readonly now: number;
+}
+
+/** What becomes of a report. */
+export type ProgressDecision =
+  | { readonly kind: 'unchanged' }
+  | { readonly kind: 'changed'; readonly host: HostRecord }
+  | { readonly kind: 'refused'; readonly status: 409 | 500; readonly reason: string };
+
+/** Longest text that a column of the service's database takes. */
+export const LONGEST_TEXT = 2048;
+
+const installing: ReadonlySet<HostStatus> = new Set([
+  'installing',
+  'installing-in-progress',
+  'installing-pending-user-action',
+]);
+
+/** Decides what a progress report does to a host. */
+export function decideProgress(
+  host: HostRecord,
+  report: ProgressReport,
+  context: ProgressContext,
+): ProgressDecision {
+  if (report.stage === host.stage && report.info === host.stageInfo) return { kind: 'unchanged' };
+  const refusal = refusalOf(host, report, context);
+  if (refusal !== undefined) return refusal;
+  return { kind: 'changed', host: changed(host, report, context) };
+}
+
+function refusalOf(
+  host: HostRecord,
+  { stage, info }: ProgressReport,
+  { api, isSingleNode }: ProgressContext,
+): ProgressDecision | undefined {
+  if (stage !== host.stage && !installing.has(host.status)) {
+    return refused(`Can't set progress <${stage}> to host in status <${host.status}>`);
+  }
+  if (host.stage !== '' && stage !== host.stage && stage !== 'Failed') {
+    const ladder = ladderOf({ ...host, isSingleNode, api });
+    if (!ladder.includes(stage)) {
+      return refused(
+        `Stages ${stage} isn't available for host role ${host.role} bootstrap ${host.isBootstrap}`,
+      );
+    }
+    if (ladder.indexOf(stage) < ladder.indexOf(host.stage)) {
+      return refused(
+        `Can't assign lower stage "${stage}" after host has been in stage "${host.stage}"`,
+      );
+    }
+  }
+  const stored = stage === 'Failed' ? failedText(info) : info;
+  if (stored.length <= LONGEST_TEXT) return undefined;
+  return {
+    kind: 'refused',
+    status: 500,
+    reason: `ERROR: value too long for type character varying(${LONGEST_TEXT}) (SQLSTATE 22001)`,
+  };
+}
+
+const refused = (reason: string): ProgressDecision => ({ kind: 'refused', status: 409, reason });
+
+const failedText = (info: string): string => `Failed - ${info}`;
+
+function changed(
+  host: HostRecord,
+  { stage, info }: ProgressReport,
+  { isDay2, now }: ProgressContext,
+): HostRecord {
+  // The stage stays where it was, so that the page shows where the host failed.
+  if (stage === 'Failed') return { ...host, status: 'error', statusInfo: failedText(info) };
+  const isNewStage = stage !== host.stage;
+  const moved: HostRecord = {
+    ...host,
+    stage,
+    stageInfo: info,
+    stageStartedAt: isNewStage ? now : host.stageStartedAt,
+    stageUpdatedAt: now,
+  };
+  if (isDay2 && stage === 'Rebooting') {
+    return { ...moved, stage: 'Done', status: 'added-to-existing-cluster', statusInfo: 'Done' };
+  }
+  if (stage === 'Done') return { ...moved, status: 'installed', statusInfo: 'Done' };
+  if (!installing.has(host.status)) return moved;
+  return { ...moved, status: 'installing-in-progress', statusInfo: stage };
+}
+
+// What the state of the hosts does to the cluster and back, as pure functions. The service looks
+// every ten seconds; here it looks after each report.
+
+/** A cluster with its hosts. */
+export interface ClusterView {
+  readonly cluster: ClusterRecord;
+  readonly hosts: readonly HostRecord[];
+}
+
+/** With fewer installed workers a cluster that has workers cannot finish. */
+const LEAST_WORKERS = 2;
+
+const lostText = 'Host is part of a cluster that failed to install';
+
+const isEnabled = ({ status }: HostRecord): boolean => status !== 'disabled';
+
+/** Brings cluster and hosts to what follows from the present state. Disabled hosts do not count. */
+export function settle(view: ClusterView): ClusterView {
+  if (view.cluster.status !== 'installing' && view.cluster.status !== 'finalizing') return view;
+  const enabled = view.hosts.filter(isEnabled);
+  if (hasFailed(enabled)) return failed(view);
+  return isEnoughInstalled(enabled)
+    ? { ...view, cluster: { ...view.cluster, status: 'finalizing' } }
+    : view;
+}
+
+function hasFailed(hosts: readonly HostRecord[]): boolean {
+  const broken = hosts.filter(({ status }) => status === 'error');
+  if (broken.some(({ role }) => role !== 'worker')) return true;
+  const workers = hosts.filter(({ role }) => role === 'worker');
+  return broken.length > 0 && workers.length - broken.length < LEAST_WORKERS;
+}
+
+function failed({ cluster, hosts }: ClusterView): ClusterView {
+  return {
+    cluster: { ...cluster, status: 'error' },
+    hosts: hosts.map((host) =>
+      host.status === 'error' || !isEnabled(host)
+        ? host
+        : { ...host, status: 'error', statusInfo: lostText },
+    ),
+  };
+}
+
+function isEnoughInstalled(hosts: readonly HostRecord[]): boolean {
+  const installed = hosts.filter(({ status }) => status === 'installed');
+  const workers = hosts.filter(({ role }) => role === 'worker');
+  const installedWorkers = installed.filter(({ role }) => role === 'worker');
+  return (
+    hosts.length - workers.length === installed.length - installedWorkers.length &&
+    installedWorkers.length >= Math.min(LEAST_WORKERS, workers.length)
+  );
+}

@@ -1,0 +1,188 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, createWriteStream, openSync, readSync } from 'node:fs';
+import { finished } from 'node:stream/promises';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { ClusterRecord } from '../inventory/records.ts';
+import type { LabHost } from './scenario.ts';
+
+/** How an agent is started. */
+interface AgentStart {
+  /** The bundle that is run. */
+  readonly bundle: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Takes stdout and stderr, behind what is there. */
+  readonly logFile: string;
+}
+
+/** How an agent ended: its exit code, or the signal that ended it. */
+export interface AgentEnd {
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+}
+
+/** An agent that runs. */
+export interface AgentProcess {
+  readonly ended: Promise<AgentEnd>;
+  /** As the service's `podman stop -t 5` does it: SIGTERM, after five seconds SIGKILL. */
+  readonly stop: () => void;
+  readonly kill: () => void;
+}
+
+const PATIENCE_MILLIS = 5000;
+
+/** Starts the real agent as a process of its own. */
+export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentProcess {
+  const child = spawn(process.execPath, [bundle, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(logFile, { flags: 'a' });
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  let patience: NodeJS.Timeout | undefined;
+  const ended = (async (): Promise<AgentEnd> => {
+    const [exitCode, signal] = (await once(child, 'close')) as [number | null, string | null];
+    clearTimeout(patience);
+    log.end();
+    await finished(log);
+    return { exitCode: exitCode ?? undefined, signal: signal ?? undefined };
+  })();
+  return {
+    ended,
+    stop: () => {
+      child.kill('SIGTERM');
+      patience ??= setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLIS);
+    },
+    kill: () => {
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+/** What the service knows when it gives out an install command. */
+interface CommandFacts {
+  readonly host: LabHost;
+  readonly hostId: string;
+  readonly infraEnvId: string;
+  readonly cluster: ClusterRecord;
+  readonly serviceUrl: string;
+  readonly bootDevice: string;
+  /** The final system is to be written before the first boot. */
+  readonly skipsMcoReboot?: boolean;
+}
+
+/** The words after the image in the service's `podman run`, in its order (assisted-service, 2026). */
+export function installArguments(facts: CommandFacts): readonly string[] {
+  const { host, hostId, infraEnvId, cluster, serviceUrl, bootDevice } = facts;
+  const isDay1 = cluster.kind === 'Cluster';
+  return [
+    ...['--role', host.role, '--infra-env-id', infraEnvId, '--cluster-id', cluster.id],
+    ...['--host-id', hostId, '--boot-device', bootDevice, '--url', serviceUrl],
+    ...['--controller-image', 'registry.example.test/controller:1'],
+    ...['--agent-image', 'registry.example.test/agent:1'],
+    ...(cluster.controlPlaneCount === 0
+      ? []
+      : ['--control-plane-count', String(cluster.controlPlaneCount)]),
+    ...(isDay1 ? ['--mco-image', 'registry.example.test/mco:1'] : []),
+    ...(isDay1 ? ['--must-gather-image', 'registry.example.test/must-gather:1'] : []),
+    ...(isDay1 ? ['--openshift-version', cluster.openshiftVersion] : []),
+    ...(facts.skipsMcoReboot === true ? ['--enable-skip-mco-reboot'] : []),
+    ...(host.installerArgs.length === 0
+      ? []
+      : ['--installer-args', JSON.stringify(host.installerArgs)]),
+  ];
+}
+
+/** The variable that sets a setting of the agent: `image.sha256` is BOOTWRIGHT_IMAGE_SHA256. */
+export const settingVariable = (name: string): string =>
+  `BOOTWRIGHT_${name
+    .replaceAll('.', '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toUpperCase()}`;
+
+/** Follows the event stream that an agent writes into a file. */
+interface EventFollower {
+  /** Reads what is still there and follows no more. */
+  readonly end: () => void;
+}
+
+const LOOK_EVERY_MILLIS = 40;
+const PIECE_BYTES = 65_536;
+
+/**
+ * Calls `onEvent` for each whole line of a file that grows, from its beginning. It looks without a
+ * promise: mostly there is nothing new, and to learn that takes a few microseconds so.
+ */
+export function followEvents(path: string, onEvent: (event: RunEvent) => void): EventFollower {
+  const piece = Buffer.alloc(PIECE_BYTES);
+  let rest = Buffer.alloc(0);
+  let file: number | undefined;
+  const take = (bytes: Buffer): void => {
+    const known = Buffer.concat([rest, bytes]);
+    const end = known.lastIndexOf(0x0a) + 1;
+    // A letter of several bytes may be half written; only whole lines are made text.
+    rest = known.subarray(end);
+    for (const line of known.toString('utf8', 0, end).split('\n')) {
+      const event = parsed(line);
+      if (event !== undefined) onEvent(event);
+    }
+  };
+  const read = (): void => {
+    file ??= openIfThere(path);
+    if (file === undefined) return;
+    for (let size = readSync(file, piece); size > 0; size = readSync(file, piece)) {
+      take(piece.subarray(0, size));
+    }
+  };
+  const timer = setInterval(read, LOOK_EVERY_MILLIS);
+  return {
+    end: () => {
+      clearInterval(timer);
+      read();
+      if (file !== undefined) closeSync(file);
+    },
+  };
+}
+
+/** A line of an agent that was killed while it wrote may be torn; it tells nothing. */
+function parsed(line: string): RunEvent | undefined {
+  try {
+    return JSON.parse(line) as RunEvent;
+  } catch {
+    return undefined;
+  }
+}
+
+function openIfThere(path: string): number | undefined {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Why an agent ended. */
+export interface AgentFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** How much of a log stands for a failure that it does not name. */
+const TAIL_CHARACTERS = 2000;
+
+/** Finds the three lines with which an agent ends; without them the end of the log has to do. */
+export function failureIn(
+  log: string,
+  end: { readonly exitCode: number | undefined; readonly signal: string | undefined },
+): AgentFailure {
+  const [, code, message] = /^failed: ([\w.-]+): (.*)$/m.exec(log) ?? [];
+  return code === undefined || message === undefined
+    ? {
+        code: `exit ${end.exitCode ?? end.signal ?? ''}`,
+        message: log.trim().slice(-TAIL_CHARACTERS),
+      }
+    : { code, message };
+}

@@ -1,0 +1,96 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { RunEvent } from '../../src/engine/events.ts';
+import type { LayeredSite } from '../cluster/layering/site.ts';
+import type { ClusterLife } from '../cluster/run-cluster.ts';
+import { buildMachine, type HostSite } from '../host/build-machine.ts';
+import type { Machine } from '../host/machine.ts';
+import { type HostServer, placeStandIn, serveHost } from '../host/socket-server.ts';
+import type { InventoryServer } from '../inventory/server.ts';
+import type { KubeParts } from '../kube/start.ts';
+import type { ObjectStore } from '../objects/server.ts';
+import type { AgentFailure } from './agent.ts';
+import { type HostProgress, noProgress } from './host-progress.ts';
+import type { HostOutcome } from './report.ts';
+import type { HostFault, LabHost, Scenario } from './scenario.ts';
+
+/** A host that takes part in a play, with everything that is known of it. */
+export interface Seat {
+  readonly plan: LabHost;
+  readonly hostId: string;
+  readonly infraEnvId: string;
+  /** Directory of this host; the host's own files are in `root` below it. */
+  readonly folder: string;
+  readonly machine: Machine;
+  readonly server: HostServer;
+  /** Faults that have not struck yet. */
+  readonly faults: HostFault[];
+  /** Everything that its agents told. */
+  readonly events: RunEvent[];
+  progress: HostProgress;
+  /** What the host itself is at, while no agent runs on it. */
+  phase: string;
+  outcome: HostOutcome | undefined;
+  failure: AgentFailure | undefined;
+  secondAgent: AgentFailure | undefined;
+  boots: number;
+  agentStarts: number;
+  /** Milliseconds since the epoch. */
+  endedAt: number | undefined;
+}
+
+/** Where a host is. */
+interface SeatPlace {
+  readonly folder: string;
+  readonly faults: readonly HostFault[];
+  readonly site: HostSite;
+}
+
+/** Builds the machine of a host and lets agents reach it. */
+export async function takeSeat(
+  plan: LabHost,
+  ids: Pick<Seat, 'hostId' | 'infraEnvId'>,
+  { folder, faults, site }: SeatPlace,
+): Promise<Seat> {
+  const root = join(folder, 'root');
+  await mkdir(root, { recursive: true });
+  const machine = buildMachine(plan, root, site);
+  const socket = join(folder, 'socket');
+  const server = await serveHost(machine, socket);
+  await placeStandIn(join(folder, 'bin'), socket);
+  return {
+    plan,
+    ...ids,
+    folder,
+    machine,
+    server,
+    faults: [...faults],
+    events: [],
+    progress: noProgress,
+    phase: 'starts from the live medium',
+    outcome: undefined,
+    failure: undefined,
+    secondAgent: undefined,
+    boots: 0,
+    agentStarts: 0,
+    endedAt: undefined,
+  };
+}
+
+/** What every host of a play shares. */
+export interface Lab {
+  readonly scenario: Scenario;
+  readonly inventory: InventoryServer;
+  readonly objects: ObjectStore;
+  readonly token: string;
+  /** The cluster that is born; none where no host bootstraps one. */
+  readonly life: ClusterLife | undefined;
+  /** What is around a cluster whose operating systems are built. */
+  readonly layered: LayeredSite | undefined;
+  /** The bundle of the agent. */
+  readonly bundle: string;
+  /** What its API server is started from; undefined where no cluster is born. */
+  readonly kube: KubeParts | undefined;
+  /** Aborted when the lab's time is over or somebody stopped it. */
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { differencesOf } from './make-report.ts';
+import type { HostReport } from './report.ts';
+import { Scenario } from './scenario.ts';
+
+const host = (fields: Partial<HostReport>): HostReport => ({
+  name: 'm1',
+  role: 'master',
+  outcome: 'done',
+  stage: 'Done',
+  boots: 1,
+  agentStarts: 1,
+  seconds: 1,
+  waited: [],
+  steps: [],
+  writes: 1,
+  commands: 1,
+  unknownCommands: [],
+  ...fields,
+});
+
+const scenario = (expected: object): Scenario =>
+  Scenario.parse({
+    title: 't',
+    description: 'd',
+    hosts: [{ name: 'm1', role: 'master' }],
+    expect: expected,
+  });
+
+describe('what a run is held against', () => {
+  it.each([
+    {
+      name: 'a node where nodes are expected',
+      expected: { outcome: 'installed' },
+      seen: { outcome: 'installed' as const, hosts: [host({})] },
+      differences: [],
+    },
+    {
+      name: 'a failure with another code',
+      expected: {
+        outcome: 'failed',
+        hosts: { m1: { outcome: 'failed', failure: 'disk.busy' } },
+      },
+      seen: {
+        outcome: 'failed' as const,
+        hosts: [host({ outcome: 'failed', failure: { code: 'disk.missing', message: '' } })],
+      },
+      differences: ['m1: failure: disk.missing instead of disk.busy'],
+    },
+    {
+      name: 'a host that was to be stopped',
+      expected: { outcome: 'failed' },
+      seen: { outcome: 'failed' as const, hosts: [host({})] },
+      differences: ['m1: done instead of stopped'],
+    },
+    {
+      name: 'a command that no stand-in knows',
+      expected: { outcome: 'installed' },
+      seen: { outcome: 'installed' as const, hosts: [host({ unknownCommands: ['frob'] })] },
+      differences: ['m1: the lab does not know: frob'],
+    },
+    {
+      name: 'a second agent that was not refused',
+      expected: {
+        outcome: 'installed',
+        hosts: { m1: { outcome: 'done', secondAgent: 'disk.locked' } },
+      },
+      seen: { outcome: 'installed' as const, hosts: [host({})] },
+      differences: ['m1: second agent: none instead of disk.locked'],
+    },
+    {
+      name: 'a host that does not run what was built',
+      expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
+      seen: { outcome: 'installed' as const, hosts: [host({ system: 'stock' })] },
+      differences: ['m1: system: stock instead of built'],
+    },
+    {
+      name: 'a host that runs what was built',
+      expected: { outcome: 'installed', hosts: { m1: { outcome: 'done', system: 'built' } } },
+      seen: { outcome: 'installed' as const, hosts: [host({ system: 'r.test/a@sha256:1' })] },
+      differences: [],
+    },
+  ])('$name', ({ expected, seen, differences }) => {
+    expect(differencesOf(scenario(expected), seen)).toEqual(differences);
+  });
+});

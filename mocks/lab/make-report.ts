@@ -1,0 +1,123 @@
+import { idleOf } from '../cluster/idle.ts';
+import { finalOf } from '../cluster/layering/judge.ts';
+import type { LayeredSite } from '../cluster/layering/site.ts';
+import { builtPools, stockImage } from '../layering/plan.ts';
+import type { Lab, Seat } from './lab-host.ts';
+import { type HostReport, type LabReport, type LayeringReport, STOCK } from './report.ts';
+import type { HostExpectation, Scenario } from './scenario.ts';
+
+/** What happened on one host, for the report. */
+export function reportHost(lab: Lab, seat: Seat, startedAt: number): HostReport {
+  const { plan, machine, progress } = seat;
+  const isWrite = ({ argv }: Seat['machine']['ran'][number]): boolean =>
+    argv[0] === 'coreos-installer' && argv[1] === 'install';
+  return {
+    name: plan.name,
+    role: plan.role,
+    outcome: seat.outcome ?? 'unfinished',
+    stage: lab.inventory.store.host(seat.hostId)?.stage ?? '',
+    boots: seat.boots,
+    ...systemOf(lab, plan.name),
+    agentStarts: seat.agentStarts,
+    seconds: rounded(((seat.endedAt ?? Date.now()) - startedAt) / 1000),
+    waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
+    steps: progress.steps
+      .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
+      .toSorted((one, other) => other.seconds - one.seconds),
+    ...idleSeconds(lab, seat),
+    writes: machine.ran.filter(isWrite).length,
+    commands: machine.ran.length,
+    unknownCommands: [...machine.unknown],
+    ...(seat.failure === undefined ? {} : { failure: seat.failure }),
+    ...(seat.secondAgent === undefined ? {} : { secondAgent: seat.secondAgent }),
+  };
+}
+
+/** What a host runs; nothing where no operating systems are built, or before it has started from its disk. */
+function systemOf({ layered }: Lab, host: string): Pick<HostReport, 'system'> {
+  const image = layered?.systems.get(host)?.image;
+  if (image === undefined) return {};
+  return { system: image === stockImage ? STOCK : image };
+}
+
+/** What the cluster knows of the waits of a host; nothing where no cluster is played. */
+function idleSeconds({ life }: Lab, { events }: Seat): Pick<HostReport, 'idleSeconds'> {
+  if (life === undefined) return {};
+  return { idleSeconds: rounded(idleOf(life.marks, events).millis / 1000) };
+}
+
+const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
+
+/** What was built and which registries were asked, for the report. */
+export function reportLayering(layered: LayeredSite): LayeringReport {
+  const { asked } = layered.network;
+  const registries = [...new Set(asked.map(({ registry }) => registry))].toSorted();
+  return {
+    images: builtPools
+      .map((pool) => ({ pool, image: finalOf(layered, pool) }))
+      .filter(({ image }) => image !== ''),
+    registries: registries.map((registry) => {
+      const own = asked.filter((one) => one.registry === registry);
+      const granted = own.filter(({ trouble }) => trouble === undefined);
+      return {
+        registry,
+        pulls: granted.filter(({ verb }) => verb === 'pull').length,
+        pushes: granted.filter(({ verb }) => verb === 'push').length,
+        refused: own.length - granted.length,
+      };
+    }),
+  };
+}
+
+/** What a run is judged by. */
+type Judged = Pick<LabReport, 'outcome' | 'hosts'>;
+
+/** How a run differs from what its scenario expects; empty when it does not. */
+export function differencesOf({ expect }: Scenario, { outcome, hosts }: Judged): readonly string[] {
+  return [
+    ...different('the run', outcome, expect.outcome),
+    ...hosts.flatMap((host) => [
+      ...hostDifferences(host, expect.hosts[host.name] ?? { outcome: usual(expect.outcome) }),
+      ...host.unknownCommands.map((argv) => `${host.name}: the lab does not know: ${argv}`),
+    ]),
+  ];
+}
+
+const usual = (outcome: 'installed' | 'failed'): HostExpectation['outcome'] =>
+  outcome === 'installed' ? 'done' : 'stopped';
+
+function hostDifferences(
+  host: Judged['hosts'][number],
+  expected: HostExpectation,
+): readonly string[] {
+  const { failure, boots, agentStarts, writes, system, secondAgent } = expected;
+  return [
+    ...different(host.name, host.outcome, expected.outcome),
+    ...different(`${host.name}: failure`, host.failure?.code, failure ?? host.failure?.code),
+    ...different(`${host.name}: boots`, host.boots, boots ?? host.boots),
+    ...different(`${host.name}: agent starts`, host.agentStarts, agentStarts ?? host.agentStarts),
+    ...different(
+      `${host.name}: system`,
+      systemWord(host.system),
+      system ?? systemWord(host.system),
+    ),
+    ...different(`${host.name}: writes`, host.writes, writes ?? host.writes),
+    ...different(
+      `${host.name}: second agent`,
+      host.secondAgent?.code,
+      secondAgent ?? host.secondAgent?.code,
+    ),
+  ];
+}
+
+const systemWord = (system: string | undefined): string | undefined =>
+  system === undefined || system === STOCK ? system : 'built';
+
+function different(
+  what: string,
+  actual: string | number | undefined,
+  expected: string | number | undefined,
+): readonly string[] {
+  if (actual === expected) return [];
+  return [`${what}: ${actual ?? 'none'} instead of ${expected ?? 'none'}`];
+}

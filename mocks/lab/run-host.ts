@@ -1,0 +1,240 @@
+// One host from its live system to its place in the cluster.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { liveOn } from '../cluster/no-cluster.ts';
+import type { NodeKind } from '../cluster/pace.ts';
+import { decideBoot } from '../host/installed-system.ts';
+import { restartLiveSystem } from '../host/live-system.ts';
+import {
+  type AgentEnd,
+  type AgentProcess,
+  failureIn,
+  followEvents,
+  installArguments,
+  settingVariable,
+  startAgent,
+} from './agent.ts';
+import { afterEvent } from './host-progress.ts';
+import type { Lab, Seat } from './lab-host.ts';
+import type { HostOutcome } from './report.ts';
+import type { HostFault } from './scenario.ts';
+
+/** Plays one host to its end; its outcome is in the seat. Never rejects. */
+export async function playHost(lab: Lab, seat: Seat): Promise<void> {
+  try {
+    await sleep(seat.plan.startsAfterSeconds * 1000, undefined, { signal: lab.signal });
+    seat.outcome = await play(lab, seat);
+  } catch (error) {
+    seat.outcome = lab.signal.aborted ? 'unfinished' : 'failed';
+    seat.failure ??= lab.signal.aborted
+      ? undefined
+      : { code: 'lab', message: error instanceof Error ? error.message : String(error) };
+  }
+  seat.endedAt = Date.now();
+}
+
+async function play(lab: Lab, seat: Seat): Promise<HostOutcome> {
+  const end = await runUntilItEnds(lab, seat);
+  if (end.wasStopped) return lab.signal.aborted ? 'unfinished' : 'stopped';
+  const leavesByItself = seat.machine.reboot !== undefined;
+  const leavesByIronic = !seat.machine.units.isActive('agent.service');
+  if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
+    const log = join(seat.folder, `agent-${seat.agentStarts}.log`);
+    seat.failure = seat.progress.failure ?? failureIn(await readFile(log, 'utf8'), end);
+    return 'failed';
+  }
+  return reboot(lab, seat);
+}
+
+async function runUntilItEnds(
+  lab: Lab,
+  seat: Seat,
+): Promise<AgentEnd & { readonly wasStopped: boolean }> {
+  const second: Promise<void>[] = [];
+  const due: HostFault[] = [];
+  for (;;) {
+    let interruption: Interruption | undefined;
+    seat.agentStarts += 1;
+    const end = await runAgent(lab, seat, {
+      name: `agent-${seat.agentStarts}`,
+      onEvent: (event, agent) => {
+        seat.events.push(event);
+        seat.progress = afterEvent(seat.progress, event);
+        due.push(...faultsAfter(seat, event));
+        // What an agent tells that was killed already lets the next one be killed.
+        const fault = interruption === undefined ? due.shift() : undefined;
+        if (fault === undefined) return;
+        if (fault.kind === 'second-agent') second.push(runSecondAgent(lab, seat));
+        else {
+          interruption = fault.kind;
+          interrupt(seat, agent);
+        }
+      },
+    });
+    await Promise.all(second);
+    if (interruption === undefined) return end;
+    await recover(seat, interruption);
+  }
+}
+
+async function reboot(lab: Lab, seat: Seat): Promise<HostOutcome> {
+  const { machine, server, hostId, plan } = seat;
+  server.powerOff();
+  const boot = decideBoot(machine);
+  if (boot.kind === 'live') {
+    seat.failure = { code: 'lab.boots-live', message: boot.because };
+    return 'live';
+  }
+  seat.boots += 1;
+  seat.phase = `starts from ${boot.disk}`;
+  const { store } = lab.inventory;
+  if (lab.life === undefined) {
+    const life = { hostId, kind: nodeKind(lab, plan.role), pace: lab.scenario.pace };
+    await liveOn(store, life, lab.signal);
+  } else {
+    lab.life.happen({ kind: 'rebooted', host: plan.name });
+    await untilSettled(lab, hostId);
+  }
+  return store.host(hostId)?.stage === 'Done' ? 'done' : 'stopped';
+}
+
+function nodeKind({ scenario }: Lab, role: string): NodeKind {
+  if (role === 'worker') return 'worker';
+  return scenario.cluster.controlPlaneCount === 1 ? 'single-node' : 'control-plane';
+}
+
+const LOOK_EVERY_MILLIS = 50;
+
+/** Waits until the controller has said the last word about a host, or the service gave it up. */
+async function untilSettled({ inventory, signal }: Lab, hostId: string): Promise<void> {
+  const isOpen = (): boolean => {
+    const host = inventory.store.host(hostId);
+    return host !== undefined && host.stage !== 'Done' && host.status !== 'error';
+  };
+  while (isOpen()) await sleep(LOOK_EVERY_MILLIS, undefined, { signal });
+}
+
+// One start of an agent on one host, to its end.
+
+/** How one agent is told from another on the same host. */
+interface AgentRun {
+  readonly name: string;
+  readonly onEvent: (event: RunEvent, agent: AgentProcess) => void;
+}
+
+const LOOK_AT_SERVICE_MILLIS = 200;
+
+/** Runs an agent with the command of the service; the service may take the installation from it. */
+async function runAgent(
+  lab: Lab,
+  seat: Seat,
+  { name, onEvent }: AgentRun,
+): Promise<AgentEnd & { readonly wasStopped: boolean }> {
+  const events = join(seat.folder, `${name}.events.jsonl`);
+  const agent = startAgent({
+    bundle: lab.bundle,
+    args: argumentsOf(lab, seat),
+    env: environmentOf(lab, seat, events),
+    logFile: join(seat.folder, `${name}.log`),
+  });
+  const follower = followEvents(events, (event) => {
+    onEvent(event, agent);
+  });
+  let wasStopped = false;
+  const stop = (): void => {
+    wasStopped = true;
+    agent.stop();
+  };
+  const watch = setInterval(() => {
+    if (isTaken(lab, seat)) stop();
+  }, LOOK_AT_SERVICE_MILLIS);
+  lab.signal.addEventListener('abort', stop);
+  try {
+    const end = await agent.ended;
+    follower.end();
+    return { ...end, wasStopped };
+  } finally {
+    clearInterval(watch);
+    lab.signal.removeEventListener('abort', stop);
+  }
+}
+
+/** The next-step agent stops the container when the service has given the host up. */
+function isTaken({ inventory }: Lab, { hostId }: Seat): boolean {
+  const host = inventory.store.host(hostId);
+  if (host === undefined || host.statusInfo.startsWith('Failed')) return false;
+  return host.status === 'error' || host.status === 'cancelled';
+}
+
+function argumentsOf(lab: Lab, seat: Seat): readonly string[] {
+  const { plan, hostId, infraEnvId } = seat;
+  return installArguments({
+    host: plan,
+    hostId,
+    infraEnvId,
+    cluster: lab.inventory.store.cluster(),
+    serviceUrl: lab.inventory.url,
+    bootDevice: plan.bootDevice ?? firstDisk(seat),
+    skipsMcoReboot: lab.scenario.cluster.skipsMcoReboot,
+  });
+}
+
+/** The first disk as the service names it. */
+function firstDisk({ machine }: Seat): string {
+  const identity = machine.devices.all().find(({ type }) => type === 'disk')?.identity;
+  return identity === undefined ? '/dev/sda' : `/dev/disk/by-id/wwn-${identity.wwn}`;
+}
+
+function environmentOf(lab: Lab, seat: Seat, events: string): Readonly<Record<string, string>> {
+  const settings = {
+    'host.root': join(seat.folder, 'root'),
+    ...(seat.plan.role === 'bootstrap' ? { 'images.self': 'registry.example.test/self:1' } : {}),
+    'log.events': events,
+    ...seat.plan.settings,
+  };
+  const variables = Object.entries(settings).map(
+    ([name, value]) =>
+      [settingVariable(name), value.replaceAll('{objects}', lab.objects.url)] as const,
+  );
+  return {
+    PATH: `${join(seat.folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+    HOME: seat.folder,
+    PULL_SECRET_TOKEN: lab.token,
+    ...Object.fromEntries(variables),
+  };
+}
+
+/** A fault that ended an agent, so that it has to be started again. */
+type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
+
+/** Takes the fault of a host that the end of a step, or a wait, lets strike, if there is one. */
+function faultsAfter(seat: Seat, event: RunEvent): readonly HostFault[] {
+  if (event.type !== 'step.finished' && event.type !== 'wait.updated') return [];
+  const place = event.type === 'step.finished' ? 'after' : 'during';
+  const at = seat.faults.findIndex((fault) => fault[place] === event.step);
+  return at === -1 ? [] : seat.faults.splice(at, 1);
+}
+
+/** Ends an agent as the fault says. What ran on the host in its name ends too. */
+function interrupt(seat: Seat, agent: AgentProcess): void {
+  agent.kill();
+  seat.server.powerOff();
+}
+
+/** Brings a host back after its agent was interrupted. */
+async function recover(seat: Seat, kind: Interruption): Promise<void> {
+  if (kind === 'power-loss') {
+    seat.phase = 'lost its power';
+    await restartLiveSystem(seat.machine);
+  }
+  seat.server.powerOn();
+}
+
+/** Starts another agent beside the one that runs, and keeps what it fails with. */
+async function runSecondAgent(lab: Lab, seat: Seat): Promise<void> {
+  const name = 'second-agent';
+  const end = await runAgent(lab, seat, { name, onEvent: () => undefined });
+  seat.secondAgent = failureIn(await readFile(join(seat.folder, `${name}.log`), 'utf8'), end);
+}

@@ -1,0 +1,220 @@
+// Shows a play to whoever started the lab.
+import { rm, writeFile } from 'node:fs/promises';
+import { styleText } from 'node:util';
+import cliTruncate from 'cli-truncate';
+import { createLogUpdate } from 'log-update';
+import type { LabOptions } from './options.ts';
+import { type HostReport, type LabReport, shortImage } from './report.ts';
+import { type Line, renderTable, type ShownStage, tableOf, type Tone } from './table.ts';
+
+/** What a play is given by those who watch it. */
+interface Watched {
+  readonly signal: AbortSignal;
+  readonly watch: (stage: ShownStage & { readonly folder: string }) => () => void;
+}
+
+/** Shows a play while it goes on, tells its end, and gives the exit code. */
+export async function tellOf(
+  { report: file, keeps }: LabOptions,
+  start: (watched: Watched) => Promise<LabReport>,
+): Promise<number> {
+  const { stdout } = process;
+  const watch = watchOn(stdout);
+  let folder: string | undefined;
+  try {
+    const report = await start({
+      signal: stopSignal(),
+      watch: (stage) => {
+        ({ folder } = stage);
+        return watch(stage);
+      },
+    });
+    stdout.write(summaryOf(report));
+    if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
+    return report.isAsExpected ? 0 : 1;
+  } finally {
+    await clearUp(folder, keeps);
+  }
+}
+
+async function clearUp(folder: string | undefined, keeps: boolean): Promise<void> {
+  if (folder === undefined) return;
+  if (keeps) process.stdout.write(`files of the hosts: ${folder}\n`);
+  else await rm(folder, { recursive: true, force: true });
+}
+
+function stopSignal(): AbortSignal {
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => {
+      stop.abort(new Error(`stopped by ${name}`));
+    });
+  }
+  return stop.signal;
+}
+
+const DRAW_EVERY_MILLIS = 100;
+
+/** How long a line may be where there is no terminal that says it. */
+const PLAIN_COLUMNS = 100;
+
+const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
+  plain: 'none',
+  dim: 'dim',
+  strong: 'bold',
+  good: 'green',
+  bad: 'red',
+  busy: 'cyan',
+};
+
+/** Shows a play while it goes on: a live table on a terminal, else a line for each change. */
+const watchOn =
+  (output: NodeJS.WriteStream) =>
+  (stage: ShownStage): (() => void) =>
+    output.isTTY ? drawTable(stage, output) : tellChanges(stage, output);
+
+function drawTable(stage: ShownStage, output: NodeJS.WriteStream): () => void {
+  const screen = createLogUpdate(output);
+  const coloured = (line: Line): string =>
+    line.map(({ text, tone }) => styleText(colours[tone], text, { stream: output })).join('');
+  const draw = (): void => {
+    const lines = renderTable(tableOf(stage, Date.now()), output.columns);
+    screen(lines.map(coloured).join('\n'));
+  };
+  draw();
+  const timer = setInterval(draw, DRAW_EVERY_MILLIS);
+  return () => {
+    clearInterval(timer);
+    draw();
+    screen.done();
+  };
+}
+
+/** Where a line stands for each change, a percentage is none. */
+const withoutPercent = (doing: string): string =>
+  doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
+
+function tellChanges(stage: ShownStage, output: NodeJS.WriteStream): () => void {
+  const told = new Map<string, string>();
+  const tellOf = (what: string, line: string): void => {
+    if (told.get(what) === line) return;
+    told.set(what, line);
+    const seconds = ((Date.now() - stage.startedAt) / 1000).toFixed(1);
+    output.write(`${cliTruncate(`${seconds.padStart(6)} s  ${line}`, PLAIN_COLUMNS)}\n`);
+  };
+  const tell = (): void => {
+    const { rows, beside } = tableOf(stage, Date.now());
+    for (const { host, role, stage: at, doing, tone } of rows) {
+      const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
+      if (at !== '') tellOf(host, `${host} ${role}: ${at}${more}`);
+    }
+    if (beside !== undefined) tellOf('', beside);
+  };
+  const timer = setInterval(tell, DRAW_EVERY_MILLIS);
+  return () => {
+    clearInterval(timer);
+    tell();
+  };
+}
+
+/** Steps of a host that are worth a word. */
+const SHOWN_STEPS = 3;
+
+/** The end of a run in words: each host, then where the time went, then what differs. */
+function summaryOf(report: LabReport): string {
+  const { scenario, outcome, seconds, hosts, differences, clusterStatus } = report;
+  return [
+    '',
+    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s; the service says the cluster is ${clusterStatus}`,
+    '',
+    ...hosts.map(hostLine),
+    ...layeringLines(report.layering),
+    '',
+    'where the time went:',
+    ...timeLines(hosts),
+    '',
+    ...(differences.length === 0
+      ? ['as expected']
+      : ['not as expected:', ...differences.map((one) => `  ${one}`)]),
+    '',
+  ].join('\n');
+}
+
+function hostLine(host: HostReport): string {
+  const words = [
+    `${host.name} (${host.role}) ${outcomeText(host)} after ${host.seconds.toFixed(1)} s`,
+    ...(host.outcome === 'done'
+      ? [plural(host.boots, 'boot'), ...systemWords(host)]
+      : [`last stage: ${host.stage || 'none'}`]),
+    ...(host.agentStarts > 1 ? [`the agent was started ${host.agentStarts} times`] : []),
+    ...(host.idleSeconds === undefined ? [] : [`idle ${host.idleSeconds.toFixed(1)} s`]),
+    ...host.waited.map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
+    ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
+  ];
+  return `  ${words.join('; ')}${failureText(host)}`;
+}
+
+const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
+  done: 'is a node',
+  failed: 'failed',
+  stopped: 'was stopped by the service',
+  live: 'started from the live medium again',
+  unfinished: 'did not finish',
+};
+const outcomeText = ({ outcome }: HostReport): string => outcomeTexts[outcome];
+
+const failureText = ({ failure }: HostReport): string =>
+  failure === undefined
+    ? ''
+    : `\n    ${failure.code}: ${failure.message.replaceAll('\n', '\n    ')}`;
+
+const systemWords = ({ system }: HostReport): readonly string[] =>
+  system === undefined ? [] : [`runs ${shortImage(system)}`];
+
+function layeringLines(layering: LabReport['layering']): readonly string[] {
+  if (layering === undefined) return [];
+  const { images, registries } = layering;
+  return [
+    '',
+    ...images.flatMap(({ pool, image, ...bytes }) => [
+      `  built for pool ${pool}: ${image}`,
+      ...pulledWords(bytes),
+    ]),
+    ...registries.map(
+      ({ registry, pulls, pushes, refused }) =>
+        `  ${registry}: ${pulls} pulls, ${pushes} pushes, ${refused} refused`,
+    ),
+  ];
+}
+
+/** Where layers are real: what came over the network, and what there was to come. */
+const pulledWords = ({
+  pulledBytes,
+  newBytes = 0,
+}: {
+  readonly pulledBytes?: number | undefined;
+  readonly newBytes?: number | undefined;
+}): readonly string[] =>
+  pulledBytes === undefined
+    ? []
+    : [`    hosts pulled ${pulledBytes} bytes of it; its new layers have ${newBytes}`];
+
+const plural = (count: number, word: string): string =>
+  count === 1 ? `one ${word}` : `${count} ${word}s`;
+
+/** Steps of all hosts by their longest time: the longest first. */
+function timeLines(hosts: readonly HostReport[]): readonly string[] {
+  const longest = new Map<string, { readonly seconds: number; readonly host: string }>();
+  for (const { name, steps } of hosts) {
+    for (const { step, seconds } of steps) {
+      if (seconds > (longest.get(step)?.seconds ?? 0)) longest.set(step, { seconds, host: name });
+    }
+  }
+  return [...longest]
+    .toSorted(([, one], [, other]) => other.seconds - one.seconds)
+    .slice(0, SHOWN_STEPS + 1)
+    .map(
+      ([step, { seconds, host }]) =>
+        `  ${seconds.toFixed(1).padStart(6)} s  ${step} (longest on ${host})`,
+    );
+}

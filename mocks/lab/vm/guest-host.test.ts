@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { hostSeed } from '../../inventory/records.ts';
+import { outcomeOf } from '../report.ts';
+import { doubtsAbout, guestSeat, hostReportOf, originIn, startsIn } from './guest-host.ts';
+
+const record = (isBootstrap: boolean) =>
+  hostSeed({
+    ...{ clusterId: 'cluster', infraEnvId: 'env', hostname: 'h1' },
+    ...{ role: 'master', isBootstrap },
+  });
+
+describe('the seat of a virtual machine', () => {
+  it.each([
+    [true, 'bootstrap'],
+    [false, 'master'],
+  ])('of a host that bootstraps (%s) is that of a %s', (isBootstrap, role) => {
+    expect(guestSeat(record(isBootstrap)).plan).toEqual({ name: 'h1', role });
+  });
+});
+
+describe('the report of a virtual machine', () => {
+  it('has its time in seconds, the longest step first, and counts writes', () => {
+    const seat = guestSeat(record(false));
+    const steps = [
+      { step: 'disk/resolve', seconds: 1.004 },
+      { step: 'image/write', seconds: 40.126 },
+    ];
+    Object.assign(seat, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
+    seat.progress = { ...seat.progress, steps };
+    expect(hostReportOf(seat, { startedAt: 1000, stage: 'Done' })).toMatchObject({
+      ...{ outcome: 'done', stage: 'Done', boots: 1, seconds: 61.5, writes: 1 },
+      steps: [
+        { step: 'image/write', seconds: 40.13 },
+        { step: 'disk/resolve', seconds: 1 },
+      ],
+    });
+  });
+
+  it.each([undefined, 'release/labcoreos:1.0.0'])('names the system %s if it is told', (system) => {
+    const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: '', system });
+    expect(report.system).toBe(system);
+  });
+
+  it('of one that has not come to its end makes the run unfinished', () => {
+    const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: undefined });
+    expect([report.outcome, report.stage, outcomeOf([report])]).toEqual([
+      'unfinished',
+      '',
+      'unfinished',
+    ]);
+  });
+});
+
+const proof = 'IGNITION-APPLIED text';
+const report = [
+  proof,
+  'LABCOREOS boots: 1',
+  'LABCOREOS hostname: m1',
+  'LABCOREOS cmdline: BOOT_IMAGE=/x ignition.firstboot ignition.platform.id=metal',
+  '',
+].join('\n');
+
+describe('the report of a first start', () => {
+  it('says how often the system has started', () => {
+    expect(startsIn(report)).toBe(1);
+  });
+
+  it.each(['', 'LABCOREOS boots: 0\n', 'LABCOREOS boots: \n'])('says nothing in %j', (text) => {
+    expect(startsIn(text)).toBeUndefined();
+  });
+
+  it.each([
+    [
+      'ostree-unverified-registry:10.0.2.2:5000/ocl/master@sha256:1',
+      '10.0.2.2:5000/ocl/master@sha256:1',
+    ],
+    ['ostree-unverified-image:docker://release/labcoreos', 'docker://release/labcoreos'],
+  ])('names the image of the origin %s', (origin, image) => {
+    expect(originIn(`LABCOREOS origin: ${origin}\n`)).toBe(image);
+    expect(originIn(report)).toBeUndefined();
+  });
+
+  it('leaves no doubt when all is well', () => {
+    expect(doubtsAbout(report, { hostname: 'm1', proof })).toEqual([]);
+  });
+
+  it.each([
+    [proof, 'its Ignition was not applied'],
+    ['LABCOREOS hostname: m1', 'it calls itself nothing'],
+    ['ignition.firstboot', 'it was not its first boot'],
+  ])('without "%s" says: %s', (text, doubt) => {
+    expect(doubtsAbout(report.replace(text, ''), { hostname: 'm1', proof })).toEqual([doubt]);
+  });
+});
