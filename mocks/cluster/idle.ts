@@ -15,7 +15,7 @@ export interface IdleStep {
 }
 
 /** What `idleOf` says of one host. */
-export interface Idle {
+interface Idle {
   readonly steps: readonly IdleStep[];
   /** Time in which at least one wait could have ended and nothing else was done. */
   readonly millis: number;

@@ -30,7 +30,7 @@ export const Pace = z.strictObject({
 export type Pace = z.infer<typeof Pace>;
 
 /** A stage that is reported for a node, and the pause before it. */
-export interface LifeStage {
+interface LifeStage {
   readonly stage: string;
   readonly afterSeconds: number;
 }

@@ -7,7 +7,7 @@ import type { Machine } from './machine.ts';
 import { readFile } from './files.ts';
 
 /** An image that a program asks for. */
-export interface ImageRequest {
+interface ImageRequest {
   /** HOST/PATH:TAG or HOST/PATH@DIGEST */
   readonly image: string;
   /** File with a pull secret. */

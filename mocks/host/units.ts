@@ -2,7 +2,7 @@
 export type UnitState = 'inactive' | 'activating' | 'active' | 'deactivating' | 'failed';
 
 /** A unit has come to a state. */
-export interface UnitChange {
+interface UnitChange {
   readonly name: string;
   readonly state: UnitState;
 }

@@ -11,7 +11,7 @@ const Claims = z.object({
 });
 
 /** What must exist for a token to be good. */
-export interface KnownIds {
+interface KnownIds {
   readonly infraEnvIds: ReadonlySet<string>;
   readonly clusterIds: ReadonlySet<string>;
 }

@@ -34,7 +34,7 @@ export const stagesV1 = [
 ] as const;
 
 /** Which list of stages holds for a host. */
-export interface LadderOwner {
+interface LadderOwner {
   readonly role: string;
   readonly isBootstrap: boolean;
   readonly isSingleNode: boolean;

@@ -3,7 +3,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { freePort } from './program.ts';
 
 /** What becomes of open connections when the address moves to another server. */
-export type MovedConnections =
+type MovedConnections =
   /** As with an address that another host takes over: silence, and a reset once the client says something. */
   | 'lost'
   /** As with a load balancer that drains: they stay with their server. */

@@ -16,7 +16,7 @@ import type { Scenario } from './scenario.ts';
 import type { Seat } from './lab-host.ts';
 
 /** What there is before the hosts. */
-export interface LayeredGround {
+interface LayeredGround {
   readonly plan: LayeredPlan;
   readonly network: RegistryNetwork;
   /** What every live system finds. */

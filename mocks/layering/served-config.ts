@@ -18,7 +18,7 @@ const MachineConfig = z.object({
 });
 
 /** What is served for a pool. */
-export interface Served {
+interface Served {
   readonly machineConfig: KubeObject;
   /** Image of the pool, as both annotations name it; none for a pool that is not layered. */
   readonly image: string | undefined;

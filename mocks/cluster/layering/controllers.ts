@@ -84,7 +84,7 @@ const isHeld = ({ pool, nodes }: PoolView): boolean => isPaused(pool) || !nodes.
 export const isReady = (node: KubeObject): boolean => conditionIn(node, 'Ready') === 'True';
 
 /** Whether the daemon of a node is through with all it was told. */
-export const isAtRest = (node: KubeObject): boolean =>
+const isAtRest = (node: KubeObject): boolean =>
   isReady(node) &&
   annotation(node, 'state') === 'Done' &&
   annotation(node, 'currentConfig') === annotation(node, 'desiredConfig') &&

@@ -35,7 +35,7 @@ export async function withSystem(work: ClusterWork, node: KubeObject): Promise<K
 }
 
 /** Where a node goes. */
-export interface NodeMove {
+interface NodeMove {
   readonly name: string;
   /** The image that it is told; empty for the system of the release. */
   readonly target: string;

@@ -11,7 +11,7 @@ import { serveConfig } from './config-server.ts';
 import { type LayeredSite, machineOf, type NodeSystem } from './site.ts';
 
 /** The system with which a first boot ends. */
-export interface FirstBoot {
+interface FirstBoot {
   readonly image: string;
   /** The disk had another one, which gave way to it by a reboot (machine-config-daemon-firstboot). */
   readonly pivots: boolean;
