@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { condition, not } from './condition.ts';
 import { checkRole } from './check.ts';
-import { fact } from './fact.ts';
+import { fact, ifGiven } from './fact.ts';
 import { lanes, type Role } from './role.ts';
 import { stepsOf } from './step.ts';
 
@@ -27,6 +27,12 @@ const needsDisk = step({
   ...base,
   id: 'disk/use',
   needs: { disk: Disk },
+  run: () => Promise.resolve(),
+});
+const mayNeedDisk = step({
+  ...base,
+  id: 'disk/may-use',
+  needs: { disk: ifGiven(Disk) },
   run: () => Promise.resolve(),
 });
 const wipes = step({ ...base, id: 'disk/wipe', destroys: true, run: () => Promise.resolve() });
@@ -54,6 +60,16 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
     'a need that is given only in one of two cases',
     toy({ steps: [{ ...givesDisk, when: isSmall }, needsDisk] }),
     'disk/use',
+  ],
+  [
+    'an optional need that is given later',
+    toy({ steps: [mayNeedDisk, givesDisk] }),
+    'disk/may-use',
+  ],
+  [
+    'an optional need that is given in another lane',
+    toy({ steps: [lanes({ a: [givesDisk], b: [mayNeedDisk] })] }),
+    'disk/may-use',
   ],
   [
     'a stage that is not of the ladder',

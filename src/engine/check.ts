@@ -1,4 +1,5 @@
 import { type Condition, questions } from './condition.ts';
+import { type AnyFact, isOptional, type NeedsOf } from './fact.ts';
 import { engineFailure } from './failures.ts';
 import { isLanes, type Item, type Lanes, mainLine, type PlacedStep, type Role } from './role.ts';
 import { type Stage, ladders } from '../model/stage.ts';
@@ -16,6 +17,7 @@ export function checkRole<W extends World>(role: Role<W>): Role<W> {
   checkProbes(role);
   checkEnd(role);
   checkTouches(role);
+  checkOptionalNeeds(role);
   for (const answers of combinations(role)) checkFlow(role, answers);
   return role;
 }
@@ -238,6 +240,32 @@ function firstMissing<W extends World>(
   step: AnyStep<W>,
   known: ReadonlySet<string>,
 ): string | undefined {
-  const needs = Object.values((step.needs ?? {}) as Readonly<Record<string, { name: string }>>);
-  return needs.find(({ name }) => !known.has(name))?.name;
+  return needsOf(step).find((need) => !isOptional(need) && !known.has(need.name))?.name;
+}
+
+const needsOf = <W extends World>(step: AnyStep<W>): readonly AnyFact[] =>
+  Object.values((step.needs ?? {}) as NeedsOf);
+
+/** Nobody waits for a fact that may never come: whatever gives it is done before, or left out. */
+function checkOptionalNeeds<W extends World>(role: Role<W>): void {
+  const gives = ({ gives }: AnyStep<W>): readonly string[] =>
+    (gives as unknown) === undefined ? [] : [(gives as AnyFact).name];
+  const everywhere = new Set(mainLine(role).flatMap(({ step }) => gives(step)));
+  const before = new Set<string>();
+  for (const item of role.steps) {
+    const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
+    for (const list of lists) {
+      const known = new Set(before);
+      for (const step of list) {
+        const late = needsOf(step).find(
+          (need) => isOptional(need) && everywhere.has(need.name) && !known.has(need.name),
+        );
+        if (late !== undefined) {
+          throw broken(role, step.id, `${late.name} is given beside it or after it`);
+        }
+        for (const name of gives(step)) known.add(name);
+      }
+    }
+    for (const name of lists.flat().flatMap(gives)) before.add(name);
+  }
 }

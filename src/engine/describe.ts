@@ -1,6 +1,6 @@
 import type { Stage } from '../model/stage.ts';
 import { isActive, renderCondition } from './condition.ts';
-import { type AnyFact, placeholder } from './fact.ts';
+import { type AnyFact, isOptional, placeholder } from './fact.ts';
 import { isLanes, linesFor, type Role } from './role.ts';
 import type { AnyStep, Rerun, World } from './step.ts';
 
@@ -78,7 +78,7 @@ function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): P
     leaves: step.leaves === true,
     rerun: step.rerun ?? 'safe',
     uses: [...step.uses].map(String),
-    needs: Object.values(needs).map(({ name }) => name),
+    needs: Object.values(needs).flatMap((need) => (isOptional(need) ? [] : [need.name])),
     ...(gives === undefined ? {} : { gives: gives.name }),
     ...(step.waitsFor === undefined ? {} : { waitsFor: step.waitsFor }),
     ...(step.explain === undefined || !takesPart ? {} : { explanation: step.explain(config) }),

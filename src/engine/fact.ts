@@ -19,8 +19,20 @@ export function fact<T>(name: string, schema: ZodType<T>): Fact<T> {
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of facts of many types
 export type AnyFact = Fact<any>;
 
+/** A need of a step that also runs where the step that gives the fact is left out. */
+export interface OptionalFact<T> extends Fact<T> {
+  readonly isOptional: true;
+}
+
+/** The fact where a step before gives it; undefined where that step is left out, or in another role. */
+export const ifGiven = <T>(of: Fact<T>): OptionalFact<T> => ({ ...of, isOptional: true });
+
+/** Whether a step does without a fact that nothing gives. */
+export const isOptional = (of: AnyFact): boolean => 'isOptional' in of;
+
 /** The value of a fact. */
-export type FactValue<F> = F extends Fact<infer T> ? T : never;
+export type FactValue<F> =
+  F extends OptionalFact<infer T> ? T | undefined : F extends Fact<infer T> ? T : never;
 
 /** The facts a step needs, under the names by which its code calls them. */
 export type NeedsOf = Readonly<Record<string, AnyFact>>;
@@ -53,6 +65,8 @@ function placeholderNamed(name: string): unknown {
 /** The facts known so far in one run; lanes wait here for what another lane gives. */
 export interface FactStore {
   readonly give: (name: string, value: unknown) => void;
+  /** The value as far as it is given by now. */
+  readonly given: (name: string) => unknown;
   /** The value, as soon as it is given; rejects with the signal's reason when it aborts first. */
   readonly need: (name: string, signal: AbortSignal) => Promise<unknown>;
 }
@@ -67,6 +81,7 @@ export function factStore(): FactStore {
       for (const resolve of waiting.get(name) ?? []) resolve(value);
       waiting.delete(name);
     },
+    given: (name) => known.get(name),
     need: async (name, signal) => {
       if (known.has(name)) return known.get(name);
       signal.throwIfAborted();

@@ -7,7 +7,7 @@ import { type Needs, runAttempts, stageOf } from './attempt.ts';
 import { isActive, renderCondition } from './condition.ts';
 import { about, record, type RunContext } from './context.ts';
 import { asAgentError, engineFailure, reportOf } from './failures.ts';
-import type { AnyFact } from './fact.ts';
+import { type AnyFact, isOptional } from './fact.ts';
 import { limited } from './limit.ts';
 import { decideStep } from './resume.ts';
 import type { PlacedStep } from './role.ts';
@@ -136,8 +136,10 @@ async function gather<W extends World>(
 ): Promise<Needs> {
   const wanted = (step.needs ?? {}) as Readonly<Record<string, AnyFact>>;
   const needs: Record<string, unknown> = {};
-  for (const [name, { name: fact }] of Object.entries(wanted)) {
-    needs[name] = await context.facts.need(fact, signal);
+  for (const [name, fact] of Object.entries(wanted)) {
+    needs[name] = isOptional(fact)
+      ? context.facts.given(fact.name)
+      : await context.facts.need(fact.name, signal);
   }
   return needs;
 }

@@ -14,8 +14,8 @@ import {
   goLive,
   handOver,
   lookFirst,
+  makeBootable,
   makeRoom,
-  prepareOwnFirstBoot,
   startControlPlane,
   writeSystem,
 } from './parts.ts';
@@ -42,7 +42,7 @@ export const bootstrapHost = role('bootstrap', {
     lanes(
       {
         'control plane': startControlPlane,
-        disk: [ignition.fetchHost, ...writeSystem, ...prepareOwnFirstBoot, ...buildOwnImage],
+        disk: [ignition.fetchHost, ...writeSystem, ...makeBootable, ...buildOwnImage],
         cluster: [
           cluster.waitForMasters,
           cluster.waitForArbiter,

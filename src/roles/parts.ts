@@ -46,21 +46,14 @@ export const startControlPlane = [
 export const writeSystem = [image.write, image.deployToExistingRoot] as const;
 
 /** Lets the written system boot, with the registry of its medium. */
-const makeBootable = [disk.setBootEntry, registry.findMedia, registry.copy] as const;
+export const makeBootable = [disk.setBootEntry, registry.findMedia, registry.copy] as const;
 
 /** Completes what was written before it boots for the first time. */
 export const prepareFirstBoot = [image.overwriteOs, ...makeBootable] as const;
 
-/** The same on a host that may build the final operating system itself. */
-export const prepareOwnFirstBoot = [
-  layering.overwriteWithoutOrders,
-  layering.overwriteUnlessBuilt,
-  ...makeBootable,
-] as const;
-
 /**
  * Builds the operating systems of the pools from what the control plane has rendered, with the written disk for
- * room, lets the masters have theirs, and takes that of masters for this host.
+ * room, lets the masters have theirs, and takes that of masters for this host, or else that of the release.
  */
 export const buildOwnImage = [
   layering.waitForRendered,
@@ -73,7 +66,7 @@ export const buildOwnImage = [
   layering.releaseConfigServer,
   layering.handOverServed,
   layering.deployOwn,
-  layering.overwriteAfterAll,
+  image.overwriteOs,
 ] as const;
 
 /** Hands the logs over, and finds out who reboots the host. */

@@ -28,7 +28,7 @@ describe('a worker', () => {
       'layering/find-worker-image',
       'layering/deploy-worker-image',
       'layering/overlay-worker-config',
-      'layering/overwrite-os',
+      'image/overwrite-os',
     ]);
   });
 

@@ -20,7 +20,6 @@ export const worker = role('worker', {
     layering.findWorkerImage,
     layering.deployWorkerImage,
     layering.overlayWorkerConfig,
-    layering.overwriteUnlessFound,
     image.overwriteOs,
     disk.setBootEntry,
     registry.findMedia,

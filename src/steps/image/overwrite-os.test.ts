@@ -1,3 +1,5 @@
+import { handOverFacts, stockFacts } from '../../../test/layering/hand-over-site.ts';
+import { orderFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -8,7 +10,7 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { overwriteOs } from './overwrite-os.ts';
+import { bootsBuiltImage, type BuiltImageFacts, overwriteOs } from './overwrite-os.ts';
 
 const osImage = 'quay.example/rhcos@sha256:9';
 const path = '/opt/install-dir/worker-h.ign';
@@ -49,17 +51,20 @@ interface Setting {
   readonly signal?: AbortSignal;
 }
 
+const facts = {
+  disk: targetOf(sda),
+  ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
+  written: { disk: '/dev/sda' },
+  ...{ order: undefined, published: undefined, boot: undefined },
+};
+
 const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>
   runStep(overwriteOs, {
     config: { image: { skipMcoReboot: true, writerArgs } },
     host,
     web,
     clock: fakeClock(),
-    facts: {
-      disk: targetOf(disk),
-      ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
-      written: { disk: '/dev/sda' },
-    },
+    facts: { ...facts, disk: targetOf(disk) },
     ...more,
   });
 
@@ -245,5 +250,39 @@ describe('image/overwrite-os', () => {
     });
     await expect(overwrite({ host, signal: run.signal })).rejects.toThrow('stopped');
     expect(ran(host).slice(-3)).toEqual(['umount /mnt/boot', 'umount /mnt', 'setenforce 1']);
+  });
+});
+
+describe('the built image', () => {
+  const { published } = handOverFacts;
+  const { published: stock } = stockFacts;
+  const order = orderFor(['master']);
+  const off = { kind: 'off', why: 'no manifest' } as const;
+
+  it.each<[string, Partial<BuiltImageFacts>, boolean]>([
+    ['nothing is known of one', {}, false],
+    ['nothing is ordered', { order: off, published: stock }, false],
+    ['nodes join without it', { order: orderFor(['master'], 'after-join'), published }, false],
+    ['it was built', { order, published }, true],
+    ['it could not be built', { order, published: stock }, false],
+    ['a worker found none', { boot: { kind: 'stock', why: 'none' } }, false],
+    ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],
+    ['a worker gets it at its first boot', { boot: { kind: 'first-boot', why: 'x' } }, true],
+  ])('is booted first when %s: %s', (...[, facts, isBooted]) => {
+    const none = { order: undefined, published: undefined, boot: undefined };
+    expect(bootsBuiltImage({ ...none, ...facts })).toBe(isBooted);
+  });
+
+  it('is not overwritten', async () => {
+    const host = hostWith(sda);
+    const { events } = await runStep(overwriteOs, {
+      config: { image: { skipMcoReboot: true } },
+      host,
+      facts: { ...facts, boot: { kind: 'deployed' } },
+    });
+    expect(events).toMatchObject([
+      { type: 'step.skipped', reason: 'the built image is written instead' },
+    ]);
+    expect(host.ran).toEqual([]);
   });
 });

@@ -1,12 +1,15 @@
 import type { Config } from '../../config/schema.ts';
-import { all, condition, not } from '../../engine/condition.ts';
-import type { NeedValues } from '../../engine/fact.ts';
+import { all, condition } from '../../engine/condition.ts';
+import { ifGiven } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { hours } from '../../model/duration.ts';
-import { takesBuiltImage, writesDisk } from '../conditions.ts';
+import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { step, type StepScope } from '../step.ts';
+import { OsImageOrder, PublishedImages } from '../layering/facts.ts';
+import { joinsWithStock } from '../layering/skips.ts';
+import { WorkerBoot } from '../layering/worker-facts.ts';
+import { step } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
 import { authFile } from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
@@ -18,22 +21,32 @@ const skipsReboot = condition<Config>(
   ({ image }) => image.skipMcoReboot,
 );
 
-type OverwriteScope = StepScope<'host' | 'web' | 'clock'>;
-type Needed = NeedValues<Omit<typeof overwriteNeeds, 'written'>>;
-
-/** What the step below is made of; a host that may build its own system adds when there is nothing to do. */
-export const finalOverwrite = {
+/**
+ * Writes the operating system that the cluster wants over the one of the image, which saves the
+ * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
+ * same, so whatever fails here is told and not fatal. Where a built image is for this host, that
+ * is written instead.
+ */
+export const overwriteOs = step({
   id: 'image/overwrite-os',
   title: 'Write the final operating system before the first boot',
   uses: ['host', 'web', 'clock'],
+  needs: {
+    disk: TargetDisk,
+    ignition: HostIgnition,
+    written: WrittenImage,
+    order: ifGiven(OsImageOrder),
+    published: ifGiven(PublishedImages),
+    boot: ifGiven(WorkerBoot),
+  },
   when: all(writesDisk, skipsReboot),
+  skipIf: (facts) => (bootsBuiltImage(facts) ? 'the built image is written instead' : undefined),
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
   waitsFor: 'the rendered config of the pool, from the machine-config-server, at most 20 minutes',
-  preview: ({ image: { writerArgs } }: Config, { disk }: Pick<Needed, 'disk'>) =>
-    previewDeploy({ disk: disk.path, writerArgs }),
-  run: async (scope: OverwriteScope, { disk, ignition }: Needed): Promise<void> => {
+  preview: ({ image: { writerArgs } }, { disk }) => previewDeploy({ disk: disk.path, writerArgs }),
+  run: async (scope, { disk, ignition }) => {
     const { signal, note } = scope;
     try {
       await withHeartbeat('writing the final operating system', scope, async () => {
@@ -50,25 +63,16 @@ export const finalOverwrite = {
       });
     }
   },
-} as const;
-
-/** What has to be there before. */
-export const overwriteNeeds = {
-  disk: TargetDisk,
-  ignition: HostIgnition,
-  written: WrittenImage,
-} as const;
-
-/**
- * Writes the operating system that the cluster wants over the one of the image, which saves the
- * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
- * same, so whatever fails here is told and not fatal.
- */
-export const overwriteOs = step({
-  ...finalOverwrite,
-  when: all(
-    finalOverwrite.when,
-    not(takesBuiltImage, 'no step of its own looks for a built image'),
-  ),
-  needs: overwriteNeeds,
 });
+
+/** What is known of built images on a host: a bootstrap host has an order, a worker looks for the image of its pool. */
+export interface BuiltImageFacts {
+  readonly order: OsImageOrder | undefined;
+  readonly published: PublishedImages | undefined;
+  readonly boot: WorkerBoot | undefined;
+}
+
+/** Which operating system a host boots first: an image that was built, or that of the release. */
+export const bootsBuiltImage = ({ order, published, boot }: BuiltImageFacts): boolean =>
+  (order !== undefined && !joinsWithStock(order) && published?.kind === 'published') ||
+  (boot !== undefined && boot.kind !== 'stock');

@@ -8,11 +8,6 @@ export { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
 export { handOverServed, handOverToRollOut } from './hand-over-when.ts';
 export { holdConfigServer } from './hold-config-server.ts';
 export { leaveHandOver } from './leave-hand-over.ts';
-export {
-  overwriteAfterAll,
-  overwriteUnlessBuilt,
-  overwriteWithoutOrders,
-} from './overwrite-unless-built.ts';
 export { nameRepositories } from './name-repositories.ts';
 export { publishImages } from './publish-images.ts';
 export { readOsConfigs } from './read-os-configs.ts';
