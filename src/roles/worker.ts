@@ -3,7 +3,8 @@ import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts'
 import * as disk from '../steps/disk/index.ts';
 import * as ignition from '../steps/ignition/index.ts';
 import * as image from '../steps/image/index.ts';
-import * as layering from '../steps/layering/worker.ts';
+import { deployWorkerImage, overlayWorkerConfig } from '../steps/layering/deploy-image.ts';
+import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
 import * as registry from '../steps/registry/index.ts';
 import { leave, lookFirst, makeRoom, writeSystem } from './parts.ts';
 
@@ -17,9 +18,9 @@ export const worker = role('worker', {
     ignition.fetchHost,
     ...writeSystem,
     waitForControlPlane,
-    layering.findWorkerImage,
-    layering.deployWorkerImage,
-    layering.overlayWorkerConfig,
+    findWorkerImage,
+    deployWorkerImage,
+    overlayWorkerConfig,
     image.overwriteOs,
     disk.setBootEntry,
     registry.findMedia,

@@ -14,19 +14,16 @@ import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { baseTag, digestArgv } from '../../src/layering/build/container-tools.ts';
 import { secretFiles } from '../../src/layering/registry/staging-registry.ts';
-import { buildImages } from '../../src/steps/layering/build-images.ts';
-import { copyBase } from '../../src/steps/layering/copy-base.ts';
-import type { StagingRegistry } from '../../src/steps/layering/facts.ts';
-import { publishImages } from '../../src/steps/layering/publish-images.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
-import { sendBase } from '../../src/steps/layering/send-base.ts';
+import { buildImages } from '../../src/steps/layering/build-images.ts';
+import { tagImage } from '../../src/steps/layering/copy-image.ts';
+import type { StagingRegistry } from '../../src/steps/layering/facts.ts';
+import { copyBase, publishImages, sendBase } from '../../src/steps/layering/publish-images.ts';
 import { startRegistry } from '../../src/steps/layering/start-registry.ts';
-import { tagImage } from '../../src/steps/layering/tag-image.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
 import { type LaneHost, lanePaths } from './lane/build-lane.ts';
-import { freePort, type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 import {
   machineConfig,
   orderInto,
@@ -35,6 +32,7 @@ import {
   renderedConfig,
 } from './lane/lane-objects.ts';
 import { type LayeredSite, names, openLayeredSite } from './lane/layered-site.ts';
+import { freePort, type SecureRegistry, startSecureRegistry } from './lane/secure-registry.ts';
 
 let site: LayeredSite;
 let lane: LaneHost;

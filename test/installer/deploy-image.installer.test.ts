@@ -13,9 +13,9 @@ import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-
 import { readServedConfig } from '../../src/layering/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
-import { workerFiles } from '../../src/steps/layering/look-for-image.ts';
-import { overlayWorkerConfig } from '../../src/steps/layering/overlay-worker-config.ts';
-import { stopRegistry } from '../../src/steps/layering/stop-registry.ts';
+import { workerFiles } from '../../src/steps/layering/find-worker-image.ts';
+import { overlayWorkerConfig } from '../../src/steps/layering/deploy-image.ts';
+import { stopRegistry } from '../../src/steps/layering/staging-registry.ts';
 import { breakAfter } from '../guest/rig/broken-way.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { servedIgnition } from '../layering/served.ts';

@@ -9,11 +9,12 @@ import {
   machineConfigs,
   machineOSBuilds,
 } from '../../src/cluster/kinds.ts';
-import { breachesOf } from '../../src/layering/hand-over/invariants.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';
+import { breachesOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
-import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over-when.ts';
-import { waitForLayeredMasters } from '../../src/steps/layering/wait-for-layered-masters.ts';
+import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
+import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over.ts';
+import { deathsOf, handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
 import {
   buildNamed,
   byHost,
@@ -28,9 +29,7 @@ import {
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
-import { deathsOf, handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
 import { clusterOf } from './cluster-of.ts';
-import { gateFacts, putLayeredMasters, sightOfMasters } from './layered-masters.ts';
 import {
   build,
   job,
@@ -42,6 +41,7 @@ import {
   secret,
   versionsIn,
 } from './hand-over-objects.ts';
+import { gateFacts, putLayeredMasters, sightOfMasters } from './layered-masters.ts';
 
 /** The hour at which all is written, so that two ways to the same end can be compared. */
 const clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };

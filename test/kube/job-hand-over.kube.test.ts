@@ -14,7 +14,7 @@ import {
   recordRef,
 } from '../../src/steps/after-pivot/record.ts';
 import { bringImages } from '../../src/steps/layering/bring-images.ts';
-import { leaveHandOver } from '../../src/steps/layering/leave-hand-over.ts';
+import { leaveHandOver } from '../../src/steps/layering/hand-over.ts';
 import { bothFacts, bothHost, bothSite } from '../layering/both-pools.ts';
 import { handedOver, operator } from '../layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';

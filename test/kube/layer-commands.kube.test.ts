@@ -12,7 +12,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../src/cluster/kinds.ts';
-import { handOverServed } from '../../src/steps/layering/hand-over-when.ts';
+import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import {
   buildNamed,
   final,

@@ -3,7 +3,7 @@ import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import { pods } from '../../src/cluster/kinds.ts';
 import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import type { Kube } from '../../src/ports/kube.ts';
-import { handOverServed } from '../../src/steps/layering/hand-over-when.ts';
+import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import { runStep } from '../support/run-step.ts';

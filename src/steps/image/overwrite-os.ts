@@ -5,16 +5,15 @@ import { asAgentError } from '../../engine/failures.ts';
 import { hours } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { OsImageOrder, PublishedImages } from '../layering/facts.ts';
-import { joinsWithStock } from '../layering/skips.ts';
-import { WorkerBoot } from '../layering/worker-facts.ts';
+import { joinsWithStock } from '../layering/conditions.ts';
+import { OsImageOrder, PublishedImages, WorkerBoot } from '../layering/facts.ts';
 import { step } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
 import { authFile } from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { findFinalOs } from './final-os.ts';
-import { withHeartbeat } from '../heartbeat.ts';
 
 const skipsReboot = condition<Config>(
   'the final operating system is written before the first boot',

@@ -3,12 +3,8 @@ import { osConfigManifest, pushSecretManifest } from '../../../test/layering/man
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import {
-  addDefaultOsConfigs,
-  defaultConfigPath,
-  pushSecretPath,
-} from './add-default-os-configs.ts';
-import { readOsConfigs } from './read-os-configs.ts';
+import { addDefaultOsConfigs, defaultConfigPath, pushSecretPath } from './add-manifests.ts';
+import { readOsConfigs } from './os-configs.ts';
 
 const pullSecret = JSON.stringify({
   auths: { 'quay.io': { auth: 'cmVsZWFzZQ==' }, 'registry.example.com': { auth: 'cHVzaA==' } },

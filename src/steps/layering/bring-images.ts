@@ -8,7 +8,7 @@ import { FoundRecord, recordRef } from '../after-pivot/record.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
 import { waitForThreeMembers } from '../cluster/wait-for-etcd.ts';
 import { step, type StepScope } from '../step.ts';
-import { submitOsConfig } from './hand-over-os-config.ts';
+import { submitOsConfig } from './hand-over-objects.ts';
 import { handOverImage } from './hand-over-pool.ts';
 import { waitForPool } from './rendered-pool.ts';
 

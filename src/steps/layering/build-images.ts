@@ -1,7 +1,7 @@
-import { isMembers } from '../../layering/api/schema.ts';
-import { readObjects, type SourceObject } from '../../layering/source-object.ts';
+import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { readMachineOSConfig } from '../../layering/api/os-config.ts';
+import { isMembers } from '../../layering/api/schema.ts';
 import {
   buildArgv,
   type Builder,
@@ -12,12 +12,13 @@ import {
 import { lookInsideArgv, lookTag } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { placesIn } from '../../layering/registry/staging-registry.ts';
+import { readObjects, type SourceObject } from '../../layering/source-object.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { dirname } from 'node:path/posix';
 import { step, type StepScope } from '../step.ts';
-import { pullSecretFor, withAuthFile } from './auth-files.ts';
-import { buildsOsImages } from './conditions.ts';
+import { buildImage, localTag } from './build-image.ts';
+import { buildsOsImages, orStock } from './conditions.ts';
+import { digestAt, pushImage } from './copy-image.ts';
 import {
   type BuiltImage,
   BuiltImages,
@@ -27,14 +28,14 @@ import {
   RenderedConfigs,
   StagingRegistry,
 } from './facts.ts';
-import { buildImage, localTag } from './images/build-image.ts';
-import { digestAt } from './images/copy-image.ts';
-import { findBuilder } from './images/find-builder.ts';
-import { pushImage } from './images/push-image.ts';
-import { imageWork } from './image-work.ts';
-import { orStock } from './or-stock.ts';
-import { keepRegistry, type RunningRegistry } from './registry-health.ts';
-import { stagedBase, stagingRepository } from './staging-image.ts';
+import { findBuilder, imageWork } from './image-work.ts';
+import { pullSecretFor, withAuthFile } from './manifests.ts';
+import {
+  keepRegistry,
+  type RunningRegistry,
+  stagedBase,
+  stagingRepository,
+} from './staging-registry.ts';
 
 type BuildScope = StepScope<'host' | 'clock'>;
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { orderFor } from '../../../test/layering/lane-facts.ts';
-import { servedIgnition } from '../../../test/layering/served.ts';
 import { masterImage, masterRendered } from '../../../test/layering/layered-pool.ts';
+import { servedIgnition } from '../../../test/layering/served.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import { minutes } from '../../model/duration.ts';
-import { checkServedConfig } from './check-served-config.ts';
+import { checkServedConfig } from './gates.ts';
 
 const path = '/opt/install-dir/master-h.ign';
 const url = 'http://api-int.example:22624/config/master';

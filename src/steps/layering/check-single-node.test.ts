@@ -3,7 +3,7 @@ import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { checkSingleNode } from './check-single-node.ts';
+import { checkSingleNode } from './os-configs.ts';
 
 const configOf = (openshiftVersion: string, mode: 'auto' | 'on' = 'auto'): ConfigInput => ({
   cluster: { openshiftVersion },

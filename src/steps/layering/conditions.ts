@@ -1,7 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import { writesDisk } from '../conditions.ts';
+import type { StepScope } from '../step.ts';
+import type { OsImageOrder, PublishedImage, PublishedImages } from './facts.ts';
 
 /**
  * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig nothing is looked
@@ -17,3 +20,89 @@ export const looksForOsConfigs = condition<Config>(
 
 /** Whether they are built if the manifests ask for it: a disk is needed that has room for it. */
 export const buildsOsImages = all(writesDisk, looksForOsConfigs);
+
+/** Why a step of the lane has nothing to do, where nothing is to be built. */
+export const unlessOrdered = ({ order }: { readonly order: OsImageOrder }): string | undefined =>
+  order.kind === 'off' ? order.why : undefined;
+
+/** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
+export const unlessStaged = (needs: {
+  readonly order: OsImageOrder;
+  readonly registry: { readonly kind: 'running' } | Stock;
+}): string | undefined =>
+  unlessOrdered(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined);
+
+/** Whether nodes join with the system of the release, and come to their image afterwards. */
+export const joinsWithStock = (order: OsImageOrder): boolean =>
+  order.kind === 'on' && order.delivery === 'after-join';
+
+/** Why a step has nothing to do that masters are held back for. */
+export const unlessHeld = (needs: { readonly order: OsImageOrder }): string | undefined =>
+  joinsWithStock(needs.order) ? needs.order.why : unlessOrdered(needs);
+
+/** Why nothing is changed in what masters are served. */
+export function unlessServed({
+  order,
+  published,
+}: {
+  readonly order: OsImageOrder;
+  readonly published: PublishedImages;
+}): string | undefined {
+  if (order.kind === 'off' || order.delivery !== 'first-boot') return order.why;
+  return published.kind === 'stock' ? published.why : undefined;
+}
+
+/** The pool that this host, too, will belong to. */
+export const mastersPool = 'master';
+
+/** Pools of nodes that join before this host leaves. */
+const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
+
+/** Why no node boots straight into an image before this host leaves, or undefined when some do. */
+export function whyNotServed(order: OsImageOrder, published: PublishedImages): string | undefined {
+  const why = unlessHeld({ order });
+  if (why !== undefined) return why;
+  if (published.kind === 'stock') return published.why;
+  return controlPlaneImages(published).length === 0
+    ? 'no image was built for the control plane'
+    : undefined;
+}
+
+/** The images of the pools that join before this host leaves. */
+export const controlPlaneImages = (published: PublishedImages): readonly PublishedImage[] =>
+  published.kind === 'stock'
+    ? []
+    : published.images.filter(({ pool }) => earlyPools.includes(pool));
+
+/** The image of the masters, where there is one. */
+export const mastersImage = (published: PublishedImages): PublishedImage | undefined =>
+  controlPlaneImages(published).find(({ pool }) => pool === mastersPool);
+
+/** The operating system of the release is used, and why. */
+export interface Stock {
+  readonly kind: 'stock';
+  readonly why: string;
+}
+
+/**
+ * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the operating system
+ * of the release takes the place of the built one, and the failure is told. A step that was stopped did not fail.
+ */
+export async function orStock<T>(
+  { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
+  run: () => Promise<T>,
+): Promise<T | Stock> {
+  try {
+    return await run();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (config.layering.failurePolicy !== 'fallback-stock') throw error;
+    const { code, message, hint } = asAgentError(error);
+    note('warn', 'the operating system of the release is used instead of a built one', {
+      code,
+      reason: message,
+      hint,
+    });
+    return { kind: 'stock', why: `${code}: ${message}` };
+  }
+}

@@ -11,7 +11,7 @@ import { images } from '../../../test/layering/samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { copyBase } from './copy-base.ts';
+import { copyBase } from './publish-images.ts';
 
 const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });

@@ -6,6 +6,7 @@ import { secretFiles } from '../../layering/registry/staging-registry.ts';
 import { hours } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import {
   canDeploy,
   canPivotAtFirstBoot,
@@ -13,10 +14,9 @@ import {
   previewDeploy,
 } from '../image/deploy-final.ts';
 import { WrittenImage } from '../image/facts.ts';
-import { withHeartbeat } from '../heartbeat.ts';
 import type { PullSource } from '../image/overwrite-argv.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages } from './conditions.ts';
+import { buildsOsImages, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
   OsImageOrder,
   type PublishedImage,
@@ -25,8 +25,7 @@ import {
   RenderedConfigs,
   StagingRegistry,
 } from './facts.ts';
-import { readManifest } from './hand-over-manifest.ts';
-import { mastersImage, mastersPool, whyNotServed } from './control-plane-images.ts';
+import { readManifest } from './manifests.ts';
 
 /**
  * Puts the image of the masters on this host's own disk, from the registry beside it: when the host leaves,

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
-import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
-import { deployWorkerImage } from './deploy-worker-image.ts';
-import { workerFiles } from './look-for-image.ts';
-import type { WorkerImage } from './worker-facts.ts';
+import { deployWorkerImage } from './deploy-image.ts';
+import type { WorkerImage } from './facts.ts';
+import { workerFiles } from './find-worker-image.ts';
 
 const { image, rendered, repository } = workerCase;
 const sda = coreOsDisk('sda');

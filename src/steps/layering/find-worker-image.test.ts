@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { searchingHost, searchRun } from '../../../test/layering/worker-search.ts';
+import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
-import { searchingHost, searchRun } from '../../../test/layering/worker-search.ts';
-import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { findWorkerImage } from './find-worker-image.ts';
-import { workerFiles } from './look-for-image.ts';
+import { findWorkerImage, workerFiles } from './find-worker-image.ts';
 
 const { digest, image, rendered, repository, url } = workerCase;
 

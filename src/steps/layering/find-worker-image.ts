@@ -1,25 +1,36 @@
 import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { configArgv, digestArgv } from '../../layering/build/container-tools.ts';
-import { readServedConfig, repositoryIn } from '../../layering/served-config.ts';
-import { hours, minutes } from '../../model/duration.ts';
-import { architectureArgv } from '../host-commands.ts';
+import type { Look } from '../../engine/wait.ts';
+import { isPullRepository } from '../../layering/api/schema.ts';
+import {
+  configArgv,
+  digestArgv,
+  type ImageAt,
+  troubleIn,
+} from '../../layering/build/container-tools.ts';
+import { readImageFacts } from '../../layering/build/verify-image.ts';
+import { secretsFolder } from '../../layering/registry/staging-registry.ts';
+import {
+  readPullAccess,
+  readServedConfig,
+  repositoryIn,
+  type ServedConfig,
+  servedFault,
+} from '../../layering/served-config.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
+import { architectureArgv, proxyEnv } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { WrittenImage } from '../image/facts.ts';
+import { imageFailure } from '../image/failures.ts';
 import { readRendered } from '../image/final-os.ts';
-import { step } from '../step.ts';
-import {
-  type FindScope,
-  type Lead,
-  lookForImage,
-  refuseUnusable,
-  workerFiles,
-  workerFoldersArgv,
-} from './look-for-image.ts';
-import { orStock, type Stock } from './or-stock.ts';
-import { WorkerImage } from './worker-facts.ts';
+import { step, type StepScope } from '../step.ts';
+import { orStock, type Stock } from './conditions.ts';
+import { type FoundImage, WorkerImage } from './facts.ts';
+import { layeringStepFailure } from './failures.ts';
 
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
@@ -108,3 +119,130 @@ const readServed = (
   readRendered(scope, ignitionPath, {
     read: (bytes) => ({ text: textOf(bytes), served: readServedConfig(bytes) }),
   });
+
+/** What it takes to find the image of a pool. */
+type FindScope = StepScope<'host' | 'web'>;
+
+/** What a worker keeps of the config that it is served, mode 0600. */
+export const workerFiles = {
+  served: `${secretsFolder}/served.ign`,
+  authFile: `${secretsFolder}/pull-secret.json`,
+  certificates: `${secretsFolder}/worker-certificates`,
+} as const;
+
+/** Makes the folders that these lie in. */
+const workerFoldersArgv = [
+  ...['install', '--directory', '--mode=0700', secretsFolder, workerFiles.certificates],
+] as const;
+
+/** What the pool is served, and where its images lie. */
+interface Lead {
+  /** The whole of what is served. */
+  readonly text: string;
+  readonly served: ServedConfig;
+  readonly repository: string;
+  /** How long the image is waited for. */
+  readonly within: Millis;
+}
+
+/**
+ * Finds the image that was built for what a pool is served. Where the cluster serves an image already, it is that one.
+ * @throws AgentError `layering.served-torn`, `image.wrong-architecture`, `wait.timed-out`
+ */
+async function lookForImage(
+  scope: FindScope,
+  { text, served, repository, within }: Lead,
+): Promise<FoundImage> {
+  const { note } = scope;
+  const access = await keepAccess(scope, text, repository);
+  const { rendered } = served;
+  const kept = { rendered, served: workerFiles.served, ...access };
+  const named = imageServed(served, repository);
+  if (named !== undefined) {
+    note('info', 'the cluster serves the built image by itself', { image: named });
+    return { kind: 'served', image: named, ...kept };
+  }
+  const tagged = { image: `${repository}:${rendered}`, ...access };
+  const digest = await scope.until(
+    `the image of ${rendered} is in ${repository}`,
+    () => look(scope, tagged),
+    { every: seconds(15), within },
+  );
+  const image = `${repository}@${digest}`;
+  await refuseOtherArchitecture(scope, { image, ...access });
+  note('info', 'the built image is found', { image, rendered });
+  return { kind: 'overlay', image, ...kept };
+}
+
+/**
+ * The image that a served config names; undefined where it is that of the release. Where the MachineConfig of the
+ * pool names it, no other place does.
+ * @throws AgentError `layering.served-torn` when its places differ
+ */
+function imageServed(served: ServedConfig, repository: string): string | undefined {
+  const { osImage } = served;
+  const named = served.currentImage ?? served.desiredImage;
+  if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
+  const fault = servedFault(served, named);
+  if (fault === undefined) return named;
+  throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);
+}
+
+/** Keeps what the machine will pull with where programs of the host find it. */
+async function keepAccess(
+  { host, signal }: FindScope,
+  text: string,
+  repository: string,
+): Promise<Omit<ImageAt, 'image'> & { readonly authFile: string }> {
+  const { served, authFile, certificates: folder } = workerFiles;
+  const { pullSecret, certificates } = readPullAccess(text, repository);
+  await host.exec(workerFoldersArgv, { signal, limit: seconds(30) });
+  await host.writeFile(served, text, { signal, mode: 0o600 });
+  await host.writeFile(authFile, pullSecret, { signal, mode: 0o600 });
+  if (certificates.length === 0) return { authFile };
+  for (const [index, pem] of certificates.entries()) {
+    await host.writeFile(`${folder}/${index}.crt`, pem, { signal, mode: 0o600 });
+  }
+  return { authFile, certificates: folder };
+}
+
+/** The digest of the image. Registries often call an image that is not there yet forbidden. */
+async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
+  try {
+    const digest = await ask(scope, digestArgv(tagged));
+    return /^sha256:[0-9a-f]{64}$/.test(digest)
+      ? { done: digest }
+      : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
+    if (troubleIn(String(error.context['stderr'] ?? '')) === 'other') throw error;
+    return { status: error.message };
+  }
+}
+
+async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
+  const { architecture } = readImageFacts(await ask(scope, configArgv(at)), at.image);
+  const machine = goArchitecture(await ask(scope, architectureArgv));
+  if (architecture === machine) return;
+  throw imageFailure(
+    'image.wrong-architecture',
+    `${at.image} is for ${architecture}, the host is ${machine}`,
+    { context: { image: at.image, architecture, host: machine } },
+  );
+}
+
+async function ask({ config, host, signal }: FindScope, argv: readonly string[]): Promise<string> {
+  const env = proxyEnv(config.proxy);
+  return (await host.exec(argv, { signal, limit: minutes(2), env })).stdout;
+}
+
+/** @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull from */
+function refuseUnusable(repository: string): void {
+  if (isPullRepository(repository)) return;
+  throw layeringStepFailure(
+    'layering.repository-unusable',
+    `${repository} is not HOST/[NAMESPACE/]NAME`,
+    { context: { repository } },
+  );
+}

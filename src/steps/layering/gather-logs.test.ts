@@ -9,14 +9,14 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { events, machineConfigs, machineOSConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { bundleFolder } from '../../layering/log-bundle.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { secretFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
-import { stashFolders } from './stash-os-configs.ts';
+import { stashFolders } from './os-configs.ts';
 
 /** Each stands for a secret of its own; all of them begin alike. */
 const planted = (name: string): string => `planted-${name}-7f3a9c`;

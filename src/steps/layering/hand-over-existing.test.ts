@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import {
+  buildIn,
+  deathsOf,
+  handOverTo,
+  key,
+  siteCluster,
+} from '../../../test/layering/hand-over-run.ts';
+import {
   buildNamed,
   dyingKube,
   final,
@@ -8,20 +15,13 @@ import {
   rendered,
 } from '../../../test/layering/hand-over-site.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import {
-  buildIn,
-  deathsOf,
-  handOverTo,
-  key,
-  siteCluster,
-} from '../../../test/layering/hand-over-run.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import type { FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { jobs, machineOSBuilds, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
 import { conditionsOf } from '../../layering/api/os-build.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { handOverServed } from './hand-over-when.ts';
+import { handOverServed } from './hand-over.ts';
 
 describe('objects that are there before', () => {
   const theirs = (status: object = {}): KubeObject => ({

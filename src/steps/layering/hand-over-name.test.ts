@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { buildNamed, operator, renderedConfig } from '../../../test/layering/hand-over-site.ts';
 import { buildIn, handOverTo, key, siteCluster } from '../../../test/layering/hand-over-run.ts';
+import { buildNamed, operator, renderedConfig } from '../../../test/layering/hand-over-site.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { configMaps, machineConfigs } from '../../cluster/kinds.ts';
-import { handOverServed } from './hand-over-when.ts';
+import { handOverServed } from './hand-over.ts';
 
 describe('the name of the build', () => {
   it('is made from the images of the ConfigMap up to 4.21', async () => {

@@ -1,8 +1,194 @@
+import { jobs, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
+import type { Look } from '../../engine/wait.ts';
+import { countAt } from '../../layering/api/cluster-object.ts';
+import {
+  buildKeys,
+  handedOverStatus,
+  type MachineOSBuildObject,
+} from '../../layering/api/os-build.ts';
+import {
+  annotationPatch,
+  asksTheSame,
+  finishedStatus,
+  osConfigRequest,
+  ownershipPatch,
+  standingOf,
+} from '../../layering/hand-over/hand-over.ts';
+import { jobOf } from '../../layering/hand-over/invariants.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import type { SourceObject } from '../../layering/source-object.ts';
+import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isContained } from '../after-pivot/put-manifest.ts';
+import { followedOne, gapIn } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
-import { handOverFailure } from './hand-over-failures.ts';
+import { layeringStepFailure } from './failures.ts';
+
+type BuildScope = StepScope<'kube' | 'clock'>;
+
+/** A build to be handed over, and the image it is to stand for. */
+interface BuildOrder {
+  readonly wanted: MachineOSBuildObject;
+  readonly image: string;
+}
+
+/** How long the builder may take to start a job for what it saw: its queue holds an object for five seconds. */
+const jobComesWithin = seconds(12);
+
+/**
+ * Puts the MachineOSBuild there, finished. It has its labels from the create request on: the builder acts on an
+ * object as it was when it came, and a label that follows is too late. One that the builder made meanwhile is
+ * taken over, and the job that it started is removed; the label comes last then, so that an attempt that is cut
+ * off is taken up again.
+ * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
+ */
+export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder): Promise<void> {
+  const { clock, kube, signal, note } = scope;
+  const ref = buildRef(wanted);
+  const request = wanted as unknown as KubeObject;
+  const found = await createUnlessThere(scope, ref, request);
+  const standing = standingUnlessInTheWay(found, { wanted, image });
+  if (!standing.isFinished) {
+    const status = finishedStatus(found, { image, at: new Date(clock.now()) });
+    await keepStatus(scope, ref, { found, status });
+  }
+  if (standing.kind === 'ours') {
+    await removeJob(scope, ref.name);
+    return;
+  }
+  note('info', `MachineOSBuild ${ref.name} was made by the cluster's builder; it is taken over`);
+  await waitForJob(scope, ref.name);
+  await removeJob(scope, ref.name);
+  const { labels, annotations } = wanted.metadata;
+  const body = { metadata: { labels, annotations } };
+  await kube.patch(ref, { type: 'merge', body }, signal);
+  await requireKept(scope, ref, body);
+}
+
+function standingUnlessInTheWay(found: KubeObject, order: BuildOrder) {
+  const standing = standingOf(found, order);
+  if (standing.kind !== 'in-the-way') return standing;
+  const { name } = order.wanted.metadata;
+  throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${standing.why}`);
+}
+
+/**
+ * Ties the build to its MachineOSConfig, so that it goes with that.
+ * @throws AgentError `layering.not-kept`, `kube.*`
+ */
+export async function tieBuild(
+  scope: BuildScope,
+  wanted: MachineOSBuildObject,
+  owner: { readonly name: string; readonly uid: string },
+): Promise<void> {
+  const ref = buildRef(wanted);
+  const found = await requireKept(scope, ref, { spec: wanted.spec });
+  const body = ownershipPatch(found, owner);
+  if (body === undefined) return;
+  await scope.kube.patch(ref, { type: 'merge', body }, scope.signal);
+  await requireKept(scope, ref, body);
+}
+
+const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
+  kind: machineOSBuilds,
+  name,
+});
+
+/** Waits until the job of a build shows, or the builder has had its time. */
+async function waitForJob(scope: BuildScope, build: string): Promise<void> {
+  const name = jobOf(build);
+  const job = { kind: jobs, namespace: operatorNamespace, name };
+  const followedJobs = followedOne(scope.kube, job);
+  const look = (): Promise<Look<true>> => {
+    const view = followedJobs.view();
+    if (view.objects.length > 0) return Promise.resolve({ done: true });
+    return Promise.resolve({ status: gapIn(view) ?? 'the builder has started no job' });
+  };
+  try {
+    await scope.until(`job ${name} is there, if the builder starts it by mistake`, look, {
+      watch: followedJobs.watch,
+      within: jobComesWithin,
+    });
+  } catch (error) {
+    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
+  }
+}
+
+/** A job that outlives the finished build is stopped by nobody; its own objects go with it. */
+async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<void> {
+  const ref = { kind: jobs, name: jobOf(build), namespace: operatorNamespace };
+  if ((await kube.get(ref, signal)) === undefined) return;
+  await kube.remove(ref, signal);
+  note('warn', `job ${ref.name} is removed: the image of its build is there already`);
+}
+
+/** A MachineOSConfig with the build and the image that are its own from the start. */
+interface OsConfigOrder {
+  readonly source: SourceObject;
+  readonly build: string;
+  readonly image: string;
+}
+
+/**
+ * Puts the user's MachineOSConfig there with its image. Nobody else writes the status when the builder starts after
+ * the build was finished, and without it the pool waits for ever.
+ * @returns the `uid` by which its build belongs to it
+ * @throws AgentError `layering.os-config-differs`, `layering.not-kept`, `kube.*`
+ */
+export async function putOsConfig(
+  scope: StepScope<'kube'>,
+  { source, build, image }: OsConfigOrder,
+): Promise<string> {
+  const { kube, signal } = scope;
+  const ref = osConfigRef(source);
+  const found = await findOrMake(scope, source, build);
+  const body = annotationPatch(found, build);
+  if (body !== undefined) await kube.patch(ref, { type: 'merge', body }, signal);
+  const generation = countAt(found, 'metadata', 'generation');
+  const status = handedOverStatus({ name: build, image, generation });
+  await keepStatus(scope, ref, { found, status });
+  // A controller that takes the annotation for stale would have removed it by now.
+  const annotations = { [buildKeys.currentBuild]: build };
+  const kept = await requireKept(scope, ref, { metadata: { annotations }, status });
+  return kept.metadata.uid ?? '';
+}
+
+/**
+ * Puts the user's MachineOSConfig there without a build: the cluster makes one as soon as it can. One that is there
+ * stays as it is.
+ * @throws AgentError `layering.os-config-differs`, `kube.*`
+ */
+export async function submitOsConfig(
+  scope: StepScope<'kube'>,
+  source: SourceObject,
+): Promise<void> {
+  await findOrMake(scope, source);
+}
+
+function requireSame(source: SourceObject, found: KubeObject): void {
+  if (asksTheSame(source.value, found)) return;
+  throw layeringStepFailure(
+    'layering.os-config-differs',
+    `MachineOSConfig ${found.metadata.name} of the cluster has another spec than ${source.place(['spec'])}`,
+  );
+}
+
+async function findOrMake(
+  scope: StepScope<'kube'>,
+  source: SourceObject,
+  build?: string,
+): Promise<KubeObject> {
+  const ref = osConfigRef(source);
+  const found = await createUnlessThere(scope, ref, osConfigRequest(source.value, build));
+  requireSame(source, found);
+  return found;
+}
+
+const osConfigRef = ({ value }: SourceObject): KubeRef => ({
+  kind: machineOSConfigs,
+  name: osConfigRequest(value).metadata.name,
+});
 
 /**
  * The object as it is in the cluster: made now, or there before, perhaps by somebody else a moment ago.
@@ -29,7 +215,7 @@ export async function createUnlessThere(
  * Writes a status unless it is there, and reads it back: the API server takes a status that it drops without a word.
  * @throws AgentError `layering.not-kept`, `kube.*`
  */
-export async function keepStatus(
+async function keepStatus(
   scope: StepScope<'kube'>,
   ref: KubeRef,
   { found, status }: { readonly found: KubeObject; readonly status: object },
@@ -44,7 +230,7 @@ export async function keepStatus(
  * Reads an object back and holds it against what was written.
  * @throws AgentError `layering.not-kept`
  */
-export async function requireKept(
+async function requireKept(
   { kube, signal }: StepScope<'kube'>,
   ref: KubeRef,
   wanted: object,
@@ -52,7 +238,7 @@ export async function requireKept(
   const left = await kube.get(ref, signal);
   if (left !== undefined && isContained(wanted, left)) return left;
   const object = `${ref.kind.plural}/${ref.name}`;
-  throw handOverFailure(
+  throw layeringStepFailure(
     'layering.not-kept',
     `${object} is ${left === undefined ? 'not there any more' : 'not as it was written'}`,
     { context: { object } },

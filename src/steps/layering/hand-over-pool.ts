@@ -1,17 +1,32 @@
+import { Buffer } from 'node:buffer';
+import { configMaps, machineConfigs, secrets } from '../../cluster/kinds.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
+import { buildName } from '../../layering/api/build-name.ts';
+import { readMachineConfigPool } from '../../layering/api/machine-config-pool.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import { machineOSBuildObject } from '../../layering/api/os-build.ts';
+import { type MachineOSConfig, readMachineOSConfig } from '../../layering/api/os-config.ts';
+import {
+  imagesOfMachineConfig,
+  type OSImages,
+  readOSImages,
+} from '../../layering/api/os-images.ts';
+import type { Members } from '../../layering/api/schema.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
-import { readMachineOSConfig } from '../../layering/api/os-config.ts';
+import {
+  operatorNamespace,
+  readSecretManifest,
+} from '../../layering/manifests/bootstrap-manifests.ts';
 import { lineless, type SourceObject } from '../../layering/source-object.ts';
+import { seconds } from '../../model/duration.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
+import { type ImageTag, tagImage } from './copy-image.ts';
 import type { PoolOrder, PublishedImage, RenderedConfig } from './facts.ts';
-import { putBuild, tieBuild } from './hand-over-build.ts';
-import { readManifest } from './hand-over-manifest.ts';
-import { nameOfBuild } from './hand-over-name.ts';
-import { putOsConfig } from './hand-over-os-config.ts';
-import { waitForSameRendered } from './hand-over-rendered.ts';
-import { putSecrets } from './hand-over-secrets.ts';
-import { tagAndWrite } from './hand-over-tag.ts';
-import { tagImage } from './tag-image.ts';
+import { layeringStepFailure } from './failures.ts';
+import { createUnlessThere, putBuild, putOsConfig, tieBuild } from './hand-over-objects.ts';
+import { readManifest } from './manifests.ts';
+import { waitForSameRendered } from './rendered-pool.ts';
 
 /** A pool with what was made for it. */
 export interface PoolHandOver {
@@ -87,3 +102,138 @@ async function prepareImage(
   const left = { pool, renderedConfig: rendered.name, machineOSBuild, image };
   return { image: { ...left, osConfig: source.value }, source };
 }
+
+/**
+ * What a registry may take before the objects are written all the same: five seconds after a pool is rendered the
+ * node controller takes the image off the nodes of one that nobody layered, which is worse than a build without a tag.
+ */
+const headStart = seconds(2);
+
+/**
+ * Tags the image, then writes; a registry that is slow is waited for behind the objects and not before them. The tag
+ * is what lets the builder find the image again should a MachineOSConfig lose the name of its build.
+ * @throws AgentError `layering.*` of the tag, once all is written; what `write` throws
+ */
+async function tagAndWrite(
+  scope: StepScope<'host' | 'kube' | 'clock'>,
+  tag: ImageTag,
+  write: () => Promise<void>,
+): Promise<void> {
+  const tagged = tagImage(scope, tag);
+  const over = tagged.then(
+    () => undefined,
+    () => undefined,
+  );
+  await atMost(scope, over);
+  try {
+    await write();
+  } finally {
+    await over;
+  }
+  await tagged;
+}
+
+async function atMost({ clock, signal }: StepScope<'clock'>, over: Promise<void>): Promise<void> {
+  const enough = new AbortController();
+  const limit = clock
+    .sleep(headStart, AbortSignal.any([signal, enough.signal]))
+    .catch(() => undefined);
+  await Promise.race([over, limit]);
+  enough.abort(new Error('the tag is there'));
+  await limit;
+  signal.throwIfAborted();
+}
+
+/**
+ * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that is there is left as it is:
+ * the manifests of the installation put it there, and somebody may have given it newer credentials since.
+ * @throws AgentError `layering.manifest-unusable`, `kube.*`
+ */
+export async function putSecrets(
+  scope: StepScope<'host' | 'kube'>,
+  { pushSecret, baseSecret }: PoolOrder,
+  { spec }: MachineOSConfig,
+): Promise<void> {
+  const wanted = new Map([[spec.renderedImagePushSecret.name, pushSecret]]);
+  const base = spec.baseImagePullSecret?.name;
+  if (base !== undefined && baseSecret !== undefined) wanted.set(base, baseSecret);
+  for (const [name, path] of wanted) {
+    const object = await readSecret(scope, { name, path });
+    await createUnlessThere(scope, { kind: secrets, name, namespace: operatorNamespace }, object);
+  }
+}
+
+async function readSecret(
+  { host, signal }: StepScope<'host'>,
+  { name, path }: { readonly name: string; readonly path: string },
+): Promise<KubeObject> {
+  const text = await host.readText(path, signal);
+  const secret = text === undefined ? undefined : readSecretManifest({ path, text }, name);
+  if (secret === undefined) {
+    throw layeringStepFailure('layering.manifest-unusable', `${path} holds no Secret ${name}`, {
+      context: { path },
+    });
+  }
+  const data = Object.entries(secret.data).map(
+    ([key, value]) => [key, Buffer.from(value).toString('base64')] as const,
+  );
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: operatorNamespace },
+    type: secret.type,
+    data: Object.fromEntries(data),
+  };
+}
+
+/** Since this release the images are taken from the rendered MachineConfig (machine-config-operator, release-4.22). */
+const namesImagesItself = [4, 22, 0] as const;
+
+const imagesMap: KubeRef = {
+  kind: configMaps,
+  name: 'machine-config-osimageurl',
+  namespace: operatorNamespace,
+};
+
+/**
+ * The name that the cluster's builder would choose for the build of a pool. With any other, a pool that loses its
+ * annotation is built anew.
+ * @param found the MachineConfigPool of the cluster
+ * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read, `kube.*`
+ */
+async function nameOfBuild(
+  scope: StepScope<'kube'>,
+  config: MachineOSConfig,
+  found: KubeObject,
+): Promise<string> {
+  const pool = readMachineConfigPool(asSource(found));
+  const { name } = pool.configuration;
+  const rendered = await scope.kube.get({ kind: machineConfigs, name }, scope.signal);
+  if (rendered === undefined) {
+    throw layeringStepFailure(
+      'layering.images-unknown',
+      `the cluster has no MachineConfig ${name}`,
+    );
+  }
+  const machineConfig = readMachineConfig(asSource({ ...rendered, kind: 'MachineConfig' }));
+  return buildName({ config, pool, images: await imagesFor(scope, machineConfig) });
+}
+
+async function imagesFor(
+  { kube, signal }: StepScope<'kube'>,
+  machineConfig: MachineConfig,
+): Promise<OSImages> {
+  const version = releaseVersion(machineConfig.releaseVersion);
+  if (version === undefined || isAtLeast(version, namesImagesItself)) {
+    return imagesOfMachineConfig(machineConfig);
+  }
+  const found = await kube.get(imagesMap, signal);
+  if (found !== undefined) return readOSImages(asSource({ ...found, kind: 'ConfigMap' }));
+  throw layeringStepFailure(
+    'layering.images-unknown',
+    `there is no ConfigMap ${imagesMap.name} in ${operatorNamespace}`,
+  );
+}
+
+const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
+  lineless(object as unknown as Members, `${object.kind ?? ''} ${object.metadata.name}`);

@@ -9,7 +9,7 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
-import { handOverServed, handOverToRollOut } from './hand-over-when.ts';
+import { handOverServed, handOverToRollOut } from './hand-over.ts';
 
 const config = { layering: { mode: 'on' } } as const;
 const { order } = handOverFacts;

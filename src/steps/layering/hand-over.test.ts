@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { deathsOf, handOverTo, key, siteCluster } from '../../../test/layering/hand-over-run.ts';
 import {
   buildNamed,
   dyingKube,
@@ -11,7 +12,6 @@ import {
   renderedPool,
 } from '../../../test/layering/hand-over-site.ts';
 import { osConfigObject } from '../../../test/layering/samples.ts';
-import { deathsOf, handOverTo, key, siteCluster } from '../../../test/layering/hand-over-run.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
@@ -26,7 +26,7 @@ import {
 import { seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
-import { handOverServed } from './hand-over-when.ts';
+import { handOverServed } from './hand-over.ts';
 
 const writesOf = (kube: FakeKube): readonly string[] =>
   kube.writes.map(({ verb, kind, subresource }) =>

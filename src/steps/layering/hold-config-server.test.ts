@@ -4,8 +4,14 @@ import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
-import { holdArgv, holdConfigServer, holdPathUnit } from './hold-config-server.ts';
-import { endHoldArgv, putBackArgv, releaseConfigServer } from './release-config-server.ts';
+import {
+  endHoldArgv,
+  holdArgv,
+  holdConfigServer,
+  holdPathUnit,
+  putBackArgv,
+  releaseConfigServer,
+} from './config-server.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const facts = { order: orderFor(['master']) };

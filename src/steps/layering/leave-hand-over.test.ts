@@ -16,7 +16,7 @@ import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step
 import { configMaps, jobs, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { readRecord } from '../after-pivot/record.ts';
-import { leaveHandOver } from './leave-hand-over.ts';
+import { leaveHandOver } from './hand-over.ts';
 
 const { order } = handOverFacts;
 const ordered = (delivery: 'first-boot' | 'after-join', facts = handOverFacts) => ({

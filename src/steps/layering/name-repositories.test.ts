@@ -3,7 +3,7 @@ import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { repositoryIn } from '../../layering/served-config.ts';
-import { nameRepositories, repositoryManifest } from './name-repositories.ts';
+import { nameRepositories, repositoryManifest } from './add-manifests.ts';
 
 const config = { layering: { mode: 'on' as const } };
 const facts = { order: orderFor(['master', 'worker']) };

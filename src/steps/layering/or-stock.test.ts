@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Config } from '../../config/schema.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import { orStock } from './or-stock.ts';
+import { orStock } from './conditions.ts';
 
 const failing = (): Promise<never> =>
   Promise.reject(hostFailure('file.not-written', 'the disk is full'));

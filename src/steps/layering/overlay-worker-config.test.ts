@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { servedToWorker, workerCase, workerPointer } from '../../../test/layering/worker.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
 import { readServedConfig, servedFault } from '../../layering/served-config.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { workerFiles } from './look-for-image.ts';
-import { overlayWorkerConfig } from './overlay-worker-config.ts';
-import type { WorkerBoot, WorkerImage } from './worker-facts.ts';
+import { overlayWorkerConfig } from './deploy-image.ts';
+import type { WorkerBoot, WorkerImage } from './facts.ts';
+import { workerFiles } from './find-worker-image.ts';
 
 const { ignition, image, rendered, repository } = workerCase;
 const sda = coreOsDisk('sda');

@@ -1,9 +1,17 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { copyImageArgv, digestArgv } from '../../layering/build/container-tools.ts';
+import {
+  baseTag,
+  configArgv,
+  copyImageArgv,
+  digestArgv,
+  type ImageAt,
+  rawArgv,
+} from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
+import { architectureArgv } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { withSecretFile } from './auth-files.ts';
-import { buildsOsImages } from './conditions.ts';
+import { buildsOsImages, orStock, unlessStaged } from './conditions.ts';
+import { copyBaseImage, copyImage, digestAt, requirePullable } from './copy-image.ts';
 import {
   type BuiltImage,
   BuiltImages,
@@ -11,13 +19,127 @@ import {
   type PoolOrder,
   type PublishedImage,
   PublishedImages,
+  RenderedConfigs,
   StagingRegistry,
 } from './facts.ts';
-import { copyImage } from './images/copy-image.ts';
-import { imageWork } from './image-work.ts';
-import { requirePullable } from './images/require-pullable.ts';
-import { orStock } from './or-stock.ts';
-import { keepRegistry, type RunningRegistry } from './registry-health.ts';
+import { imageWork, withTries } from './image-work.ts';
+import { pullSecretFor, withAuthFile, withSecretFile } from './manifests.ts';
+import { keepRegistry, type RunningRegistry, stagingRepository } from './staging-registry.ts';
+
+/**
+ * Copies the operating system of the release into the registry of this host, digests kept, and nothing else of the
+ * release. Pools mostly share it.
+ */
+export const copyBase = step({
+  id: 'layering/copy-base',
+  title: 'Copy the operating system of the release into the registry',
+  uses: ['host', 'clock'],
+  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  when: buildsOsImages,
+  skipIf: unlessStaged,
+  limit: hours(3),
+  preview: () => copyPreview(),
+  run: async (scope, { order, rendered, registry }) => {
+    if (order.kind === 'off' || registry.kind === 'stock') return;
+    // Without it the build takes the base from where it comes from; if that fails too, the build tells.
+    await orStock(scope, async () => {
+      await keepRegistry(scope, registry);
+      const copied = new Set<string>();
+      for (const { pool, osImage } of rendered) {
+        if (copied.has(osImage)) continue;
+        const from = order.pools.find((one) => one.pool === pool);
+        await copyOne(scope, { registry, osImage, baseSecret: from?.baseSecret });
+        copied.add(osImage);
+      }
+    });
+  },
+});
+
+interface BaseToCopy extends Pick<PoolOrder, 'baseSecret'> {
+  readonly registry: RunningRegistry;
+  readonly osImage: string;
+}
+
+async function copyOne(
+  scope: StepScope<'host' | 'clock'>,
+  { registry, osImage, baseSecret }: BaseToCopy,
+): Promise<void> {
+  const text = await pullSecretFor(scope, { baseSecret });
+  const { authFile, certificates } = registry;
+  await withAuthFile(scope, { name: 'base', text }, (baseAuth) =>
+    copyBaseImage(imageWork(scope), {
+      base: { image: osImage, authFile: baseAuth },
+      repository: stagingRepository(registry),
+      access: { authFile, certificates },
+    }),
+  );
+}
+
+function copyPreview(): readonly (readonly string[])[] {
+  const base = { image: '<osImageURL>', authFile: '<pull secret>' };
+  const to = { image: '<registry>/layering/os:<base>', authFile: '<its user>' };
+  return [architectureArgv, configArgv(base), rawArgv(base), copyImageArgv({ from: base, to })];
+}
+
+/**
+ * Sends the operating system of the release ahead to the repositories of the images. They need its layers in any case;
+ * sent before the build, they tell who may not push or pull there half an hour earlier.
+ */
+export const sendBase = step({
+  id: 'layering/send-base',
+  title: 'Send the operating system of the release ahead to the final registry',
+  uses: ['host', 'clock'],
+  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  when: buildsOsImages,
+  skipIf: unlessStaged,
+  limit: hours(4),
+  preview: () => {
+    const from = { image: '<staged base>', authFile: '<its user>', certificates: '<certificates>' };
+    const to = { image: '<repository>:<base>', authFile: '<push Secret>' };
+    return [
+      digestArgv(from),
+      copyImageArgv({ from, to }),
+      digestArgv(to),
+      digestArgv({ ...to, authFile: PULL_SECRET_PATH }),
+    ];
+  },
+  run: async (scope, { order, rendered, registry }) => {
+    if (order.kind === 'off' || registry.kind === 'stock') return;
+    // Where the policy is to go on, what comes of it is told when the images themselves are published.
+    await orStock(scope, async () => {
+      await keepRegistry(scope, registry);
+      const { authFile, certificates } = registry;
+      for (const { pool, osImage } of rendered) {
+        const goal = order.pools.find((one) => one.pool === pool);
+        const image = `${stagingRepository(registry)}:${baseTag(osImage)}`;
+        const from = { image, authFile, certificates };
+        if (goal !== undefined) await send(scope, { from, goal, tag: baseTag(osImage) });
+      }
+    });
+  },
+});
+
+interface Parcel {
+  readonly from: ImageAt;
+  readonly goal: PoolOrder;
+  readonly tag: string;
+}
+
+async function send(
+  scope: StepScope<'host' | 'clock'>,
+  { from, goal: { pool, repository, pushSecret }, tag }: Parcel,
+): Promise<void> {
+  const work = imageWork(scope);
+  const what = `sending the base image of ${pool} to ${repository}`;
+  const image = `${repository}:${tag}`;
+  scope.progress({ info: `Sending the base image of ${pool} ahead` });
+  const tried = { what, otherwise: 'layering.copy-failed' } as const;
+  const digest = await withTries(work, tried, () => digestAt(work, from));
+  await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (authFile) =>
+    copyImage(work, { what, from, to: { image, authFile }, digest }),
+  );
+  await requirePullable(work, { image, digest });
+}
 
 /**
  * Copies the images to where nodes and cluster find them for good, byte by byte. A registry that makes something
@@ -31,7 +153,7 @@ export const publishImages = step({
   gives: PublishedImages,
   when: buildsOsImages,
   limit: hours(4),
-  preview: () => previewOf(),
+  preview: () => publishPreview(),
   run: async (scope, { order, registry, built }) => {
     if (built.kind === 'stock') return built;
     if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
@@ -74,7 +196,7 @@ async function publish(
   return { ...image, final };
 }
 
-function previewOf(): readonly (readonly string[])[] {
+function publishPreview(): readonly (readonly string[])[] {
   const from = { image: '<staged image>', authFile: '<its user>', certificates: '<certificates>' };
   const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
   const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };

@@ -1,9 +1,15 @@
-import { machineConfigPools } from '../../cluster/kinds.ts';
+import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import type { Members } from '../../layering/api/schema.ts';
+import { renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
+import type { RenderedConfig } from './facts.ts';
+import { readManifest } from './manifests.ts';
 
 /**
  * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig
@@ -28,4 +34,67 @@ export async function waitForPool(
     every: seconds(30),
     within: longestWait,
   });
+}
+
+type RenderedScope = StepScope<'host' | 'kube'>;
+
+/**
+ * Waits until the cluster renders the pool as the bootstrap host did, and gives its MachineConfigPool. An image that
+ * is handed over for another MachineConfig is cleared by one controller and set by the other for ever.
+ * @throws AgentError `wait.timed-out`, `kube.denied`
+ */
+export async function waitForSameRendered(
+  scope: RenderedScope,
+  rendered: RenderedConfig,
+): Promise<KubeObject> {
+  const { pool, name } = rendered;
+  const pools = followedOne(scope.kube, { kind: machineConfigPools, name: pool });
+  const differences = differencesFrom(scope, rendered);
+  const look = async (): Promise<Look<KubeObject>> => {
+    const view = pools.view();
+    const gap = gapIn(view);
+    if (gap !== undefined) return { status: gap };
+    const [found] = view.objects;
+    if (found === undefined) return { status: `there is no MachineConfigPool ${pool} yet` };
+    const there = renderedNameOf(found);
+    if (there === name) return { done: { ...found, kind: 'MachineConfigPool' } };
+    if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
+    return { status: `it is rendered as ${there}: ${await differences(there)}` };
+  };
+  return scope.until(`the cluster renders pool ${pool} as ${name}`, look, {
+    watch: pools.watch,
+    every: seconds(30),
+    within: longestWait,
+  });
+}
+
+/** Tells what another rendered MachineConfig of the cluster differs in; each is read once. */
+function differencesFrom(
+  scope: RenderedScope,
+  rendered: RenderedConfig,
+): (other: string) => Promise<string> {
+  const known = new Map<string, string>();
+  return async (other) => {
+    const told = known.get(other) ?? (await differenceFrom(scope, rendered, other));
+    if (told !== undefined) known.set(other, told);
+    return told ?? 'what differs cannot be read now';
+  };
+}
+
+async function differenceFrom(
+  scope: RenderedScope,
+  { file, osImage }: RenderedConfig,
+  other: string,
+): Promise<string | undefined> {
+  const { kube, signal, note } = scope;
+  try {
+    const cluster = await kube.get({ kind: machineConfigs, name: other }, signal);
+    if (cluster === undefined) return undefined;
+    const bootstrap = (await readManifest(scope, { path: file, kind: 'MachineConfig' })).value;
+    return renderedDifference({ bootstrap, cluster: cluster as unknown as Members, osImage });
+  } catch (error) {
+    signal.throwIfAborted();
+    note('debug', `${other} cannot be compared`, { code: asAgentError(error).code });
+    return undefined;
+  }
 }

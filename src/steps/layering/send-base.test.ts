@@ -11,7 +11,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { sendBase } from './send-base.ts';
+import { sendBase } from './publish-images.ts';
 
 const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
 const tag = `base-${'a'.repeat(32)}`;

@@ -5,7 +5,7 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { controllerConfig, servedCopy } from '../../layering/manifests/delivery.ts';
 import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
-import { keepServedArgv, serveImages } from './serve-images.ts';
+import { keepServedArgv, serveImages } from './config-server.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];

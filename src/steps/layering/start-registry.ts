@@ -1,6 +1,16 @@
+import { Buffer } from 'node:buffer';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { certificateCommands } from '../../layering/registry/credentials.ts';
+import {
+  authorityFiles,
+  certificateCommands,
+  type CertificateNames,
+  curlCredentials,
+  passwordLine,
+  pullSecretOf,
+  type RegistryUser,
+  validityAt,
+} from '../../layering/registry/credentials.ts';
 import {
   answerArgv,
   imageForArgv,
@@ -12,19 +22,20 @@ import {
   removeRegistryArgv,
   runRegistryArgv,
   secretFiles,
+  secretsFolder,
   stagingAddress,
   stagingPlaces,
+  type StagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { step, type StepScope } from '../step.ts';
-import { buildsOsImages } from './conditions.ts';
-import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
+import { mountedOn } from '../disk/in-use.ts';
 import { proxyEnv } from '../host-commands.ts';
-import { orStock } from './or-stock.ts';
-import { untilRegistryAnswers, type RunningRegistry } from './registry-health.ts';
-import { makeRegistrySecrets, secretFoldersArgv } from './registry-secrets.ts';
-import { freeBytesArgv, openStagingDisk } from './staging-disk.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages, orStock } from './conditions.ts';
+import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
+import { type RunningRegistry, untilRegistryAnswers } from './staging-registry.ts';
 
 type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
 
@@ -148,4 +159,122 @@ function previewOf({
     runRegistryArgv({ image, isOfRelease, data, served, authFile: PULL_SECRET_PATH }),
     answerArgv(stagingAddress(registryPort), { certificates, credentials: curl }),
   ];
+}
+
+type SecretsScope = StepScope<'host' | 'clock' | 'random'>;
+
+/** Folders that nobody but root may look into. */
+const secretFoldersArgv = [
+  ...['install', '--directory', '--mode', '0700', secretsFolder],
+  ...[secretFiles.served, secretFiles.authority, secretFiles.certificates],
+] as const;
+
+/**
+ * Makes the certificates and the one user of the staging registry, unless an earlier run did for this address. The
+ * file with the address is written last: where it is, all else is.
+ */
+async function makeRegistrySecrets(
+  scope: SecretsScope,
+  address: string,
+  names: CertificateNames,
+): Promise<void> {
+  const { host, signal } = scope;
+  if ((await host.readText(secretFiles.address, signal)) === address) return;
+  await host.exec(secretFoldersArgv, { signal, limit: seconds(20) });
+  await makeCertificates(scope, names);
+  const user = newUser(scope);
+  const salt = Buffer.from(scope.random.uuid().replaceAll('-', ''), 'hex');
+  for (const [path, content] of [
+    [secretFiles.passwords, passwordLine(user, salt)],
+    [secretFiles.authFile, pullSecretOf(address, user)],
+    [secretFiles.curl, curlCredentials(user)],
+    [secretFiles.address, address],
+  ] as const) {
+    await host.writeFile(path, content, { signal, mode: 0o600 });
+  }
+}
+
+/** 244 random bits: two UUIDs, whose dashes say nothing. */
+const newUser = ({ random }: SecretsScope): RegistryUser => ({
+  name: 'bootwright',
+  password: `${random.uuid()}${random.uuid()}`.replaceAll('-', ''),
+});
+
+async function makeCertificates(
+  { host, signal, clock }: SecretsScope,
+  names: CertificateNames,
+): Promise<void> {
+  const { authority, served, certificates } = secretFiles;
+  for (const { path, content } of authorityFiles(authority, names)) {
+    await host.writeFile(path, content, { signal, mode: 0o600 });
+  }
+  const placed = [
+    ['cp', `${authority}/ca.crt`, certificates],
+    ['cp', `${authority}/tls.crt`, `${authority}/tls.key`, served],
+  ];
+  for (const argv of [...certificateCommands(authority, validityAt(clock.now())), ...placed]) {
+    await host.exec(argv, { signal, limit: minutes(1) });
+  }
+}
+
+const gibibyte = 1024 ** 3;
+
+/**
+ * The base twice, compressed in the registry and unpacked in the store, two results, and what the build itself
+ * needs; the image of a disk leaves next to nothing free. An estimate for RHCOS.
+ */
+const wantedBytes = 24 * gibibyte;
+
+/** Below this there is no use in beginning. */
+const leastBytes = 8 * gibibyte;
+
+/** Prints the free bytes of a file system. */
+const freeBytesArgv = (path: string): readonly string[] => [
+  ...['df', '--block-size=1', '--output=avail', path],
+];
+
+/**
+ * Mounts the root file system of the written disk, where it stays until all images are built, and lets it grow as
+ * far as they need: the image of a disk is nearly full, and a live system runs from memory. The first boot grows it
+ * to the end.
+ * @throws AgentError `layering.disk-too-small`, `disk.*`, `command.*`
+ */
+async function openStagingDisk(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+): Promise<StagingPlaces> {
+  const { host, signal } = scope;
+  const places = stagingPlaces();
+  const { mount, work, data, storage, scratch } = places;
+  const disk = await readTarget(host, target, signal);
+  if (mountedOn(disk, [mount]).length === 0) {
+    const root = findPartition(disk, 'root');
+    const free = freePercent(disk, wantedBytes);
+    await run(['mkdir', '-p', mount]);
+    await run(['mount', root.path, mount]);
+    // An image that was written offline, or that was deployed to, is left frozen; 1 when it is not.
+    await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
+    const share = free > 0 ? [`--free-percent=${free}`] : [];
+    // 1: the partition fills its place already.
+    await run(['growpart', ...share, target.path, String(root.number)], [0, 1]);
+    await run(['xfs_growfs', mount]);
+  }
+  await run(['mkdir', '-p', data, storage, scratch]);
+  await requireRoom(scope, work);
+  return places;
+
+  async function run(argv: readonly string[], accept: readonly number[] = [0]): Promise<void> {
+    await host.exec(argv, { signal, accept, limit: minutes(2) });
+  }
+}
+
+async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
+  const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
+  const free = Number(/\d+\s*$/.exec(stdout)?.[0] ?? Number.NaN);
+  if (Number.isNaN(free) || free >= leastBytes) return;
+  throw layeringFailure(
+    'layering.disk-too-small',
+    `${Math.floor(free / gibibyte)} GiB are free on the written disk, ${leastBytes / gibibyte} are needed to build images`,
+    { context: { free, needed: leastBytes } },
+  );
 }

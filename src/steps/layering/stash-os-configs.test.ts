@@ -3,12 +3,7 @@ import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import {
-  stashedPath,
-  stashedSecret,
-  stashFoldersArgv,
-  stashOsConfigs,
-} from './stash-os-configs.ts';
+import { stashedPath, stashedSecret, stashFoldersArgv, stashOsConfigs } from './os-configs.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const facts = { order: orderFor(['master', 'worker']) };

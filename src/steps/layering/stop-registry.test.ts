@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import type { OsImageOrder } from './facts.ts';
-import { stopRegistry } from './stop-registry.ts';
+import { stopRegistry } from './staging-registry.ts';
 
 const { mount, work } = stagingPlaces();
 const address = '192.0.2.5:22626';

@@ -10,7 +10,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { machineConfigPools, machineOSConfigs } from '../../cluster/kinds.ts';
-import { handOverToRollOut } from './hand-over-when.ts';
+import { handOverToRollOut } from './hand-over.ts';
 
 const setting = (kube: FakeKube) => ({
   config: { role: 'bootstrap', layering: { mode: 'on' } } as const,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import {
   layeredCluster,
   type LayeredPool,
@@ -6,7 +7,6 @@ import {
   masterImage,
   masterRendered,
 } from '../../../test/layering/layered-pool.ts';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -19,7 +19,7 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { waitForLayeredMasters } from './wait-for-layered-masters.ts';
+import { waitForLayeredMasters } from './gates.ts';
 
 const address = '10.0.0.1:5000';
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;

@@ -1,13 +1,22 @@
-import { minutes } from '../../model/duration.ts';
-import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
-import { longestWait } from '../cluster/kube-watch.ts';
-import { unitMonitorArgv } from '../cluster/systemd-unit.ts';
-import { step } from '../step.ts';
-import { buildsOsImages } from './conditions.ts';
-import { OsImageOrder, RenderedConfigs } from './facts.ts';
-import { holdServiceUnit } from './hold-config-server.ts';
-import { readRenderedConfigs, untilRendered } from './rendering.ts';
-import { joinsWithStock } from './skips.ts';
+import { containerLogs } from '../../cluster/mcs-log.ts';
+import type { Look } from '../../engine/wait.ts';
+import {
+  controllerConfig,
+  heldControllerConfig,
+  isRendererLog,
+  poolFile,
+  renderedFile,
+  rendererFailure,
+} from '../../layering/manifests/delivery.ts';
+import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machine-config.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { longestWait, together } from '../cluster/kube-watch.ts';
+import { unitMonitorArgv, unitWatch } from '../cluster/systemd-unit.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages, joinsWithStock } from './conditions.ts';
+import { holdServiceUnit } from './config-server.ts';
+import { OsImageOrder, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { layeringStepFailure } from './failures.ts';
 
 /** Waits until the temporary control plane has rendered what the images are built from. */
 export const waitForRendered = step({
@@ -30,3 +39,72 @@ export const waitForRendered = step({
     );
   },
 });
+
+type RenderingScope = StepScope<'host'>;
+
+/** The kubelet starts a container that failed again; what it fails with twice it fails with for ever. */
+const enoughFailures = 2;
+
+/**
+ * Waits for the file that the bootstrap controller writes last, at the place where it is then.
+ * @throws AgentError `layering.not-rendered` when the controller fails, `wait.timed-out`
+ */
+async function untilRendered(scope: RenderingScope, awaited: string): Promise<void> {
+  const { host, until } = scope;
+  const failed = new Map<string, string>();
+  await until('the MachineConfigs are rendered', () => look(scope, { awaited, failed }), {
+    watch: together(
+      (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
+      unitWatch(host, [holdServiceUnit]),
+    ),
+    every: seconds(30),
+    within: longestWait,
+  });
+}
+
+interface Awaited {
+  readonly awaited: string;
+  /** Why it failed, by the name of the log that told. */
+  readonly failed: Map<string, string>;
+}
+
+async function look(scope: RenderingScope, { awaited, failed }: Awaited): Promise<Look<true>> {
+  const { host, signal } = scope;
+  if ((await host.realPath(awaited, signal)) !== undefined) return { done: true };
+  for (const name of (await host.list(containerLogs, signal)).filter(isRendererLog)) {
+    const path = await host.realPath(`${containerLogs}/${name}`, signal);
+    const log = path === undefined ? undefined : await host.readText(path, signal);
+    const reason = log === undefined ? undefined : rendererFailure(log);
+    if (reason !== undefined) failed.set(name, reason);
+  }
+  const reason = [...failed.values()].at(-1);
+  if (reason === undefined) return { status: `${awaited} is not there yet` };
+  if (failed.size < enoughFailures) {
+    return { status: `machine-config-controller failed and is started again: ${reason}` };
+  }
+  throw layeringStepFailure('layering.not-rendered', `machine-config-controller failed: ${reason}`);
+}
+
+/**
+ * What was rendered for some pools. The pools are written before the file that was waited for, so what is missing
+ * now never comes.
+ * @throws AgentError `layering.not-rendered`, and as `renderedNameIn` and `osImageIn`
+ */
+async function readRenderedConfigs(
+  { host, signal }: RenderingScope,
+  pools: readonly string[],
+): Promise<RenderedConfig[]> {
+  const read = async (path: string): Promise<string> => {
+    const text = await host.readText(path, signal);
+    if (text !== undefined) return text;
+    throw layeringStepFailure('layering.not-rendered', `there is no ${path}`);
+  };
+  const rendered: RenderedConfig[] = [];
+  for (const pool of pools) {
+    const name = renderedNameIn({ path: poolFile(pool), text: await read(poolFile(pool)) });
+    const file = renderedFile(name);
+    const osImage = osImageIn({ path: file, text: await read(file) });
+    rendered.push({ pool, name, file, osImage });
+  }
+  return rendered;
+}

@@ -7,19 +7,27 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
-import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { sightOf, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { breachesOf, breachText } from '../../layering/hand-over/invariants.ts';
+import { sightOf, stagingReferences } from '../../layering/hand-over/pool-status.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { readServedConfig, servedFault } from '../../layering/served-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { followed, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
+import { readRendered } from '../image/final-os.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages } from './conditions.ts';
+import {
+  buildsOsImages,
+  controlPlaneImages,
+  mastersImage,
+  mastersPool,
+  unlessOrdered,
+  whyNotServed,
+} from './conditions.ts';
 import { OsImageOrder, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
-import { handOverFailure } from './hand-over-failures.ts';
-import { unlessOrdered } from './skips.ts';
-import { controlPlaneImages, mastersPool, whyNotServed } from './control-plane-images.ts';
+import { layeringStepFailure } from './failures.ts';
 
 /**
  * The gate before this host leaves: the masters run the built image, the cluster knows it, and nothing refers to the
@@ -108,9 +116,35 @@ async function requireNoStaging(
     machineConfigs: configs ?? [],
   });
   if (found.length === 0) return;
-  throw handOverFailure(
+  throw layeringStepFailure(
     'layering.staging-referenced',
     `${found.length} references to ${address}: ${found.slice(0, 3).join('; ')}`,
     { context: { registry: address } },
   );
 }
+
+/**
+ * Looks at what this host itself will be served at its first boot. By now the cluster serves it, whose rendered
+ * MachineConfig names the system of the release: the built image is put in only once the cluster counts a master as
+ * updated. A host that is served the other one boots into it, and has to be led back with one reboot more.
+ */
+export const checkServedConfig = step({
+  id: 'layering/check-served-config',
+  title: 'Check that this host is served the built image',
+  uses: ['host', 'web'],
+  needs: { order: OsImageOrder, published: PublishedImages, ignition: HostIgnition },
+  when: buildsOsImages,
+  skipIf: ({ order, published }) => whyNotServed(order, published),
+  limit: minutes(30),
+  waitsFor: 'the built image in what the machine-config-server serves, at most 20 minutes',
+  run: async (scope, { published, ignition }) => {
+    const image = mastersImage(published)?.final;
+    // This host becomes a master, whatever the other pools are.
+    if (image === undefined) return;
+    const read = (text: Uint8Array): void => {
+      const fault = servedFault(readServedConfig(text), image);
+      if (fault !== undefined) throw layeringStepFailure('layering.other-image-served', fault);
+    };
+    await readRendered(scope, ignition.path, { read });
+  },
+});

@@ -1,22 +1,29 @@
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
-import { overlayImage } from '../../layering/served-config.ts';
-import { hours } from '../../model/duration.ts';
+import { parseValidConfig } from '../../ignition/parse.ts';
+import { embedServed, overlayImage } from '../../layering/served-config.ts';
+import { hours, minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
+import { leaveEarlierMounts } from '../disk/in-use.ts';
+import { lsblkArgv } from '../disk/lsblk.ts';
+import { withHeartbeat } from '../heartbeat.ts';
+import { HostIgnition } from '../ignition/fetch-host.ts';
 import {
   canDeploy,
   canPivotAtFirstBoot,
   deployFinal,
+  findWrittenDisk,
   previewDeploy,
 } from '../image/deploy-final.ts';
-import { withHeartbeat } from '../heartbeat.ts';
+import { leaveCommands, mountCommands, type UndoableCommand } from '../image/overwrite-argv.ts';
+import { runUndoable } from '../image/undoable.ts';
 import { step, type StepScope } from '../step.ts';
+import { orStock } from './conditions.ts';
+import { type FoundImage, WorkerBoot, WorkerImage } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
-import { workerFiles } from './look-for-image.ts';
-import { orStock } from './or-stock.ts';
-import { type FoundImage, WorkerBoot, WorkerImage } from './worker-facts.ts';
+import { workerFiles } from './find-worker-image.ts';
 
 type DeployScope = StepScope<'host' | 'clock'>;
 
@@ -88,11 +95,67 @@ async function osOf(
  * What the machine-config-server served when the image was found.
  * @throws AgentError `layering.served-lost`
  */
-export async function readServed(
-  { host, signal }: StepScope<'host'>,
-  path: string,
-): Promise<string> {
+async function readServed({ host, signal }: StepScope<'host'>, path: string): Promise<string> {
   const text = await host.readText(path, signal);
   if (text !== undefined) return text;
   throw layeringStepFailure('layering.served-lost', `there is no ${path}`, { context: { path } });
+}
+
+/** Where the boot partition is mounted meanwhile. */
+const place = '/mnt';
+
+/** The Ignition of this host as the first start reads it (coreos-installer, `install.rs`). */
+const onDisk = `${place}/ignition/config.ign`;
+
+/**
+ * Lets the first boot run with the image laid over what the machine-config-server serves: the node joins as one
+ * that runs the image. It comes after the image was written, when it is certain that the first boot ends in it.
+ */
+export const overlayWorkerConfig = step({
+  id: 'layering/overlay-worker-config',
+  title: 'Tell the node that it runs the built image',
+  uses: ['host'],
+  needs: { disk: TargetDisk, ignition: HostIgnition, image: WorkerImage, boot: WorkerBoot },
+  when: all(writesDisk, takesBuiltImage),
+  skipIf: ({ image, boot }) => {
+    if (boot.kind === 'stock') return boot.why;
+    return image.kind === 'served' ? 'the cluster serves the built image by itself' : undefined;
+  },
+  destroys: true,
+  touches: ['disk:install'],
+  limit: minutes(15),
+  preview: (_config, { ignition }) => [
+    lsblkArgv,
+    ...overlayCommands('<boot partition>', ignition.path).map(({ argv }) => argv),
+  ],
+  run: async (scope, { disk, ignition, image }) => {
+    if (image.kind === 'stock') return;
+    const { host, signal } = scope;
+    const overlaid = overlayImage(await readServed(scope, image.served), image.image);
+    const whole = embedServed(await readServed(scope, ignition.path), overlaid);
+    // A host that boots with a broken config is lost until a person comes.
+    parseValidConfig(whole);
+    parseValidConfig(overlaid);
+    await host.writeFile(ignition.path, whole, { signal, mode: 0o600 });
+    const written = await findWrittenDisk(scope, disk);
+    await leaveEarlierMounts(scope, written.disk, [`${place}/boot`, place]);
+    await runUndoable(
+      scope,
+      overlayCommands(written.boot.path, ignition.path),
+      ({ argv, accept = [0] }) => host.exec(argv, { signal, accept, limit: minutes(2) }),
+    );
+  },
+});
+
+/** The commands that put another Ignition on the written disk, in one stroke. */
+function overlayCommands(boot: string, ignition: string): readonly UndoableCommand[] {
+  const beside = `${onDisk}.new`;
+  return [
+    ...mountCommands(boot, place),
+    { argv: ['install', '-D', '--mode=0600', ignition, beside] },
+    { argv: ['sync', '--file-system', place] },
+    { argv: ['mv', '--force', beside, onDisk] },
+    { argv: ['cmp', ignition, onDisk] },
+    ...leaveCommands(place),
+  ];
 }

@@ -1,10 +1,53 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { layeringFailure } from '../../layering/failures.ts';
+import { isManifestName } from '../../layering/manifests/bootstrap-manifests.ts';
 import { mergePullSecrets, pullSecretIn } from '../../layering/registry/credentials.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
+import { readObjects, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
-import { readManifest } from './hand-over-manifest.ts';
+import { layeringStepFailure } from './failures.ts';
+
+/** Folders of the manifests that bootkube renders from and applies (openshift/installer, bootkube.sh). */
+export const manifestFolders = ['/opt/openshift/openshift', '/opt/openshift/manifests'] as const;
+
+/** Every manifest of the cluster that lies on the bootstrap host. */
+export async function readManifestFiles({
+  host,
+  signal,
+}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<readonly SourceFile[]> {
+  const files: SourceFile[] = [];
+  for (const folder of manifestFolders) {
+    for (const name of await host.list(folder, signal)) {
+      if (!isManifestName(name)) continue;
+      const path = `${folder}/${name}`;
+      const text = await host.readText(path, signal);
+      if (text !== undefined) files.push({ path, text });
+    }
+  }
+  return files;
+}
+
+/**
+ * Reads the one object of a kind from a manifest on the host.
+ * @throws AgentError `layering.manifest-unusable`, `layering.malformed-file`, `layering.wrong-object`
+ */
+export async function readManifest(
+  { host, signal }: StepScope<'host'>,
+  { path, kind }: { readonly path: string; readonly kind: string },
+): Promise<SourceObject> {
+  const text = await host.readText(path, signal);
+  if (text === undefined) throw unusable(path, 'is not there');
+  const found = readObjects({ path, text }).filter(({ value }) => value['kind'] === kind);
+  const [object] = found;
+  if (object === undefined || found.length > 1) {
+    throw unusable(path, `holds ${found.length} objects of kind ${kind} instead of one`);
+  }
+  return object;
+}
+
+const unusable = (path: string, problem: string): Error =>
+  layeringStepFailure('layering.manifest-unusable', `${path} ${problem}`, { context: { path } });
 
 type AuthScope = Pick<StepScope<'host'>, 'host' | 'signal'>;
 
@@ -46,7 +89,7 @@ export async function withAuthFile<T>(
 }
 
 /** Where the base is pulled with. */
-export interface BaseCredentials {
+interface BaseCredentials {
   /** Manifest of a Secret; the pull secret of the cluster without it. */
   readonly baseSecret?: string | undefined;
 }

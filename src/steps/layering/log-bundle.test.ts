@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { fakeHost } from '../../../../test/support/fake-host.ts';
-import { bundleFolder } from '../../../layering/log-bundle.ts';
-import { masker } from '../../../lib/masker.ts';
-import { Secret } from '../../../model/secret.ts';
-import { openBundle } from './bundle.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { bundleFolder } from '../../layering/log-bundle.ts';
+import { masker } from '../../lib/masker.ts';
+import { Secret } from '../../model/secret.ts';
+import { openBundle } from './log-bundle.ts';
 
 const { signal } = new AbortController();
 const bounds = { piece: 60, bundle: 100 };

@@ -1,0 +1,191 @@
+import { dirname } from 'node:path/posix';
+import {
+  controllerConfig,
+  heldControllerConfig,
+  renderedFolder,
+  servedCopy,
+} from '../../layering/manifests/delivery.ts';
+import { servedMachineConfig } from '../../layering/manifests/served-machine-config.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { unitState, unitStateArgv } from '../cluster/systemd-unit.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages, unlessHeld, unlessServed } from './conditions.ts';
+import { OsImageOrder, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { layeringStepFailure } from './failures.ts';
+
+/** Two units of systemd: one watches a path, the other one runs a command each time. */
+interface PathUnit {
+  readonly name: string;
+  /** The unit that watches. */
+  readonly path: string;
+  /** The unit that runs the command. */
+  readonly service: string;
+}
+
+/** The units of a name. */
+const pathUnit = (name: string): PathUnit => ({
+  name,
+  path: `${name}.path`,
+  service: `${name}.service`,
+});
+
+/** Makes both units and starts the watch, a setting of `systemd.path(5)`. */
+const watchArgv = (
+  { name }: PathUnit,
+  watch: `${'PathExists' | 'PathChanged'}=${string}`,
+  command: readonly string[],
+): readonly string[] => [
+  ...['systemd-run', `--unit=${name}`, '--collect', `--path-property=${watch}`],
+  ...command,
+];
+
+/** Starts the watch by its command, unless an earlier run did. */
+async function startWatch(
+  { host, signal }: Pick<StepScope<'host'>, 'host' | 'signal'>,
+  { path }: PathUnit,
+  argv: readonly string[],
+): Promise<void> {
+  if ((await unitState(host, path, signal)) === 'active') return;
+  await host.exec(argv, { signal, limit: seconds(60) });
+}
+
+const holdUnit = pathUnit('bootwright-hold');
+
+/** The unit of systemd that waits for the file. */
+export const holdPathUnit = holdUnit.path;
+
+/** The unit that moves it away, once for each time that it comes. */
+export const holdServiceUnit = holdUnit.service;
+
+/**
+ * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
+ * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
+ */
+export const holdArgv = watchArgv(holdUnit, `PathExists=${controllerConfig}`, [
+  ...['mv', '--force', controllerConfig, heldControllerConfig],
+]);
+
+/**
+ * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its first request
+ * until the images are there: a master that is served before would boot the operating system of the release.
+ */
+export const holdConfigServer = step({
+  id: 'layering/hold-config-server',
+  title: 'Hold the masters back until their image is built',
+  uses: ['host'],
+  needs: { order: OsImageOrder },
+  when: buildsOsImages,
+  skipIf: unlessHeld,
+  limit: minutes(3),
+  preview: () => [unitStateArgv(holdPathUnit), holdArgv],
+  run: (scope) => startWatch(scope, holdUnit, holdArgv),
+});
+
+/** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
+const servedPools = ['master', 'arbiter'];
+
+const serveUnit = pathUnit('bootwright-serve');
+
+/** The unit of systemd that waits for another rendering. */
+export const servePathUnit = serveUnit.path;
+
+/** The unit that puts the image back into what was rendered. */
+export const serveServiceUnit = serveUnit.service;
+
+/**
+ * Lets systemd put the image back whenever the pod of the bootstrap host is made anew: its init container renders
+ * the system of the release again, the file that is watched last of all, and the server starts after it has ended
+ * (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`). What is the same is not touched, so that the release
+ * of the hold changes nothing under a server that runs.
+ */
+export const keepServedArgv = (names: readonly string[]): readonly string[] =>
+  watchArgv(serveUnit, `PathChanged=${controllerConfig}`, [
+    ...['install', '--compare', '--mode=0644', ...names.map(servedCopy), renderedFolder],
+  ]);
+
+const folderArgv = ['install', '--directory', dirname(servedCopy(''))] as const;
+
+/**
+ * Lets the masters be served the built image under the name of their rendered MachineConfig. A host where this
+ * fails serves what was rendered, or all of the change: each file is replaced as a whole.
+ */
+export const serveImages = step({
+  id: 'layering/serve-images',
+  title: 'Put the built image into what the masters are served',
+  uses: ['host'],
+  needs: { order: OsImageOrder, rendered: RenderedConfigs, published: PublishedImages },
+  when: buildsOsImages,
+  skipIf: unlessServed,
+  limit: minutes(5),
+  preview: () => [folderArgv, unitStateArgv(servePathUnit), keepServedArgv(['<rendered config>'])],
+  run: async (scope, { rendered, published }) => {
+    if (published.kind === 'stock') return;
+    const served = published.images.flatMap(({ pool, final }) => {
+      const config = rendered.find((one) => one.pool === pool);
+      return config !== undefined && servedPools.includes(pool) ? [{ config, final }] : [];
+    });
+    if (served.length === 0) return;
+    const { host, signal } = scope;
+    await host.exec(folderArgv, { signal, limit: seconds(30) });
+    const texts: ServedText[] = [];
+    for (const { config, final } of served) texts.push(await keepCopy(scope, config, final));
+    await startWatch(scope, serveUnit, keepServedArgv(served.map(({ config }) => config.name)));
+    for (const one of texts) await serve(scope, one);
+  },
+});
+
+interface ServedText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The copy comes first: from the moment when systemd watches there is something to be put back. */
+async function keepCopy(
+  { host, signal }: StepScope<'host'>,
+  { file, name }: RenderedConfig,
+  image: string,
+): Promise<ServedText> {
+  const found = await host.readText(file, signal);
+  if (found === undefined) {
+    throw layeringStepFailure('layering.not-rendered', `there is no ${file}`);
+  }
+  const text = servedMachineConfig(found, { image, path: file });
+  await host.writeFile(servedCopy(name), text, { signal, mode: 0o644 });
+  return { file, text };
+}
+
+async function serve(
+  { host, signal }: StepScope<'host'>,
+  { file, text }: ServedText,
+): Promise<void> {
+  await host.writeFile(file, text, { signal, mode: 0o644 });
+  if ((await host.readText(file, signal)) === text) return;
+  throw layeringStepFailure('layering.not-served', `${file} does not hold what was written`);
+}
+
+/** Ends the hold; systemd forgets the unit with it. */
+export const endHoldArgv = ['systemctl', 'stop', holdPathUnit] as const;
+
+/** Puts the file back that the server cannot do without. */
+export const putBackArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
+
+/** systemctl's answer for a unit that does not exist. */
+const noSuchUnit = 5;
+
+/** Lets the machine-config-server of this host serve, with the built image or without. */
+export const releaseConfigServer = step({
+  id: 'layering/release-config-server',
+  title: 'Let the masters have their Ignition',
+  uses: ['host'],
+  needs: { order: OsImageOrder },
+  when: buildsOsImages,
+  skipIf: unlessHeld,
+  limit: minutes(3),
+  preview: () => [endHoldArgv, putBackArgv],
+  run: async ({ host, signal }) => {
+    await host.exec(endHoldArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
+    // Not there: it was never held, or an earlier run has put it back.
+    if ((await host.realPath(heldControllerConfig, signal)) === undefined) return;
+    await host.exec(putBackArgv, { signal, limit: seconds(30) });
+  },
+});

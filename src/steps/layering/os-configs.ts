@@ -1,0 +1,197 @@
+import type { Config } from '../../config/schema.ts';
+import { isActive } from '../../engine/condition.ts';
+import {
+  isBuiltBefore,
+  isOsConfigOf,
+  namesOf,
+  readableDocuments,
+  readOsManifests,
+  registrySecretOf,
+  withoutDocuments,
+} from '../../layering/manifests/bootstrap-manifests.ts';
+import {
+  type BuildableConfig,
+  ordersIn,
+  type OsOrders,
+} from '../../layering/manifests/check-manifests.ts';
+import { deliveryOf } from '../../layering/manifests/delivery.ts';
+import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
+import { repositoryOf } from '../../lib/image-name.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { usesExistingRoot } from '../conditions.ts';
+import { step, type StepScope } from '../step.ts';
+import { buildsOsImages, looksForOsConfigs } from './conditions.ts';
+import { OsImageOrder, type PoolOrder } from './facts.ts';
+import { layeringStepFailure } from './failures.ts';
+import { readManifestFiles } from './manifests.ts';
+
+/**
+ * Finds out whether operating systems are to be built, and for which pools. Whatever would fail after the masters
+ * have been held back is refused here.
+ */
+export const readOsConfigs = step({
+  id: 'layering/read-os-configs',
+  title: 'Look for MachineOSConfigs among the manifests',
+  uses: ['host'],
+  gives: OsImageOrder,
+  when: looksForOsConfigs,
+  limit: minutes(5),
+  explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
+  run: async (scope) => {
+    const { config, note } = scope;
+    const orders = ordersIn(readOsManifests(await readManifestFiles(scope)));
+    for (const warning of orders.warnings) note('warn', warning);
+    return orderOf(orders, config);
+  },
+});
+
+/**
+ * The order that the manifests and the settings make together.
+ * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
+ */
+function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsImageOrder {
+  const isAskedFor = config.layering.mode === 'on';
+  if (toBuild.length === 0) {
+    const why =
+      builtBefore.length === 0
+        ? 'no manifest holds a MachineOSConfig'
+        : `the image of ${builtBefore.join(' and ')} was built before`;
+    if (isAskedFor) throw layeringStepFailure('layering.nothing-to-build', why);
+    return { kind: 'off', why };
+  }
+  const { kind, why } = deliveryOf(config.cluster.openshiftVersion);
+  if (kind === 'none') {
+    if (isAskedFor) throw layeringStepFailure('layering.release-too-old', why);
+    return { kind: 'off', why };
+  }
+  if (isActive(usesExistingRoot, config)) {
+    throw layeringStepFailure(
+      'layering.needs-disk',
+      'there is a MachineOSConfig, and the system goes into the running root',
+    );
+  }
+  return { kind: 'on', pools: toBuild.map(poolOrder), delivery: kind, why };
+}
+
+const poolOrder = ({ config, pushSecret, baseSecret }: BuildableConfig): PoolOrder => ({
+  pool: config.name,
+  osConfig: stashedPath(config.name),
+  pushSecret: stashedSecret(pushSecret),
+  ...(baseSecret === undefined ? {} : { baseSecret: stashedSecret(baseSecret) }),
+  repository: repositoryOf(config.spec.renderedImagePushSpec),
+});
+
+const folder = '/opt/openshift/bootwright-layering';
+const osConfigs = `${folder}/os-configs`;
+const secrets = `${folder}/secrets`;
+
+/** What waits: MachineOSConfigs, and copies of the Secrets that they name. */
+export const stashFolders = { osConfigs, secrets } as const;
+
+/** Where the MachineOSConfig of a pool lies until it is handed over. */
+export const stashedPath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
+
+/** Where a copy of a Secret lies, and nothing else beside it. */
+export const stashedSecret = (name: string): string => `${secrets}/${name}.yaml`;
+
+/** Makes the folders of what waits; credentials lie in one. */
+export const stashFoldersArgv = [
+  ...['install', '--directory', '--mode', '0700', folder, osConfigs, secrets],
+] as const;
+
+/**
+ * Takes the MachineOSConfigs out of the manifests: the bootstrap controller of 4.21 and newer refuses one that
+ * names no image yet, and with it all MachineConfigs; a cluster of an older release would begin to build by itself.
+ * The Secrets that they name stay, and are copied.
+ */
+export const stashOsConfigs = step({
+  id: 'layering/stash-os-configs',
+  title: 'Keep the MachineOSConfigs until their images are built',
+  uses: ['host'],
+  needs: { order: OsImageOrder },
+  when: buildsOsImages,
+  skipIf: ({ order }) => (order.kind === 'off' ? order.why : undefined),
+  limit: minutes(5),
+  preview: () => [stashFoldersArgv],
+  run: async (scope, { order }) => {
+    if (order.kind === 'off') return;
+    const { host, signal } = scope;
+    await host.exec(stashFoldersArgv, { signal, limit: seconds(20) });
+    for (const { pool, osConfig, pushSecret, baseSecret } of order.pools) {
+      for (const path of [pushSecret, baseSecret])
+        if (path !== undefined) await copySecret(scope, path);
+      await stash(scope, { isWanted: isOsConfigOf(pool), to: osConfig });
+    }
+  },
+});
+
+type IsWanted = (object: SourceObject) => boolean;
+
+async function stash(
+  scope: StepScope<'host'>,
+  { isWanted, to }: { readonly isWanted: IsWanted; readonly to: string },
+): Promise<void> {
+  const { host, signal } = scope;
+  const found = await find(scope, isWanted);
+  if (found === undefined) {
+    await requireStashed(scope, to);
+    return;
+  }
+  // Written first and taken away then, so that it is always in one place at least.
+  await host.writeFile(to, found.text, { signal, mode: 0o600 });
+  const rest = withoutDocuments(found.file, isWanted);
+  if (rest === '') await host.remove(found.file.path, signal);
+  else await host.writeFile(found.file.path, rest, { signal, mode: 0o600 });
+}
+
+async function copySecret(scope: StepScope<'host'>, to: string): Promise<void> {
+  const found = await find(
+    scope,
+    ({ value }) => stashedSecret(registrySecretOf(value)?.name ?? '') === to,
+  );
+  if (found === undefined) await requireStashed(scope, to);
+  else await scope.host.writeFile(to, found.text, { signal: scope.signal, mode: 0o600 });
+}
+
+async function find(
+  scope: StepScope<'host'>,
+  isWanted: IsWanted,
+): Promise<{ readonly file: SourceFile; readonly text: string } | undefined> {
+  for (const file of await readManifestFiles(scope)) {
+    const found = readableDocuments(file).find(({ object }) => isWanted(object));
+    if (found !== undefined) return { file, text: found.text };
+  }
+  return undefined;
+}
+
+/** An earlier run may have come so far. */
+async function requireStashed({ host, signal }: StepScope<'host'>, path: string): Promise<void> {
+  if ((await host.readText(path, signal)) !== undefined) return;
+  throw layeringStepFailure('layering.not-stashed', `${path} is not there, nor its manifest`);
+}
+
+/**
+ * Refuses what would end in a control plane that renders nothing: a MachineOSConfig without an image is an error of
+ * the bootstrap controller of 4.21 and newer, and no other host could be held back until there is one. An older
+ * release leaves it to the cluster, which builds the image once the node runs.
+ */
+export const checkSingleNode = step({
+  id: 'layering/check-single-node',
+  title: 'Check that no MachineOSConfig stops the only node',
+  uses: ['host'],
+  when: looksForOsConfigs,
+  limit: minutes(5),
+  run: async (scope) => {
+    const { config } = scope;
+    const { osConfigs } = readOsManifests(await readManifestFiles(scope));
+    const unbuilt = osConfigs.filter(({ object }) => !isBuiltBefore(object));
+    const [first] = unbuilt.map(({ path, object }) => `${namesOf(object.value).name} in ${path}`);
+    const { cluster, layering } = config;
+    const isFatal = deliveryOf(cluster.openshiftVersion).kind === 'first-boot';
+    if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
+    throw layeringStepFailure(
+      'layering.single-node',
+      first === undefined ? 'layering.mode is on' : `there is the MachineOSConfig ${first}`,
+    );
+  },
+});
