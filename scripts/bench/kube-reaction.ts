@@ -1,22 +1,18 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
-import { seconds } from '../../src/model/duration.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { ensureParts } from '../parts/ensure.ts';
-import { type Figure, median, percentile } from './figure.ts';
+import { type Figure, percentile } from './figure.ts';
 
 const samples = 500;
-const pollSamples = 5;
-const pollEvery = seconds(5);
 const node = 'm0';
 const command = 'npm run bench -- kube-reaction';
 
-/** How soon a condition of a node that became true is acted on, against a look every five seconds. */
+/** How soon a condition of a node that became true is acted on. */
 export async function measureKubeReaction(): Promise<readonly Figure[]> {
   await ensureParts(clusterParts);
   await using rig = await startRig({ crds: [] });
@@ -28,7 +24,6 @@ export async function measureKubeReaction(): Promise<readonly Figure[]> {
     tell: () => undefined,
   });
   const watched = await watchedTimes(rig, kube);
-  const polled = await polledTimes(rig, kube);
   await kube.close();
   return [
     {
@@ -36,14 +31,6 @@ export async function measureKubeReaction(): Promise<readonly Figure[]> {
       unit: 's',
       measured: percentile(watched, 99),
       bound: 0.1,
-      command,
-    },
-    {
-      name: 'a condition of the cluster to the reaction',
-      unit: 's',
-      measured: median(watched),
-      baseline: { name: 'a look every 5 s', measured: median(polled) },
-      bound: 0.05,
       command,
     },
   ];
@@ -69,22 +56,6 @@ async function watchedTimes(rig: Rig, kube: KubeCluster): Promise<readonly numbe
   }
   stop.abort(new Error('measured'));
   await ended;
-  return times;
-}
-
-async function polledTimes(rig: Rig, kube: KubeCluster): Promise<readonly number[]> {
-  const { signal } = new AbortController();
-  const times: number[] = [];
-  for (let index = 0; index < pollSamples; index += 1) {
-    const mark = `p${index}`;
-    const change = pause(systemRandom.between(0, pollEvery)).then(async () => {
-      const since = performance.now();
-      await setMark(rig, mark);
-      return since;
-    });
-    while (markIn(await kube.list({ kind: nodes }, signal)) !== mark) await pause(pollEvery);
-    times.push((performance.now() - (await change)) / 1000);
-  }
   return times;
 }
 

@@ -6,7 +6,7 @@ import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { type Look, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
-import { minutes, seconds } from '../../src/model/duration.ts';
+import { minutes } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { unitState, unitWatch } from '../../src/steps/cluster/systemd-unit.ts';
 import { type Figure, median, percentile } from './figure.ts';
@@ -14,8 +14,6 @@ import { pause } from './stage.ts';
 
 const fileSamples = 300;
 const unitSamples = 100;
-const pollSamples = 5;
-const pollEvery = seconds(5);
 const within = minutes(1);
 const directory = '/opt/openshift';
 const unit = 'bench.service';
@@ -29,7 +27,7 @@ interface Condition {
   readonly makeFalse: () => void;
 }
 
-/** How soon a file or a unit of the host is acted on, against a look every five seconds. */
+/** How soon a file or a unit of the host is acted on. */
 export async function measureLocalReaction(): Promise<readonly Figure[]> {
   await using single = await openSingleHost({
     role: 'master',
@@ -49,61 +47,24 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
   const commands = await commandTimes(host);
   const watch = unitWatch(host, [unit]);
   const units = await timesOf(unitSamples, started, { within, watch, every: within });
-  const polled = await Promise.all([
-    polledTimes((index) => fileCondition(host, root, `polled-${index}`)),
-    polledTimes((index) => unitCondition(host, single.machine.units, `polled-${index}.service`)),
-  ]);
-  return [...fileFigures(files, polled[0]), ...unitFigures(units, polled[1], commands)];
-}
-
-const look5s = (times: readonly number[]): NonNullable<Figure['baseline']> => ({
-  name: 'a look every 5 s',
-  measured: median(times),
-});
-
-const fileFigures = (times: readonly number[], polled: readonly number[]): readonly Figure[] => [
-  {
-    name: 'a file of the host to the end of the wait, 99 of 100',
-    unit: 's',
-    measured: percentile(times, 99),
-    bound: 0.05,
-    command,
-  },
-  {
-    name: 'a file of the host to the end of the wait',
-    unit: 's',
-    measured: median(times),
-    baseline: look5s(polled),
-    bound: 0.02,
-    command,
-  },
-];
-
-function unitFigures(
-  times: readonly number[],
-  polled: readonly number[],
-  commands: readonly number[],
-): readonly Figure[] {
-  const shared = { unit: 's', measured: median(times), command } as const;
-  const one = 'one command by the stand-in of nsenter';
   return [
     {
-      ...shared,
-      name: 'a unit of the host to the end of the wait, 99 of 100',
-      measured: percentile(times, 99),
+      name: 'a file of the host to the end of the wait, 99 of 100',
+      unit: 's',
+      measured: percentile(files, 99),
       bound: 0.05,
+      command,
     },
     {
-      ...shared,
       name: 'a unit of the host to the end of the wait',
-      baseline: look5s(polled),
-      bound: 0.02,
-    },
-    {
-      ...shared,
-      name: 'a unit of the host to the end of the wait',
-      baseline: { name: one, measured: median(commands) },
+      unit: 's',
+      measured: median(units),
+      baseline: {
+        name: 'one command by the stand-in of nsenter',
+        measured: median(commands),
+      },
       bound: 3,
+      command,
     },
   ];
 }
@@ -185,20 +146,6 @@ function quietness(): Quietness {
       while (under > 0 || performance.now() - last < calm) await pause(5);
     },
   };
-}
-
-/** The same by looking every five seconds, the change coming at even points between two looks. */
-function polledTimes(conditionOf: (index: number) => Condition): Promise<readonly number[]> {
-  const one = async (index: number): Promise<number> => {
-    const { look, makeTrue } = conditionOf(index);
-    const done = until('it has happened', look, { within, every: pollEvery });
-    await pause((pollEvery * (index + 0.5)) / pollSamples);
-    const since = performance.now();
-    makeTrue();
-    await done;
-    return (performance.now() - since) / 1000;
-  };
-  return Promise.all(Array.from({ length: pollSamples }, (_, index) => one(index)));
 }
 
 async function commandTimes(host: Host): Promise<readonly number[]> {

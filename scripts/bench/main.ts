@@ -5,7 +5,6 @@ import { measureBootstrapMemory } from './bootstrap-memory.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
 import { measureKubeReaction } from './kube-reaction.ts';
-import { measureLayering } from './layering.ts';
 import { measureLocalReaction } from './local-reaction.ts';
 import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
@@ -25,7 +24,6 @@ const groups: Readonly<Record<string, Measure>> = {
   'local-reaction': alone(measureLocalReaction),
   waiting: alone(measureWaiting),
   idle: measureIdle,
-  layering: measureLayering,
 };
 
 const page = (figures: readonly Figure[], sections: readonly string[]): string => `# Performance

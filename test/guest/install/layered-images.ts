@@ -10,8 +10,6 @@ export interface LayeredImages extends AsyncDisposable {
   readonly second: LayeredImage;
   /** The second one under another name, for a host that is installed into its running root. */
   readonly other: LayeredImage;
-  /** How long it took to build the first of them, to check it and to push it. */
-  readonly buildSeconds: number;
   /** What no host can get whole. */
   readonly failing: FailingImages;
   /** Bash that lets a host pull: its pull secret, and registries without TLS, which no word of the agent speaks of. */
@@ -25,10 +23,8 @@ export interface LayeredImages extends AsyncDisposable {
 export async function serveLayeredImages(folder: string): Promise<LayeredImages> {
   const registry = await startGuestRegistry(folder);
   const { build, push } = layerCommands(registry.work, await registry.pushRelease());
-  const startedAt = performance.now();
   await build('final');
   const final = await push('final');
-  const buildSeconds = (performance.now() - startedAt) / 1000;
   await build('second');
   const [second, other] = [await push('second'), await push('other')];
   const failing = await serveFailingImages(registry);
@@ -36,7 +32,6 @@ export async function serveLayeredImages(folder: string): Promise<LayeredImages>
     final: await registry.served(final),
     second: await registry.served(second),
     other: await registry.served(other),
-    buildSeconds,
     failing,
     before: [registry.before, ...failing.places.map(letHostPullFrom)].join('\n'),
     async [Symbol.asyncDispose]() {
