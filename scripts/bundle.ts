@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { cacheFolder } from './parts/cache.ts';
-import { takeLock } from './parts/lock.ts';
+import { takeLock } from './parts/ensure.ts';
+import { cacheFolder } from './parts/part.ts';
 
 const top = join(import.meta.dirname, '..');
 
@@ -14,13 +14,13 @@ export const bundlePath = join(top, 'dist', 'bootwright.mjs');
  * Builds the bundle of the agent when it is missing or older than its sources; one process at a time does.
  * @throws Error when the build fails
  */
-export async function ensureBundle(say: (text: string) => void): Promise<string> {
+export async function ensureBundle(print: (text: string) => void): Promise<string> {
   if (await isUpToDate()) return bundlePath;
   const cache = join(cacheFolder(), '..');
   await mkdir(cache, { recursive: true });
   const lock = await takeLock(join(cache, 'bundle.lock'));
   try {
-    if (!(await isUpToDate())) await build(say);
+    if (!(await isUpToDate())) await build(print);
     return bundlePath;
   } finally {
     await lock.release();
@@ -35,8 +35,8 @@ async function isUpToDate(): Promise<boolean> {
   return built > newest;
 }
 
-async function build(say: (text: string) => void): Promise<void> {
-  say('building the agent\n');
+async function build(print: (text: string) => void): Promise<void> {
+  print('building the agent\n');
   const child = spawn('npm', ['run', '--silent', 'build'], { cwd: top, stdio: ['ignore', 2, 2] });
   const [exitCode] = (await once(child, 'close')) as [number | null];
   if (exitCode !== 0) throw new Error('the agent cannot be built');

@@ -1,9 +1,12 @@
 // Builds the agent's container image on this machine: node scripts/image.ts --help; see docs/image.md.
 import { parseArgs } from 'node:util';
-
 import { ensureBundle } from './bundle.ts';
-import { agentImageName, buildAgentImage, imageBytes } from './image/agent-image.ts';
-import { openContainerStore } from './image/container-store.ts';
+import {
+  agentImageName,
+  buildAgentImage,
+  imageBytes,
+  openContainerStore,
+} from './image/agent-image.ts';
 import { PartError } from './parts/part.ts';
 
 const usage = `usage: node scripts/image.ts [--base IMAGE] [--name NAME] [--archive FILE.tar]

@@ -9,11 +9,10 @@ import { runLayerLint } from '../src/cli/layer/lint.ts';
 import { bundlePath } from './bundle.ts';
 import { agentImageBase } from './parts/agent-image.ts';
 import { ensureParts } from './parts/ensure.ts';
-import { imageRegistry } from './parts/image-registry.ts';
-import { liveRoot } from './parts/live-root.ts';
+import { liveRoot, qemu } from './parts/guest.ts';
 import { osDisk } from './parts/os-disk.ts';
 import { osImage } from './parts/os-image.ts';
-import { qemu } from './parts/qemu.ts';
+import { imageRegistry } from './parts/servers.ts';
 import { clusterParts, kubeParts } from './rig.ts';
 
 const guestParts = [osDisk, qemu, liveRoot, agentImageBase];

@@ -1,14 +1,51 @@
 import { existsSync } from 'node:fs';
-
-import { allParts } from './parts/all.ts';
-import { partFolder } from './parts/cache.ts';
+import { agentImageBase } from './parts/agent-image.ts';
+import { aptPackages } from './parts/apt-packages.ts';
+import { coreosInstaller } from './parts/coreos-installer.ts';
 import { ensurePart } from './parts/ensure.ts';
-import { type Part, PartError } from './parts/part.ts';
+import { liveRoot, qemu } from './parts/guest.ts';
+import { kubeApi } from './parts/kube/kube-api.ts';
+import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
+import { ignitionMerge, layeringName } from './parts/oracles.ts';
+import { osCommit } from './parts/os-commit.ts';
+import { osDisk } from './parts/os-disk.ts';
+import { osImage } from './parts/os-image.ts';
+import { osRootfs } from './parts/os-rootfs.ts';
+import { ostreeContainer } from './parts/ostree-container.ts';
+import { type Part, PartError, partFolder } from './parts/part.ts';
+import { imageRegistry, s3Server } from './parts/servers.ts';
+import { tinyDisk } from './parts/tiny-disk.ts';
+import { goToolchain, rustToolchain, toolchainRoot } from './parts/toolchain.ts';
 
 const usage = `usage: node scripts/parts.ts NAME...       get or build parts, and what they need
        node scripts/parts.ts --list        every part, whether it is here, what it costs
        node scripts/parts.ts --path NAME   where a part is, or will be
 `;
+
+/** Every part, in an order in which no part comes before what it needs. */
+const allParts: readonly Part[] = [
+  aptPackages,
+  toolchainRoot,
+  rustToolchain,
+  goToolchain,
+  coreosInstaller,
+  ostreeContainer,
+  tinyDisk,
+  qemu,
+  osRootfs,
+  osCommit,
+  osDisk,
+  osImage,
+  liveRoot,
+  s3Server,
+  ignitionMerge,
+  layeringName,
+  kubeApi,
+  kubeCrds,
+  kubeData,
+  agentImageBase,
+  imageRegistry,
+];
 
 /** Gets, lists and finds the real parts that tests run against; see docs/real-parts.md. */
 async function main(args: readonly string[]): Promise<void> {
@@ -39,8 +76,7 @@ function placeLine(name: string): string {
 
 function findPart(name: string): Part {
   const part = allParts.find((candidate) => candidate.name === name);
-  if (part === undefined)
-    throw new PartError(`part ${name}: there is none of that name; see --list`);
+  if (part === undefined) throw new PartError(`unknown part: ${name}; see --list`);
   return part;
 }
 

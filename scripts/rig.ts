@@ -2,12 +2,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Kube, type KubeOptions, type KubeParts, startKube } from '../mocks/kube/start.ts';
-import { partFolder } from './parts/cache.ts';
 import { ensurePart } from './parts/ensure.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
-import { kubeCrds } from './parts/kube/kube-crds.ts';
-import { kubeData } from './parts/kube/kube-data.ts';
-import type { CachedPart, Part } from './parts/part.ts';
+import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
+import { type CachedPart, type Part, partFolder } from './parts/part.ts';
 
 /** What a cluster with a real API server needs; the first run builds it, and says how long that takes. */
 export const clusterParts: readonly Part[] = [kubeApi, kubeCrds, kubeData];

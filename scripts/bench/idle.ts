@@ -1,13 +1,12 @@
 import { rm } from 'node:fs/promises';
-import { type IdleStep, idleOf } from '../../mocks/cluster/idle.ts';
-import { bundlePath } from '../bundle.ts';
-import { clusterParts, kubeParts } from '../rig.ts';
+import { idleOf, type IdleStep } from '../../mocks/cluster/idle.ts';
 import { play, type Stage } from '../../mocks/lab/play.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
 import type { Seat } from '../../mocks/lab/lab-host.ts';
+import { bundlePath } from '../bundle.ts';
 import { ensureParts } from '../parts/ensure.ts';
+import { clusterParts, kubeParts } from '../rig.ts';
 import type { Findings } from './figure.ts';
-import { rebootDelaySeconds } from './reboot-delay.ts';
 
 const name = 'cluster';
 const command = 'npm run bench -- idle';
@@ -110,3 +109,17 @@ const rowOf = ({ host, role, waitSeconds, delaySeconds, largest }: HostIdle): st
   const step = largest === undefined ? '–' : `\`${largest.step}\`, ${shown(largest.millis / 1000)}`;
   return `| ${host} | ${role} | ${shown(waitSeconds + delaySeconds)} | ${shown(delaySeconds)} | ${step} |`;
 };
+
+/**
+ * How long a reboot waits that was ordered by `shutdown -r`, of all the commands of a host: `now`, or `+N` for so many
+ * minutes. The last order counts.
+ * @throws RangeError for any other time, or when none was ordered
+ */
+export function rebootDelaySeconds(ran: readonly { readonly argv: readonly string[] }[]): number {
+  const order = ran.findLast(({ argv }) => argv[0] === 'shutdown' && argv[1] === '-r');
+  const when = order?.argv[2];
+  if (when === 'now') return 0;
+  const minutes = /^\+(\d+)$/.exec(when ?? '')?.[1];
+  if (minutes === undefined) throw new RangeError(`a reboot at ${when ?? 'no time'}`);
+  return Number(minutes) * 60;
+}

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
-import { measureBootstrapMemory } from './bootstrap-memory.ts';
+import { measureBootstrapMemory } from './bootstrap.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
-import { measureKubeReaction } from './kube-reaction.ts';
-import { measureLocalReaction } from './local-reaction.ts';
+import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
 import { measureStartUp } from './start-up.ts';
 import { measureWaiting } from './waiting.ts';
 import { measureWrites } from './write.ts';

@@ -1,7 +1,6 @@
 import { seconds } from '../../src/model/duration.ts';
 import type { Figure } from './figure.ts';
-import type { Watched } from './process.ts';
-import { openStage, over, pause, seen, writeSeconds } from './stage.ts';
+import { openStage, over, pause, seen, type Watched, writeSeconds } from './process.ts';
 
 interface Write {
   /** From the start of the writer to the next command of the agent. */

@@ -21,7 +21,7 @@ export function configurationPage(): string {
     'This page is written by `npm run docs` from `src/config` and `src/cli`.',
     '',
     'A setting is named by its section and key, `disk.device`. It can be given in four ways; what',
-    'stands lower in this list wins:',
+    'comes later in this list wins:',
     '',
     `1. in \`${defaultConfigFile}\`, if it is there;`,
     '2. in each file of `--config FILE`, in the order of the line;',
@@ -124,7 +124,7 @@ function flagTables(): readonly string[] {
     '## Flags',
     '',
     'Flags are written as the agent that is replaced takes them (the `flag` package of Go): `-x` is',
-    '`--x`, a value follows or stands behind `=`, a boolean takes a value behind `=` only, and the',
+    '`--x`, a value follows or is written after `=`, a boolean takes a value after `=` only, and the',
     'first word that is no flag ends them. The last of several wins; `--format-disk` adds up.',
     '',
     ...table(

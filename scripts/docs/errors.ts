@@ -21,7 +21,7 @@ const declaration = /^export const \w+Failures = \{/m;
 /**
  * Every failure of the program: the tables that the sources export under a name that ends in
  * `Failures`.
- * @throws RangeError when a code stands in two tables
+ * @throws RangeError when two tables have the same code
  */
 export async function everyFailure(): Promise<readonly CodedRow[]> {
   const files = globSync('src/**/*.ts', { cwd: root })
@@ -33,7 +33,7 @@ export async function everyFailure(): Promise<readonly CodedRow[]> {
     .flatMap((table) => Object.entries(table).map(([code, row]) => ({ code, ...row })));
   const codes = rows.map(({ code }) => code);
   const twice = codes.find((code, index) => codes.indexOf(code) !== index);
-  if (twice !== undefined) throw new RangeError(`${twice} stands in two tables`);
+  if (twice !== undefined) throw new RangeError(`${twice} is in two tables`);
   return rows.sort((one, other) => (one.code < other.code ? -1 : 1));
 }
 
@@ -46,7 +46,7 @@ async function tablesIn(file: string): Promise<readonly FailureTable[]> {
 
 const whoActs: Readonly<Record<FailureKind, string>> = {
   bug: 'something that the program does not know, or a stop from outside: report it, or run again',
-  input: 'flags, files or what the service sent are wrong: mend them',
+  input: 'flags, files or what the service sent are wrong: fix them',
   unsupported: 'this build cannot do it',
   host: 'the machine needs repair: disk, firmware, a missing tool',
   remote: 'a service, a registry or a store could not be reached or refused: try again later',

@@ -32,7 +32,7 @@ describe('findingsInSource', () => {
 
 describe('findingsInText', () => {
   it('says what to write instead', () => {
-    expect(findingsInText('first\nMend the file')).toEqual([
+    expect(findingsInText('what it stands for\nMend the file')).toEqual([
       { line: 2, word: 'mend', write: 'fix', text: 'Mend the file' },
     ]);
   });

@@ -4,8 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import {
+  allowedPhrases,
   keptWords,
-  type Retired,
   retiredNames,
   retiredPhrases,
   retiredWords,
@@ -29,12 +29,12 @@ const wordsOf = (name: string): string =>
     .trim()
     .toLowerCase();
 
-const wordPattern = patternOf(retiredWords);
-const phrasePattern = patternOf(retiredPhrases);
+const wordPattern = patternOf(Object.keys(retiredWords));
+const phrasePattern = patternOf([...Object.keys(retiredPhrases), ...allowedPhrases]);
 
 /** Longer entries come first, so that a compound is named before a word in it. */
-function patternOf(retired: Retired): RegExp {
-  const entries = Object.keys(retired).sort((one, other) => other.length - one.length);
+function patternOf(words: readonly string[]): RegExp {
+  const entries = words.toSorted((one, other) => other.length - one.length);
   return new RegExp(`(?<![\\w-])(?:${entries.join('|')})(?![\\w-])`, 'gi');
 }
 
@@ -52,9 +52,10 @@ function findingsInName(name: string, line: number): readonly WordFinding[] {
 /** Retired phrases in a text that begins at a line. */
 export function findingsInText(text: string, line = 1): readonly WordFinding[] {
   return text.split('\n').flatMap((each, index) =>
-    [...each.matchAll(phrasePattern)].map(([found]) => {
+    [...each.matchAll(phrasePattern)].flatMap(([found]) => {
       const word = found.toLowerCase();
-      return { line: line + index, word, write: retiredPhrases[word] ?? '', text: each.trim() };
+      const write = retiredPhrases[word];
+      return write === undefined ? [] : [{ line: line + index, word, write, text: each.trim() }];
     }),
   );
 }

@@ -1,15 +1,33 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync } from 'node:fs';
-import { join } from 'node:path';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import {
+  type BuildLog,
+  type CachedPart,
+  cacheFolder,
+  type Command,
+  type MachinePart,
+  type Part,
+  PartError,
+  partFolder,
+} from './part.ts';
 
-import { openBuildLog } from './build-log.ts';
-import { cacheFolder, partFolder } from './cache.ts';
-import { takeLock } from './lock.ts';
-import type { BuildLog, CachedPart, MachinePart, Part } from './part.ts';
+/** Prints a line for whoever waits; on standard error by default. */
+export type Print = (line: string) => void;
 
-/** Says one line to whoever waits; the command line's standard error by default. */
-export type Say = (line: string) => void;
-
-const sayOnStandardError: Say = (line) => void process.stderr.write(`${line}\n`);
+const printOnStandardError: Print = (line) => void process.stderr.write(`${line}\n`);
 
 /**
  * Returns where a part is, after getting or building it if it is not there. Safe to run twice at once, and
@@ -17,8 +35,8 @@ const sayOnStandardError: Say = (line) => void process.stderr.write(`${line}\n`)
  *
  * @throws PartError when the part cannot be had on this machine.
  */
-export async function ensurePart(part: Part, say: Say = sayOnStandardError): Promise<string> {
-  return part.kind === 'cached' ? ensureCached(part, say) : ensureMachine(part, say);
+export async function ensurePart(part: Part, print: Print = printOnStandardError): Promise<string> {
+  return part.kind === 'cached' ? ensureCached(part, print) : ensureMachine(part, print);
 }
 
 /** Ensures several parts one after the other, and returns where they are in the same order. */
@@ -28,26 +46,26 @@ export async function ensureParts(parts: readonly Part[]): Promise<string[]> {
   return places;
 }
 
-async function ensureMachine(part: MachinePart, say: Say): Promise<string> {
+async function ensureMachine(part: MachinePart, print: Print): Promise<string> {
   if (part.isReady()) return part.where();
-  await ensureAll(part.tools, say);
+  await ensureAll(part.tools, print);
   await locked(part, async () => {
     if (part.isReady()) return;
     using log = openBuildLog(logOf(part));
-    announce(part, log, say);
+    announce(part, log, print);
     await part.make(log);
   });
   return part.where();
 }
 
-async function ensureCached(part: CachedPart, say: Say): Promise<string> {
+async function ensureCached(part: CachedPart, print: Print): Promise<string> {
   const folder = partFolder(part);
   if (existsSync(folder)) return folder;
-  await ensureAll([...part.tools, ...part.inputs], say);
+  await ensureAll([...part.tools, ...part.inputs], print);
   await locked(part, async () => {
     if (existsSync(folder)) return;
     using log = openBuildLog(logOf(part));
-    announce(part, log, say);
+    announce(part, log, print);
     await buildInto(folder, part, log);
   });
   return folder;
@@ -79,8 +97,8 @@ function isUnfinished(name: string, prefix: string): boolean {
   return name.startsWith(prefix) && /^.{6}(\.scratch)?$/.test(name.slice(prefix.length));
 }
 
-async function ensureAll(parts: readonly Part[], say: Say): Promise<void> {
-  for (const part of parts) await ensurePart(part, say);
+async function ensureAll(parts: readonly Part[], print: Print): Promise<void> {
+  for (const part of parts) await ensurePart(part, print);
 }
 
 async function locked(part: Part, work: () => Promise<void>): Promise<void> {
@@ -97,6 +115,69 @@ function logOf(part: Part): string {
   return join(cacheFolder(), 'logs', `${part.name}.log`);
 }
 
-function announce(part: Part, log: BuildLog, say: Say): void {
-  say(`${part.name}: making ${part.purpose} (about ${part.cost}; log ${log.path})`);
+function announce(part: Part, log: BuildLog, print: Print): void {
+  print(`${part.name}: making ${part.purpose} (about ${part.cost}; log ${log.path})`);
+}
+
+/** A lock file that this process holds. */
+export interface Lock {
+  readonly release: () => Promise<void>;
+}
+
+/**
+ * Holds a lock file until it is released, waiting as long as another process has it.
+ * The kernel frees the lock when the holder ends in any way, so a lock never goes stale.
+ */
+export async function takeLock(path: string): Promise<Lock> {
+  // The child keeps the lock for as long as its standard input is open, which is as long as we live.
+  const holder = spawn('flock', ['--exclusive', path, 'sh', '-c', 'echo taken && exec cat'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const ended = once(holder, 'close');
+  await Promise.race([
+    once(holder.stdout, 'data'),
+    ended.then(() => {
+      throw new PartError(`lock file: flock could not take ${path}`);
+    }),
+  ]);
+  return {
+    release: async () => {
+      holder.stdin.end();
+      await ended;
+    },
+  };
+}
+
+const tailLines = 25;
+
+/** Opens an empty log file; commands run through it leave all their output there. */
+export function openBuildLog(path: string): BuildLog & Disposable {
+  mkdirSync(dirname(path), { recursive: true });
+  const descriptor = openSync(path, 'w');
+  return {
+    path,
+    run: (command) => runLogged(command, descriptor, path),
+    [Symbol.dispose]() {
+      closeSync(descriptor);
+    },
+  };
+}
+
+async function runLogged(command: Command, descriptor: number, path: string): Promise<void> {
+  const [program, ...args] = command.argv;
+  writeSync(descriptor, `+ ${command.argv.join(' ')}\n`);
+  const child = spawn(program, args, {
+    stdio: ['ignore', descriptor, descriptor],
+    cwd: command.cwd,
+    env: { ...process.env, ...command.environment },
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null];
+  if (code === 0) return;
+  const how = signal === null ? `ended with code ${String(code)}` : `was ended by ${signal}`;
+  throw new PartError(`${program} ${how}; the end of ${path}:\n${tailOf(path)}`);
+}
+
+function tailOf(path: string): string {
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  return lines.slice(-tailLines).join('\n');
 }

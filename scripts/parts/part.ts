@@ -1,6 +1,11 @@
+import { createHash, type Hash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+
 /**
  * What a test needs and no package of ours brings: a program, a disk image, a server, a toolchain.
- * A part is got or built on first use and kept outside the tree.
+ * A part is downloaded or built on first use and kept outside the tree.
  */
 export type Part = CachedPart | MachinePart;
 
@@ -33,7 +38,7 @@ export interface CachedPart extends PartCard {
 export interface MachinePart extends PartCard {
   readonly kind: 'machine';
   readonly isReady: () => boolean;
-  /** Brings the machine into the state. */
+  /** Changes the machine so that it is ready. */
   readonly make: (log: BuildLog) => Promise<void>;
   /** Where it is, for `--path`; a folder or the path of a program. */
   readonly where: () => string;
@@ -62,7 +67,38 @@ export interface BuildSite {
   readonly input: (part: CachedPart) => string;
 }
 
-/** A part could not be had. The message says all a reader needs: what, why, and where the log is. */
+/** A part could not be built. The message says all a reader needs: what, why, and where the log is. */
 export class PartError extends Error {
   override readonly name = 'PartError';
+}
+
+/** The folder that holds all parts; it follows `XDG_CACHE_HOME`. */
+export function cacheFolder(): string {
+  const { HOME, XDG_CACHE_HOME } = process.env;
+  return join(XDG_CACHE_HOME ?? join(HOME ?? homedir(), '.cache'), 'bootwright', 'parts');
+}
+
+/** Where a part lies, or will lie once it is built. */
+export function partFolder(part: CachedPart): string {
+  return join(cacheFolder(), `${part.name}-${partHash(part)}`);
+}
+
+/** Twelve hex digits over all that makes a part: pin, files, inputs and this machine's architecture. */
+export function partHash(part: CachedPart): string {
+  const hash = createHash('sha256');
+  hash.update(JSON.stringify([part.name, part.pin, process.arch, part.inputs.map(partHash)]));
+  for (const path of [...part.files].sort()) addPath(hash, path, basename(path));
+  return hash.digest('hex').slice(0, 12);
+}
+
+function addPath(hash: Hash, path: string, name: string): void {
+  const stat = statSync(path);
+  if (stat.isDirectory()) {
+    for (const entry of readdirSync(path).sort())
+      addPath(hash, join(path, entry), `${name}/${entry}`);
+    return;
+  }
+  const isExecutable = (stat.mode & 0o100) !== 0;
+  hash.update(JSON.stringify([name, isExecutable, stat.size]));
+  hash.update(readFileSync(path));
 }

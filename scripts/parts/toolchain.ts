@@ -2,12 +2,15 @@ import { spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-
-import { partFolder } from './cache.ts';
+import { aptPackages } from './apt-packages.ts';
 import { osFile } from './os-files.ts';
-import type { BuildSite, Command, MachinePart } from './part.ts';
-import { toolchainRoot } from './toolchain-root.ts';
-import { isAtLeast, type Version } from './version.ts';
+import {
+  type BuildSite,
+  type CachedPart,
+  type Command,
+  type MachinePart,
+  partFolder,
+} from './part.ts';
 
 /** A language's builder: the machine's own if it is new enough, otherwise the one in the toolchain root. */
 interface Toolchain {
@@ -51,7 +54,7 @@ export interface GoPrograms {
   readonly source: string;
   /** Import paths of the main packages. */
   readonly packages: readonly string[];
-  /** What the linker is told. */
+  /** Flags of the linker. */
   readonly linkerFlags: string;
 }
 
@@ -146,7 +149,7 @@ function inRoot(site: BuildSite, scratch: string, argv: [string, ...string[]]): 
   mkdirSync(home, { recursive: true });
   for (const name of ['.cargo/config.toml', '.config/go/env']) copyIfThere(name, home);
   const binds = [`${site.folder}=/out`, `${scratch}=/scratch`, `${home}=/root`];
-  // The machine's trust store and name servers: whoever stands between us and the registries is known there.
+  // The machine's trust store and name servers: a proxy between us and the registries is known there.
   binds.push('/etc/ssl/certs=/etc/ssl/certs', '/etc/resolv.conf=/etc/resolv.conf');
   const environment = {
     CARGO_TARGET_DIR: '/scratch',
@@ -170,4 +173,28 @@ function copyIfThere(name: string, home: string): void {
 function isOnMachine(toolchain: Toolchain): boolean {
   const answer = spawnSync(toolchain.program, [toolchain.versionArgument], { encoding: 'utf8' });
   return answer.error === undefined && isAtLeast(answer.stdout, toolchain.needed);
+}
+
+/** Debian trixie's cargo 1.85 and its backports' Go 1.26, with what they link against; for machines that have none. */
+export const toolchainRoot: CachedPart = {
+  kind: 'cached',
+  name: 'toolchain-root',
+  purpose: 'a Debian trixie tree with cargo and go',
+  pin: 'Debian trixie: cargo 1.85, Go 1.26',
+  cost: '2 minutes, 1 GB',
+  tools: [aptPackages],
+  inputs: [],
+  files: ['toolchain-root.sh', 'mirror.sh', 'packages/toolchain.txt'].map(osFile),
+  build: (site) => site.log.run({ argv: [osFile('toolchain-root.sh'), site.folder] }),
+};
+
+/** Major and minor version. */
+export type Version = readonly [major: number, minor: number];
+
+/** Whether the first version in a program's own words, such as `cargo 1.85.1 (…)`, is the needed one or newer. */
+export function isAtLeast(words: string, needed: Version): boolean {
+  const found = /(\d+)\.(\d+)/.exec(words);
+  if (found === null) return false;
+  const [major, minor] = [Number(found[1]), Number(found[2])];
+  return major > needed[0] || (major === needed[0] && minor >= needed[1]);
 }

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-
 import { agentImageBase } from '../../scripts/parts/agent-image.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { imageRegistry } from '../../scripts/parts/image-registry.ts';
-import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { liveRoot, qemu } from '../../scripts/parts/guest.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
-import { qemu } from '../../scripts/parts/qemu.ts';
+import { imageRegistry } from '../../scripts/parts/servers.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
+import type { LabRun } from '../lab/run-lab.ts';
 import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
@@ -18,7 +17,6 @@ import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
 import { linesOf, troubleIn } from './install/report-lines.ts';
 import { prepareStage } from './install/stage.ts';
 import { playUefi, type UefiPlay } from './install/uefi-play.ts';
-import type { LabRun } from '../lab/run-lab.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const exitOfWrongInput = 6;

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { liveRoot } from '../../scripts/parts/live-root.ts';
-import { qemu } from '../../scripts/parts/qemu.ts';
+import { liveRoot, qemu } from '../../scripts/parts/guest.ts';
 import { jobResult, startLiveGuest } from './rig/live-guest.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 

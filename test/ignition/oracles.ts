@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { ignitionMerge } from '../../scripts/parts/ignition-merge.ts';
+import { ignitionMerge } from '../../scripts/parts/oracles.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
 
 /** Names Debian's `ignition-validate`, where it is not on the path. */
 const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-
 import { ensureBundle } from '../../scripts/bundle.ts';
-import { buildAgentImage, imageBytes } from '../../scripts/image/agent-image.ts';
-import { openContainerStore } from '../../scripts/image/container-store.ts';
+import {
+  buildAgentImage,
+  imageBytes,
+  openContainerStore,
+} from '../../scripts/image/agent-image.ts';
 import { version } from '../../src/cli/commands.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';

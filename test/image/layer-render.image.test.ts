@@ -10,8 +10,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openContainerStore } from '../../scripts/image/container-store.ts';
-import { withImageRoot } from '../../scripts/image/agent-image.ts';
+import { openContainerStore, withImageRoot } from '../../scripts/image/agent-image.ts';
 import { runLayerRender } from '../../src/cli/layer/render.ts';
 import { buildLayeringBase } from './lane/layering-base.ts';
 

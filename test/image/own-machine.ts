@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-
-import type { ContainerStore } from '../../scripts/image/container-store.ts';
+import type { ContainerStore } from '../../scripts/image/agent-image.ts';
 
 /** How a script ended, and what it printed. */
 export interface ScriptEnd {

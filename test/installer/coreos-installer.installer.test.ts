@@ -1,11 +1,9 @@
 import { copyFileSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
-import { partFolder } from '../../scripts/parts/cache.ts';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 import { serveImage } from './image-server.ts';

@@ -2,9 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { liveRoot } from '../../scripts/parts/guest.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
 import {
   listOnHost,
   readOnHost,

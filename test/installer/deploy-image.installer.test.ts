@@ -1,14 +1,12 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
-import { partFolder } from '../../scripts/parts/cache.ts';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
-import { imageRegistry } from '../../scripts/parts/image-registry.ts';
-import { liveRoot } from '../../scripts/parts/live-root.ts';
+import { liveRoot } from '../../scripts/parts/guest.ts';
 import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { imageRegistry } from '../../scripts/parts/servers.ts';
 import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { readServedConfig } from '../../src/layering/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';

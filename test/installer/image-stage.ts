@@ -2,9 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { imageRegistry } from '../../scripts/parts/image-registry.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { imageRegistry } from '../../scripts/parts/servers.ts';
 import { passwordLine } from '../../src/layering/registry/credentials.ts';
 import { registrySettings } from '../../src/layering/registry/staging-registry.ts';
 import { makeCertificates } from '../contract/real/certificates.ts';

@@ -2,12 +2,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-
-import { partFolder, partHash } from '../../scripts/parts/cache.ts';
 import { ensurePart } from '../../scripts/parts/ensure.ts';
-import { type CachedPart, PartError } from '../../scripts/parts/part.ts';
+import { type CachedPart, PartError, partFolder, partHash } from '../../scripts/parts/part.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
 
 let folder: TestFolder;
@@ -104,7 +101,7 @@ describe('a part of the cache', () => {
 /** Lets another process take the lock, and kills it. */
 async function dieWithLock(lock: string): Promise<void> {
   mkdirSync(dirname(lock), { recursive: true });
-  const module = join(import.meta.dirname, '../../scripts/parts/lock.ts');
+  const module = join(import.meta.dirname, '../../scripts/parts/ensure.ts');
   const program = `import { takeLock } from '${module}'; await takeLock('${lock}'); console.log('taken')`;
   const holder = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', 'inherit'],

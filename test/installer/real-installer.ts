@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-
-import { partFolder } from '../../scripts/parts/cache.ts';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
 
 /** How a run of the real coreos-installer ended and what it said. */
 export interface InstallerRun {

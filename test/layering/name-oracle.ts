@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { Buffer } from 'node:buffer';
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { layeringName } from '../../scripts/parts/layering-name.ts';
+import { layeringName } from '../../scripts/parts/oracles.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
 import { hashSalt } from '../../src/layering/api/build-name.ts';
 
 /** What the operator's libraries say to three objects. */

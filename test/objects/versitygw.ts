@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
-import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { partFolder } from '../../scripts/parts/cache.ts';
-import { s3Server } from '../../scripts/parts/s3-server.ts';
+import { partFolder } from '../../scripts/parts/part.ts';
+import { s3Server } from '../../scripts/parts/servers.ts';
 
 /** A real S3 server over a folder of its own. */
 export interface RealStore extends AsyncDisposable {

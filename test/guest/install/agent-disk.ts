@@ -1,6 +1,9 @@
 import { ensureBundle } from '../../../scripts/bundle.ts';
-import { buildAgentImage, withImageRoot } from '../../../scripts/image/agent-image.ts';
-import { openContainerStore } from '../../../scripts/image/container-store.ts';
+import {
+  buildAgentImage,
+  openContainerStore,
+  withImageRoot,
+} from '../../../scripts/image/agent-image.ts';
 import { createFolderDisk } from '../rig/disks.ts';
 
 const image = 'localhost/bootwright-test:guest';

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
-
-import { partFolder } from '../../../scripts/parts/cache.ts';
 import { osImage } from '../../../scripts/parts/os-image.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { breakAfter, type BrokenWay } from '../rig/broken-way.ts';
 import type { GuestRegistry } from './guest-registry.ts';

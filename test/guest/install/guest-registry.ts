@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { partFolder } from '../../../scripts/parts/cache.ts';
 import { osImage } from '../../../scripts/parts/os-image.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
 import { addLayer } from '../../installer/layered-image.ts';
 import { type ImageRegistry, startRegistry } from '../rig/registry.ts';
 import type { LayerPlace } from './layer-commands.ts';

@@ -3,9 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-
 import { bundlePath } from '../../../scripts/bundle.ts';
-import { openContainerStore } from '../../../scripts/image/container-store.ts';
+import { openContainerStore } from '../../../scripts/image/agent-image.ts';
 import { machineConfig } from './ignition.ts';
 
 const execute = promisify(execFile);

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-
-import { partFolder } from '../../../scripts/parts/cache.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
 import { createAgentDisk } from './agent-disk.ts';
 
 /** What every play needs. */

@@ -1,9 +1,7 @@
-import { linkSync, mkdirSync, writeFileSync } from 'node:fs';
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-import { partFolder } from '../../../scripts/parts/cache.ts';
-import { liveRoot } from '../../../scripts/parts/live-root.ts';
+import { liveRoot } from '../../../scripts/parts/guest.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from './disks.ts';
 import { type Guest, startGuest } from './guest.ts';
 import type { GuestDisk, GuestShape } from './qemu-argv.ts';

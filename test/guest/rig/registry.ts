@@ -3,9 +3,8 @@ import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-
-import { partFolder } from '../../../scripts/parts/cache.ts';
-import { imageRegistry } from '../../../scripts/parts/image-registry.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
+import { imageRegistry } from '../../../scripts/parts/servers.ts';
 import { openSerialLog } from './serial-log.ts';
 
 const run = promisify(execFile);

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ContainerStore } from '../../../scripts/image/container-store.ts';
+import type { ContainerStore } from '../../../scripts/image/agent-image.ts';
 import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 

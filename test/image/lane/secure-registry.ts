@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
-import { imageRegistry } from '../../../scripts/parts/image-registry.ts';
+import { imageRegistry } from '../../../scripts/parts/servers.ts';
 import {
   authorityFiles,
   certificateCommands,

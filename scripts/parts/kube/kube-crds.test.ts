@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { chooseCrds, type CrdManifest, type FeatureSet } from './crd-choice.ts';
+import { chooseCrds, type CrdManifest, type FeatureSet } from './kube-crds.ts';
 
 interface Sample {
   readonly path: string;

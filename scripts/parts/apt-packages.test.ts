@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import { installedIn } from './debian.ts';
+import { installedIn } from './apt-packages.ts';
 
 describe('installedIn', () => {
   it.each([

@@ -2,22 +2,93 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Units } from '../../mocks/host/units.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openSingleHost } from '../../mocks/lab/single-host.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { nodes } from '../../src/cluster/kinds.ts';
 import { type Look, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 import { unitState, unitWatch } from '../../src/steps/cluster/systemd-unit.ts';
+import { ensureParts } from '../parts/ensure.ts';
+import { clusterParts, startRig } from '../rig.ts';
 import { type Figure, median, percentile } from './figure.ts';
-import { pause } from './stage.ts';
+import { pause } from './process.ts';
+
+const samples = 500;
+const node = 'm0';
+
+/** How soon a condition of a node that became true is acted on. */
+export async function measureKubeReaction(): Promise<readonly Figure[]> {
+  await ensureParts(clusterParts);
+  await using rig = await startRig({ crds: [] });
+  await rig.client.create(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: node } });
+  const kube = kubeCluster({
+    credentials: () => Promise.resolve(rig.kubeconfig),
+    clock: systemClock,
+    random: systemRandom,
+    tell: () => undefined,
+  });
+  const watched = await watchedTimes(rig, kube);
+  await kube.close();
+  return [
+    {
+      name: 'a condition of the cluster to the reaction, 99 of 100',
+      unit: 's',
+      measured: percentile(watched, 99),
+      bound: 0.1,
+      command: 'npm run bench -- kube-reaction',
+    },
+  ];
+}
+
+/** From sending the change to the call of whoever follows, in seconds. */
+async function watchedTimes(rig: Rig, kube: KubeCluster): Promise<readonly number[]> {
+  const stop = new AbortController();
+  let heard: (mark: string) => void = () => undefined;
+  const ended = kube.follow({ kind: nodes }, (view) => heard(markIn(view.objects)), stop.signal);
+  const times: number[] = [];
+  // The first one waits for the list and is not counted.
+  for (let index = 0; index <= samples; index += 1) {
+    const mark = `w${index}`;
+    const { promise, resolve } = Promise.withResolvers<number>();
+    heard = (seen) => {
+      if (seen === mark) resolve(performance.now());
+    };
+    const since = performance.now();
+    await setMark(rig, mark);
+    const at = await promise;
+    if (index > 0) times.push((at - since) / 1000);
+  }
+  stop.abort(new Error('measured'));
+  await ended;
+  return times;
+}
+
+const setMark = (rig: Rig, mark: string): Promise<unknown> =>
+  rig.client.mergeStatus(
+    { kind: nodes, name: node },
+    { conditions: [{ type: 'Ready', status: 'True', reason: mark }] },
+  );
+
+interface Conditions {
+  readonly conditions?: readonly { readonly reason?: string }[];
+}
+
+function markIn(objects: readonly KubeObject[]): string {
+  const { conditions } = (objects[0]?.['status'] ?? {}) as Conditions;
+  return conditions?.[0]?.reason ?? '';
+}
 
 const fileSamples = 300;
 const unitSamples = 100;
 const within = minutes(1);
 const directory = '/opt/openshift';
 const unit = 'bench.service';
-const command = 'npm run bench -- local-reaction';
 const { signal } = new AbortController();
 
 /** Something on the host that a wait waits for. */
@@ -53,7 +124,7 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
       unit: 's',
       measured: percentile(files, 99),
       bound: 0.05,
-      command,
+      command: 'npm run bench -- local-reaction',
     },
     {
       name: 'a unit of the host to the end of the wait',
@@ -64,7 +135,7 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
         measured: median(commands),
       },
       bound: 3,
-      command,
+      command: 'npm run bench -- local-reaction',
     },
   ];
 }
@@ -120,7 +191,7 @@ async function timeOf({ look, makeTrue }: Condition, limits: WaitLimits): Promis
 
 const until = untilOf(systemClock, signal, silently);
 
-/** So long after the last look the watch stands, and nothing of its beginning is heard any more. */
+/** So long after the last poll the watch has begun, and reports nothing of its beginning any more. */
 const calm = 60;
 
 interface Quietness {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rebootDelaySeconds } from './reboot-delay.ts';
+import { rebootDelaySeconds } from './idle.ts';
 
 const order = (when: string) => ({ argv: ['shutdown', '-r', when, 'a message'] });
 const other = { argv: ['lsblk'] };

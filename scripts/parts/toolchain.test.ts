@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-
-import { isAtLeast } from './version.ts';
+import { isAtLeast } from './toolchain.ts';
 
 describe('isAtLeast', () => {
   it.each([

@@ -1,0 +1,179 @@
+import { join } from 'node:path';
+import { installConfig } from '../../mocks/inventory/ignition-files.ts';
+import { clusterSeed } from '../../mocks/inventory/records.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { followEvents, settingVariable } from '../../mocks/lab/agent.ts';
+import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import { configMaps, namespaces, nodes } from '../../src/cluster/kinds.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { seconds } from '../../src/model/duration.ts';
+import type { KubeRef } from '../../src/ports/kube.ts';
+import { bundlePath } from '../bundle.ts';
+import { ensureParts } from '../parts/ensure.ts';
+import { clusterParts, startRig } from '../rig.ts';
+import type { Figure } from './figure.ts';
+import { pause, start, type Watched } from './process.ts';
+
+const nodeCount = 500;
+const usualMasters = 3;
+
+/** How much memory the bootstrap agent needs at most beside a large cluster. */
+export async function measureBootstrapMemory(): Promise<readonly Figure[]> {
+  await ensureParts(clusterParts);
+  return [
+    await figureOf('of which 3 are masters', usualMasters),
+    await figureOf('all of them labelled as masters', nodeCount),
+  ];
+}
+
+async function figureOf(which: string, masters: number): Promise<Figure> {
+  await using rig = await startRig({ crds: [] });
+  await makeInstallConfig(rig);
+  await makeNodes(rig, nodeCount, masters);
+  return {
+    name: `peak RSS of the bootstrap agent with ${nodeCount} nodes, ${which}`,
+    unit: 'MiB',
+    measured: await peakOf(rig),
+    bound: 120,
+    command: 'npm run bench -- bootstrap-memory',
+  };
+}
+
+/** From its start until it has waited for masters while each node changed once. */
+async function peakOf(rig: Rig): Promise<number> {
+  await using stage = await openBootstrapStage(rig.kubeconfig);
+  await beat(rig, nodeCount);
+  await pause(seconds(2));
+  return stage.agent.peakMiB();
+}
+
+/** A bootstrap host whose agent has written its disk and waits for masters. */
+export interface BootstrapStage extends AsyncDisposable {
+  readonly host: SingleHost;
+  readonly agent: Watched;
+}
+
+/** Starts an agent on a host that bootstraps the cluster of a kubeconfig, and waits until it waits. */
+export async function openBootstrapStage(kubeconfig: string): Promise<BootstrapStage> {
+  const host = await openSingleHost({
+    role: 'bootstrap',
+    isControlPlaneDone: false,
+    write: { seconds: 2, flushSeconds: 0, lineMillis: 1000 },
+    token: 'bench',
+  });
+  host.inventory.store.setKubeconfig(kubeconfig);
+  const events = join(host.folder, 'events.jsonl');
+  const agent = start([bundlePath, ...host.words, ...bootstrapWords], {
+    ...host.environment,
+    [settingVariable('images.self')]: 'registry.example.test/self:1',
+    [settingVariable('log.events')]: events,
+  });
+  const close = async (): Promise<void> => {
+    agent.stop();
+    await agent.ended;
+    await host[Symbol.asyncDispose]();
+  };
+  try {
+    await waitsForMasters(agent, events);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { host, agent, [Symbol.asyncDispose]: close };
+}
+
+const bootstrapWords: readonly string[] = [
+  ...['--controller-image', 'registry.example.test/controller:1'],
+  ...['--agent-image', 'registry.example.test/agent:1'],
+  ...['--mco-image', 'registry.example.test/mco:1'],
+  ...['--openshift-version', '4.20.1', '--control-plane-count', '3'],
+];
+
+/** Each of these is emitted when everything but the wait has been done. */
+const signs: readonly ((event: RunEvent) => boolean)[] = [
+  (event) => event.type === 'lane.finished' && event.lane === 'disk',
+  (event) => event.type === 'lane.finished' && event.lane === 'control plane',
+  (event) =>
+    event.type === 'wait.updated' &&
+    event.step === 'cluster/wait-for-masters' &&
+    event.status.startsWith('0 of 2 masters ready'),
+];
+
+/** @throws Error when the agent ends before it waits */
+async function waitsForMasters(agent: Watched, events: string): Promise<void> {
+  const missing = new Set(signs);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const follower = followEvents(events, (event) => {
+    for (const sign of missing) if (sign(event)) missing.delete(sign);
+    if (missing.size === 0) resolve(undefined);
+  });
+  const ended = agent.ended.then(({ stderr }) => {
+    throw new Error(`the agent does not wait for masters: ${stderr}`);
+  });
+  try {
+    await Promise.race([promise, ended]);
+  } finally {
+    ended.catch(() => undefined);
+    follower.end();
+  }
+}
+
+/** Of a node as JSON, with what a kubelet writes into it. */
+const nodeBytes = 4600;
+
+/** Requests that are sent at once. */
+const atOnce = 20;
+
+/** Gives a cluster what the bootstrap host asks for before it waits for masters. */
+export async function makeInstallConfig({ client }: Rig): Promise<void> {
+  const namespace = 'kube-system';
+  await client.apply(namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  });
+  await client.apply(configMaps, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'cluster-config-v1', namespace },
+    data: { 'install-config': installConfig(clusterSeed()) },
+  });
+}
+
+/** Makes nodes that are not Ready; the first of them are masters. */
+export async function makeNodes(rig: Rig, count: number, masters: number): Promise<void> {
+  const filling = 'x'.repeat(nodeBytes - 700);
+  await forEach(count, async (index) => {
+    const role = index < masters ? 'master' : 'worker';
+    const labels = { [`node-role.kubernetes.io/${role}`]: '' };
+    const metadata = { name: nameOf(index), labels, annotations: { filling } };
+    await rig.client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata });
+  });
+  await beat(rig, count);
+}
+
+/** Lets each node's kubelet say once more how it is. */
+export async function beat({ client }: Rig, count: number): Promise<void> {
+  const status = {
+    type: 'Ready',
+    status: 'False',
+    reason: 'KubeletNotReady',
+    message: 'container runtime network not ready: no CNI configuration file',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+  await forEach(count, async (index) => {
+    const conditions = [{ ...status, lastHeartbeatTime: new Date().toISOString() }];
+    await client.mergeStatus(nodeRef(index), { conditions });
+  });
+}
+
+const nameOf = (index: number): string => `node-${String(index).padStart(3, '0')}`;
+
+const nodeRef = (index: number): KubeRef => ({ kind: nodes, name: nameOf(index) });
+
+async function forEach(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  for (let first = 0; first < count; first += atOnce) {
+    const length = Math.min(atOnce, count - first);
+    await Promise.all(Array.from({ length }, (_, index) => work(first + index)));
+  }
+}
