@@ -9,10 +9,10 @@ import { askerOf, configRequestLine, configServerLog, requestObject } from './ku
 import type { Deed, Purpose } from './cluster-state.ts';
 import { controllerLook } from './controller.ts';
 import { etcdConditions, firstObjects, kinds, type Named, nodeObject } from './objects.ts';
-import { renderOnBootstrap } from './layering/bootstrap-controller.ts';
-import { withSystem } from './layering/daemon.ts';
-import { awaitRelease, bringPools, firstBoot, renderPools } from './layering/deeds.ts';
-import type { LayeredSite } from './layering/site.ts';
+import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
+import { firstBoot, withSystem } from './layering/node.ts';
+import { bringPools, renderPools } from './layering/run-controllers.ts';
+import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
 import {
   controllerJob,

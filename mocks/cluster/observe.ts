@@ -7,7 +7,7 @@ import type { Happening, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller.ts';
 import { kinds } from './objects.ts';
 import { isReady } from './layering/controllers.ts';
-import { hasRole } from './layering/objects.ts';
+import { hasRole } from '../layering/objects.ts';
 import { controllerNamespace } from './pods.ts';
 import type { ClusterWork } from './site.ts';
 

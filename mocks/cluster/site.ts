@@ -5,7 +5,7 @@ import type { Kube } from '../kube/start.ts';
 import type { ClusterPlan, ClusterState, Happening } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
 import type { BootIds, Kubelet, Tenants } from './kubelet.ts';
-import type { LayeredSite } from './layering/site.ts';
+import type { LayeredSite } from '../layering/plan.ts';
 import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
-import type { LayeredSite } from '../cluster/layering/site.ts';
+import type { LayeredSite } from '../layering/plan.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
 import { buildMachine, type HostSite } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';

@@ -1,17 +1,17 @@
 // What is around a cluster whose operating systems are built: registries, settings of hosts, the machine-config-server.
-import type { LayeredSite } from '../cluster/layering/site.ts';
+import {
+  type LayeredPlan,
+  type LayeredSite,
+  placesOfRelease,
+  registriesOf,
+  registrySettings,
+} from '../layering/plan.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { labPullSecret, registryNetwork, type RegistryNetwork } from '../registries/network.ts';
-import { layeredBootstrapFiles } from '../layering/manifests.ts';
-import {
-  type LayeredPlan,
-  placesOfRelease,
-  registriesOf,
-  registrySettings,
-} from '../layering/plan.ts';
+import { layeredBootstrapFiles } from '../layering/objects.ts';
 import type { Scenario } from './scenario.ts';
 import type { Seat } from './lab-host.ts';
 

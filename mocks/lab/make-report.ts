@@ -1,7 +1,6 @@
 import { idleOf } from '../cluster/idle.ts';
 import { finalOf } from '../cluster/layering/judge.ts';
-import type { LayeredSite } from '../cluster/layering/site.ts';
-import { builtPools, stockImage } from '../layering/plan.ts';
+import { builtPools, type LayeredSite, stockImage } from '../layering/plan.ts';
 import type { Lab, Seat } from './lab-host.ts';
 import { type HostReport, type LabReport, type LayeringReport, STOCK } from './report.ts';
 import type { HostExpectation, Scenario } from './scenario.ts';

@@ -1,7 +1,7 @@
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
 import type { HostPhase } from '../cluster/cluster-state.ts';
-import type { NodeSystem } from '../cluster/layering/site.ts';
+import type { NodeSystem } from '../layering/plan.ts';
 import type { ClusterLife } from '../cluster/run-cluster.ts';
 import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';

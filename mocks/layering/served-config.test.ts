@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { embedServed, overlayImage, readServedConfig } from '../../src/layering/served-config.ts';
 import { labPullSecret } from '../registries/network.ts';
 import { type LayeredPlan, stockImage } from './plan.ts';
-import { kernelArguments, renderedConfig } from './rendered.ts';
+import { kernelArguments, renderedConfig } from './objects.ts';
 import { readFirstBootConfig, readPointerOnDisk, servedIgnition } from './served-config.ts';
 
 const plan: LayeredPlan = {

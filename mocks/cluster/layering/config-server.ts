@@ -1,13 +1,21 @@
 // The machine-config-server: that of the bootstrap host reads files there, that of the cluster its objects.
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parse, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { servesImages } from '../../layering/plan.ts';
-import { controllerConfig, poolPath, renderedPath } from '../../layering/rendered.ts';
+import { type LayeredSite, servesImages } from '../../layering/plan.ts';
+import {
+  bootstrapRendering,
+  controllerConfig,
+  imageOf,
+  partAt,
+  poolPath,
+  renderedPath,
+} from '../../layering/objects.ts';
 import { servedIgnition } from '../../layering/served-config.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import { imageOf, partAt } from './objects.ts';
 
 /** Pools that the server of a bootstrap host serves. */
 const bootstrapPools = ['master', 'arbiter'];
@@ -20,7 +28,7 @@ export async function serveConfig(work: ClusterWork, pool: string): Promise<stri
 }
 
 /** Whether the server of the bootstrap host has all that it needs. */
-export const canServe = async (work: ClusterWork): Promise<boolean> =>
+const canServe = async (work: ClusterWork): Promise<boolean> =>
   (await fileOn(work, controllerConfig)) !== undefined;
 
 async function servedByBootstrap(work: ClusterWork, pool: string): Promise<string | undefined> {
@@ -55,3 +63,65 @@ async function servedByCluster(
 
 const fileOn = async ({ bootstrap }: ClusterWork, path: string): Promise<string | undefined> =>
   readFile(await bootstrap.files.real(path), 'utf8').catch(() => undefined);
+
+// The bootstrap controller of the Machine Config Operator.
+
+const installFolders = ['/opt/openshift/manifests', '/opt/openshift/openshift'];
+
+/**
+ * Renders on the bootstrap host, before the API server is up. It ends with an error at a MachineOSConfig that names no image (machine-config-operator from 4.21 on).
+ */
+export async function renderOnBootstrap(work: ClusterWork, layered: LayeredSite): Promise<void> {
+  const { files } = work.bootstrap;
+  const refused = await manifestWithoutImage(files);
+  if (refused !== undefined) {
+    layered.incidents.push(`the bootstrap controller cannot render: ${refused} names no image`);
+    return;
+  }
+  const found = await Promise.all(installFolders.map((folder) => manifestsIn(files, folder)));
+  for (const [path, text] of bootstrapRendering(layered.plan, found.flat())) {
+    await write(files, path, text);
+  }
+}
+
+type Files = ClusterWork['bootstrap']['files'];
+
+async function write(files: Files, path: string, text: string): Promise<void> {
+  const place = await files.real(path);
+  await mkdir(dirname(place), { recursive: true });
+  await writeFile(place, text);
+}
+
+async function manifestsIn({ real }: Files, folder: string): Promise<readonly unknown[]> {
+  const place = await real(folder);
+  const names = (await readdir(place).catch(() => [])).filter((name) => name.endsWith('.yaml'));
+  const texts = await Promise.all(names.sort().map((name) => readFile(join(place, name), 'utf8')));
+  return texts.flatMap((text) =>
+    [parseAllDocuments(text)].flat().map((document) => document.toJS() as unknown),
+  );
+}
+
+async function manifestWithoutImage({ real }: Files): Promise<string | undefined> {
+  for (const folder of installFolders) {
+    const place = await real(folder);
+    for (const name of await readdir(place).catch(() => [])) {
+      const text = await readFile(join(place, name), 'utf8').catch(() => '');
+      const isOne = /^kind: MachineOSConfig$/m.test(text);
+      if (isOne && !text.includes('pre-built-image')) return `${folder}/${name}`;
+    }
+  }
+  return undefined;
+}
+
+const LOOK_EVERY_MILLIS = 100;
+
+/** Waits, beside everything else, until the machine-config-server of the bootstrap host can serve. */
+export function awaitRelease(work: ClusterWork): void {
+  const wait = async (): Promise<void> => {
+    while (!(await canServe(work))) {
+      await sleep(LOOK_EVERY_MILLIS, undefined, { signal: work.signal });
+    }
+    work.happen({ kind: 'released' });
+  };
+  wait().catch(() => undefined);
+}

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { ACTS_AFTER_MILLIS, decideControllers, poolStatus, type PoolView } from './controllers.ts';
-import { keyOf } from './objects.ts';
+import {
+  ACTS_AFTER_MILLIS,
+  decideControllers,
+  poolStatus,
+  type PoolView,
+  wrongWithRollOut,
+} from './controllers.ts';
+import { keyOf } from '../../layering/objects.ts';
 
 const image = 'r.test/ocl/master@sha256:1';
 const rendered = 'rendered-master-1';
@@ -185,4 +191,28 @@ describe('poolStatus', () => {
     ]).toEqual(counts);
     expect(isTrue(view)).toEqual(conditions);
   });
+});
+
+const masterNode = (name: string, role: string): KubeObject => ({
+  metadata: { name, labels: { [`node-role.kubernetes.io/${role}`]: '' } },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+});
+const [m1, m2, w1] = [
+  masterNode('m1', 'master'),
+  masterNode('m2', 'master'),
+  masterNode('w1', 'worker'),
+];
+
+it.each([
+  ['three masters', 'master', [m1, m2, masterNode('m3', 'master'), w1], []],
+  ['two masters and an arbiter', 'master', [m1, m2, masterNode('a1', 'arbiter')], []],
+  [
+    'two masters',
+    'master',
+    [m1, m2, w1],
+    ['the roll-out of pool master began although of the masters only 2 were Ready'],
+  ],
+  ['workers beside two masters', 'worker', [m1, m2, w1], []],
+])('lets the operator at a pool: %s', (...[, pool, nodes, incidents]) => {
+  expect(wrongWithRollOut(pool, nodes)).toEqual(incidents);
 });

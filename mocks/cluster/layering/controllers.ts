@@ -1,7 +1,18 @@
 // The controllers of the Machine Config Operator in the cluster, as pure functions of what the API shows
 // (machine-config-controller and machine-os-builder as seen on 4.23).
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { annotation, conditionIn, imageOf, keyOf, partAt, textIn } from './objects.ts';
+import { kinds } from '../objects.ts';
+import type { ClusterWork } from '../site.ts';
+import {
+  annotation,
+  conditionIn,
+  hasRole,
+  imageOf,
+  keyOf,
+  partAt,
+  textIn,
+} from '../../layering/objects.ts';
+import type { LayeredSite } from '../../layering/plan.ts';
 
 /** What they see of one pool. */
 export interface PoolView {
@@ -20,7 +31,7 @@ export interface PoolView {
 }
 
 /** Something that a controller does. */
-export type ControllerDeed =
+type ControllerDeed =
   /** The node controller takes the image off a node of a pool that nobody layered. */
   | { readonly kind: 'take-image'; readonly node: string }
   | { readonly kind: 'roll-out'; readonly node: string; readonly image: string }
@@ -139,4 +150,77 @@ const isAvailable = (node: KubeObject): boolean =>
 const condition = (type: string, isTrue: boolean): PoolStatus['conditions'][number] => ({
   type,
   status: isTrue ? 'True' : 'False',
+});
+
+// What the controllers of the Machine Config Operator write once they have decided.
+
+/** Where the builder's jobs run. */
+export const operatorNamespace = 'openshift-machine-config-operator';
+
+/** A deed, and what it was decided on. */
+interface Doing {
+  readonly layered: LayeredSite;
+  readonly deed: ControllerDeed;
+  readonly view: PoolView;
+  /** Every node of the cluster. */
+  readonly nodes: readonly KubeObject[];
+}
+
+/** Does on the API server what a controller has decided; what nobody may need is an incident. */
+export async function doControllerDeed(
+  work: ClusterWork,
+  { layered, deed, view, nodes }: Doing,
+): Promise<void> {
+  const { client } = work.kube;
+  switch (deed.kind) {
+    case 'take-image':
+      layered.incidents.push(
+        `the image was taken off node ${deed.node}, whose pool nobody layered`,
+      );
+      await client.merge(nodeRef(deed.node), desiredImage(null));
+      return;
+    case 'roll-out':
+      layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
+      await client.merge(nodeRef(deed.node), desiredImage(deed.image));
+      return;
+    case 'start-build':
+      if (layered.plan.fallsBack !== true) {
+        layered.incidents.push(`the cluster builds for pool ${deed.pool}: ${deed.because}`);
+      }
+      await client.create(kinds.Job, buildJob(deed.pool, view));
+      return;
+  }
+}
+
+/** How many masters keep a quorum while one of them is away. */
+const QUORUM_AND_ONE = 3;
+
+const isMaster = (node: KubeObject): boolean => hasRole(node, 'master') || hasRole(node, 'arbiter');
+
+/** Why the operator must not be let at a pool yet, which restarts its nodes; nothing when it may. */
+export function wrongWithRollOut(pool: string, nodes: readonly KubeObject[]): readonly string[] {
+  const ready = nodes.filter((node) => isMaster(node) && isReady(node)).length;
+  return pool === 'master' && ready < QUORUM_AND_ONE
+    ? [`the roll-out of pool ${pool} began although of the masters only ${ready} were Ready`]
+    : [];
+}
+
+const nodeRef = (name: string) => ({ kind: kinds.Node, name });
+
+const desiredImage = (image: string | null): object => ({
+  metadata: { annotations: { [keyOf('desiredImage')]: image } },
+});
+
+const buildJob = (pool: string, { pool: { metadata } }: PoolView): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: `build-${pool}-${metadata.uid ?? ''}`, namespace: operatorNamespace },
+  spec: {
+    template: {
+      spec: {
+        restartPolicy: 'Never',
+        containers: [{ name: 'image-build', image: 'registry.example.test/mco:1' }],
+      },
+    },
+  },
 });

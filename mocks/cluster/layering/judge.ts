@@ -1,17 +1,14 @@
 // Gathers what the oracle judges, and gives its verdict once the cluster has come to rest.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { pushAuth } from '../../layering/manifests.ts';
-import { type BuiltPool, builtPools, repositoryOf } from '../../layering/plan.ts';
-import { kernelArguments } from '../../layering/rendered.ts';
+import { kernelArguments, pushAuth } from '../../layering/objects.ts';
+import { type BuiltPool, builtPools, type LayeredSite, repositoryOf } from '../../layering/plan.ts';
 import { credentialsIn } from '../../registries/network.ts';
 import { kinds, renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import { operatorNamespace } from './do-controller-deed.ts';
-import { recordedOn } from './node-disk.ts';
-import { type JudgedNode, type JudgedPool, violationsOf } from './oracle.ts';
-import type { LayeredSite } from './site.ts';
-import { violationsOfStock } from './stock-oracle.ts';
+import { operatorNamespace } from './controllers.ts';
+import { recordedOn } from './node.ts';
+import { type JudgedNode, type JudgedPool, violationsOf, violationsOfStock } from './oracle.ts';
 
 const LOOK_EVERY_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { keyOf } from './objects.ts';
-import { type JudgedNode, type JudgedPool, violationsOf } from './oracle.ts';
+import { stockImage } from '../../layering/plan.ts';
+import { keyOf } from '../../layering/objects.ts';
+import { type JudgedNode, type JudgedPool, violationsOf, violationsOfStock } from './oracle.ts';
 
 const final = `r.test/ocl/master@sha256:${'a'.repeat(64)}`;
 const rendered = 'rendered-master-1';
@@ -124,5 +125,60 @@ describe('the oracle of layered pools', () => {
     expect(violationsOf({ ...good, final: '' })).toEqual([
       'pool master has no image in its repository',
     ]);
+  });
+});
+
+describe('violationsOfStock', () => {
+  const node = {
+    name: 'm1',
+    node: { metadata: { name: 'm1' } },
+    recorded: '',
+    kernelArguments: [],
+  };
+
+  const pool: JudgedPool = {
+    pool: 'master',
+    final: '',
+    rendered: 'rendered-master-1',
+    kernelArguments: [],
+    machineConfigPool: undefined,
+    osConfig: { metadata: { name: 'master' } },
+    builds: [],
+    jobs: ['build-master-1', 'build-worker-1'],
+    nodes: [{ ...node, booted: stockImage }],
+    refusals: [],
+  };
+
+  const noted = { metadata: { name: 'm1', annotations: { [keyOf('desiredImage')]: 'x' } } };
+
+  it.each<[string, Partial<JudgedPool>, string | undefined]>([
+    ['a pool that fell back', {}, undefined],
+    ['an image that runs', { nodes: [{ ...node, booted: 'x' }] }, 'node m1 runs x'],
+    ['a node that never started', { nodes: [{ ...node, booted: '' }] }, 'node m1 runs nothing'],
+    [
+      'a record',
+      { nodes: [{ ...node, booted: stockImage, recorded: 'x' }] },
+      'the disk of node m1 records x',
+    ],
+    [
+      'a node that is to run an image',
+      { nodes: [{ ...node, booted: stockImage, node: noted }] },
+      'node m1 has desiredImage x',
+    ],
+    ['nothing that asks for a build', { osConfig: undefined }, 'it has no MachineOSConfig'],
+    [
+      'an image that nobody has built',
+      { osConfig: { metadata: { name: 'master' }, status: { currentImagePullSpec: 'x' } } },
+      'its MachineOSConfig names x',
+    ],
+    ['no build', { jobs: ['build-worker-1'] }, '0 jobs build for it instead of one'],
+    ['two builds', { jobs: ['build-master-1', 'build-master-2'] }, '2 jobs build for it'],
+  ])('tells of %s', (_, change, what) => {
+    const found = violationsOfStock({ ...pool, ...change });
+    expect(found).toEqual(
+      what === undefined
+        ? []
+        : [expect.stringContaining(`pool master was to fall back: ${what}`) as string],
+    );
   });
 });

@@ -1,14 +1,28 @@
 // Lets the controllers of the Machine Config Operator, and the daemons on the nodes, act on the API server.
+import {
+  annotation,
+  configurationOf,
+  hasRole,
+  imagesObject,
+  poolObject,
+  renderedConfig,
+  textIn,
+} from '../../layering/objects.ts';
+import { builtPools, type LayeredSite } from '../../layering/plan.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { followChanges } from '../changes.ts';
 import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
-import { decideControllers, poolStatus, type PoolStatus, type PoolView } from './controllers.ts';
-import { moveNode } from './daemon.ts';
-import { doControllerDeed, operatorNamespace } from './do-controller-deed.ts';
-import { annotation, hasRole, textIn } from './objects.ts';
-import type { LayeredSite } from './site.ts';
+import {
+  decideControllers,
+  doControllerDeed,
+  operatorNamespace,
+  poolStatus,
+  type PoolStatus,
+  type PoolView,
+} from './controllers.ts';
+import { moveNode } from './node.ts';
 
 const LOOK_EVERY_MILLIS = 300;
 
@@ -165,4 +179,22 @@ function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Mov
       if (!work.signal.aborted) work.complain(error instanceof Error ? error.message : '');
     })
     .finally(() => moving.delete(name));
+}
+
+/** The release brings its pools into the cluster; nothing is rendered yet. */
+export async function bringPools({ kube }: ClusterWork): Promise<void> {
+  for (const pool of builtPools)
+    await kube.api.client.apply(kinds.MachineConfigPool, poolObject(pool));
+}
+
+/** The machine-config-controller of the cluster has a master to run on, and renders. */
+export async function renderPools({ kube }: ClusterWork, { plan }: LayeredSite): Promise<void> {
+  const { client } = kube;
+  await client.apply(kinds.ConfigMap, imagesObject(plan));
+  const machineConfigs = await client.list({ kind: kinds.MachineConfig });
+  for (const pool of builtPools) {
+    await client.apply(kinds.MachineConfig, renderedConfig(plan, pool, machineConfigs));
+    const ref = { kind: kinds.MachineConfigPool, name: pool };
+    await client.merge(ref, { spec: { configuration: configurationOf(pool) } });
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firstBootOf } from './first-boot.ts';
+import { firstBootOf } from './node.ts';
 
 describe('firstBootOf', () => {
   it.each([

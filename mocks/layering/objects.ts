@@ -1,17 +1,74 @@
-// The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the bootstrap host and in
-// the cluster.
+// What somebody puts beside the manifests of an installation who wants its operating systems built.
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { partAt, textIn } from '../cluster/layering/objects.ts';
 import { renderedName } from '../cluster/objects.ts';
-import { nodePullSecret } from './manifests.ts';
+import { labPullSecret } from '../registries/network.ts';
 import {
   type BuiltPool,
   builtPools,
   type LayeredPlan,
+  pushCredentials,
   registrySettings,
+  releaseImage,
+  repositoryOf,
   stockImage,
 } from './plan.ts';
+
+const pushSecret = 'push-os-images';
+
+/** Files of the bootstrap host: a MachineOSConfig for each pool, their Secret, and the script that names the release. */
+export function layeredBootstrapFiles(plan: LayeredPlan): Readonly<Record<string, string>> {
+  const [secret, ...configs] = [secretManifest(plan), ...builtPools.map(osConfigManifest(plan))];
+  return {
+    '/opt/openshift/openshift/99-push-secret.yaml': stringify(secret),
+    ...Object.fromEntries(
+      configs.map((config, at) => [
+        `/opt/openshift/openshift/99-os-${builtPools[at] ?? ''}.yaml`,
+        stringify(config),
+      ]),
+    ),
+    '/usr/local/bin/release-image.sh': `RELEASE_IMAGE_DIGEST="${releaseImage}"\n`,
+  };
+}
+
+/** The credentials of the Secret, as the oracle asks with them. */
+export const pushAuth = (plan: LayeredPlan): string =>
+  JSON.stringify({
+    auths: { [plan.registry]: { auth: Buffer.from(pushCredentials(plan)).toString('base64') } },
+  });
+
+/** Pull secret of the nodes. */
+const nodePullSecret = labPullSecret;
+
+const secretManifest = (plan: LayeredPlan): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: pushSecret, namespace: 'openshift-machine-config-operator' },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': Buffer.from(pushAuth(plan)).toString('base64') },
+});
+
+const osConfigManifest =
+  (plan: LayeredPlan) =>
+  (pool: string): object => ({
+    apiVersion: 'machineconfiguration.openshift.io/v1',
+    kind: 'MachineOSConfig',
+    metadata: { name: pool },
+    spec: {
+      machineConfigPool: { name: pool },
+      imageBuilder: { imageBuilderType: 'Job' },
+      renderedImagePushSecret: { name: pushSecret },
+      renderedImagePushSpec: `${repositoryOf(plan, pool)}:latest`,
+      containerFile: [
+        {
+          content: 'FROM configs AS final\nRUN dnf install -y tcpdump && ostree container commit\n',
+        },
+      ],
+    },
+  });
+
+// The MachineConfigs and pools that the controllers of the Machine Config Operator render, on the bootstrap host and in
+// the cluster.
 
 const group = 'machineconfiguration.openshift.io';
 const apiVersion = `${group}/v1`;
@@ -137,3 +194,46 @@ export const bootstrapRendering = (
   }),
   [controllerConfig, stringify({ apiVersion, kind: 'ControllerConfig' })],
 ];
+
+// What is read in objects around layering, by those who play the cluster and by those who judge it.
+
+/** A member of an object, however deep; undefined where there is none. */
+export function partAt(object: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (part, key) =>
+      typeof part === 'object' && part !== null
+        ? (part as Readonly<Record<string, unknown>>)[key]
+        : undefined,
+    object,
+  );
+}
+
+/** A text in an object; empty where there is none. */
+export function textIn(object: unknown, ...path: readonly string[]): string {
+  const part = partAt(object, ...path);
+  return typeof part === 'string' ? part : '';
+}
+
+/** An annotation of the Machine Config Operator, by its name without the group; empty without it. */
+export const annotation = (object: KubeObject | undefined, name: string): string =>
+  object?.metadata.annotations?.[`${group}/${name}`] ?? '';
+
+/** The whole name of an annotation or label of the Machine Config Operator. */
+export const keyOf = (name: string): string => `${group}/${name}`;
+
+/** Whether a node has a role, or is one of the pool of that name. */
+export const hasRole = ({ metadata: { labels } }: KubeObject, role: string): boolean =>
+  labels?.[`node-role.kubernetes.io/${role}`] !== undefined;
+
+/** The image that a MachineOSConfig says its pool runs. */
+export const imageOf = (osConfig: KubeObject | undefined): string =>
+  textIn(osConfig, 'status', 'currentImagePullSpec');
+
+/** The status of a condition: `True`, `False`, or empty. */
+export function conditionIn(object: KubeObject | undefined, type: string): string {
+  const conditions = partAt(object, 'status', 'conditions');
+  const found: unknown = Array.isArray(conditions)
+    ? conditions.find((one: unknown) => textIn(one, 'type') === type)
+    : undefined;
+  return textIn(found, 'status');
+}

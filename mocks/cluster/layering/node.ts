@@ -1,0 +1,200 @@
+// A node of a layered cluster: the system that its first start ends with, its daemon, its restarts, what its disk records.
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../../src/ports/kube.ts';
+import {
+  ignitionOnDisk,
+  restartFromDisk,
+  startFromDisk,
+  systemOnDisk,
+} from '../../host/installed-system.ts';
+import type { Machine } from '../../host/machine.ts';
+import {
+  type LayeredSite,
+  machineOf,
+  type NodeSystem,
+  servesImages,
+  stockImage,
+} from '../../layering/plan.ts';
+import {
+  type FirstBootConfig,
+  readFirstBootConfig,
+  readPointerOnDisk,
+} from '../../layering/served-config.ts';
+import { credentialsIn, type RegistryNetwork, registryOf } from '../../registries/network.ts';
+import { kinds } from '../objects.ts';
+import { type ClusterWork, tellNode } from '../site.ts';
+import { serveConfig } from './config-server.ts';
+import { keyOf } from '../../layering/objects.ts';
+
+/** The system with which a first boot ends. */
+interface FirstBoot {
+  readonly image: string;
+  /** The disk had another one, which gave way to it by a reboot (machine-config-daemon-firstboot). */
+  readonly pivots: boolean;
+}
+
+/** What the first boot of a disk ends in. */
+export const firstBootOf = (
+  disk: string | undefined,
+  { osImage }: Pick<FirstBootConfig, 'osImage'>,
+): FirstBoot => ({ image: osImage, pivots: disk !== osImage });
+
+/** Lets a host configure itself; whether it had to start twice. */
+async function bootFirst(work: ClusterWork, layered: LayeredSite, host: string): Promise<boolean> {
+  const machine = machineOf(layered, host);
+  const pointer = readPointerOnDisk(await ignitionOnDisk(machine));
+  const text = pointer.kind === 'embedded' ? pointer.config : await serveConfig(work, pointer.pool);
+  if (text === undefined) throw new Error(`${host} is served no config`);
+  const config = readFirstBootConfig(text);
+  const disk = systemOnDisk(machine);
+  const { image, pivots } = firstBootOf(disk.image, config);
+  if (pivots) pullOnNode(layered.network, { host, image, pullSecret: config.pullSecret });
+  const { rendered, currentImage, desiredImage, pullSecret } = config;
+  // The daemon sets the kernel arguments of the MachineConfig together with the system.
+  const kernelArguments = pivots ? config.kernelArguments : disk.kernelArguments;
+  const system: NodeSystem = {
+    ...{ image, kernelArguments, rendered, currentImage, desiredImage, pullSecret },
+  };
+  layered.systems.set(host, system);
+  if (pivots) layered.restarted(host);
+  work.bootIds.renew(host, await startFromDisk(machine, { image, pullSecret }));
+  layered.power(host, true);
+  return pivots;
+}
+
+/**
+ * Pulls an image as a node does.
+ * @throws Error when the registry refuses
+ */
+function pullOnNode(
+  network: RegistryNetwork,
+  {
+    host,
+    image,
+    pullSecret,
+  }: { readonly host: string; readonly image: string; readonly pullSecret: string },
+): void {
+  const credentials = credentialsIn(pullSecret, registryOf(image));
+  const trouble = network.reach({ by: host, verb: 'pull', image, credentials });
+  if (trouble !== undefined) throw new Error(`node ${host} cannot pull ${image}: ${trouble}`);
+}
+
+// The machine-config-daemon of a node: it brings the node to the image that it is told.
+
+/** A node as its daemon lets it join, with what it says of the system that it runs. */
+export async function withSystem(work: ClusterWork, node: KubeObject): Promise<KubeObject> {
+  const { layered } = work;
+  const { name } = node.metadata;
+  const system = layered?.systems.get(name);
+  if (layered === undefined || system === undefined) return node;
+  const { rendered, currentImage, desiredImage, image } = system;
+  const named = servesImages(layered.plan) ? currentImage : undefined;
+  const wanted = named ?? stockImage;
+  await record(machineOf(layered, name), { rendered, image: currentImage });
+  return {
+    ...node,
+    metadata: {
+      ...node.metadata,
+      annotations: {
+        [keyOf('currentConfig')]: rendered,
+        [keyOf('desiredConfig')]: rendered,
+        ...(currentImage === undefined ? {} : { [keyOf('currentImage')]: currentImage }),
+        ...(desiredImage === undefined ? {} : { [keyOf('desiredImage')]: desiredImage }),
+        [keyOf('state')]: image === wanted ? 'Done' : 'Degraded',
+      },
+    },
+  };
+}
+
+/** Where a node goes. */
+interface NodeMove {
+  readonly name: string;
+  /** The image that it is told; empty for the system of the release. */
+  readonly target: string;
+}
+
+/** Drains a node, brings it to an image and starts it anew. */
+export async function moveNode(
+  work: ClusterWork,
+  layered: LayeredSite,
+  { name, target }: NodeMove,
+): Promise<void> {
+  const before = systemOf(layered, name);
+  await annotate(work, name, { state: 'Working' });
+  const image = target === '' ? stockImage : target;
+  pullOnNode(layered.network, { host: name, image, pullSecret: before.pullSecret });
+  const machine = machineOf(layered, name);
+  machine.running = { booted: before.image, staged: image };
+  const running = target === '' ? undefined : target;
+  const system = { ...before, image, currentImage: running, desiredImage: running };
+  await startAnew(work, layered, { name, system });
+  await record(machine, { rendered: before.rendered, image: running });
+  await tellNode(work, name, true);
+  await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
+}
+
+function systemOf({ systems }: LayeredSite, host: string): NodeSystem {
+  const found = systems.get(host);
+  if (found === undefined) throw new RangeError(`${host} runs nothing`);
+  return found;
+}
+
+async function annotate(
+  { kube: { client } }: ClusterWork,
+  name: string,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  const keyed = Object.entries(annotations).map(([key, value]) => [keyOf(key), value] as const);
+  const change = { metadata: { annotations: Object.fromEntries(keyed) } };
+  await client.merge({ kind: kinds.Node, name }, change);
+}
+
+// A node whose host goes down and starts from its disk.
+
+/** Takes a node away, and starts its host with what is staged on it; the node is not Ready yet. */
+async function startAnew(
+  work: ClusterWork,
+  layered: LayeredSite,
+  { name, system }: { readonly name: string; readonly system: NodeSystem },
+): Promise<void> {
+  work.tenants.evict(name);
+  await tellNode(work, name, false);
+  layered.restarted(name);
+  await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
+  layered.systems.set(name, system);
+  work.bootIds.renew(name, await restartFromDisk(machineOf(layered, name)));
+}
+
+// What the Machine Config Daemon keeps on the disk of its node.
+
+const folder = '/etc/machine-config-daemon';
+const currentImage = `${folder}/currentimage`;
+
+type OnDisk = Pick<Machine, 'files'>;
+
+/** Writes down what a node is; without an image there is no file of one. */
+async function record(
+  { files }: OnDisk,
+  { rendered, image }: { readonly rendered: string; readonly image: string | undefined },
+): Promise<void> {
+  await mkdir(await files.real(folder), { recursive: true });
+  const config = JSON.stringify({ metadata: { name: rendered } });
+  await writeFile(await files.real(`${folder}/currentconfig`), config);
+  const place = await files.real(currentImage);
+  await (image === undefined ? rm(place, { force: true }) : writeFile(place, image));
+}
+
+/** The image that the disk of a node records; empty without one. */
+export const recordedOn = async ({ files }: OnDisk): Promise<string> =>
+  readFile(await files.real(currentImage), 'utf8').catch(() => '');
+
+/** Lets a host that was given its config start with it, once or twice. */
+export async function firstBoot(
+  work: ClusterWork,
+  layered: LayeredSite,
+  host: string,
+): Promise<void> {
+  const pivots = await bootFirst(work, layered, host);
+  work.happen({ kind: 'configuring', host, pivots });
+}
