@@ -63,7 +63,7 @@ function missingSettings(given: Layer): readonly MissingSetting[] {
 }
 
 /**
- * Refuses a configuration that cannot be installed with.
+ * Refuses a configuration that an install cannot start with.
  * @throws AgentError `config.incomplete` that names every missing setting
  */
 export function requireComplete(given: Layer): void {
@@ -83,9 +83,9 @@ function missingForDisk(given: Layer): readonly MissingSetting[] {
   return [
     {
       key: 'disk.device',
-      what: 'no install disk is given',
+      what: 'no install disk is set',
       write: isStoreContract(given)
-        ? 'set DEVICE=/dev/disk/by-id/… beside S3_URL (or give --boot-device)'
+        ? 'set DEVICE=/dev/disk/by-id/… with S3_URL (or give --boot-device)'
         : 'give --boot-device /dev/disk/by-id/… (or disk.device in a file)',
     },
   ];
@@ -101,7 +101,7 @@ function missingForIgnition(given: Layer): readonly MissingSetting[] {
     return [
       {
         key: 'service.url',
-        what: 'nothing says where Ignition comes from',
+        what: 'no source of Ignition is set',
         write:
           'give --url http://HOST:PORT of the service (or S3_URL, ignition.url, ignition.file)',
       },
@@ -118,7 +118,7 @@ function missingForIgnition(given: Layer): readonly MissingSetting[] {
       .filter((key) => isUnset(given, key))
       .map((key) => ({
         key,
-        what: `${key} is not set, and Ignition from ${source} needs it`,
+        what: `${key} is not set; Ignition from ${source} requires it`,
         write: writeFor[key] ?? `set ${key}`,
       })),
     ...(source === 's3' ? missingHalfOfKeys(given) : []),
@@ -135,7 +135,7 @@ function missingHalfOfKeys(given: Layer): readonly MissingSetting[] {
   const [set, key] = hasId
     ? (['s3.accessKeyId', 's3.secretAccessKey'] as const)
     : (['s3.secretAccessKey', 's3.accessKeyId'] as const);
-  return [{ key, what: `${set} is set without ${key}`, write: `give ${key} too, or neither` }];
+  return [{ key, what: `${set} is set without ${key}`, write: `set ${key} too, or neither` }];
 }
 
 /** Version 2 of the service has Ignition by host; a single node takes that of the cluster. */
@@ -157,7 +157,7 @@ function missingForImage(given: Layer): readonly MissingSetting[] {
   if (source !== 'file' && source !== 'url' && source !== 'stream') return [];
   const key = `image.${source}` as const;
   if (!isUnset(given, key)) return [];
-  return [{ key, what: `${key} is not set, and image.source is ${source}`, write: `set ${key}` }];
+  return [{ key, what: `image.source is ${source}, but ${key} is not set`, write: `set ${key}` }];
 }
 
 /** What is left in the cluster runs from this program's own image. */
@@ -167,8 +167,8 @@ function missingForFollowUp(given: Layer): readonly MissingSetting[] {
   return [
     {
       key: 'images.self',
-      what: 'images.self is not set, and bootstrap.followUp is always',
-      write: 'give --images.self IMAGE, one that the nodes of the cluster can pull',
+      what: 'bootstrap.followUp is always, but images.self is not set',
+      write: 'give --images.self IMAGE that the nodes of the cluster can pull',
     },
   ];
 }
@@ -179,7 +179,7 @@ function missingForDryRun(given: Layer): readonly MissingSetting[] {
   return [
     {
       key: 'dry.rebootMarker',
-      what: 'a dry run has no file to touch instead of a reboot',
+      what: 'a dry run needs a file to touch instead of a reboot',
       write: 'give --fake-reboot-marker-path FILE (or DRY_FAKE_REBOOT_MARKER_PATH)',
     },
   ];

@@ -38,13 +38,13 @@ export function environmentLayer(environment: Environment): Layer {
 
 function unknownVariable(name: string, known: Iterable<string>): Error {
   const near = nearestName(name, known);
-  return configFailure('config.unknown-variable', `environment ${name}: names no setting`, {
+  return configFailure('config.unknown-variable', `environment ${name}: unknown variable`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
     context: { variable: name },
   });
 }
 
-/** Variables that give a setting as they stand; of two the first that is set wins. */
+/** Variables whose value is the value of a setting; of two the first that is set wins. */
 const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['service.token', ['PULL_SECRET_TOKEN']],
   ['s3.accessKeyId', ['AWS_ACCESS_KEY_ID']],

@@ -1,40 +1,40 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Failures of the configuration; every one is found before anything is touched. */
+/** Failures of the configuration; all are found before anything changes. */
 export const configFailures = {
   'config.file-not-read': {
     kind: 'input',
-    title: 'A configuration file, or a file that a setting names, could not be read',
-    hint: 'look at the path and its permissions; of a program in a container, those inside it',
+    title: 'A configuration file, or a file that a setting names, cannot be read',
+    hint: 'check the path and its permissions; for a program in a container, inside the container',
   },
   'config.incomplete': {
     kind: 'input',
-    title: 'A setting that the run needs is missing',
+    title: 'A required setting is missing',
     hint: 'set what the message names',
   },
   'config.inline-secret': {
     kind: 'input',
-    title: 'A secret stands in a configuration file or on the command line',
-    hint: 'give the secret in the environment, or name a file that holds it',
+    title: 'A configuration file or the command line holds a secret',
+    hint: 'set the secret in the environment, or name a file that holds it',
   },
   'config.invalid-value': {
     kind: 'input',
-    title: 'A setting has a value that it cannot have',
+    title: 'A setting has an invalid value',
     hint: 'write a value of the kind that the message names',
   },
   'config.malformed-file': {
     kind: 'input',
     title: 'A configuration file, or a file that a setting names, is malformed',
-    hint: 'mend the file at the place that the message names',
+    hint: 'fix the file at that line',
   },
   'config.unknown-key': {
     kind: 'input',
-    title: 'A configuration file has a key that does not exist',
+    title: 'A configuration file has an unknown key',
     hint: 'see docs/configuration.md or "bootwright config schema" for every key',
   },
   'config.unknown-variable': {
     kind: 'input',
-    title: 'A variable begins with BOOTWRIGHT_ but names no setting',
+    title: 'A variable that begins with BOOTWRIGHT_ names no setting',
     hint: 'see docs/configuration.md for every variable',
   },
 } as const satisfies FailureTable;
@@ -46,12 +46,12 @@ export const configFailure = failuresOf(configFailures);
 export const flagFailures = {
   'cli.bad-flag': {
     kind: 'input',
-    title: 'A flag is written in a way that cannot be read',
+    title: 'A flag, an option or an argument has the wrong form',
     hint: 'see "bootwright --help" for the form of each flag',
   },
   'cli.unknown-flag': {
     kind: 'input',
-    title: 'There is no such flag',
+    title: 'A flag does not exist',
     hint: 'see "bootwright --help" for every flag',
   },
 } as const satisfies FailureTable;

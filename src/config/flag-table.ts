@@ -10,7 +10,7 @@ export type FlagMeaning =
   | { readonly negates: SettingKey }
   /** A boolean that picks one of two words. */
   | { readonly picks: SettingKey; readonly on: string; readonly off: string }
-  /** Has to be read together with others. */
+  /** Is read together with others. */
   | { readonly reads: 'availability' | 'host' | 'port' | 's3-endpoint' | 's3-bucket' }
   /** Means nothing any more; the note says why. */
   | { readonly ignored: string };
@@ -52,11 +52,11 @@ const old = (
  * (assisted-installer, history of src/config from 2020-04 to 2026-08).
  */
 export const flagRows: Readonly<Record<string, FlagRow>> = {
-  role: value('role', 'ROLE', 'what this host becomes; -r is the same'),
+  role: value('role', 'ROLE', 'role of this host; -r is the same'),
   r: value('role', 'ROLE', 'the same as --role'),
-  'cluster-id': value('cluster.id', 'UUID', 'cluster at the inventory service'),
-  'infra-env-id': value('cluster.infraEnvId', 'UUID', 'infra-env of this host'),
-  'host-id': value('cluster.hostId', 'UUID', 'this host at the inventory service'),
+  'cluster-id': value('cluster.id', 'UUID', 'id of the cluster'),
+  'infra-env-id': value('cluster.infraEnvId', 'UUID', 'id of the infra-env of this host'),
+  'host-id': value('cluster.hostId', 'UUID', 'id of this host'),
   'boot-device': value('disk.device', 'DEVICE', 'disk to install to'),
   url: value('service.url', 'URL', 'inventory service'),
   'openshift-version': value('cluster.openshiftVersion', 'VERSION', 'version of the cluster'),
@@ -79,12 +79,12 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   'format-disk': {
     isBoolean: false,
     placeholder: 'DEVICE',
-    summary: 'disk that loses its partitions; repeatable',
+    summary: 'further disk to wipe; repeatable',
     meaning: { addsTo: 'disk.format' },
   },
   'skip-installation-disk-cleanup': {
     isBoolean: true,
-    summary: 'leave LVM, RAID and device-mapper',
+    summary: 'keep LVM, RAID and device-mapper volumes',
     meaning: { negates: 'disk.cleanup' },
   },
   'enable-skip-mco-reboot': boolean('image.skipMcoReboot', 'write the final OS before first boot'),
@@ -97,7 +97,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
     meaning: { picks: 'host.reach', on: 'dry', off: 'nsenter' },
   },
   'force-id': value('dry.hostId', 'ID', 'names the log file of a dry run'),
-  'fake-reboot-marker-path': value('dry.rebootMarker', 'FILE', 'touched instead of a reboot'),
+  'fake-reboot-marker-path': value('dry.rebootMarker', 'FILE', 'file to touch instead of a reboot'),
   'dry-run-cluster-hosts-path': value('dry.clusterHosts', 'FILE', 'hosts of a dry cluster'),
   'high-availability-mode': old(
     '2020-12 to 2025-03',
@@ -110,12 +110,12 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   ),
   'installation-timeout': old(
     '2020-08 to 2021-08',
-    { ignored: 'every wait has a limit of its own' },
+    { ignored: 'each wait has its own timeout' },
     { placeholder: 'MINUTES', summary: 'without effect' },
   ),
   'host-name': old(
     '2020-07 to 2020-11',
-    { ignored: 'the host keeps the name that the network or its Ignition gives it' },
+    { ignored: 'the host takes its name from the network or its Ignition' },
     { placeholder: 'NAME', summary: 'without effect' },
   ),
   host: old(
@@ -131,7 +131,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   's3-endpoint': old(
     '2020-04',
     { reads: 's3-endpoint' },
-    { placeholder: 'URL', summary: 'Ignition comes from this object store' },
+    { placeholder: 'URL', summary: 'object store that holds the Ignition' },
   ),
   's3-bucket': old(
     '2020-04',
@@ -149,7 +149,7 @@ export const ownFlagRows: Readonly<
     placeholder: 'FILE',
     summary: 'read settings from a YAML file; repeatable',
   },
-  fresh: { isBoolean: true, summary: 'begin anew whatever an earlier run left' },
+  fresh: { isBoolean: true, summary: 'start over; set an earlier journal aside' },
   help: { isBoolean: true, summary: 'print this text; -h is the same' },
   h: { isBoolean: true, summary: 'the same as --help' },
   version: { isBoolean: true, summary: 'print the version' },

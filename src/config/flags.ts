@@ -18,7 +18,7 @@ import {
 export interface FlagsRead {
   /** What the flags set. */
   readonly layer: Layer;
-  /** What a person should know: flags without effect, words that nothing reads. */
+  /** What a person should know: flags without effect, unexpected arguments. */
   readonly notes: readonly string[];
   /** `--config`, in order. */
   readonly configFiles: readonly string[];
@@ -45,7 +45,9 @@ export function readFlags(argv: readonly string[]): FlagsRead {
     }
   }
   for (const [key, given] of oldServiceSettings(uses, layer, notes)) layer.set(key, given);
-  if (rest.length > 0) notes.push(`words that nothing reads: ${rest.join(' ')}`);
+  if (rest.length > 0) {
+    notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
+  }
   return { layer, notes, ...ownFlags(uses) };
 }
 
@@ -123,7 +125,7 @@ const flagValue = (key: SettingKey, text: string, origin: string): boolean => {
   if (value !== undefined) return value;
   throw invalid(key, origin, {
     what: `${JSON.stringify(text)} is neither true nor false`,
-    write: 'the flag alone, or =true or =false behind it',
+    write: 'the flag alone, or with =true or =false',
   });
 };
 
@@ -135,7 +137,10 @@ function ownFlags(
     if (last === undefined) return false;
     const value = goBoolean(last.text ?? 'true');
     if (value !== undefined) return value;
-    throw flagFailure('cli.bad-flag', `flag ${flagName(name)}: neither true nor false`);
+    throw flagFailure(
+      'cli.bad-flag',
+      `flag ${flagName(name)}: the value is neither true nor false`,
+    );
   };
   // A help flag that is true was dealt with before; one that is neither true nor false is refused.
   for (const name of ['help', 'h']) isSet(name);
@@ -158,9 +163,9 @@ function secretFlag(key: SettingKey, origin: string): Error {
   const file = (secretFiles as Partial<Record<SettingKey, SettingKey>>)[key] ?? key;
   return configFailure(
     'config.inline-secret',
-    `${origin}: a secret must not stand on a command line, every process can read it there`,
+    `${origin}: a secret is not accepted on the command line, where every process can read it`,
     {
-      hint: `give it in the environment, or name its file with --${file}`,
+      hint: `set it in the environment, or name its file with --${file}`,
       context: { setting: key },
     },
   );

@@ -10,7 +10,7 @@ export interface FlagUse {
 /** What a command line says. */
 interface FlagScan {
   readonly uses: readonly FlagUse[];
-  /** Words from the first that is no flag; nothing reads them. */
+  /** The arguments from the first that is no flag. */
   readonly rest: readonly string[];
 }
 
@@ -59,7 +59,7 @@ export const flagName = (name: string): string => (name.length === 1 ? `-${name}
 function splitFlag(word: string): { readonly name: string; readonly value: string | undefined } {
   const body = word.slice(word.startsWith('--') ? 2 : 1);
   if (body === '' || body.startsWith('-') || body.startsWith('=')) {
-    throw flagFailure('cli.bad-flag', `flag ${word}: there is no name after the dashes`);
+    throw flagFailure('cli.bad-flag', `flag ${word}: the name is missing`);
   }
   const equals = body.indexOf('=');
   return equals < 0

@@ -56,7 +56,7 @@ describe('what to write instead', () => {
     ['role', 'mastre', 'write master'],
     ['image.source', 'nowhere', 'write one of auto, live, file, url, stream'],
     ['image.sha256', 'ABC', 'write 64 lower-case hexadecimal digits'],
-    ['image.sha256', 12, 'write a text of 64 lower-case hexadecimal digits'],
+    ['image.sha256', 12, 'write a string of 64 lower-case hexadecimal digits'],
     ['proxy.http', 'proxy:3128', 'write http://HOST:PORT or https://HOST:PORT'],
     ['image.stream', 'ftp://mirror/s.json', 'write http://HOST:PORT or https://HOST:PORT'],
     ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],

@@ -61,7 +61,7 @@ export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
 export function installNotes({ config, notes }: LoadedConfig): readonly string[] {
   const { url, token } = config.service;
   if (url === '' || (token instanceof Secret && !token.isEmpty)) return notes;
-  return [...notes, 'PULL_SECRET_TOKEN is not set; the service is asked without a token'];
+  return [...notes, 'PULL_SECRET_TOKEN is not set: requests to the service carry no token'];
 }
 
 /**
@@ -119,16 +119,16 @@ const sentence = ({ message }: z.core.$ZodIssue): string =>
   message.charAt(0).toLowerCase() + message.slice(1);
 
 const wanted: Readonly<Record<SettingKind['kind'], string>> = {
-  text: 'a text',
-  word: 'one of the words that docs/configuration.md names',
-  url: 'a text, http://HOST:PORT or https://HOST:PORT',
-  sha256: 'a text of 64 lower-case hexadecimal digits',
+  text: 'a string',
+  word: 'one of the values listed in docs/configuration.md',
+  url: 'a string, http://HOST:PORT or https://HOST:PORT',
+  sha256: 'a string of 64 lower-case hexadecimal digits',
   count: 'a whole number from 0',
   port: 'a number from 1 to 65535',
   flag: 'true or false, without quotes',
-  list: 'a list of texts',
-  argv: 'a list of texts, [--append-karg, "ip=eth0:dhcp"] for example',
-  secret: 'a text',
+  list: 'a list of strings',
+  argv: 'a list of strings, [--append-karg, "ip=eth0:dhcp"] for example',
+  secret: 'a string',
 };
 
 /** Freezes a value and everything in it, so that nothing can steer a run by changing it. */

@@ -10,7 +10,7 @@ const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'instal
  * Reads the flags of 2020 and 2021 that are understood together: `--host` and `--port` are the
  * address of a version 1 service, `--s3-endpoint` and `--s3-bucket` a store that Ignition comes
  * from, and `--high-availability-mode None` a cluster of one node.
- * @param layer what the other flags set; it is only looked at
+ * @param layer what the other flags set; it is not changed
  * @param notes gets a sentence for each flag without effect
  * @throws AgentError `config.invalid-value`
  */
@@ -42,7 +42,7 @@ function fromHostAndPort(last: LastTexts, layer: Layer, notes: string[]): Settin
   const port = last.get('port') ?? '';
   if (host === '' && port === '') return [];
   if (host === '' || layer.has('service.url')) {
-    const because = host === '' ? 'there is no --host' : '--url says where the service is';
+    const because = host === '' ? '--host is missing' : '--url names the service';
     notes.push(`flags --host and --port have no effect: ${because}`);
     return [];
   }
@@ -84,8 +84,7 @@ const storeVariables: readonly (readonly [SettingKey, string])[] = [
 /**
  * The contract of April 2020: `-r ROLE` with CLUSTER_ID, BUCKET, S3_URL and DEVICE in the
  * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. It is
- * meant when S3_URL is set and nothing says where a service is; the names are too common to be
- * read otherwise.
+ * meant when S3_URL is set and no service is named; otherwise the names are too common to be read.
  * @param others what files, flags and BOOTWRIGHT_* variables say
  * @throws AgentError `config.invalid-value`
  */

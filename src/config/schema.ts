@@ -30,7 +30,7 @@ const sha256 = (
 
 const Cluster = z.strictObject({
   id: text('id of the cluster at the inventory service'),
-  infraEnvId: text('id of the infra-env of this host; the cluster id unless given'),
+  infraEnvId: text('id of the infra-env of this host; unset: the cluster id'),
   hostId: text('id of this host; without it nothing is reported'),
   openshiftVersion: z.string().default('4.4').describe('OpenShift version of the cluster'),
   controlPlaneCount: z
@@ -41,25 +41,27 @@ const Cluster = z.strictObject({
   kubeconfig: z
     .string()
     .default('/opt/openshift/auth/kubeconfig')
-    .describe(
-      'kubeconfig on the host; where there is none, the inventory service is asked for one',
-    ),
+    .describe('kubeconfig on the host; if it is absent, the inventory service is asked for one'),
 });
 
 const Bootstrap = z.strictObject({
   lanes: z
     .enum(['beside', 'in-turn'])
     .default('beside')
-    .describe('write the disk beside the control plane, or in turn with it on a small host'),
+    .describe(
+      'write the disk while the control plane starts, or one after the other on a small host',
+    ),
   etcdOverride: z
     .enum(['auto', 'always', 'never'])
     .default('auto')
-    .describe('let etcd start with less than three members; auto: for OpenShift 4.6 and older'),
+    .describe(
+      'allow etcd to start with fewer than three members; auto: for OpenShift 4.6 and older',
+    ),
   followUp: z
     .enum(['auto', 'always', 'never'])
     .default('auto')
     .describe(
-      'leave a job in the cluster that approves this host and puts etcd back; auto: when images.self is known',
+      'create a job in the cluster that approves this host and restores etcd; auto: if images.self is known',
     ),
 });
 
@@ -68,16 +70,16 @@ const Layering = z.strictObject({
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe(
-      'build the operating system of the nodes during the installation; auto: where the manifests hold a MachineOSConfig',
+      'build the operating system of the nodes during the installation; auto: if the manifests hold a MachineOSConfig',
     ),
   failurePolicy: z
     .enum(['fail', 'fallback-stock'])
     .default('fail')
     .describe(
-      'what an image that cannot be built means: the installation fails, or goes on with the operating system of the release',
+      'if an image cannot be built: fail the installation, or go on with the operating system of the release',
     ),
   registryImage: text(
-    'image of the registry on the bootstrap host; docker-registry of the release unless given',
+    'image of the registry on the bootstrap host; unset: docker-registry of the release',
   ),
   registryPort: z
     .int()
@@ -85,12 +87,16 @@ const Layering = z.strictObject({
     .max(65_535)
     .default(22_626)
     .describe('port of the registry on the bootstrap host'),
-  buildMinutes: z.int().min(0).default(30).describe('minutes that the build of one image may take'),
+  buildMinutes: z
+    .int()
+    .min(0)
+    .default(30)
+    .describe('timeout of the build of one image, in minutes'),
   pushTo: text(
-    'HOST/[NAMESPACE] of the images of pools that no MachineOSConfig is for; each then gets one of its own',
+    'HOST/[NAMESPACE] for the images of pools without a MachineOSConfig; each of them gets one',
   ),
   repository: text(
-    'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; without it what its MachineConfig tells, with image.skipMcoReboot',
+    'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; unset: the image that its MachineConfig names, with image.skipMcoReboot',
   ),
 });
 
@@ -103,12 +109,12 @@ const Service = z.strictObject({
   token: secret('token of the service; from PULL_SECRET_TOKEN or a file, never from a flag'),
   tokenFile: text('file with the token of the service; PULL_SECRET_TOKEN wins over it'),
   insecure: flag(false, 'do not verify the certificate of the service'),
-  caFile: text('PEM file with certificates to trust beside those of the system'),
+  caFile: text('PEM file with certificates to trust in addition to those of the system'),
 });
 
 const Disk = z.strictObject({
-  device: text('disk to install to, best by /dev/disk/by-id/…'),
-  format: list('further disks that lose their partition tables'),
+  device: text('disk to install to, preferably /dev/disk/by-id/…'),
+  format: list('further disks to wipe of their partition tables'),
   cleanup: flag(
     true,
     'remove LVM, device-mapper and RAID leftovers from the disk before the write',
@@ -119,10 +125,10 @@ const Image = z.strictObject({
   source: z
     .enum(['auto', 'live', 'file', 'url', 'stream'])
     .default('auto')
-    .describe('where the operating system comes from; auto takes the first that is given'),
-  file: text('image file, seen from the host'),
+    .describe('source of the operating system; auto: the first that is configured'),
+  file: text('image file on the host'),
   url: url('http(s) URL of an image'),
-  sha256: sha256('SHA-256 of the image as it is stored, compressed or not'),
+  sha256: sha256('SHA-256 of the image as stored, compressed or not'),
   stream: text('CoreOS stream metadata, a file on the host or an http(s) URL'),
   nodeImage: text('pull spec of the node image, checked against the release before the write'),
   writerArgs: list('further arguments for coreos-installer'),
@@ -134,7 +140,7 @@ const Ignition = z.strictObject({
   source: z
     .enum(['auto', 'service', 's3', 'url', 'file'])
     .default('auto')
-    .describe('where Ignition comes from; auto takes the first that is configured'),
+    .describe('source of the Ignition; auto: the first that is configured'),
   url: url('http(s) URL of the Ignition of this host'),
   file: text('file on the host with the Ignition of this host'),
   caFile: text('PEM file with certificates to trust for ignition.url'),
@@ -145,7 +151,7 @@ const S3 = z.strictObject({
   endpoint: url('endpoint of the object store'),
   bucket: text('bucket that holds CLUSTER_ID/bootstrap.ign, master.ign and worker.ign'),
   region: z.string().default('us-east-1').describe('region to sign for'),
-  accessKeyId: text('access key id; anonymous without it'),
+  accessKeyId: text('access key id; unset: anonymous access'),
   secretAccessKey: secret('secret access key; from AWS_SECRET_ACCESS_KEY or a file'),
   secretAccessKeyFile: text('file with the secret access key; AWS_SECRET_ACCESS_KEY wins over it'),
 });
@@ -161,7 +167,7 @@ const Images = z.strictObject({
     .describe('image that holds logs_sender'),
   mco: text('machine-config-operator image of the release'),
   mustGather: text('must-gather image, or a JSON object of them'),
-  self: text('image of this program; found out by itself in a container of podman'),
+  self: text('image of this program; detected in a container of podman'),
 });
 
 const Controller = z.strictObject({
@@ -191,15 +197,13 @@ const HostAccess = z.strictObject({
   root: z
     .string()
     .default('/')
-    .describe('where /opt, /var/log, /dev, /tmp and /etc/pki of the host are seen'),
+    .describe('directory with /opt, /var/log, /dev, /tmp and /etc/pki of the host'),
 });
 
 const Dry = z.strictObject({
   hostId: text('names the log file of a dry run'),
-  rebootMarker: text('file that is touched instead of a reboot'),
-  clusterHosts: text(
-    'JSON file with the hosts of a dry cluster; checked, and used by the role bootstrap alone',
-  ),
+  rebootMarker: text('file to touch instead of a reboot'),
+  clusterHosts: text('JSON file with the hosts of a dry cluster; only the role bootstrap uses it'),
 });
 
 const Finish = z.strictObject({
@@ -208,7 +212,7 @@ const Finish = z.strictObject({
     .min(0)
     .optional()
     .describe(
-      'minutes between the last report and the reboot, 0 for none; unless given the host reboots as soon as what a minute stood for is seen to be true',
+      'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',
     ),
 });
 

@@ -18,17 +18,17 @@ describe('mistakeInWriterArgs', () => {
   it.each<[readonly string[], string]>([
     [['--apend-karg', 'x'], '--append-karg'],
     [['--append-kargs=x'], '--append-karg'],
-    [['--bogus'], 'options that coreos-installer install --help names'],
-    [['-z'], 'options that coreos-installer install --help names'],
-    [['-nz'], 'options that coreos-installer install --help names'],
-    [['--help'], 'options that coreos-installer install --help names'],
+    [['--bogus'], 'options that coreos-installer install --help lists'],
+    [['-z'], 'options that coreos-installer install --help lists'],
+    [['-nz'], 'options that coreos-installer install --help lists'],
+    [['--help'], 'options that coreos-installer install --help lists'],
     [['--append-karg'], '"--append-karg","VALUE"'],
     [['--append-karg', '--copy-network'], '"--append-karg","VALUE"'],
     [['--copy-network=yes'], '"--copy-network"'],
-    [['/dev/sda'], 'options of coreos-installer install only; the disk is another setting'],
-    [['--'], 'options that coreos-installer install --help names'],
-    [['-'], 'options of coreos-installer install only; the disk is another setting'],
-    [['--toString', 'x'], 'options that coreos-installer install --help names'],
+    [['/dev/sda'], 'options of coreos-installer install only; disk.device names the disk'],
+    [['--'], 'options that coreos-installer install --help lists'],
+    [['-'], 'options of coreos-installer install only; disk.device names the disk'],
+    [['--toString', 'x'], 'options that coreos-installer install --help lists'],
   ])('refuses %j', (args, write) => {
     expect(mistakeInWriterArgs(args)?.write).toBe(write);
   });

@@ -76,7 +76,7 @@ function readLong(word: string): WordRead {
   if (option === undefined) return unknownOption(`--${name}`);
   if (option.takesValue) return { wantsValue: behind === undefined };
   if (behind === undefined) return { wantsValue: false };
-  return { what: `option --${name}: takes no value`, write: `"--${name}"` };
+  return { what: `option --${name} takes no value`, write: `"--${name}"` };
 }
 
 /** Letters may stand together, `-na`; behind one that takes a value stands the value. */
@@ -84,7 +84,7 @@ function readShort(word: string): WordRead {
   if (word.length < 2 || !word.startsWith('-')) {
     return {
       what: `${JSON.stringify(shownText(word))} is neither an option nor the value of one`,
-      write: 'options of coreos-installer install only; the disk is another setting',
+      write: 'options of coreos-installer install only; disk.device names the disk',
     };
   }
   for (let at = 1; at < word.length; at += 1) {
@@ -103,6 +103,6 @@ function unknownOption(word: string): Mistake {
   const near = word.startsWith('--') ? nearestName(word.slice(2), Object.keys(options)) : undefined;
   return {
     what: `${shownText(word)} is not an option of coreos-installer install`,
-    write: near === undefined ? 'options that coreos-installer install --help names' : `--${near}`,
+    write: near === undefined ? 'options that coreos-installer install --help lists' : `--${near}`,
   };
 }

@@ -91,7 +91,7 @@ const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
 function inlineSecret(key: keyof typeof secretFiles, origin: string): Error {
   return configFailure(
     'config.inline-secret',
-    `${origin}: ${key} is a secret, and a configuration file holds none`,
-    { hint: `put it into a file of its own and name that with ${secretFiles[key]}` },
+    `${origin}: ${key} is a secret, which a configuration file must not hold`,
+    { hint: `write it to a file of its own and name that file in ${secretFiles[key]}` },
   );
 }
