@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { imageOf, originFile, ostreeStagedOutput, sum } from '../../test/support/os-samples.ts';
 import { plainOstree } from '../os/plain-ostree.ts';
-import type { Sight } from '../steps/os/step.ts';
+import type { OsSnapshot } from '../steps/os/step.ts';
 import { renderStatusJson, renderStatusText } from './node.ts';
 
 const details = ['2', '1', '0'].flatMap((digit) => [originFile(digit), `'sha256:${sum(digit)}'`]);
-const sight: Sight = {
+const snapshot: OsSnapshot = {
   driver: 'ostree',
   reason: 'there is nothing else',
   status: plainOstree.readStatus(ostreeStagedOutput, details),
@@ -14,7 +14,7 @@ const sight: Sight = {
 
 describe('node status', () => {
   it('tells people what boots next first, then all that can be booted', () => {
-    const lines = renderStatusText(sight).split('\n');
+    const lines = renderStatusText(snapshot).split('\n');
     expect(lines.slice(0, 5)).toEqual([
       'driver      ostree: there is nothing else',
       `boots next  ${imageOf('2')}`,
@@ -32,7 +32,7 @@ describe('node status', () => {
   it('tells that nothing changes, and what is pinned', () => {
     const booted = { checksum: sum('1'), isPinned: true, verification: 'none' } as const;
     const status = { booted, others: [], isBusy: true };
-    const text = renderStatusText({ ...sight, status });
+    const text = renderStatusText({ ...snapshot, status });
     expect(text).toMatch(/^boots next {2}what runs now$/m);
     expect(text).toMatch(/^booted {6}commit 1{64}$/m);
     expect(text).toMatch(/^ {2}pinned {4}yes$/m);
@@ -40,7 +40,7 @@ describe('node status', () => {
   });
 
   it('tells programs the same', () => {
-    expect(JSON.parse(renderStatusJson(sight))).toMatchObject({
+    expect(JSON.parse(renderStatusJson(snapshot))).toMatchObject({
       driver: 'ostree',
       booted: { checksum: sum('1') },
       staged: { image: imageOf('2'), digest: `sha256:${sum('2')}` },

@@ -8,8 +8,8 @@ import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
 import { nodeApply } from '../roles/node-apply.ts';
 import { nodeRollback } from '../roles/node-rollback.ts';
-import type { Sight } from '../steps/os/step.ts';
-import { checkOrder, type NodeOrder } from '../steps/os/index.ts';
+import type { OsSnapshot } from '../steps/os/step.ts';
+import { checkRequest, type NodeRequest } from '../steps/os/index.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { readBootId, withoutJournal } from './run-context.ts';
 import type { nodeActions } from './commands.ts';
@@ -47,7 +47,7 @@ interface NodeCall extends NodeOptions {
 export async function runNode(call: NodeCall): Promise<number> {
   const { action, environment, runs } = call;
   const order = orderOf(call);
-  if (action === 'apply') checkOrder(order);
+  if (action === 'apply') checkRequest(order);
   if (runs !== undefined) parseImageName(runs);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ tell, play, signal }) => {
@@ -61,7 +61,7 @@ export async function runNode(call: NodeCall): Promise<number> {
   });
 }
 
-const orderOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeOrder => ({
+const orderOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
   image,
   records: record === true,
   reboots: reboot === true,
@@ -75,9 +75,9 @@ async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): 
 }
 
 async function print({ format, runs }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
-  const sight = await readHost({ host, signal });
-  process.stdout.write(format === 'json' ? renderStatusJson(sight) : renderStatusText(sight));
-  const running = sight.status.booted?.image ?? 'no image';
+  const snapshot = await readHost({ host, signal });
+  process.stdout.write(format === 'json' ? renderStatusJson(snapshot) : renderStatusText(snapshot));
+  const running = snapshot.status.booted?.image ?? 'no image';
   if (runs === undefined || runs === running) return;
   throw osFailure('os.runs-another', `the host runs ${running}, not ${runs}`);
 }
@@ -85,7 +85,7 @@ async function print({ format, runs }: NodeCall, host: Host, signal: AbortSignal
 const width = 12;
 
 /** The operating system of a host as people read it. */
-export function renderStatusText({ driver, reason, status, commandLine }: Sight): string {
+export function renderStatusText({ driver, reason, status, commandLine }: OsSnapshot): string {
   const next = nextOf(status);
   return [
     line('driver', `${driver}: ${reason}`),
@@ -99,7 +99,7 @@ export function renderStatusText({ driver, reason, status, commandLine }: Sight)
 }
 
 /** The same for programs. Fields are added in later versions, none is taken away. */
-export const renderStatusJson = ({ driver, reason, status, commandLine }: Sight): string =>
+export const renderStatusJson = ({ driver, reason, status, commandLine }: OsSnapshot): string =>
   `${JSON.stringify(
     { driver, reason, ...status, kernelArguments: argumentsIn(commandLine) },
     undefined,

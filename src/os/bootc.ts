@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
-import type { OsDriver, StageOrder } from './driver.ts';
-import type { OsDeployment, OsStatus, Verification } from './status.ts';
+import type { OsDriver, StageRequest } from './driver.ts';
+import type { OsDeployment, OsStatus, ImageVerification } from './status.ts';
 
 const Entry = z.object({
   image: z
@@ -99,14 +99,14 @@ function readBootcStatus(stdout: string): OsStatus {
   };
 }
 
-function stageWithBootc(order: StageOrder): readonly (readonly string[])[] {
-  if (order.kernelArguments !== undefined) {
+function stageWithBootc(request: StageRequest): readonly (readonly string[])[] {
+  if (request.kernelArguments !== undefined) {
     throw osFailure(
       'os.kernel-arguments-unsupported',
       'bootc has no command for kernel arguments, and the host has no rpm-ostree',
     );
   }
-  switch (order.kind) {
+  switch (request.kind) {
     case 'keep':
       return [];
     case 'upgrade':
@@ -115,8 +115,8 @@ function stageWithBootc(order: StageOrder): readonly (readonly string[])[] {
       return [
         [
           ...['bootc', 'switch', '--quiet', '--transport', 'registry'],
-          ...(order.verification === 'policy' ? ['--enforce-container-sigpolicy'] : []),
-          order.image,
+          ...(request.verification === 'policy' ? ['--enforce-container-sigpolicy'] : []),
+          request.image,
         ],
       ];
   }
@@ -150,7 +150,7 @@ const specOf = (transport: string, name: string): string =>
   transport === 'registry' ? name : `${transport}:${name}`;
 
 /** `signature` is absent, `insecure`, `containerPolicy`, or an object that names an ostree remote. */
-const verificationOf = (signature: unknown): Verification => {
+const verificationOf = (signature: unknown): ImageVerification => {
   if (signature == null || signature === 'insecure') return 'none';
   return signature === 'containerPolicy' ? 'policy' : 'remote';
 };

@@ -22,7 +22,7 @@ export type StageKind =
   | 'keep';
 
 /** One image that is to be booted next. */
-export interface StageOrder {
+export interface StageRequest {
   readonly kind: StageKind;
   /** Name in a registry. */
   readonly image: string;
@@ -55,7 +55,7 @@ export interface OsDriver {
   /** Whether `present` of an order is wanted when kernel arguments change. */
   readonly wantsPresentArguments: boolean;
   /** @throws AgentError `os.kernel-arguments-unsupported` */
-  readonly stageArgvs: (order: StageOrder) => readonly Argv[];
+  readonly stageArgvs: (order: StageRequest) => readonly Argv[];
   /** Puts the rollback deployment first; it must be there. */
   readonly rollbackArgvs: (status: OsStatus) => readonly Argv[];
   /** Drops what is staged; undefined where the program cannot. */

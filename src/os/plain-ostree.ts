@@ -1,5 +1,5 @@
 import { osFailure } from './failures.ts';
-import { type Argv, changedArguments, type OsDriver, type StageOrder } from './driver.ts';
+import { type Argv, changedArguments, type OsDriver, type StageRequest } from './driver.ts';
 import {
   type OrderedDeployment,
   type OsDeployment,
@@ -71,14 +71,14 @@ function cleanWithOstree({ booted, others }: OsStatus): readonly Argv[] {
 }
 
 /** One `--karg` replaces the whole list (seen with ostree-ext 0.15.3), so all of them are given. */
-function stageWithOstree(order: StageOrder): readonly Argv[] {
-  const { kernelArguments, present, kind, image, verification } = order;
+function stageWithOstree(request: StageRequest): readonly Argv[] {
+  const { kernelArguments, present, kind, image, verification } = request;
   if (kind === 'keep' && kernelArguments === undefined) return [];
   const all = kernelArguments === undefined ? [] : changedArguments(present ?? [], kernelArguments);
   return [
     writableArgv([
       ...['ostree', 'container', 'image', 'deploy', '--sysroot', '/'],
-      ...(order.stateroot === undefined ? [] : ['--stateroot', order.stateroot]),
+      ...(request.stateroot === undefined ? [] : ['--stateroot', request.stateroot]),
       ...['--imgref', renderOrigin(image, verification)],
       ...all.flatMap((argument) => ['--karg', argument]),
     ]),

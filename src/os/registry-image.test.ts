@@ -5,7 +5,7 @@ import {
   goArchitecture,
   lacksArchitecture,
   missingBytes,
-  neededBytes,
+  bytesForPull,
   readFreeBytes,
   readInspected,
   readLayers,
@@ -62,8 +62,8 @@ it.each([
 });
 
 it('needs room for what ostree keeps free, even when nothing is pulled', () => {
-  expect(neededBytes(0)).toBeGreaterThan(500 * 1024 * 1024);
-  expect(neededBytes(1000) - neededBytes(0)).toBe(3000);
+  expect(bytesForPull(0)).toBeGreaterThan(500 * 1024 * 1024);
+  expect(bytesForPull(1000) - bytesForPull(0)).toBe(3000);
 });
 
 it('finds the manifest of an architecture in a list, and none where there is no list', () => {

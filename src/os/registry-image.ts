@@ -120,14 +120,14 @@ const growth = 3;
 const reserve = 600 * 1024 * 1024;
 
 /** Free bytes that a pull needs before it is begun. */
-export const neededBytes = (missing: number): number => missing * growth + reserve;
+export const bytesForPull = (missing: number): number => missing * growth + reserve;
 
 /** What can go wrong with a pull without a fault of the host's programs. */
-export type PullTrouble = 'wrong-architecture' | 'no-room' | 'registry-unreachable' | 'pull-cut';
+export type PullErrorKind = 'wrong-architecture' | 'no-room' | 'registry-unreachable' | 'pull-cut';
 
 /** What a program that pulls an operating system said when it failed. */
-interface PullComplaint {
-  readonly trouble: PullTrouble | undefined;
+interface PullError {
+  readonly kind: PullErrorKind | undefined;
   /** The innermost of the causes that it counts up, which says most; undefined where it counts up none. */
   readonly cause: string | undefined;
 }
@@ -136,7 +136,7 @@ interface PullComplaint {
  * Sentences of ostree-rs-ext (0.15), which bootc, rpm-ostree and `ostree container` share, and of the skopeo behind
  * it. The first that is found counts: a registry that is gone is said beside the pull that it cut.
  */
-const sentences: readonly (readonly [PullTrouble, RegExp])[] = [
+const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
   ['wrong-architecture', /Image has architecture|no image found in .* for architecture/],
   ['no-room', /min-free-space-(percent|size) .* would be exceeded|No space left on device/],
   [
@@ -146,12 +146,12 @@ const sentences: readonly (readonly [PullTrouble, RegExp])[] = [
   ['pull-cut', /unexpected EOF|connection reset|incomplete deflate stream|unexpected end of file/],
 ];
 
-const troubleIn = (text: string): PullTrouble | undefined =>
+const kindOf = (text: string): PullErrorKind | undefined =>
   sentences.find(([, pattern]) => pattern.test(text))?.[0];
 
 /** Reads the standard error of such a program. */
-export function readPullComplaint(stderr: string): PullComplaint {
+export function readPullError(stderr: string): PullError {
   const causes = [...stderr.matchAll(/^ +\d+: (.+)$/gm)].map(([, text]) => text ?? '');
-  const telling = causes.find((text) => troubleIn(text) !== undefined);
-  return { trouble: troubleIn(stderr), cause: telling ?? causes.at(-1) };
+  const known = causes.find((text) => kindOf(text) !== undefined);
+  return { kind: kindOf(stderr), cause: known ?? causes.at(-1) };
 }

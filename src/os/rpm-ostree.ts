@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
-import type { OsDriver, StageOrder } from './driver.ts';
+import type { OsDriver, StageRequest } from './driver.ts';
 import { type OsDeployment, type OsStatus, readOrigin, renderOrigin, statusOf } from './status.ts';
 
 /** `rpm-ostree status --json`; the deployments stand in the order of the boot loader. */
@@ -42,7 +42,7 @@ export const rpmOstree: OsDriver = {
 function kargsArgv({
   append,
   remove,
-}: NonNullable<StageOrder['kernelArguments']>): readonly string[] {
+}: NonNullable<StageRequest['kernelArguments']>): readonly string[] {
   return [
     'rpm-ostree',
     'kargs',
@@ -51,8 +51,8 @@ function kargsArgv({
   ];
 }
 
-function stageWithRpmOstree(order: StageOrder): readonly (readonly string[])[] {
-  const { kind, image, verification, kernelArguments } = order;
+function stageWithRpmOstree(request: StageRequest): readonly (readonly string[])[] {
+  const { kind, image, verification, kernelArguments } = request;
   const change = kernelArguments === undefined ? [] : [kargsArgv(kernelArguments)];
   switch (kind) {
     case 'keep':

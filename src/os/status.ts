@@ -70,17 +70,17 @@ export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false):
 }
 
 /** How a host checks the image that it follows. */
-export type Verification = 'none' | 'policy' | 'remote';
+export type ImageVerification = 'none' | 'policy' | 'remote';
 
 /** Where a deployment comes from, as ostree records it. */
 interface ImageOrigin {
   /** Name in a registry; with its transport in front when it comes from elsewhere. */
   readonly spec: string;
-  readonly verification: Verification;
+  readonly verification: ImageVerification;
 }
 
 /** What each prefix says (ostree-rs-ext, `container::OstreeImageReference`). */
-const prefixes: readonly (readonly [RegExp, Verification])[] = [
+const prefixes: readonly (readonly [RegExp, ImageVerification])[] = [
   [/^ostree-unverified-(registry|image):/, 'none'],
   [/^ostree-image-signed:/, 'policy'],
   [/^ostree-remote-(registry|image):[^:]*:/, 'remote'],

@@ -7,13 +7,13 @@ export const nodeApply = role<os.NodeCommandWorld>('node-apply', {
   ladder: 'worker',
   steps: [
     os.lockNode,
-    os.look,
+    os.inspectHost,
     os.checkImage,
-    os.cleanUp,
+    os.removeOldImages,
     os.checkSpace,
-    os.stage,
-    os.verify,
+    os.stageImage,
+    os.verifyNextBoot,
     os.recordImage,
-    os.restart,
+    os.restartHost,
   ],
 });

@@ -5,5 +5,12 @@ import * as os from '../steps/os/index.ts';
 export const nodeRollback = role<os.NodeCommandWorld>('node-rollback', {
   title: 'Takes a running node back to what it ran before',
   ladder: 'worker',
-  steps: [os.lockNode, os.look, os.decideGoingBack, os.goBack, os.verifyBack, os.restart],
+  steps: [
+    os.lockNode,
+    os.inspectHost,
+    os.chooseRollback,
+    os.rollBack,
+    os.verifyRollback,
+    os.restartHost,
+  ],
 });

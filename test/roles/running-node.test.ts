@@ -7,7 +7,7 @@ import type { Machine } from '../../mocks/host/machine.ts';
 import { restartLiveSystem } from '../../mocks/host/live-system.ts';
 import { registryNetwork } from '../../mocks/registries/network.ts';
 import { nodeApply } from '../../src/roles/node-apply.ts';
-import type { NodeOrder } from '../../src/steps/os/index.ts';
+import type { NodeRequest } from '../../src/steps/os/index.ts';
 import { runOnNode } from '../support/core-os-node.ts';
 import { briskClock } from './brisk-clock.ts';
 import { hostFolder } from './host-folders.ts';
@@ -34,7 +34,7 @@ async function newNode(secret?: string): Promise<Machine> {
   return machine;
 }
 
-const apply = (machine: Machine, order: Partial<NodeOrder>) => {
+const apply = (machine: Machine, order: Partial<NodeRequest>) => {
   const host = machineHost(machine, { check: () => undefined, moved: () => undefined });
   return runOnNode(nodeApply, host, { ...order, clock: briskClock() });
 };

@@ -7,7 +7,7 @@ import { runRole } from '../../src/engine/run.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput, sum } from './os-samples.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { Host } from '../../src/ports/host.ts';
-import type { NodeOrder, NodeCommandWorld } from '../../src/steps/os/step.ts';
+import type { NodeRequest, NodeCommandWorld } from '../../src/steps/os/step.ts';
 
 /** What the host of a test has beside what a CoreOS node has. */
 export interface NodeWorld {
@@ -88,7 +88,7 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
 }
 
 /** What a node is asked for unless a test says else. */
-const order: NodeOrder = {
+const order: NodeRequest = {
   image: imageOf('2'),
   kernelArguments: { append: [], remove: [] },
   records: false,
@@ -99,7 +99,7 @@ const order: NodeOrder = {
 export async function runOnNode(
   role: Role<NodeCommandWorld>,
   host: Host,
-  { clock = fakeClock(), ...asked }: Partial<NodeOrder> & { readonly clock?: Clock } = {},
+  { clock = fakeClock(), ...asked }: Partial<NodeRequest> & { readonly clock?: Clock } = {},
 ): Promise<{
   readonly isRestarted: boolean;
   readonly skipped: readonly string[];

@@ -8,12 +8,12 @@ import {
   freePercent,
   isArray,
   isMapped,
-  standingOn,
+  descendantsOf,
 } from './block-devices.ts';
 
 const names = (devices: readonly { name: string }[]) => devices.map(({ name }) => name);
 
-describe('standingOn', () => {
+describe('descendantsOf', () => {
   it('lists a thin pool before the devices it is made of, each once', () => {
     const thin = blockDevice('dm-4', { name: 'vg-thin' });
     const pool = blockDevice('dm-3', { name: 'vg-pool' }, [thin]);
@@ -23,7 +23,7 @@ describe('standingOn', () => {
         blockDevice('dm-2', { name: 'vg-pool_tdata' }, [pool]),
       ]),
     ]);
-    expect(names(standingOn(disk))).toEqual([
+    expect(names(descendantsOf(disk))).toEqual([
       'vg-thin',
       'vg-pool',
       'vg-pool_tmeta',
@@ -33,7 +33,7 @@ describe('standingOn', () => {
   });
 
   it('is empty for an empty disk', () => {
-    expect(standingOn(blockDevice('sda'))).toEqual([]);
+    expect(descendantsOf(blockDevice('sda'))).toEqual([]);
   });
 });
 

@@ -56,7 +56,7 @@ export async function readTarget(
  * Everything that stands on a device, each once, and always before what it stands on: the order in
  * which it can be taken down. The device itself is not in it.
  */
-export function standingOn(device: BlockDevice): readonly BlockDevice[] {
+export function descendantsOf(device: BlockDevice): readonly BlockDevice[] {
   const seen = new Set<string>();
   const order: BlockDevice[] = [];
   const visit = (one: BlockDevice): void => {
@@ -70,8 +70,8 @@ export function standingOn(device: BlockDevice): readonly BlockDevice[] {
 }
 
 /** A device and everything that stands on it. */
-export const withAllOn = (device: BlockDevice): readonly BlockDevice[] => [
-  ...standingOn(device),
+export const withDescendants = (device: BlockDevice): readonly BlockDevice[] => [
+  ...descendantsOf(device),
   device,
 ];
 
@@ -79,7 +79,7 @@ export const withAllOn = (device: BlockDevice): readonly BlockDevice[] => [
 export function everyDevice(roots: readonly BlockDevice[]): readonly BlockDevice[] {
   const known = new Map<string, BlockDevice>();
   for (const root of roots) {
-    for (const device of withAllOn(root)) known.set(device.kname, device);
+    for (const device of withDescendants(root)) known.set(device.kname, device);
   }
   return [...known.values()];
 }
@@ -97,7 +97,7 @@ export const disksUnder = (
   roots: readonly BlockDevice[],
   device: BlockDevice,
 ): readonly BlockDevice[] =>
-  roots.filter((root) => withAllOn(root).some(({ kname }) => kname === device.kname));
+  roots.filter((root) => withDescendants(root).some(({ kname }) => kname === device.kname));
 
 /** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
 export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');

@@ -7,7 +7,7 @@ import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor, readTarget } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
-import { leaveEarlierMounts } from './in-use.ts';
+import { removeStaleMounts } from './in-use.ts';
 import { hasEfiArgv, menuDoubt, parseMenu, readMenuArgv } from './boot-menu.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
@@ -67,7 +67,7 @@ async function findWrong(
 ): Promise<readonly string[]> {
   const { host, signal, note } = scope;
   const disk = await readTarget(host, target, signal);
-  await leaveEarlierMounts(scope, disk, [bootMountPoint]);
+  await removeStaleMounts(scope, disk, [bootMountPoint]);
   const isUefi = await isTrue(scope, hasEfiArgv);
   const missing = missingPartitions(disk, { isUefi });
   if (missing.length > 0) return missing;

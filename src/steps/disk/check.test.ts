@@ -9,7 +9,7 @@ import {
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { check } from './check.ts';
+import { checkDisk } from './check.ts';
 
 const lvmDisk = blockDevice('sda', {}, [
   partition('sda1', {}, [blockDevice('dm-0', { name: 'vg-a' })]),
@@ -24,12 +24,12 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
 
 describe('disk/check', () => {
   it('lets an empty disk pass and says nothing', async () => {
-    const { notes } = await runStep(check, { host: hostWith(blockDevice('sda')), facts });
+    const { notes } = await runStep(checkDisk, { host: hostWith(blockDevice('sda')), facts });
     expect(notes).toEqual([]);
   });
 
   it('tells what the cleanup will remove', async () => {
-    const { notes } = await runStep(check, { host: hostWith(lvmDisk), facts });
+    const { notes } = await runStep(checkDisk, { host: hostWith(lvmDisk), facts });
     expect(notes).toEqual(['info: /dev/mapper/vg-a (lvm) stands on it; it will be removed']);
   });
 
@@ -39,7 +39,7 @@ describe('disk/check', () => {
   ])('is busy when %s', async (_what, config) => {
     const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
     const host = hostWith('disk' in config ? lvmDisk : mounted);
-    const { failure } = await tryStep(check, { host, facts, config });
+    const { failure } = await tryStep(checkDisk, { host, facts, config });
     expect(failure).toMatchObject({ code: 'disk.busy', kind: 'host' });
   });
 
@@ -48,7 +48,7 @@ describe('disk/check', () => {
       .withFile('/proc/7/comm', 'dd\n')
       .on(['find', rest])
       .prints('/proc/7/fd/3 /dev/sda');
-    const { failure } = await tryStep(check, { host, facts });
+    const { failure } = await tryStep(checkDisk, { host, facts });
     expect(failure).toMatchObject({
       code: 'disk.busy',
       context: { holders: '/dev/sda is open in dd (process 7)' },
@@ -57,13 +57,13 @@ describe('disk/check', () => {
 
   it('goes on when processes cannot be looked for', async () => {
     const host = hostWith(blockDevice('sda')).on(['find', rest]).isMissing();
-    const { notes } = await runStep(check, { host, facts });
+    const { notes } = await runStep(checkDisk, { host, facts });
     expect(notes).toHaveLength(1);
   });
 
   it('leaves the judgement to the writer when partitions are kept', async () => {
     const live = blockDevice('sda', {}, [partition('sda5', { mountpoints: ['/run/media/iso'] })]);
-    const { notes } = await runStep(check, {
+    const { notes } = await runStep(checkDisk, {
       host: hostWith(live),
       facts,
       config: { image: { writerArgs: ['--save-partlabel', 'agent*'] } },
@@ -78,7 +78,7 @@ describe('disk/check', () => {
       blockDevice('sdb', {}, [volume]),
       coreOsDisk('sdc'),
     );
-    const { notes } = await runStep(check, {
+    const { notes } = await runStep(checkDisk, {
       host,
       facts,
       config: { disk: { format: ['/dev/sda'] } },
@@ -92,11 +92,11 @@ describe('disk/check', () => {
   });
 
   it('fails when the disk has gone meanwhile', async () => {
-    const { failure } = await tryStep(check, { host: hostWith(blockDevice('sdb')), facts });
+    const { failure } = await tryStep(checkDisk, { host: hostWith(blockDevice('sdb')), facts });
     expect(failure).toMatchObject({ code: 'disk.missing' });
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(check, () => ({ host: hostWith(lvmDisk), facts }));
+    await isSafeToRepeat(checkDisk, () => ({ host: hostWith(lvmDisk), facts }));
   });
 });

@@ -9,11 +9,11 @@ import {
   disksSharedWith,
   extraDisks,
   otherSystemDisks,
-  readinessOf,
+  diskReadiness,
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
-import { openersArgv, openersOrNote } from './in-use.ts';
+import { openersArgv, openersOrWarn } from './in-use.ts';
 import { keepsPartitions } from '../image/writer-args.ts';
 
 /**
@@ -21,7 +21,7 @@ import { keepsPartitions } from '../image/writer-args.ts';
  * look again, since what it would find may be of its own making; `image/write` waits for a writer
  * that an earlier run has left behind.
  */
-export const check = step({
+export const checkDisk = step({
   id: 'disk/check',
   title: 'Check that the install disk is free and large enough',
   uses: ['host'],
@@ -34,15 +34,15 @@ export const check = step({
     const { host, signal, config, note } = scope;
     const roots = await readBlockDevices(host, signal);
     const disk = targetAmong(roots, target);
-    const { problem, remarks } = readinessOf({
+    const { problem, remarks } = diskReadiness({
       disk,
-      openers: await openersOrNote(scope, disk),
+      openers: await openersOrWarn(scope, disk),
       willBeCleaned: isActive<Config>(cleansDisk, config),
       keepsPartitions: keepsPartitions(config.image.writerArgs),
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
-    tellOthers(scope, roots, disk);
+    warnOfOthers(scope, roots, disk);
     for (const extra of await extraDisks(scope, roots, disk)) {
       if (extra.kind === 'refused') {
         note('warn', `${extra.asked} will not be formatted: ${extra.because}`);
@@ -51,7 +51,7 @@ export const check = step({
   },
 });
 
-function tellOthers(
+function warnOfOthers(
   { note }: StepScope<'host'>,
   roots: readonly BlockDevice[],
   disk: BlockDevice,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { clean } from './clean.ts';
+import { cleanDisk } from './clean.ts';
 import {
   blockDevice,
   lsblkOutput,
@@ -57,7 +57,7 @@ const changing = (ran: readonly (readonly string[])[]) =>
 describe('disk/clean', () => {
   it('removes volumes, arrays and signatures from the top, and only of this disk', async () => {
     const { host, facts } = oldDisk();
-    const { progress, notes } = await runStep(clean, { host, facts });
+    const { progress, notes } = await runStep(cleanDisk, { host, facts });
     expect(changing(host.ran)).toEqual([
       ['vgchange', '--activate', 'n', 'vg'],
       ['vgremove', 'vg', '-y'],
@@ -73,7 +73,7 @@ describe('disk/clean', () => {
 
   it('looks once more after the last wipe', async () => {
     const { host, facts } = oldDisk();
-    await runStep(clean, { host, facts });
+    await runStep(cleanDisk, { host, facts });
     expect(host.ran.at(-1)?.[0]).toBe('lsblk');
   });
 
@@ -83,14 +83,14 @@ describe('disk/clean', () => {
       .withLink('/dev/disk/by-id/x', '/dev/sda1')
       .on(['vgs', rest])
       .prints('vg /dev/disk/by-id/x');
-    await runStep(clean, { host, facts });
+    await runStep(cleanDisk, { host, facts });
     expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
   });
 
   it('removes a group of which another disk is gone', async () => {
     const { host, facts } = oldDisk();
     host.on(['vgs', rest]).prints('vg [unknown]\nvg /dev/sda1');
-    const { progress } = await runStep(clean, { host, facts });
+    const { progress } = await runStep(cleanDisk, { host, facts });
     expect(host.ran).toContainEqual(['vgremove', 'vg', '-y']);
     expect(progress).toEqual([]);
   });
@@ -98,7 +98,7 @@ describe('disk/clean', () => {
   it('takes down with dmsetup what LVM left', async () => {
     const { host, facts } = oldDisk();
     host.on(['vgchange', rest]).fails(5, 'in use').on(['vgremove', rest]).fails(5, 'in use');
-    const { progress } = await runStep(clean, { host, facts });
+    const { progress } = await runStep(cleanDisk, { host, facts });
     expect(host.ran).toContainEqual(['dmsetup', 'remove', '--retry', 'vg-root']);
     expect(progress).toEqual([
       {
@@ -110,27 +110,27 @@ describe('disk/clean', () => {
   it('logs the phrase that triage looks for when something failed', async () => {
     const { host, facts } = oldDisk();
     host.on(['pvremove', rest]).fails(5, 'in use');
-    const { notes } = await runStep(clean, { host, facts });
+    const { notes } = await runStep(cleanDisk, { host, facts });
     expect(notes[0]).toMatch(/^warn: failed to prepare install device \/dev\/sda, err /);
   });
 
   it('goes on when one thing fails', async () => {
     const { host, facts } = oldDisk();
     host.on(['vgs', rest]).fails(5).on(['pvs', rest]).fails(5).on(['vgremove', rest]).fails(5);
-    await runStep(clean, { host, facts });
+    await runStep(cleanDisk, { host, facts });
     expect(changing(host.ran).at(-1)).toEqual(['wipefs', '--all', '--force', '/dev/sda']);
   });
 
   it('does not mind a host without LVM', async () => {
     const { host, facts } = oldDisk();
     host.on(['vgs', rest]).isMissing().on(['pvs', rest]).isMissing();
-    expect((await runStep(clean, { host, facts })).progress).toEqual([]);
+    expect((await runStep(cleanDisk, { host, facts })).progress).toEqual([]);
   });
 
   it('tries wipefs gently when it cannot be forced', async () => {
     const { host, facts } = oldDisk();
     host.on(['wipefs', '--all', '--force', '/dev/sda']).fails(1);
-    const { progress } = await runStep(clean, { host, facts });
+    const { progress } = await runStep(cleanDisk, { host, facts });
     expect(host.ran).toContainEqual(['wipefs', '--all', '/dev/sda']);
     expect(progress).toEqual([]);
   });
@@ -138,14 +138,14 @@ describe('disk/clean', () => {
   it('tells when neither way of wipefs works', async () => {
     const { host, facts } = oldDisk();
     host.on(['wipefs', rest]).fails(1);
-    expect((await runStep(clean, { host, facts })).progress).toHaveLength(1);
+    expect((await runStep(cleanDisk, { host, facts })).progress).toHaveLength(1);
   });
 
   it('ends the installation when the disk stays busy, and says what holds it', async () => {
     const { host, facts } = oldDisk();
     const clock = fakeClock();
     host.on(['mdadm', '--stop', any]).fails(1, 'busy');
-    const { failure } = await tryStep(clean, { host, facts, clock });
+    const { failure } = await tryStep(cleanDisk, { host, facts, clock });
     expect(failure).toMatchObject({
       code: 'disk.busy',
       kind: 'host',
@@ -160,7 +160,7 @@ describe('disk/clean', () => {
       present.add('md127');
       return {};
     });
-    await runStep(clean, { host, facts });
+    await runStep(cleanDisk, { host, facts });
     expect(present.has('md127')).toBe(false);
   });
 
@@ -170,12 +170,12 @@ describe('disk/clean', () => {
     ['nothing is written to a disk', { image: { existingRoot: 'registry.example/os:1' } }],
   ])('does not run when %s', async (_what, config) => {
     const { host, facts } = oldDisk();
-    await runStep(clean, { host, facts, config });
+    await runStep(cleanDisk, { host, facts, config });
     expect(host.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(clean, () => {
+    await isSafeToRepeat(cleanDisk, () => {
       const { host, facts, present } = oldDisk();
       return { host, facts, world: () => [...present] };
     });

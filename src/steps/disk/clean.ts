@@ -5,7 +5,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
 import { partitionsOf, readTarget } from './block-devices.ts';
-import { cleansDisk, isBusy, renderHolding } from './guards.ts';
+import { cleansDisk, isBusy, renderHolder } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import {
   deactivateGroupArgv,
@@ -28,7 +28,7 @@ import {
 } from './wipe.ts';
 
 /** Removes LVM, RAID, device-mapper leftovers and signatures from the install disk. */
-export const clean = step({
+export const cleanDisk = step({
   id: 'disk/clean',
   title: 'Remove what an earlier system left on the install disk',
   uses: ['host'],
@@ -57,7 +57,7 @@ export const clean = step({
     await wipe(scope, cleanup, disk);
     await cleanup.attemptQuietly(settleArgv);
     await takeDown(scope, cleanup, disk);
-    if (cleanup.problems.length > 0) tellProblems(scope, disk, cleanup.problems);
+    if (cleanup.problems.length > 0) reportProblems(scope, disk, cleanup.problems);
   },
 });
 
@@ -135,7 +135,7 @@ async function takeDown(
       async () => {
         const disk = await readTarget(host, target, signal);
         left = leftoversOn(disk).map(({ path, type }) =>
-          renderHolding({ kind: 'leftover', device: path, type }),
+          renderHolder({ kind: 'leftover', device: path, type }),
         );
         if (left.length === 0) return { done: undefined };
         for (const argv of takedownArgvs(disk)) await attemptQuietly(argv);
@@ -162,7 +162,7 @@ async function wipe(
   }
 }
 
-function tellProblems(
+function reportProblems(
   { note, progress }: StepScope<'host'>,
   { path }: TargetDisk,
   problems: readonly string[],

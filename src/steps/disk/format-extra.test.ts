@@ -7,7 +7,7 @@ import {
 } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
-import { formatExtra } from './format-extra.ts';
+import { formatExtraDisks } from './format-extra.ts';
 import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
 
 const target = blockDevice('sda');
@@ -32,7 +32,7 @@ const written = (host: ReturnType<typeof newHost>) => host.ran.slice(1);
 describe('disk/format-extra', () => {
   it('takes the tables of a further disk and looks whether they are gone', async () => {
     const host = newHost();
-    await runStep(formatExtra, { host, facts, config });
+    await runStep(formatExtraDisks, { host, facts, config });
     expect(written(host)).toEqual([
       ...forgetTablesArgvs('/dev/sdb', tablesOf(extra)),
       wipefsListArgv('/dev/sdb'),
@@ -41,7 +41,7 @@ describe('disk/format-extra', () => {
 
   it('writes to no other disk', async () => {
     const host = newHost();
-    const { notes } = await runStep(formatExtra, {
+    const { notes } = await runStep(formatExtraDisks, {
       host,
       facts,
       config: { disk: { format: ['/dev/sda', '/dev/sdx'] } },
@@ -55,22 +55,22 @@ describe('disk/format-extra', () => {
 
   it('goes on when a disk keeps its signatures', async () => {
     const host = newHost().on(['dd', rest]).fails(1, 'I/O error').on(lister).prints('gpt 0x200');
-    const { notes } = await runStep(formatExtra, { host, facts, config });
+    const { notes } = await runStep(formatExtraDisks, { host, facts, config });
     expect(notes).toEqual(['warn: /dev/sdb was not formatted: signatures are left: gpt 0x200']);
   });
 
   it('is content when the disk is clean in the end', async () => {
     const host = newHost().on(['blockdev', rest]).fails(1, 'busy');
-    const { notes } = await runStep(formatExtra, { host, facts, config });
+    const { notes } = await runStep(formatExtraDisks, { host, facts, config });
     expect(notes.at(-1)).toBe('info: /dev/sdb has no partition table any more');
   });
 
   it('does not run without further disks', async () => {
-    const { events } = await runStep(formatExtra, { host: newHost(), facts });
+    const { events } = await runStep(formatExtraDisks, { host: newHost(), facts });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(formatExtra, () => ({ host: newHost(), facts, config }));
+    await isSafeToRepeat(formatExtraDisks, () => ({ host: newHost(), facts, config }));
   });
 });

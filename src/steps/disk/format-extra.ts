@@ -11,7 +11,7 @@ import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
  * Takes the partition tables from further disks, so that the firmware starts none of them. No
  * trouble with such a disk ends the installation, as with the Go agent; it is told.
  */
-export const formatExtra = step({
+export const formatExtraDisks = step({
   id: 'disk/format-extra',
   title: 'Remove the partition tables of further disks',
   uses: ['host'],
@@ -25,7 +25,7 @@ export const formatExtra = step({
   run: async (scope, { disk: target }) => {
     const roots = await readBlockDevices(scope.host, scope.signal);
     const disks = await extraDisks(scope, roots, targetAmong(roots, target));
-    for (const disk of disks) await formatOrTell(scope, disk);
+    for (const disk of disks) await formatOrWarn(scope, disk);
   },
 });
 
@@ -39,7 +39,7 @@ const previewOf = (asked: string): readonly (readonly string[])[] => [
   wipefsListArgv(asked),
 ];
 
-async function formatOrTell(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
+async function formatOrWarn(scope: StepScope<'host'>, disk: ExtraDisk): Promise<void> {
   try {
     await format(scope, disk);
   } catch (error) {

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { blockDevice, coreOsDisk, partition } from '../../../test/support/disk-samples.ts';
 import {
   disksSharedWith,
-  holdingsOf,
+  holdersOf,
   judgeExtraDisk,
   otherSystemDisks,
-  readinessOf,
-  renderHolding,
+  diskReadiness,
+  renderHolder,
   smallestDiskBytes,
 } from './guards.ts';
 
@@ -31,7 +31,7 @@ describe('readinessOf', () => {
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
     ['open in a process', blockDevice('sda'), { openers: ['/dev/sda is open in dd'] }, 'disk.busy'],
   ])('judges a disk: %s', (...[, disk, state, code]) => {
-    expect(readinessOf({ disk, ...calm, ...state }).problem?.code).toBe(code);
+    expect(diskReadiness({ disk, ...calm, ...state }).problem?.code).toBe(code);
   });
 
   it('names everything that holds the disk', () => {
@@ -39,7 +39,7 @@ describe('readinessOf', () => {
       partition('sda1', { mountpoints: ['/data'] }),
       partition('sda2', { mountpoints: ['[SWAP]'] }),
     ]);
-    const { problem } = readinessOf({
+    const { problem } = diskReadiness({
       disk,
       ...calm,
       openers: ['/dev/sda is open in dd (process 7)'],
@@ -52,7 +52,7 @@ describe('readinessOf', () => {
   });
 
   it('remarks what will be removed', () => {
-    expect(readinessOf({ disk: withLvm, ...calm }).remarks).toEqual([
+    expect(diskReadiness({ disk: withLvm, ...calm }).remarks).toEqual([
       '/dev/mapper/vg-a (lvm) stands on it; it will be removed',
     ]);
   });
@@ -68,16 +68,16 @@ describe('otherSystemDisks', () => {
   });
 });
 
-describe('holdingsOf', () => {
+describe('holdersOf', () => {
   it('is empty for a disk with nothing but partitions', () => {
-    expect(holdingsOf(blockDevice('sda', {}, [partition('sda1')]))).toEqual([]);
+    expect(holdersOf(blockDevice('sda', {}, [partition('sda1')]))).toEqual([]);
   });
 
   it.each(['/', '/sysroot', '/boot', '/run/media/iso', '/var'])(
     'takes a mount on %s for the running system',
     (mountpoint) => {
       const disk = blockDevice('sda', {}, [partition('sda1', { mountpoints: [mountpoint] })]);
-      expect(holdingsOf(disk)).toEqual([{ kind: 'live', device: '/dev/sda1', mountpoint }]);
+      expect(holdersOf(disk)).toEqual([{ kind: 'live', device: '/dev/sda1', mountpoint }]);
     },
   );
 
@@ -88,7 +88,7 @@ describe('holdingsOf', () => {
         blockDevice('dm-0', { name: 'vg-home', mountpoints: ['/home', '/srv'] }),
       ]),
     ]);
-    expect(holdingsOf(disk).map(renderHolding)).toEqual([
+    expect(holdersOf(disk).map(renderHolder)).toEqual([
       '/dev/sda1 is in use as swap',
       '/dev/mapper/vg-home is mounted on /home',
       '/dev/mapper/vg-home is mounted on /srv',
@@ -104,7 +104,7 @@ describe('holdingsOf', () => {
     [blockDevice('dm-0', { name: 'mpatha', type: 'mpath' }), 'foreign'],
     [blockDevice('bcache0'), 'foreign'],
   ])('tells what the cleanup can take down from what it cannot: %#', (device, kind) => {
-    expect(holdingsOf(blockDevice('sda', {}, [device]))).toMatchObject([
+    expect(holdersOf(blockDevice('sda', {}, [device]))).toMatchObject([
       { kind, device: device.path },
     ]);
   });

@@ -10,8 +10,8 @@ import {
   isLeftover,
   isNamed,
   isPartition,
-  standingOn,
-  withAllOn,
+  descendantsOf,
+  withDescendants,
 } from './block-devices.ts';
 import type { StepScope } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
@@ -37,7 +37,7 @@ interface DiskState {
 }
 
 /** Whether a disk can be written, and what a person should know of it. */
-interface Readiness {
+interface DiskReadiness {
   /** The most serious reason why not. */
   readonly problem?: AgentError;
   readonly remarks: readonly string[];
@@ -48,23 +48,22 @@ interface Readiness {
  * holder is a remark: an appliance installs to the disk it was started from, over device-mapper
  * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
  */
-export function readinessOf(state: DiskState): Readiness {
+export function diskReadiness(state: DiskState): DiskReadiness {
   const { disk, openers, willBeCleaned, keepsPartitions } = state;
-  const holdings = holdingsOf(disk);
-  const isHarmless = ({ kind }: Holding): boolean =>
+  const holders = holdersOf(disk);
+  const isHarmless = ({ kind }: Holder): boolean =>
     keepsPartitions || (willBeCleaned && kind === 'leftover');
-  const harmful = holdings.filter((holding) => !isHarmless(holding));
+  const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
-  const busy = [...harmful.map(renderHolding), ...openers];
+  const busy = [...harmful.map(renderHolder), ...openers];
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
     physicalProblem(disk) ??
     (busy.length === 0 ? undefined : isBusy(disk, busy));
-  const remarks = holdings
+  const remarks = holders
     .filter(isHarmless)
     .map(
-      (holding) =>
-        `${renderHolding(holding)}; ${keepsPartitions ? 'it stays' : 'it will be removed'}`,
+      (holder) => `${renderHolder(holder)}; ${keepsPartitions ? 'it stays' : 'it will be removed'}`,
     );
   return { ...(problem === undefined ? {} : { problem }), remarks };
 }
@@ -81,11 +80,11 @@ function physicalProblem(disk: BlockDevice): AgentError | undefined {
   });
 }
 
-const isLive = (disk: BlockDevice, holding: Holding): AgentError =>
+const isLive = (disk: BlockDevice, holder: Holder): AgentError =>
   diskFailure(
     'disk.is-live-medium',
-    `the running system lives on ${disk.path}: ${renderHolding(holding)}`,
-    { context: { disk: disk.path, holder: holding.device } },
+    `the running system lives on ${disk.path}: ${renderHolder(holder)}`,
+    { context: { disk: disk.path, holder: holder.device } },
   );
 
 /** `disk.busy`, with everything that holds the disk. */
@@ -102,14 +101,14 @@ export function otherSystemDisks(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
 ): readonly string[] {
-  const own = new Set([disk, ...standingOn(disk)].map(({ kname }) => kname));
+  const own = new Set([disk, ...descendantsOf(disk)].map(({ kname }) => kname));
   return everyDevice(roots)
     .filter(({ kname, label }) => !own.has(kname) && (label === 'boot' || label === 'root'))
     .map(({ path, label }) => `${path} is labelled ${label}`);
 }
 
 /** Why a disk is not free. */
-type Holding =
+type Holder =
   /** The running system lives there. */
   | { readonly kind: 'live'; readonly device: string; readonly mountpoint: string }
   | { readonly kind: 'mount'; readonly device: string; readonly mountpoint: string }
@@ -133,34 +132,34 @@ const liveMounts: ReadonlySet<string> = new Set([
 ]);
 
 /** Everything that holds a disk, found in the tree of lsblk. */
-export const holdingsOf = (disk: BlockDevice): readonly Holding[] => [
-  ...withAllOn(disk).flatMap(mountsOf),
-  ...standingOn(disk)
+export const holdersOf = (disk: BlockDevice): readonly Holder[] => [
+  ...withDescendants(disk).flatMap(mountsOf),
+  ...descendantsOf(disk)
     .filter((device) => !isPartition(device))
-    .map((device): Holding => {
+    .map((device): Holder => {
       const kind = isLeftover(device) ? 'leftover' : 'foreign';
       return { kind, device: device.path, type: device.type };
     }),
 ];
 
-function mountsOf({ path, mountpoints }: BlockDevice): readonly Holding[] {
-  return mountpoints.map((mountpoint): Holding => {
+function mountsOf({ path, mountpoints }: BlockDevice): readonly Holder[] {
+  return mountpoints.map((mountpoint): Holder => {
     if (mountpoint === '[SWAP]') return { kind: 'swap', device: path };
     return { kind: liveMounts.has(mountpoint) ? 'live' : 'mount', device: path, mountpoint };
   });
 }
 
-/** A holding as people read it. */
-export function renderHolding(holding: Holding): string {
-  switch (holding.kind) {
+/** A holder as people read it. */
+export function renderHolder(holder: Holder): string {
+  switch (holder.kind) {
     case 'live':
     case 'mount':
-      return `${holding.device} is mounted on ${holding.mountpoint}`;
+      return `${holder.device} is mounted on ${holder.mountpoint}`;
     case 'swap':
-      return `${holding.device} is in use as swap`;
+      return `${holder.device} is in use as swap`;
     case 'leftover':
     case 'foreign':
-      return `${holding.device} (${holding.type}) stands on it`;
+      return `${holder.device} (${holder.type}) stands on it`;
   }
 }
 
@@ -169,7 +168,7 @@ export function disksSharedWith(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
 ): readonly string[] {
-  const under = standingOn(disk).flatMap((device) => disksUnder(roots, device));
+  const under = descendantsOf(disk).flatMap((device) => disksUnder(roots, device));
   const paths = under.filter(({ kname }) => kname !== disk.kname).map(({ path }) => path);
   const own = disksUnder(roots, disk).map(({ path }) => path);
   return [...new Set(paths)].filter((path) => !own.includes(path));
@@ -207,9 +206,9 @@ export function judgeExtraDisk(
     disksUnder(roots, device).some(({ kname }) => kname === target.kname);
   if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };
   if (device.isReadOnly) return { kind: 'refused', asked, because: 'it is read-only' };
-  const used = holdingsOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
+  const used = holdersOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
   if (used === undefined) return { kind: 'format', asked, device };
-  return { kind: 'refused', asked, because: renderHolding(used) };
+  return { kind: 'refused', asked, because: renderHolder(used) };
 }
 
 /** Judges each further disk of the configuration. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { blockDevice, partition, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { leaveEarlierMounts, lock, mountedOn, openersArgv, readOpeners } from './in-use.ts';
+import { removeStaleMounts, lockDisk, mountedOn, openersArgv, readOpeners } from './in-use.ts';
 import { parseLsblk } from './lsblk.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 
@@ -80,7 +80,7 @@ describe('what a killed run had left mounted', () => {
     host.on(['fsfreeze', '--unfreeze', rest]).fails(1, 'not frozen');
     host.on(['umount', rest]).succeeds();
     const scope = { host, signal: new AbortController().signal };
-    await leaveEarlierMounts(scope as never, mountedDisk!, ['/mnt/boot', '/mnt']);
+    await removeStaleMounts(scope as never, mountedDisk!, ['/mnt/boot', '/mnt']);
     expect(host.ran).toEqual([
       ['fsfreeze', '--unfreeze', '/mnt/boot'],
       ['umount', '/mnt/boot'],
@@ -94,16 +94,16 @@ const facts = { disk: targetOf(blockDevice('sda', { majorMinor: '8:0' })) };
 
 it('takes the disk by its number and keeps it', async () => {
   const host = fakeHost();
-  await runStep(lock, { host, facts });
+  await runStep(lockDisk, { host, facts });
   expect([...host.locks]).toEqual(['bootwright-disk-8-0']);
 });
 
 it('refuses a disk that another installation holds', async () => {
   const host = fakeHost().lockedByAnother('bootwright-disk-8-0');
-  const { failure } = await tryStep(lock, { host, facts });
+  const { failure } = await tryStep(lockDisk, { host, facts });
   expect(failure).toMatchObject({ code: 'disk.locked', kind: 'host' });
 });
 
 it('takes it again in a run that goes on', () => {
-  expect(lock.rerun).toBe('always');
+  expect(lockDisk.rerun).toBe('always');
 });

@@ -1,7 +1,7 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { BlockDevice } from './lsblk.ts';
-import { readTarget, withAllOn } from './block-devices.ts';
+import { readTarget, withDescendants } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
 import { TargetDisk } from './facts.ts';
@@ -37,7 +37,7 @@ export function openersArgv(nodes: readonly string[]): readonly string[] {
 
 /** The device nodes of a disk and of all that stands on it. */
 const nodesOf = (disk: BlockDevice): readonly string[] => [
-  ...new Set(withAllOn(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
+  ...new Set(withDescendants(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
 ];
 
 /** Reads the output of `openersArgv`: each process once for each device. */
@@ -77,7 +77,7 @@ export async function readOpeners(
  * The processes that have the disk open. A look at processes that cannot be had must not end an
  * installation; it is told.
  */
-export async function openersOrNote(
+export async function openersOrWarn(
   { host, signal, note }: StepScope<'host'>,
   disk: BlockDevice,
 ): Promise<readonly string[]> {
@@ -103,7 +103,7 @@ export async function waitUntilClosed(scope: StepScope<'host'>, target: TargetDi
     await until(
       'no process has the install disk open',
       async () => {
-        openers = await openersOrNote(scope, await readTarget(host, target, signal));
+        openers = await openersOrWarn(scope, await readTarget(host, target, signal));
         return openers.length === 0 ? { done: true } : { status: openers.join('; ') };
       },
       { every: seconds(2), within: minutes(2) },
@@ -123,7 +123,7 @@ const lockName = ({ majorMinor }: TargetDisk): string =>
  * Takes the disk for this run. coreos-installer holds no lock of its own, two of them would write
  * side by side. The lock lives as long as the process, so it is taken again in each run.
  */
-export const lock = step({
+export const lockDisk = step({
   id: 'disk/lock',
   title: 'Lock the install disk against other installations',
   uses: ['host'],
@@ -142,7 +142,7 @@ export const lock = step({
 
 /** Which of some places a disk is mounted on, in the order of the places. */
 export function mountedOn(disk: BlockDevice, places: readonly string[]): readonly string[] {
-  const mountpoints = new Set(withAllOn(disk).flatMap((device) => device.mountpoints));
+  const mountpoints = new Set(withDescendants(disk).flatMap((device) => device.mountpoints));
   return places.filter((place) => mountpoints.has(place));
 }
 
@@ -151,7 +151,7 @@ export function mountedOn(disk: BlockDevice, places: readonly string[]): readonl
  * A file system that was left frozen is thawed first: unmounting it would wait for ever.
  * @param places deepest first
  */
-export async function leaveEarlierMounts(
+export async function removeStaleMounts(
   { host, signal }: StepScope<'host'>,
   disk: BlockDevice,
   places: readonly string[],

@@ -1,7 +1,7 @@
-export { check } from './check.ts';
+export { checkDisk as check } from './check.ts';
 export { checkBoot } from './check-boot.ts';
-export { clean } from './clean.ts';
-export { formatExtra } from './format-extra.ts';
-export { lock } from './in-use.ts';
-export { resolve } from './resolve.ts';
+export { cleanDisk as clean } from './clean.ts';
+export { formatExtraDisks as formatExtra } from './format-extra.ts';
+export { lockDisk as lock } from './in-use.ts';
+export { resolveDisk as resolve } from './resolve.ts';
 export { setBootEntry } from './set-boot-entry.ts';

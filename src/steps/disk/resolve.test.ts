@@ -3,7 +3,7 @@ import { blockDevice, lsblkOutput, partition } from '../../../test/support/disk-
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { chooseDisk, resolve } from './resolve.ts';
+import { chooseDisk, resolveDisk } from './resolve.ts';
 
 const byId = '/dev/disk/by-id/ata-SSD_S1';
 const sda = blockDevice('sda', { serial: 'S1', sectorBytes: 4096, majorMinor: '8:0' });
@@ -16,7 +16,7 @@ const hostWith = (...disks: readonly BlockDevice[]) =>
 
 describe('disk/resolve', () => {
   it('follows the link and gives the disk', async () => {
-    const { value } = await runStep(resolve, {
+    const { value } = await runStep(resolveDisk, {
       host: hostWith(sda),
       config: { disk: { device: byId } },
     });
@@ -53,12 +53,12 @@ describe('disk/resolve', () => {
       'disk.unreadable',
     ],
   ])('fails when %s', async (...[, disk, host, code]) => {
-    const { failure } = await tryStep(resolve, { host, config: { disk } });
+    const { failure } = await tryStep(resolveDisk, { host, config: { disk } });
     expect(failure).toMatchObject({ code });
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(resolve, () => ({
+    await isSafeToRepeat(resolveDisk, () => ({
       host: hostWith(sda),
       config: { disk: { device: byId } },
     }));

@@ -11,7 +11,7 @@ import { diskFailure } from './failures.ts';
  * Finds the disk that the configuration means. Links are followed, since coreos-installer tells
  * busy partitions wrongly for other names than those of the kernel (coreos-installer issue 512).
  */
-export const resolve = step({
+export const resolveDisk = step({
   id: 'disk/resolve',
   title: 'Find the install disk',
   uses: ['host'],

@@ -21,7 +21,7 @@ import {
   sameLabelNumbers,
   setOrderArgv,
 } from './boot-menu.ts';
-import { leaveEarlierMounts } from './in-use.ts';
+import { removeStaleMounts } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
 import { lsblkArgv } from './lsblk.ts';
 
@@ -128,7 +128,7 @@ function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
       const found = await tryOr(scope, async () => {
         const roots = await readBlockDevices(host, signal);
         const installDisk = targetAmong(roots, target);
-        await leaveEarlierMounts(scope, installDisk, [espMountPoint]);
+        await removeStaleMounts(scope, installDisk, [espMountPoint]);
         const { path, number, partUuid } = findPartition(installDisk, 'esp');
         const directories = await readVendors(scope, path);
         const partUuids = new Set(everyDevice(roots).map((device) => device.partUuid));

@@ -7,9 +7,9 @@ import {
   isNamed,
   partitionsOf,
   readBlockDevices,
-  standingOn,
+  descendantsOf,
   targetAmong,
-  withAllOn,
+  withDescendants,
 } from './block-devices.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
@@ -123,7 +123,7 @@ const fieldsOf = (stdout: string): readonly (readonly string[])[] =>
 
 /** Whether a path is the disk or stands on it; whole names only, `sda` is not in `sdaa`. */
 export const isOn = (disk: BlockDevice, path: string): boolean =>
-  withAllOn(disk).some((device) => isNamed(device, path));
+  withDescendants(disk).some((device) => isNamed(device, path));
 
 /** The groups that lie on a disk, wholly or in part, each once. */
 export const groupsOn = (disk: BlockDevice, groups: readonly GroupDevice[]): readonly string[] => [
@@ -145,7 +145,7 @@ export const forgetArrayArgv = (path: string): readonly string[] => [
 
 /** What stands on a disk and must go before it is written: no partitions, no multipath device. */
 export const leftoversOn = (disk: BlockDevice): readonly BlockDevice[] =>
-  standingOn(disk).filter(isLeftover);
+  descendantsOf(disk).filter(isLeftover);
 
 /**
  * Commands that take down what stands on a disk, from the top. The members of an array forget it

@@ -5,12 +5,12 @@ import { Config } from '../../config/schema.ts';
 import { placeholder } from '../../engine/fact.ts';
 import {
   agentStateArgv,
-  decideDelay,
-  decideDelayAfterHandover,
+  decideRebootDelay,
+  decideRebootDelayAfterHandover,
   delayOf,
   findIronic,
   IronicAgent,
-  leaveHost,
+  rebootHost,
   listIronicArgv,
   rebootArgv,
   RebootDelay,
@@ -42,7 +42,7 @@ describe('finish/decide-delay', () => {
     [3, '+3'],
   ])('waits as configured (%s), else not at all', async (rebootDelayMinutes, when) => {
     const config = { finish: { rebootDelayMinutes } };
-    expect((await runStep(decideDelay, { config })).value).toEqual({ when });
+    expect((await runStep(decideRebootDelay, { config })).value).toEqual({ when });
   });
 });
 
@@ -53,7 +53,7 @@ describe('finish/decide-delay-after-handover', () => {
     [0, false, 'now'],
     [5, true, '+5'],
   ])('with %s configured and etcd seen: %s', async (rebootDelayMinutes, isSeen, when) => {
-    const { value } = await runStep(decideDelayAfterHandover, {
+    const { value } = await runStep(decideRebootDelayAfterHandover, {
       config: { finish: { rebootDelayMinutes } },
       facts: { handover: { isSeen } },
     });
@@ -67,7 +67,7 @@ const leaveWith = (
   host: FakeHost,
   isPresent: boolean,
   more: { readonly wasBegun?: boolean } = {},
-) => tryStep(leaveHost, { host, facts: { ironic: { isPresent }, delay: soon }, ...more });
+) => tryStep(rebootHost, { host, facts: { ironic: { isPresent }, delay: soon }, ...more });
 
 describe('finish/leave-host', () => {
   it.each([
@@ -89,7 +89,7 @@ describe('finish/leave-host', () => {
   ])('shows in a plan what is known of the delay (%s): %s', (rebootDelayMinutes, when) => {
     const config = Config.parse({ finish: { rebootDelayMinutes } });
     const needs = { ironic: placeholder(IronicAgent), delay: placeholder(RebootDelay) };
-    expect(leaveHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
+    expect(rebootHost.preview?.(config, needs)[0]?.map(String)[2]).toBe(when);
   });
 
   it('reboots a host that ironic does not manage', async () => {

@@ -74,7 +74,7 @@ const asConfigured = ({ finish }: Config): string =>
  * Decides when a host reboots on which nothing depends any more: at once, as the logs have left it
  * and the last report does before the host goes.
  */
-export const decideDelay = step({
+export const decideRebootDelay = step({
   id: 'finish/decide-delay',
   title: 'Decide how long the reboot waits',
   uses: [],
@@ -91,7 +91,7 @@ export const decideDelay = step({
  * Decides when the bootstrap host reboots: at once when etcd was seen to need it no more, else after
  * the minute in which that usually happens.
  */
-export const decideDelayAfterHandover = step({
+export const decideRebootDelayAfterHandover = step({
   id: 'finish/decide-delay-after-handover',
   title: 'Decide how long the reboot waits',
   uses: [],
@@ -132,7 +132,7 @@ export const agentStateArgv = ['systemctl', 'is-active', 'agent.service'] as con
 const notActive = [3, 4];
 
 /** Leaves the host: by a reboot, or by handing it over to ironic. */
-export const leaveHost = step({
+export const rebootHost = step({
   id: 'finish/leave-host',
   title: 'Reboot into the installed system',
   stage: 'Rebooting',

@@ -1,3 +1,6 @@
-export { decideDelay, decideDelayAfterHandover } from './finish.ts';
+export {
+  decideRebootDelay as decideDelay,
+  decideRebootDelayAfterHandover as decideDelayAfterHandover,
+} from './finish.ts';
 export { findIronic } from './finish.ts';
-export { leaveHost } from './finish.ts';
+export { rebootHost as leaveHost } from './finish.ts';

@@ -5,7 +5,7 @@ import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.t
 import { fakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { choose } from './choose.ts';
+import { chooseImage } from './choose.ts';
 
 const disk = {
   path: '/dev/sda',
@@ -53,7 +53,8 @@ function hostWithFile(content: Uint8Array = image): FakeHost {
 }
 
 const chosen = async (input: ConfigInput['image'], more: object = {}) =>
-  (await runStep(choose, { config: { image: input }, facts, host: fakeHost(), ...more })).value;
+  (await runStep(chooseImage, { config: { image: input }, facts, host: fakeHost(), ...more }))
+    .value;
 
 describe('image/choose', () => {
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
@@ -78,7 +79,7 @@ describe('image/choose', () => {
   });
 
   it('leaves it to the writer when nothing is found, and says so', async () => {
-    const { value, notes } = await runStep(choose, { facts, host: fakeHost() });
+    const { value, notes } = await runStep(chooseImage, { facts, host: fakeHost() });
     expect(value.kind).toBe('live');
     expect(notes).toContain(
       'warn: no image on the live medium: the writer will look for one by itself',
@@ -109,12 +110,12 @@ describe('image/choose', () => {
       'image.wrong-sector-size',
     ],
   ])('refuses a file and a URL that is %s', async (_, content, code) => {
-    const file = tryStep(choose, {
+    const file = tryStep(chooseImage, {
       config: { image: { file: path } },
       facts,
       host: hostWithFile(content),
     });
-    const page = tryStep(choose, {
+    const page = tryStep(chooseImage, {
       config: { image: { url } },
       facts,
       web: fakeWeb().with(url, content),
@@ -128,7 +129,7 @@ describe('image/choose', () => {
 
   it('reads only the beginning of a URL, and keeps its query out of the log', async () => {
     const web = fakeWeb().with(url, image);
-    const { value, events } = await runStep(choose, {
+    const { value, events } = await runStep(chooseImage, {
       config: { image: { url } },
       facts,
       web,
@@ -164,7 +165,7 @@ describe('image/choose', () => {
     ['too large', ' '.repeat(16 * 1024 ** 2 + 1)],
   ])('refuses stream metadata that is %s, and shows no signature', async (_, content) => {
     const location = 'https://mirror.example/stream.json?sig=abc';
-    const { failure } = await tryStep(choose, {
+    const { failure } = await tryStep(chooseImage, {
       config: { image: { stream: location } },
       facts,
       host: hostWithFile(),
@@ -182,7 +183,7 @@ describe('image/choose', () => {
     ['4.16.3', undefined, 0],
     ['4.17.0', undefined, 1],
   ])('holds the stream against the release %s', async (openshiftVersion, code, warnings) => {
-    const end = await tryStep(choose, {
+    const end = await tryStep(chooseImage, {
       config: { image: { stream: '/opt/stream.json' }, cluster: { openshiftVersion } },
       facts,
       host: hostWithFile().withFile('/opt/stream.json', stream),
@@ -198,7 +199,7 @@ describe('image/choose', () => {
       .on(['skopeo', 'inspect', '--config', `docker://${nodeImage}`])
       .prints('{"architecture":"amd64","config":{"Labels":{"version":"418.94.1-0"}}}');
     const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.1' } };
-    await expect(runStep(choose, { config, facts, host })).rejects.toMatchObject({
+    await expect(runStep(chooseImage, { config, facts, host })).rejects.toMatchObject({
       code: 'image.not-the-release',
       context: { image: nodeImage },
     });
@@ -208,7 +209,7 @@ describe('image/choose', () => {
     const nodeImage = 'quay.example/node:4.17.1';
     const host = hostWithFile().on(['skopeo', rest]).fails(1, 'unauthorized');
     const config = { image: { nodeImage }, cluster: { openshiftVersion: '4.17.9' } };
-    const { notes } = await runStep(choose, { config, facts, host });
+    const { notes } = await runStep(chooseImage, { config, facts, host });
     expect(notes[0]).toContain('only its tag is checked');
   });
 });

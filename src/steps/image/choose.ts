@@ -4,11 +4,11 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
-import { chooseImageSource, explainImage, type ImageWish } from './source.ts';
+import { chooseImageSource, explainImage, type ImageRequest } from './source.ts';
 import { ChosenImage } from './facts.ts';
 import { architectureArgv } from '../host-commands.ts';
 import {
-  digestArgv,
+  fileDigestArgv,
   headArgv,
   readFileHead,
   readUrlHead,
@@ -17,7 +17,7 @@ import {
 } from './image-file.ts';
 import {
   compareLines,
-  inspectArgv,
+  inspectConfigArgv,
   lineOfBuild,
   lineOfCluster,
   readNodeImage,
@@ -33,7 +33,7 @@ import type { Host } from '../../ports/host.ts';
  * Chooses where the operating system comes from and looks whether it is there and fits, while the
  * disk is still as it was.
  */
-export const choose = step({
+export const chooseImage = step({
   id: 'image/choose',
   title: 'Choose the operating system image',
   uses: ['host', 'web'],
@@ -45,9 +45,9 @@ export const choose = step({
   explain: explainImage,
   preview: previewChoice,
   run: async (scope, { disk }) => {
-    const wish = chooseImageSource(scope.config);
+    const request = chooseImageSource(scope.config);
     await checkNodeImage(scope);
-    const image = await findImage({ scope, disk }, wish);
+    const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {
       source: image.kind,
       ...('path' in image ? { path: image.path } : {}),
@@ -61,17 +61,17 @@ export const choose = step({
 /** What is looked at on the host; an image at a URL is looked at without a command. */
 function previewChoice(config: Config): readonly (readonly string[])[] {
   const { nodeImage, sha256 } = config.image;
-  const wish = wishOrNone(config);
+  const request = requestOrNone(config);
   return [
-    ...(nodeImage === '' ? [] : [architectureArgv, inspectArgv(nodeImage)]),
-    ...(wish?.kind === 'file' ? [headArgv(wish.path)] : []),
-    ...(wish?.kind === 'file' && sha256 !== '' ? [digestArgv(wish.path)] : []),
-    ...(wish?.kind === 'stream' ? [architectureArgv] : []),
+    ...(nodeImage === '' ? [] : [architectureArgv, inspectConfigArgv(nodeImage)]),
+    ...(request?.kind === 'file' ? [headArgv(request.path)] : []),
+    ...(request?.kind === 'file' && sha256 !== '' ? [fileDigestArgv(request.path)] : []),
+    ...(request?.kind === 'stream' ? [architectureArgv] : []),
   ];
 }
 
 /** None where the configuration cannot be met, which `explain` tells. */
-function wishOrNone(config: Config): ImageWish | undefined {
+function requestOrNone(config: Config): ImageRequest | undefined {
   try {
     return chooseImageSource(config);
   } catch {
@@ -89,7 +89,8 @@ async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
   });
   let inspected: string | undefined;
   try {
-    inspected = (await host.exec(inspectArgv(nodeImage), { signal, limit: minutes(2) })).stdout;
+    inspected = (await host.exec(inspectConfigArgv(nodeImage), { signal, limit: minutes(2) }))
+      .stdout;
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
@@ -109,23 +110,23 @@ interface Search {
   readonly disk: TargetDisk;
 }
 
-/** Finds what a wish names, and refuses what would fail later, when the disk is lost. */
-function findImage(search: Search, wish: ImageWish): Promise<ChosenImage> {
-  switch (wish.kind) {
+/** Finds what a request names, and refuses what would fail later, when the disk is lost. */
+function findImage(search: Search, request: ImageRequest): Promise<ChosenImage> {
+  switch (request.kind) {
     case 'writer-args':
-      return Promise.resolve(wish);
+      return Promise.resolve(request);
     case 'file':
-      return findFile(search, wish);
+      return findFile(search, request);
     case 'url':
       return findUrl(search, {
-        ...wish,
+        ...request,
         sha256: search.scope.config.image.sha256,
         source: 'config',
       });
     case 'stream':
-      return findStreamImage(search, wish);
+      return findStreamImage(search, request);
     case 'live':
-      return findOnMedium(search, wish);
+      return findOnMedium(search, request);
   }
 }
 

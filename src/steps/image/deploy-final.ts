@@ -8,7 +8,7 @@ import {
   freePercent,
   readTarget,
 } from '../disk/block-devices.ts';
-import { leaveEarlierMounts } from '../disk/in-use.ts';
+import { removeStaleMounts } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import type { StepScope } from '../step.ts';
@@ -26,7 +26,7 @@ import {
 } from './overwrite-argv.ts';
 import { runUndoable } from './undoable.ts';
 import type { AgentError } from '../../model/failure.ts';
-import { readPullComplaint } from '../../os/registry-image.ts';
+import { readPullError } from '../../os/registry-image.ts';
 import { imageFailure, type imageFailures } from './failures.ts';
 
 type HostScope = StepScope<'host'>;
@@ -81,7 +81,7 @@ async function planOverwrite(
   { os, source, isRootShared = false }: FinalOs,
 ): Promise<Overwrite> {
   const { disk, root, boot } = await findWrittenDisk(scope, target);
-  await leaveEarlierMounts(scope, disk, [bootMount, rootMount]);
+  await removeStaleMounts(scope, disk, [bootMount, rootMount]);
   return {
     disk: target.path,
     root,
@@ -141,21 +141,21 @@ async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
       await host.exec(['setenforce', '1'], { signal: unheard, limit: seconds(2) });
     }, 'always');
   }
-  let telling: unknown;
+  let known: unknown;
   try {
     await runUndoable(scope, overwriteCommands(overwrite), async (command) => {
-      telling = undefined;
+      known = undefined;
       try {
         await runOne(scope, command, overwrite.source);
       } catch (error) {
-        if (command.isLong === true || command.check !== undefined) telling = error;
+        if (command.isLong === true || command.check !== undefined) known = error;
         throw error;
       }
     });
   } catch (error) {
     signal.throwIfAborted();
     // That of the tries would only say that there were several.
-    throw telling === undefined ? error : deployFailure(telling, overwrite.source.image);
+    throw known === undefined ? error : deployFailure(known, overwrite.source.image);
   }
 }
 
@@ -187,8 +187,8 @@ async function isEnforcing({ host, signal }: HostScope): Promise<boolean> {
 export function deployFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
-  const { trouble, cause: said } = readPullComplaint(String(error.context['stderr'] ?? ''));
-  const code = trouble === undefined ? 'image.deploy-failed' : (`image.${trouble}` as const);
+  const { kind, cause: said } = readPullError(String(error.context['stderr'] ?? ''));
+  const code = kind === undefined ? 'image.deploy-failed' : (`image.${kind}` as const);
   return imageFailure(code, `${image}: ${said ?? error.message}`, { cause, context: { image } });
 }
 

@@ -8,7 +8,7 @@ import type { Web } from '../../ports/web.ts';
 import { imageFailure } from './failures.ts';
 
 /** Prints the digest of an image file on the host. */
-export const digestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
+export const fileDigestArgv = (path: string): readonly string[] => ['sha256sum', '--', path];
 
 /** Prints the beginning of an image file on the host, as hexadecimal bytes. */
 export const headArgv = (path: string): readonly string[] => [
@@ -46,7 +46,7 @@ export async function verifyFile(
   { path, sha256 }: { readonly path: string; readonly sha256: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { stdout } = await host.exec(digestArgv(path), { signal, limit: digestLimit });
+  const { stdout } = await host.exec(fileDigestArgv(path), { signal, limit: digestLimit });
   // The digest of a name with a backslash or a line feed is printed behind a backslash.
   const actual = /^\\?([0-9a-f]{64})\s/.exec(stdout)?.[1] ?? '';
   if (actual === sha256) return;
@@ -75,7 +75,7 @@ const hasTextAt = (bytes: Uint8Array, at: number, text: string): boolean =>
 
 /**
  * Judges an image by its first bytes, with the same magic numbers as coreos-installer 0.26
- * (`src/io/compress.rs`). Only what is certain is told.
+ * (`src/io/compress.rs`). Only what is certain is reported.
  */
 export function sniffImage(head: Uint8Array): SniffedImage {
   if (startsWith(head, [0x1f, 0x8b])) return { format: 'gzip', ...tableOf(unpacked(head, gunzip)) };

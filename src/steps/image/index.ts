@@ -1,4 +1,4 @@
-export { choose } from './choose.ts';
+export { chooseImage as choose } from './choose.ts';
 export { deployToExistingRoot } from './deploy-to-existing-root.ts';
 export { overwriteOs } from './overwrite-os.ts';
-export { write } from './write.ts';
+export { writeImage as write } from './write.ts';

@@ -124,8 +124,10 @@ describe('image/overwrite-os', () => {
   it('says what it does when what it waited for is there', async () => {
     const { host, web } = comingUp();
     const { events } = await overwrite({ host, web });
-    const told = events.filter(({ type }) => type.startsWith('wait.') || type === 'step.progress');
-    expect(told.slice(-2)).toMatchObject([
+    const reported = events.filter(
+      ({ type }) => type.startsWith('wait.') || type === 'step.progress',
+    );
+    expect(reported.slice(-2)).toMatchObject([
       { type: 'wait.finished', sentence: 'the rendered config of this pool can be read' },
       { type: 'step.progress', progress: { info: `deploying ${osImage}` } },
     ]);

@@ -85,7 +85,7 @@ describe('a node image', () => {
 
   it.each([
     ['is of the line of the cluster', inspected({ version: '417.94.202501010000-0' }), 17],
-    ['does not tell its line', inspected({}), 17],
+    ['does not report its line', inspected({}), 17],
     ['comes when the cluster has none', inspected({ version: '418.94.2-0' }), undefined],
   ])('that %s is taken', (_, text, minor) => {
     const line = minor === undefined ? undefined : { major: 4, minor };

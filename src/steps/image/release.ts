@@ -37,17 +37,17 @@ export const renderLine = ({ major, minor }: ReleaseLine): string => `${major}.$
 export const compareLines = (one: ReleaseLine, other: ReleaseLine): number =>
   one.major - other.major || one.minor - other.minor;
 
-const unsaid = Config.parse({}).cluster.openshiftVersion;
+const unset = Config.parse({}).cluster.openshiftVersion;
 
 /**
- * The line that the cluster installs. Undefined where nobody said it: day-2 hosts are not told, and
+ * The line that the cluster installs. Undefined where nobody said it: day-2 hosts are not given it, and
  * then the setting has its default.
  */
 export const lineOfCluster = ({ cluster }: Config): ReleaseLine | undefined =>
-  cluster.openshiftVersion === unsaid ? undefined : lineOfVersion(cluster.openshiftVersion);
+  cluster.openshiftVersion === unset ? undefined : lineOfVersion(cluster.openshiftVersion);
 
 /** Prints the configuration of a container image, which has its labels. */
-export const inspectArgv = (pullSpec: string): readonly string[] => [
+export const inspectConfigArgv = (pullSpec: string): readonly string[] => [
   'skopeo',
   'inspect',
   '--config',
@@ -82,19 +82,19 @@ const goNames: Readonly<Record<string, string>> = {
   s390x: 's390x',
 };
 
-/** Labels in which builds of RHCOS and releases of OpenShift tell their version. */
+/** Labels in which builds of RHCOS and releases of OpenShift report their version. */
 const versionLabels = ['io.openshift.release', 'version', 'org.opencontainers.image.version'];
 
-/** Reads the output of `inspectArgv`; without it, or when it is unreadable, only the tag is known. */
+/** Reads the output of `inspectConfigArgv`; without it, or when it is unreadable, only the tag is known. */
 export function readNodeImage(pullSpec: string, inspected: string | undefined): NodeImage {
   const parsed = ImageConfig.safeParse(jsonIn(inspected ?? ''));
   const labels = parsed.data?.config.Labels ?? {};
-  const told = versionLabels.flatMap((name) => {
+  const reported = versionLabels.flatMap((name) => {
     const version = labels[name] ?? '';
     const line = lineOfBuild(version) ?? openshiftLine(version);
     return line === undefined ? [] : [line];
   });
-  const line = told[0] ?? lineOfTag(pullSpec);
+  const line = reported[0] ?? lineOfTag(pullSpec);
   const architecture = parsed.data?.architecture ?? '';
   return { pullSpec, architecture, ...(line === undefined ? {} : { line }) };
 }

@@ -13,7 +13,7 @@ import { namesImage } from './writer-args.ts';
  * Where the configuration wants the operating system to come from, before anything is looked at. Its
  * addresses are whole and may hold credentials; they are shown by `shownUrl` only.
  */
-export type ImageWish =
+export type ImageRequest =
   | { readonly kind: 'writer-args'; readonly because: string }
   | { readonly kind: 'file'; readonly path: string; readonly because: string }
   | { readonly kind: 'url'; readonly url: string; readonly because: string }
@@ -27,19 +27,19 @@ export type ImageWish =
  * what the live medium has.
  * @throws AgentError `image.not-configured`, `image.digest-unusable`
  */
-export function chooseImageSource({ image }: Config): ImageWish {
-  const wish = wishOf(image);
-  if (image.sha256 !== '' && (wish.kind === 'live' || wish.kind === 'writer-args')) {
+export function chooseImageSource({ image }: Config): ImageRequest {
+  const request = requestOf(image);
+  if (image.sha256 !== '' && (request.kind === 'live' || request.kind === 'writer-args')) {
     throw imageFailure(
       'image.digest-unusable',
-      `image.sha256 is set, and the image comes from ${placeOf(wish)}`,
-      { context: { source: wish.kind } },
+      `image.sha256 is set, and the image comes from ${placeOf(request)}`,
+      { context: { source: request.kind } },
     );
   }
-  return wish;
+  return request;
 }
 
-function wishOf(image: Config['image']): ImageWish {
+function requestOf(image: Config['image']): ImageRequest {
   const option = namesImage(image.writerArgs);
   if (option !== undefined) {
     const [name] = option.split('=');
@@ -81,29 +81,29 @@ function needed(key: 'file' | 'url' | 'stream', value: string): string {
   );
 }
 
-function placeOf(wish: ImageWish): string {
-  switch (wish.kind) {
+function placeOf(request: ImageRequest): string {
+  switch (request.kind) {
     case 'writer-args':
       return "the writer's own arguments";
     case 'file':
-      return wish.path;
+      return request.path;
     case 'url':
-      return shownUrl(wish.url);
+      return shownUrl(request.url);
     case 'stream':
-      return `the stream ${shownUrl(wish.location)}`;
+      return `the stream ${shownUrl(request.location)}`;
     case 'live':
       return 'the live medium';
   }
 }
 
-/** The choice as a plan tells it; a configuration that cannot be met is told, too. */
+/** The choice as a plan tells it; a configuration that cannot be met is reported, too. */
 export function explainImage(config: Config): string {
   try {
-    const wish = chooseImageSource(config);
+    const request = chooseImageSource(config);
     const { sha256, nodeImage } = config.image;
     return [
-      `from ${placeOf(wish)}: ${wish.because}`,
-      ...(sha256 === '' && wish.kind !== 'stream' ? [] : ['its sha256 is enforced']),
+      `from ${placeOf(request)}: ${request.because}`,
+      ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
       ...(nodeImage === '' ? [] : [`${nodeImage} is held against the release`]),
     ].join('; ');
   } catch (error) {
@@ -179,10 +179,10 @@ const direct = (source: WriterSource, sha256: string | undefined): OpenSource =>
 
 /** The source as a plan shows it, before the image is looked for. */
 export function previewSource(config: Config): WriterSource {
-  const wish = chooseImageSource(config);
-  switch (wish.kind) {
+  const request = chooseImageSource(config);
+  switch (request.kind) {
     case 'file':
-      return { kind: 'file', path: wish.path };
+      return { kind: 'file', path: request.path };
     case 'url':
     case 'stream':
       return { kind: 'url', url: 'http://127.0.0.1:<port>/<image>' };

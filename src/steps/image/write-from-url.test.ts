@@ -6,7 +6,7 @@ import type { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
 import type { ImageRelay, RelayOutcome, RelaySource } from '../../ports/image-relay.ts';
 import type { ChosenImage } from './facts.ts';
-import { write } from './write.ts';
+import { writeImage } from './write.ts';
 
 const elsewhere: ChosenImage = {
   kind: 'url',
@@ -15,7 +15,7 @@ const elsewhere: ChosenImage = {
   because: '',
 };
 
-/** A relay that ends as told, and remembers what it was given. */
+/** A relay that ends as reported, and remembers what it was given. */
 function relayEnding(outcome: Partial<RelayOutcome>) {
   const served: RelaySource[] = [];
   let closed = 0;
@@ -49,7 +49,7 @@ describe('image/write', () => {
       because: '',
     };
     const url = 'https://user:s3cretpw@m.example/metal.raw.gz?sig=abc';
-    const { value, events } = await runStep(write, {
+    const { value, events } = await runStep(writeImage, {
       config: { image: { url } },
       host,
       facts: writeFacts(image),
@@ -94,10 +94,10 @@ describe('image/write', () => {
       facts: writeFacts(image),
       imageRelay,
     };
-    await runStep(write, run);
+    await runStep(writeImage, run);
     expect(served).toEqual([{ url: location }]);
     host.withFile('/s.json', streamOf('https://m.example/newer.raw.gz?sig=abc'));
-    const { failure } = await tryStep(write, run);
+    const { failure } = await tryStep(writeImage, run);
     expect(failure).toMatchObject({ code: 'image.stream-changed' });
     expect(JSON.stringify((failure as AgentError).context)).not.toContain('abc');
   });
@@ -108,15 +108,15 @@ describe('image/write', () => {
     const host = writingHost()
       .on(writer.argv(...args))
       .fails(1, `Error: fetching '${url}'\n`);
-    const { failure, events } = await tryStep(write, {
+    const { failure, events } = await tryStep(writeImage, {
       config: { image: { writerArgs: args } },
       host,
       facts: writeFacts({ kind: 'writer-args', because: '' }),
     });
     const { message, context, cause } = failure as AgentError;
-    const told = [message, context, String(cause), (cause as AgentError).context, events];
-    expect(JSON.stringify(told)).toContain('https://m.example/a');
-    expect(JSON.stringify(told)).not.toMatch(/s3cretpw|abc/);
+    const reported = [message, context, String(cause), (cause as AgentError).context, events];
+    expect(JSON.stringify(reported)).toContain('https://m.example/a');
+    expect(JSON.stringify(reported)).not.toMatch(/s3cretpw|abc/);
   });
 
   it.each<[string, Partial<RelayOutcome>, string]>([
@@ -129,7 +129,11 @@ describe('image/write', () => {
   ])('leaves a disk that does not boot when %s', async (_, outcome, code) => {
     const { imageRelay } = relayEnding(outcome);
     const host = writingHost().on(['coreos-installer', rest]).prints('', writer.done);
-    const { failure } = await tryStep(write, { host, facts: writeFacts(elsewhere), imageRelay });
+    const { failure } = await tryStep(writeImage, {
+      host,
+      facts: writeFacts(elsewhere),
+      imageRelay,
+    });
     expect(failure).toMatchObject({ code, kind: 'media' });
     expect(ran(host).slice(-2)).toEqual([disk.zero, disk.wipe]);
   });
@@ -139,7 +143,11 @@ describe('image/write', () => {
     const host = writingHost()
       .on(['coreos-installer', rest])
       .fails(1, "Error: fetching 'http://127…'");
-    const { failure } = await tryStep(write, { host, facts: writeFacts(elsewhere), imageRelay });
+    const { failure } = await tryStep(writeImage, {
+      host,
+      facts: writeFacts(elsewhere),
+      imageRelay,
+    });
     expect(failure).toMatchObject({ code: 'image.relay-unreachable' });
   });
 });

@@ -4,7 +4,7 @@ import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step
 import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
 import { describeRole } from '../../engine/describe.ts';
 import type { ChosenImage } from './facts.ts';
-import { write } from './write.ts';
+import { writeImage } from './write.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { hours } from '../../model/duration.ts';
@@ -13,7 +13,7 @@ import type { AgentError } from '../../model/failure.ts';
 describe('image/write', () => {
   it('runs the writer with nothing but the Ignition and the disk for the live image', async () => {
     const host = writingHost().on(writer.argv()).prints('', writer.done);
-    const { value, progress } = await runStep(write, { host, facts: writeFacts() });
+    const { value, progress } = await runStep(writeImage, { host, facts: writeFacts() });
     expect(ran(host)).toEqual([writer.argv()]);
     expect(writer.callOn(host)?.env).toEqual({ RUST_BACKTRACE: '0' });
     expect(value).toEqual({ disk: '/dev/sda' });
@@ -34,7 +34,7 @@ describe('image/write', () => {
       image: { writerArgs: args },
       proxy: { https: 'http://p.example:3128' },
     };
-    await runStep(write, { config, host, facts: writeFacts() });
+    await runStep(writeImage, { config, host, facts: writeFacts() });
     expect(writer.callOn(host)?.env).toMatchObject({ https_proxy: 'http://p.example:3128' });
   });
 
@@ -46,8 +46,10 @@ describe('image/write', () => {
       .on(writer.argv('--image-file', '/a.raw'))
       .prints('', writer.done);
     const image: ChosenImage = { kind: 'file', path: '/a.raw', sha256, because: '' };
-    expect((await runStep(write, { host, facts: writeFacts(image) })).value.sha256).toBe(sha256);
-    const { failure } = await tryStep(write, { host, facts: writeFacts(image) });
+    expect((await runStep(writeImage, { host, facts: writeFacts(image) })).value.sha256).toBe(
+      sha256,
+    );
+    const { failure } = await tryStep(writeImage, { host, facts: writeFacts(image) });
     expect(failure).toMatchObject({ code: 'image.wrong-digest' });
     expect(host.ran.filter(([program]) => program === 'coreos-installer')).toHaveLength(1);
   });
@@ -55,7 +57,7 @@ describe('image/write', () => {
   it('warns when another disk holds an old system', async () => {
     const note = `${writer.done}\nNote: detected other devices with a filesystem labeled \`boot\`:\n  - /dev/sdb3\nThe installed OS may not work correctly\n`;
     const host = writingHost().on(writer.argv()).prints('', note);
-    const { events } = await runStep(write, { host, facts: writeFacts() });
+    const { events } = await runStep(writeImage, { host, facts: writeFacts() });
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'note',
@@ -65,7 +67,7 @@ describe('image/write', () => {
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(write, () => ({
+    await isSafeToRepeat(writeImage, () => ({
       host: writingHost().on(writer.argv()).prints('', writer.done),
       facts: writeFacts(),
     }));
@@ -78,7 +80,7 @@ describe('image/write', () => {
     [{ stream: '/s.json' }, ['--image-url', 'http://127.0.0.1:<port>/<image>']],
   ])('is planned with the command that it runs: %j', (image, words) => {
     const plan = describeRole(
-      { name: 'r', title: '', ladder: 'master', steps: [write] },
+      { name: 'r', title: '', ladder: 'master', steps: [writeImage] },
       Config.parse({ image }),
     );
     expect(plan.items[0]).toMatchObject({
@@ -96,7 +98,7 @@ describe('image/write', () => {
     const clock = fakeClock();
     const host = writingHost(clock).withFile('/sys/block/sda/stat', ' 1 2 3 4 5 6 700 8 9');
     host.on(writer.argv()).hangs(writer.read(60));
-    const { failure, progress } = await tryStep(write, { host, clock, facts: writeFacts() });
+    const { failure, progress } = await tryStep(writeImage, { host, clock, facts: writeFacts() });
     expect(failure).toMatchObject({
       code: 'image.stalled',
       kind: 'limit',
@@ -117,7 +119,7 @@ describe('image/write', () => {
       await clock.sleep(hours(2), signal);
       return { stderr: writer.done };
     });
-    const { value } = await runStep(write, { host: slow, clock, facts: writeFacts() });
+    const { value } = await runStep(writeImage, { host: slow, clock, facts: writeFacts() });
     expect(value).toEqual({ disk: '/dev/sda' });
   });
 
@@ -135,7 +137,7 @@ describe('image/write', () => {
         .answers(() => (--left < 0 ? '' : '/proc/812/fd/7 /dev/sda\n'))
         .on(writer.argv())
         .prints('', writer.done);
-      const { failure, events } = await tryStep(write, { host, clock, facts: writeFacts() });
+      const { failure, events } = await tryStep(writeImage, { host, clock, facts: writeFacts() });
       expect((failure as AgentError | undefined)?.code).toBe(code);
       const status = '/dev/sda is open in coreos-installer (process 812)';
       expect(events).toContainEqual(expect.objectContaining({ status }));
@@ -151,7 +153,7 @@ describe('image/write', () => {
     const host = writingHost()
       .on(writer.argv())
       .inTurn({ exitCode: 1, stderr: cut }, { exitCode: 1, stderr: cut }, { stderr: writer.done });
-    const { events, progress } = await runStep(write, { host, facts: writeFacts() });
+    const { events, progress } = await runStep(writeImage, { host, facts: writeFacts() });
     expect(ran(host)).toEqual([
       writer.argv(),
       disk.zero,
@@ -171,7 +173,7 @@ describe('image/write', () => {
     const busy =
       'Partitions in use on /dev/sda:\n    /dev/sda1 mounted on /x\nError: checking for exclusive access to /dev/sda\n\nCaused by:\n    found busy partitions\n';
     const host = writingHost().on(writer.argv()).fails(1, busy);
-    const { failure } = await tryStep(write, { host, facts: writeFacts() });
+    const { failure } = await tryStep(writeImage, { host, facts: writeFacts() });
     expect(failure).toMatchObject({ code: 'disk.busy', kind: 'host' });
     expect(ran(host)).toEqual([writer.argv(), writer.argv(), writer.argv()]);
   });
@@ -193,7 +195,7 @@ describe('image/write', () => {
       return { exitCode: 1, stderr: writer.read(50) };
     });
     const config = { image: { writerArgs: ['--save-partindex', '5'] } };
-    await tryStep(write, { config, host, facts: writeFacts(), signal: stop.signal });
+    await tryStep(writeImage, { config, host, facts: writeFacts(), signal: stop.signal });
     const undo = host.calls.slice(-3);
     expect(undo.map(({ argv: [program] }) => program)).toEqual(['lsblk', 'wipefs', 'wipefs']);
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(2500);
@@ -213,7 +215,11 @@ describe('image/write', () => {
       .prints(disks)
       .on(['wipefs', '--all', '--force', rest])
       .succeeds();
-    await tryStep(write, { config: { image: { writerArgs: args } }, host, facts: writeFacts() });
+    await tryStep(writeImage, {
+      config: { image: { writerArgs: args } },
+      host,
+      facts: writeFacts(),
+    });
     const wiped = host.ran.filter(([program]) => program === 'wipefs').map((words) => words.at(-1));
     expect(new Set(wiped)).toEqual(new Set(['/dev/sda2', '/dev/sda3']));
     expect(ran(host)).not.toContainEqual(disk.zero);
@@ -223,7 +229,7 @@ describe('image/write', () => {
     const clock = fakeClock({ auto: false });
     const run = new AbortController();
     const host = writingHost(clock).on(writer.argv()).hangs(writer.read(60));
-    const ending = tryStep(write, { host, clock, facts: writeFacts(), signal: run.signal });
+    const ending = tryStep(writeImage, { host, clock, facts: writeFacts(), signal: run.signal });
     await clock.advance(1000);
     run.abort(new Error('stopped'));
     await ending;

@@ -12,7 +12,7 @@ import { type OpenSource, openSource, previewSource } from './source.ts';
 import { proxyEnv } from '../host-commands.ts';
 import { writerFailure } from './writer-failure.ts';
 import { makeUnbootable } from '../disk/wipe.ts';
-import { writerArgv, writerProgress, type WriterProgress, writerTalk } from './writer.ts';
+import { writerArgv, writerProgress, type WriterProgress, writerOutput } from './writer.ts';
 import type { Progress } from '../../engine/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
@@ -27,7 +27,7 @@ const longestWrite = hours(12);
  * Writes the operating system and this host's Ignition to the install disk. It begins at zero each
  * time, so it may simply run again. When it fails or is stopped, the disk does not boot.
  */
-export const write = step({
+export const writeImage = step({
   id: 'image/write',
   title: 'Write the operating system to the install disk',
   stage: 'Writing image to disk',
@@ -51,9 +51,9 @@ export const write = step({
     const { host, clock, config, signal, onExit, progress } = scope;
     const args = config.image.writerArgs;
     const writer = writerProgress(clock.elapsed);
-    const talk = writerTalk();
+    const output = writerOutput();
     onExit(async () => {
-      if (talk.hasTouchedDisk()) {
+      if (output.hasTouchedDisk()) {
         const isStopped = signal.aborted;
         await makeUnbootable(host, { disk, keepsPartitions: keepsPartitions(args), isStopped });
       }
@@ -66,7 +66,7 @@ export const write = step({
       args,
       disk: disk.path,
     });
-    const watched = { host, clock, diskName: disk.name, writer, tell: progress };
+    const watched = { host, clock, diskName: disk.name, writer, report: progress };
     try {
       await watchedForStall(watched, signal, (stoppable) =>
         host.exec(argv, {
@@ -75,17 +75,17 @@ export const write = step({
           secrets: hiddenInUrls(args),
           env: { RUST_BACKTRACE: '0', ...proxyEnv(config.proxy) },
           onLine: (line) => {
-            const told = writer.take(line);
-            if (told !== undefined) progress(told);
-            talk.take(shownUrlsIn(line));
+            const reported = writer.take(line);
+            if (reported !== undefined) progress(reported);
+            output.take(shownUrlsIn(line));
           },
         }),
       );
     } catch (error) {
-      throw explained(error, { disk: disk.path, lines: talk.lines(), open });
+      throw explained(error, { disk: disk.path, lines: output.lines(), open });
     }
     checkRelayed(open);
-    tellOtherSystems(scope, talk.lines());
+    warnOfOtherSystems(scope, output.lines());
     const sha256 = open.sha256();
     return { disk: disk.path, ...(sha256 === undefined ? {} : { sha256 }) };
   },
@@ -125,7 +125,7 @@ function checkRelayed(open: OpenSource): void {
 }
 
 /** Two file systems that are labelled `boot` race at each start (coreos-installer, `install.rs`). */
-function tellOtherSystems({ note }: StepScope<never>, lines: readonly string[]): void {
+function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]): void {
   const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
   if (from < 0) return;
   const devices = lines.slice(from + 1).flatMap((line) => /^ *- (\S+)/.exec(line)?.[1] ?? []);
@@ -147,7 +147,7 @@ interface WatchedWrite {
   /** Kernel name of the disk, `sda`. */
   readonly diskName: string;
   readonly writer: WriterProgress;
-  readonly tell: (progress: Progress) => void;
+  readonly report: (progress: Progress) => void;
 }
 
 /**
@@ -186,7 +186,7 @@ async function watchedForStall<T>(
   }
 }
 
-/** A host that does not tell must not end the watch. */
+/** A host that does not report must not end the watch. */
 async function readSectors(
   host: Host,
   diskName: string,
@@ -200,7 +200,7 @@ async function readSectors(
 }
 
 async function watch(
-  { host, clock, diskName, writer, tell }: WatchedWrite,
+  { host, clock, diskName, writer, report }: WatchedWrite,
   signal: AbortSignal,
 ): Promise<Error> {
   let sectors: number | undefined;
@@ -212,7 +212,7 @@ async function watch(
     if (written !== sectors) diskMovedAt = clock.elapsed();
     sectors = written;
     const refreshed = writer.refresh();
-    if (refreshed !== undefined) tell(refreshed);
+    if (refreshed !== undefined) report(refreshed);
     const still = clock.elapsed() - Math.max(writer.movedAt(), diskMovedAt);
     if (still >= longestStandstill) {
       return imageFailure('image.stalled', `nothing has moved for ${renderDuration(still)}`, {

@@ -126,7 +126,7 @@ describe('what the writer said', () => {
     expect(ended(busy, { isRelayUnasked: true })).toMatchObject({ code: 'disk.busy' });
   });
 
-  it('is told in one line, with what holds the disk', () => {
+  it('is reported in one line, with what holds the disk', () => {
     const { message } = ended(busy);
     expect(message).not.toContain('\n');
     expect(message).toContain('/dev/sda1 mounted on /var/mnt');

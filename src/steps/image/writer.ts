@@ -8,7 +8,7 @@ const pointsApart = 5;
 /** After this time without a percentage that is passed on, what is known is reported all the same. */
 const longestSilence = heartbeatEvery.write;
 
-/** Without a length there is no percentage; the amount is told each so many bytes. */
+/** Without a length there is no percentage; the amount is reported each so many bytes. */
 const bytesApart = 512 * 1024 ** 2;
 
 /** Speed is that of the last so many lines, of which there is at most one in a second. */
@@ -16,9 +16,9 @@ const samplesKept = 10;
 
 /** Follows one run of the writer. */
 export interface WriterProgress {
-  /** Progress to tell, when a line brings some. */
+  /** Progress to report, when a line brings some. */
   readonly take: (line: string) => Progress | undefined;
-  /** Progress to tell after a while without lines, so that the service does not give up. */
+  /** Progress to report after a while without lines, so that the service does not give up. */
   readonly refresh: () => Progress | undefined;
   /** When the writer last read on. */
   readonly movedAt: () => number;
@@ -32,7 +32,7 @@ interface Sample {
 }
 
 /** What was last passed on to the service. */
-interface Told {
+interface Reported {
   readonly at: number;
   readonly percent: number;
   readonly bytes: number;
@@ -43,10 +43,10 @@ export function writerProgress(now: () => number): WriterProgress {
   const start = now();
   let seen: ReadSoFar = { bytes: 0 };
   let movedAt = start;
-  let told: Told = { at: start, percent: 0, bytes: 0 };
+  let reported: Reported = { at: start, percent: 0, bytes: 0 };
   let samples: readonly Sample[] = [{ at: start, bytes: 0 }];
 
-  const isLate = (): boolean => now() - told.at >= longestSilence;
+  const isLate = (): boolean => now() - reported.at >= longestSilence;
   return {
     movedAt: () => movedAt,
     isFlushing: () => seen.percent === 100,
@@ -58,17 +58,17 @@ export function writerProgress(now: () => number): WriterProgress {
       seen = read;
       movedAt = now();
       samples = [...samples, { at: movedAt, bytes: read.bytes }].slice(-samplesKept);
-      if (isPassedOn(read, told)) {
-        told = { at: movedAt, percent: read.percent ?? 0, bytes: read.bytes };
+      if (isPassedOn(read, reported)) {
+        reported = { at: movedAt, percent: read.percent ?? 0, bytes: read.bytes };
       } else if (isLate()) {
-        told = { ...told, at: movedAt };
+        reported = { ...reported, at: movedAt };
         return { info: `${renderRead(read)}, ${amountOf(read)}` };
       }
-      return { ...progressOf(read, told), ...speedOf(read, samples) };
+      return { ...progressOf(read, reported), ...speedOf(read, samples) };
     },
     refresh: () => {
       if (!isLate()) return undefined;
-      told = { ...told, at: now() };
+      reported = { ...reported, at: now() };
       const waited = renderDuration(now() - movedAt);
       const phase = seen.percent === 100 ? 'flushing' : 'standing';
       return { info: `${renderRead(seen)}, ${phase} for ${waited}` };
@@ -76,9 +76,9 @@ export function writerProgress(now: () => number): WriterProgress {
   };
 }
 
-function isPassedOn({ percent, bytes }: ReadSoFar, told: Told): boolean {
-  if (percent === undefined) return bytes >= told.bytes + bytesApart;
-  return percent >= told.percent + pointsApart || (percent === 100 && told.percent < 100);
+function isPassedOn({ percent, bytes }: ReadSoFar, reported: Reported): boolean {
+  if (percent === undefined) return bytes >= reported.bytes + bytesApart;
+  return percent >= reported.percent + pointsApart || (percent === 100 && reported.percent < 100);
 }
 
 const amountOf = ({ bytes }: ReadSoFar): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
@@ -87,9 +87,9 @@ const renderRead = (read: ReadSoFar): string =>
   read.percent === undefined ? amountOf(read) : `${read.percent}%`;
 
 /** An amount is passed on as often as its text changes; a percentage is held back by the reporter. */
-const progressOf = (read: ReadSoFar, told: Told): Progress =>
+const progressOf = (read: ReadSoFar, reported: Reported): Progress =>
   read.percent === undefined
-    ? { info: told.bytes === 0 ? '' : renderRead({ bytes: told.bytes }) }
+    ? { info: reported.bytes === 0 ? '' : renderRead({ bytes: reported.bytes }) }
     : { info: renderRead(read), percent: read.percent };
 
 function speedOf(
@@ -112,8 +112,8 @@ export type WriterSource =
   | { readonly kind: 'file'; readonly path: string }
   | { readonly kind: 'url'; readonly url: string };
 
-/** What one run of the writer is told. */
-interface WriterOrder {
+/** What one run of the writer is reported. */
+interface WriterCall {
   /** Path of the Ignition config on the host. */
   readonly ignition: string;
   readonly source: WriterSource;
@@ -127,7 +127,7 @@ interface WriterOrder {
  * The command that writes the operating system. `--insecure` tolerates that there is no signature,
  * as RHCOS images have none; a bad signature is refused all the same.
  */
-export const writerArgv = ({ ignition, source, args, disk }: WriterOrder): readonly string[] => [
+export const writerArgv = ({ ignition, source, args, disk }: WriterCall): readonly string[] => [
   'coreos-installer',
   'install',
   '--insecure',
@@ -189,7 +189,7 @@ const afterTouch =
   /^(Resetting|Preserving) partition table|^Writing Ignition config|^Install complete/;
 
 /** What the writer says, beside progress. */
-interface WriterTalk {
+interface WriterOutput {
   readonly take: (line: string) => void;
   readonly lines: () => readonly string[];
   /** The disk is not as it was. Before it is, a busy disk for example, it must be left alone. */
@@ -197,7 +197,7 @@ interface WriterTalk {
 }
 
 /** Begins to listen to one run of the writer. */
-export function writerTalk(): WriterTalk {
+export function writerOutput(): WriterOutput {
   let lines: readonly string[] = [];
   let hasTouched = false;
   return {

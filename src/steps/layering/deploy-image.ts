@@ -6,7 +6,7 @@ import { embedServed, overlayImage } from '../../layering/served-config.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { leaveEarlierMounts } from '../disk/in-use.ts';
+import { removeStaleMounts } from '../disk/in-use.ts';
 import { lsblkArgv } from '../disk/lsblk.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
@@ -138,7 +138,7 @@ export const overlayWorkerConfig = step({
     parseValidConfig(overlaid);
     await host.writeFile(ignition.path, whole, { signal, mode: 0o600 });
     const written = await findWrittenDisk(scope, disk);
-    await leaveEarlierMounts(scope, written.disk, [`${place}/boot`, place]);
+    await removeStaleMounts(scope, written.disk, [`${place}/boot`, place]);
     await runUndoable(
       scope,
       overlayCommands(written.boot.path, ignition.path),

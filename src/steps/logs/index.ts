@@ -1,2 +1,2 @@
-export { announce } from './logs.ts';
-export { upload } from './logs.ts';
+export { announceLogs as announce } from './logs.ts';
+export { uploadLogs as upload } from './logs.ts';

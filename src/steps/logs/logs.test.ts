@@ -5,7 +5,7 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
-import { announce, senderArgv, upload } from './logs.ts';
+import { announceLogs, senderArgv, uploadLogs } from './logs.ts';
 
 const token = 'planted-secret-7f3a9c';
 const config: ConfigInput = {
@@ -46,7 +46,7 @@ describe('the command that uploads logs', () => {
 describe('logs/upload', () => {
   it('hands the token on in the environment alone', async () => {
     const host = fakeHost().on(['podman', rest]).succeeds();
-    const { events } = await runStep(upload, {
+    const { events } = await runStep(uploadLogs, {
       config: { ...config, proxy: { http: 'http://p.example' } },
       host,
     });
@@ -62,13 +62,13 @@ describe('logs/upload', () => {
     ['an empty one', { url: 'http://svc.example', token: new Secret('') }],
   ])('sets no token where there is %s', async (_, service) => {
     const host = fakeHost().on(['podman', rest]).succeeds();
-    await runStep(upload, { config: { ...config, service }, host });
+    await runStep(uploadLogs, { config: { ...config, service }, host });
     expect(host.calls[0]?.env).toEqual({});
   });
 
   it('tells that it failed, and is not fatal', async () => {
     const host = fakeHost().on(['podman', rest]).fails(125, 'Error: no such image');
-    const { notes } = await runStep(upload, { config, host });
+    const { notes } = await runStep(uploadLogs, { config, host });
     expect(notes).toEqual(['warn: the logs could not be uploaded']);
   });
 });
@@ -76,7 +76,7 @@ describe('logs/upload', () => {
 describe('logs/announce', () => {
   it('tells the service that logs will come', async () => {
     const inventory = fakeInventory();
-    await runStep(announce, { config, inventory });
+    await runStep(announceLogs, { config, inventory });
     expect(inventory.logsStates).toEqual([
       { host: { infraEnvId: 'i', hostId: 'h' }, state: 'requested' },
     ]);
@@ -87,7 +87,7 @@ describe('logs/announce', () => {
       'logsState',
       inventoryFailure('inventory.refused', 'not now'),
     );
-    const { notes } = await runStep(announce, { config, inventory });
+    const { notes } = await runStep(announceLogs, { config, inventory });
     expect(notes).toEqual(['warn: the logs could not be announced']);
   });
 
@@ -96,8 +96,8 @@ describe('logs/announce', () => {
     ['no host id', { ...config, cluster: { id: 'c' } }],
   ])('is left out, like the upload, with %s', async (_, input) => {
     const ends = [
-      await runStep(announce, { config: input }),
-      await runStep(upload, { config: input }),
+      await runStep(announceLogs, { config: input }),
+      await runStep(uploadLogs, { config: input }),
     ];
     for (const { events } of ends) expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });

@@ -6,17 +6,17 @@ import { step } from '../step.ts';
 import { condition } from '../../engine/condition.ts';
 
 /** There is a service that takes the logs of this host. */
-const hasLogTaker = condition<Config>(
+const hasLogReceiver = condition<Config>(
   'there is an inventory service that knows this host',
   ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
 );
 
 /** Tells the service that logs of this host will come. A service that does not listen holds nobody up. */
-export const announce = step({
+export const announceLogs = step({
   id: 'logs/announce',
   title: 'Announce the logs of this host',
   uses: ['inventory'],
-  when: hasLogTaker,
+  when: hasLogReceiver,
   limit: minutes(15),
   run: async ({ inventory, config, signal, note }) => {
     const { id, infraEnvId, hostId } = config.cluster;
@@ -35,11 +35,11 @@ export const announce = step({
 const longestUpload = minutes(15);
 
 /** Uploads the logs of the host before they are gone. Without them the install is as good. */
-export const upload = step({
+export const uploadLogs = step({
   id: 'logs/upload',
   title: 'Upload the logs of this host',
   uses: ['host'],
-  when: hasLogTaker,
+  when: hasLogReceiver,
   limit: longestUpload + minutes(1),
   preview: (config) => [senderArgv(config)],
   run: async ({ host, config, signal, note }) => {

@@ -12,14 +12,14 @@ import {
   lacksArchitecture,
   layersArgv,
   missingBytes,
-  neededBytes,
+  bytesForPull,
   rawManifestArgv,
   readFreeBytes,
   readInspected,
   readLayers,
   type RegistryImage,
 } from '../../os/registry-image.ts';
-import { type NodeOrder, type NodeScope, Plan, Sight, step } from './step.ts';
+import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, step } from './step.ts';
 import { ask, findAuthFile } from './read-host.ts';
 import { architectureArgv } from '../host-commands.ts';
 
@@ -31,20 +31,21 @@ export const checkImage = step({
   id: 'os/check-image',
   title: 'Check the image and decide what is to be done',
   uses: ['host'],
-  needs: { sight: Sight },
-  gives: Plan,
+  needs: { snapshot: OsSnapshot },
+  gives: ApplyPlan,
   preflight: true,
   limit: minutes(15),
   preview: ({ image }) => [inspectArgv(image), architectureArgv, layersArgv],
-  run: async (scope, { sight }) => {
+  run: async (scope, { snapshot }) => {
     const { config, note } = scope;
     const name = parseImageName(config.image);
     // Asked before the registry, which a host that has nothing to do may not even reach.
-    const early = name.digest === undefined ? undefined : decideApply(sight.status, pinned(name));
-    if (early === 'booted' || early === 'staged') return planFor(early, sight, config);
+    const early =
+      name.digest === undefined ? undefined : decideApply(snapshot.status, pinned(name));
+    if (early === 'booted' || early === 'staged') return planFor(early, snapshot, config);
     const found = await inspect(scope, name);
-    const decision = decideApply(sight.status, { image: name.text, digest: found?.digest });
-    const plan = planFor(decision, sight, config);
+    const decision = decideApply(snapshot.status, { image: name.text, digest: found?.digest });
+    const plan = planFor(decision, snapshot, config);
     if (found === undefined) return plan;
     note('info', `the image is ${found.digest}`, { architecture: found.architecture });
     const missing = missingBytes(found, readLayers((await ask(scope, layersArgv)) ?? ''));
@@ -57,7 +58,11 @@ export const checkImage = step({
 const pinned = ({ text, digest }: NodeImageName) => ({ image: text, digest });
 
 /** What has to be done; kernel arguments of what is only staged cannot be seen, so they are set again. */
-function planFor(decision: ApplyDecision, sight: Sight, { kernelArguments }: NodeOrder): Plan {
+function planFor(
+  decision: ApplyDecision,
+  snapshot: OsSnapshot,
+  { kernelArguments }: NodeRequest,
+): ApplyPlan {
   switch (decision) {
     case 'switch':
     case 'upgrade':
@@ -66,7 +71,7 @@ function planFor(decision: ApplyDecision, sight: Sight, { kernelArguments }: Nod
       return { kind: asksForChange(kernelArguments) ? 'keep' : 'nothing' };
     case 'booted':
       return {
-        kind: isChanged(argumentsIn(sight.commandLine), kernelArguments) ? 'nothing' : 'keep',
+        kind: isChanged(argumentsIn(snapshot.commandLine), kernelArguments) ? 'nothing' : 'keep',
       };
   }
 }
@@ -119,7 +124,7 @@ const wrongArchitecture = ({ text }: NodeImageName, image: string, host: string)
  * names byte for byte, and a tag says nothing of what runs.
  * @throws AgentError `os.bad-image-name`
  */
-export function checkOrder({ image, records }: Pick<NodeOrder, 'image' | 'records'>): void {
+export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 'records'>): void {
   const { digest } = parseImageName(image);
   if (!records || digest !== undefined) return;
   throw osFailure('os.bad-image-name', `${JSON.stringify(image)} has no digest to be recorded`, {
@@ -133,7 +138,7 @@ export const checkSpace = step({
   id: 'os/check-space',
   title: 'Check that the image fits',
   uses: ['host'],
-  needs: { plan: Plan },
+  needs: { plan: ApplyPlan },
   limit: minutes(1),
   preview: () => [freeSpaceArgv],
   skipIf: ({ plan: { kind, missingBytes } }) => {
@@ -143,7 +148,7 @@ export const checkSpace = step({
   run: async ({ host, signal }, { plan: { missingBytes = 0 } }) => {
     const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
     const free = readFreeBytes(stdout);
-    const needed = neededBytes(missingBytes);
+    const needed = bytesForPull(missingBytes);
     if (free === undefined || free >= needed) return;
     throw osFailure(
       'os.no-space',

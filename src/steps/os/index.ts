@@ -1,11 +1,6 @@
-export { checkImage } from './check-image.ts';
-export { checkOrder } from './check-image.ts';
-export { checkSpace } from './check-image.ts';
-export { cleanUp } from './stage.ts';
-export { decideGoingBack, goBack } from './roll-back.ts';
-export { lockNode, look } from './read-host.ts';
-export { recordImage } from './verify.ts';
-export { restart } from './verify.ts';
-export { stage } from './stage.ts';
-export type { NodeOrder, NodeCommandWorld } from './step.ts';
-export { verify, verifyBack } from './verify.ts';
+export { checkImage, checkRequest, checkSpace } from './check-image.ts';
+export { inspectHost, lockNode } from './read-host.ts';
+export { chooseRollback, rollBack } from './roll-back.ts';
+export { removeOldImages, stageImage } from './stage.ts';
+export type { NodeCommandWorld, NodeRequest } from './step.ts';
+export { recordImage, restartHost, verifyNextBoot, verifyRollback } from './verify.ts';

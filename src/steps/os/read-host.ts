@@ -6,7 +6,7 @@ import { type Argv, asksForChange, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';
-import { type NodeScope, Sight, step } from './step.ts';
+import { type NodeScope, OsSnapshot, step } from './step.ts';
 
 /** A host, and when to stop asking it. */
 interface AskedHost {
@@ -26,7 +26,7 @@ const limit = minutes(2);
  * Looks which program changes the host's operating system, and asks it for the status.
  * @throws AgentError `os.not-managed`, `os.no-driver`, `os.status-not-read`
  */
-export async function readHost(asked: AskedHost, changesArguments = false): Promise<Sight> {
+export async function readHost(asked: AskedHost, changesArguments = false): Promise<OsSnapshot> {
   const choice = chooseDriver(await findPrograms(asked), changesArguments);
   const status = await readStatus(asked, choice.driver);
   const commandLine = (await asked.host.readText('/proc/cmdline', asked.signal)) ?? '';
@@ -93,25 +93,32 @@ export const lockNode = step({
 });
 
 /** Looks what the host runs, and by which program that is changed. */
-export const look = step({
+export const inspectHost = step({
   id: 'os/look',
   title: 'Look at the operating system of the host',
   uses: ['host'],
-  gives: Sight,
+  gives: OsSnapshot,
   preflight: true,
   limit: minutes(10),
   preview: () => [bootc.statusArgv],
   run: async (scope) => {
     const { host, signal, note, config } = scope;
-    const sight = await readHost({ host, signal }, asksForChange(config.kernelArguments));
-    note('info', `the driver is ${sight.driver}: ${sight.reason}`, { driver: sight.driver });
-    await heedOperator(scope);
-    return sight;
+    const snapshot = await readHost({ host, signal }, asksForChange(config.kernelArguments));
+    note('info', `the driver is ${snapshot.driver}: ${snapshot.reason}`, {
+      driver: snapshot.driver,
+    });
+    await checkOperator(scope);
+    return snapshot;
   },
 });
 
 /** A record is for nodes of the operator alone; without one the operator and the image may differ. */
-async function heedOperator({ host, signal, note, config: { records } }: NodeScope): Promise<void> {
+async function checkOperator({
+  host,
+  signal,
+  note,
+  config: { records },
+}: NodeScope): Promise<void> {
   const found = await ask({ host, signal }, ['test', '-e', machineConfigFile]);
   if (records && found === undefined) {
     throw osFailure('os.not-operators', `${machineConfigFile} is not on this host`);

@@ -3,19 +3,19 @@ import { drivers } from '../../os/choose-driver.ts';
 import { decideRollback, describe } from '../../os/decide.ts';
 import type { Argv } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
-import { GoingBack, Sight, step } from './step.ts';
+import { Rollback, OsSnapshot, step } from './step.ts';
 import { runCommands } from './read-host.ts';
 
 /** Decides how the host goes back. */
-export const decideGoingBack = step({
+export const chooseRollback = step({
   id: 'os/decide-rollback',
   title: 'Decide how to go back',
   uses: ['host'],
-  needs: { sight: Sight },
-  gives: GoingBack,
+  needs: { snapshot: OsSnapshot },
+  gives: Rollback,
   preflight: true,
   limit: minutes(1),
-  run: ({ note }, { sight: { status } }) => {
+  run: ({ note }, { snapshot: { status } }) => {
     const kind = decideRollback(status);
     const { booted, staged, pending, rollback } = status;
     const target = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
@@ -27,20 +27,20 @@ export const decideGoingBack = step({
 });
 
 /** Drops what is staged, or puts first what ran before. */
-export const goBack = step({
+export const rollBack = step({
   id: 'os/go-back',
   title: 'Make the host boot what it ran before',
   uses: ['host'],
-  needs: { sight: Sight, back: GoingBack },
+  needs: { snapshot: OsSnapshot, rollback: Rollback },
   limit: minutes(20),
   touches: ['os'],
-  skipIf: ({ back }) => (back.kind === 'queued' ? 'it is booted next already' : undefined),
-  run: async (scope, { sight, back }) => {
-    await runCommands(scope, backArgvs(sight, back));
+  skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it is booted next already' : undefined),
+  run: async (scope, { snapshot, rollback }) => {
+    await runCommands(scope, rollbackArgvs(snapshot, rollback));
   },
 });
 
-function backArgvs({ driver, status }: Sight, { kind }: GoingBack): readonly Argv[] {
+function rollbackArgvs({ driver, status }: OsSnapshot, { kind }: Rollback): readonly Argv[] {
   if (kind !== 'drop-staged') return drivers[driver].rollbackArgvs(status);
   const argvs = drivers[driver].dropStagedArgvs(status);
   if (argvs !== undefined) return argvs;

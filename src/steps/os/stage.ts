@@ -2,11 +2,11 @@ import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
 import { type Argv, asksForChange, bootEntryArguments, type StageKind } from '../../os/driver.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
-import { type NodeScope, Plan, Sight, step } from './step.ts';
+import { type NodeScope, ApplyPlan, OsSnapshot, step } from './step.ts';
 import { findAuthFile, linkAuthArgvs, runCommands } from './read-host.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type PullTrouble, readPullComplaint } from '../../os/registry-image.ts';
+import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
 
 /** Entries of the boot loader, written by ostree. */
 const entriesFolder = '/boot/loader/entries';
@@ -15,22 +15,22 @@ const entriesFolder = '/boot/loader/entries';
  * Has the image pulled and staged. Until the programs are through the host boots what it booted
  * before, and what a stopped pull left is used by the next one.
  */
-export const stage = step({
+export const stageImage = step({
   id: 'os/stage',
   title: 'Stage the image for the next boot',
   uses: ['host'],
-  needs: { sight: Sight, plan: Plan },
+  needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(120),
   touches: ['os'],
-  skipIf: ({ plan, sight: { status } }) => {
+  skipIf: ({ plan, snapshot: { status } }) => {
     if (plan.kind !== 'nothing') return undefined;
     return (status.staged ?? status.pending) === undefined
       ? 'the host runs this image already'
       : 'this image is booted next already';
   },
-  run: async (scope, { sight, plan }) => {
+  run: async (scope, { snapshot, plan }) => {
     if (plan.kind === 'nothing') return;
-    const argvs = await stageArgvs(scope, sight, plan.kind);
+    const argvs = await stageArgvs(scope, snapshot, plan.kind);
     const auth = await findAuthFile(scope);
     try {
       await runCommands(scope, [...(auth?.isKubelets === true ? linkAuthArgvs : []), ...argvs]);
@@ -42,7 +42,7 @@ export const stage = step({
 
 async function stageArgvs(
   scope: NodeScope,
-  { driver: name, status, commandLine }: Sight,
+  { driver: name, status, commandLine }: OsSnapshot,
   kind: StageKind,
 ): Promise<readonly Argv[]> {
   const { image, kernelArguments } = scope.config;
@@ -83,21 +83,21 @@ async function presentArguments(
   );
 }
 
-const codes: Readonly<Record<PullTrouble, keyof typeof osFailures>> = {
+const codes: Readonly<Record<PullErrorKind, keyof typeof osFailures>> = {
   'wrong-architecture': 'os.wrong-architecture',
   'no-room': 'os.no-space',
   'registry-unreachable': 'os.image-unreachable',
   'pull-cut': 'os.pull-cut',
 };
 
-/** Why an image could not be staged. What is no trouble of a pull, and errors of ours such as a stop, stay as they are. */
+/** Why an image could not be staged. What is no failed pull, and errors of ours such as a stop, stay as they are. */
 export function stageFailure(cause: unknown, image: string): AgentError {
   const error = asAgentError(cause);
   if (error.code !== 'command.failed') return error;
-  const complaint = readPullComplaint(String(error.context['stderr'] ?? ''));
-  return complaint.trouble === undefined
+  const pullError = readPullError(String(error.context['stderr'] ?? ''));
+  return pullError.kind === undefined
     ? error
-    : osFailure(codes[complaint.trouble], `${image}: ${complaint.cause ?? error.message}`, {
+    : osFailure(codes[pullError.kind], `${image}: ${pullError.cause ?? error.message}`, {
         cause,
         context: { image },
       });
@@ -107,16 +107,16 @@ export function stageFailure(cause: unknown, image: string): AgentError {
  * Removes what earlier images left and nothing leads back to, before another one comes. What runs,
  * what a rollback leads to and what somebody pinned stay. A failure is told: it may still fit.
  */
-export const cleanUp = step({
+export const removeOldImages = step({
   id: 'os/clean-up',
   title: 'Remove what earlier images left',
   uses: ['host'],
-  needs: { sight: Sight, plan: Plan },
+  needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(20),
   skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'nothing is to be done' : undefined),
-  run: async (scope, { sight }) => {
+  run: async (scope, { snapshot }) => {
     try {
-      await runCommands(scope, drivers[sight.driver].cleanArgvs(sight.status));
+      await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status));
     } catch (error) {
       scope.signal.throwIfAborted();
       if (!(error instanceof AgentError)) throw error;

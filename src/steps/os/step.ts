@@ -6,7 +6,7 @@ import { fact } from '../../engine/fact.ts';
 import { OsStatus } from '../../os/status.ts';
 
 /** What a node is asked to do; there is no installation behind it, and so none of its settings. */
-export interface NodeOrder {
+export interface NodeRequest {
   /** Name of the image to move to; empty for a rollback. */
   readonly image: string;
   readonly kernelArguments: KernelArgumentChange;
@@ -18,7 +18,7 @@ export interface NodeOrder {
 
 /** What the steps of the node commands work on. */
 export interface NodeCommandWorld {
-  readonly config: NodeOrder;
+  readonly config: NodeRequest;
   readonly ports: Pick<Ports, 'host' | 'clock'>;
 }
 
@@ -28,7 +28,7 @@ export const step = stepsOf<NodeCommandWorld>();
 /** What a step of a command of a node has at hand. */
 export type NodeScope = Scope<NodeCommandWorld, 'host'>;
 
-const SightSchema = z.object({
+const OsSnapshotSchema = z.object({
   driver: z.enum(driverNames),
   /** Why this driver. */
   reason: z.string(),
@@ -38,10 +38,10 @@ const SightSchema = z.object({
 });
 
 /** What the host runs, what it can boot, and by which program that is changed. */
-export const Sight = fact('os.sight', SightSchema);
-export type Sight = z.infer<typeof SightSchema>;
+export const OsSnapshot = fact('os.sight', OsSnapshotSchema);
+export type OsSnapshot = z.infer<typeof OsSnapshotSchema>;
 
-const PlanSchema = z.object({
+const ApplyPlanSchema = z.object({
   /** What has to be done; nothing when the image is booted next already. */
   kind: z.enum(['switch', 'upgrade', 'keep', 'nothing']),
   /** Of the manifest behind the name, where the registry could be asked. */
@@ -51,18 +51,18 @@ const PlanSchema = z.object({
 });
 
 /** What is to be done to a node. */
-export const Plan = fact('os.plan', PlanSchema);
-export type Plan = z.infer<typeof PlanSchema>;
+export const ApplyPlan = fact('os.plan', ApplyPlanSchema);
+export type ApplyPlan = z.infer<typeof ApplyPlanSchema>;
 
-const GoingBackSchema = z.object({
+const RollbackSchema = z.object({
   kind: z.enum(['drop-staged', 'swap', 'queued']),
   /** Checksum of what is to be booted next. */
   checksum: z.string(),
 });
 
 /** How a node goes back. */
-export const GoingBack = fact('os.going-back', GoingBackSchema);
-export type GoingBack = z.infer<typeof GoingBackSchema>;
+export const Rollback = fact('os.going-back', RollbackSchema);
+export type Rollback = z.infer<typeof RollbackSchema>;
 
 const NextBootSchema = z.object({
   /** Checksum of what is booted next. */

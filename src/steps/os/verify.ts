@@ -2,21 +2,29 @@ import { minutes } from '../../model/duration.ts';
 import { describe } from '../../os/decide.ts';
 import { osFailure } from '../../os/failures.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../../os/status.ts';
-import { GoingBack, NextBoot, type NodeOrder, type NodeScope, Plan, Sight, step } from './step.ts';
+import {
+  Rollback,
+  NextBoot,
+  type NodeRequest,
+  type NodeScope,
+  ApplyPlan,
+  OsSnapshot,
+  step,
+} from './step.ts';
 import { readStatus } from './read-host.ts';
 import { condition } from '../../engine/condition.ts';
 import { restartArgv } from '../../os/driver.ts';
 
 /** Reads back what the host boots next after an apply. */
-export const verify = step({
+export const verifyNextBoot = step({
   id: 'os/verify',
   title: 'Check that the host boots the image next',
   uses: ['host'],
-  needs: { sight: Sight, plan: Plan },
+  needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   gives: NextBoot,
   limit: minutes(10),
-  run: async (scope, { sight, plan }) => {
-    const status = await readStatus(scope, sight.driver);
+  run: async (scope, { snapshot, plan }) => {
+    const status = await readStatus(scope, snapshot.driver);
     const another = nextOf(status);
     if (another === undefined && plan.kind === 'upgrade') {
       scope.note('info', 'there is no newer image behind this name');
@@ -25,14 +33,14 @@ export const verify = step({
     const { image } = scope.config;
     const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
     if (next?.image !== image) throw notStaged(image, next ?? status.booted);
-    tellMovedName(scope, plan, next);
+    noteMovedName(scope, plan, next);
     scope.note('info', `${image} is booted next`, { checksum: next.checksum });
     return nextBoot(status);
   },
 });
 
 /** A tag may have been moved between the look at the registry and the pull. */
-function tellMovedName({ note }: NodeScope, { digest }: Plan, next: OsDeployment): void {
+function noteMovedName({ note }: NodeScope, { digest }: ApplyPlan, next: OsDeployment): void {
   if (digest === undefined || next.digest === undefined || digest === next.digest) return;
   note('info', `booted next is ${next.digest}; the name stood for ${digest}`);
 }
@@ -45,22 +53,22 @@ const notStaged = (image: string, next: OsDeployment | undefined): Error => {
 };
 
 /** Reads back what the host boots next after a rollback. */
-export const verifyBack = step({
+export const verifyRollback = step({
   id: 'os/verify-rollback',
   title: 'Check that the host boots what it ran before',
   uses: ['host'],
-  needs: { sight: Sight, back: GoingBack },
+  needs: { snapshot: OsSnapshot, rollback: Rollback },
   gives: NextBoot,
   limit: minutes(10),
-  run: async (scope, { sight, back }) => {
-    const status = await readStatus(scope, sight.driver);
+  run: async (scope, { snapshot, rollback }) => {
+    const status = await readStatus(scope, snapshot.driver);
     const next = nextOf(status) ?? status.booted;
-    if (next?.checksum === back.checksum) {
+    if (next?.checksum === rollback.checksum) {
       scope.note('info', `${describe(next)} is booted next`, { checksum: next.checksum });
       return nextBoot(status);
     }
     throw osFailure('os.not-staged', 'the host does not boot what it is to go back to', {
-      context: { wanted: back.checksum, next: next?.checksum ?? 'nothing' },
+      context: { wanted: rollback.checksum, next: next?.checksum ?? 'nothing' },
     });
   },
 });
@@ -81,7 +89,7 @@ const recordPath = '/etc/machine-config-daemon/currentimage';
 const mode = 0o644;
 
 /** Whoever asked wants the daemon to know of the image. */
-const wantsRecord = condition<NodeOrder>('a record is asked for', ({ records }) => records);
+const wantsRecord = condition<NodeRequest>('a record is asked for', ({ records }) => records);
 
 /** Writes down that the image is what the node is to run, once it is booted next or runs. */
 export const recordImage = step({
@@ -107,10 +115,10 @@ export const recordImage = step({
 });
 
 /** Whoever asked wants the host to restart. */
-const wantsRestart = condition<NodeOrder>('a reboot is asked for', ({ reboots }) => reboots);
+const wantsRestart = condition<NodeRequest>('a reboot is asked for', ({ reboots }) => reboots);
 
 /** Restarts the host, if that makes a difference. */
-export const restart = step({
+export const restartHost = step({
   id: 'os/restart',
   title: 'Restart the host into what is booted next',
   uses: ['host'],

@@ -3,7 +3,13 @@ import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
-import { copy, neededBytes, parseMeasured, parseRsyncPercent, rsyncProgress } from './copy.ts';
+import {
+  copyRegistry,
+  bytesForRegistry,
+  parseMeasured,
+  parseRsyncPercent,
+  rsyncProgress,
+} from './copy.ts';
 
 const disk = coreOsDisk('sda');
 const facts = { disk: targetOf(disk), media: { isPresent: true } };
@@ -39,7 +45,7 @@ const after = (host: ReturnType<typeof fakeHost>) =>
 describe('registry/copy', () => {
   it('runs the commands of an appliance in their order', async () => {
     const host = applianceHost();
-    await runStep(copy, { host, facts });
+    await runStep(copyRegistry, { host, facts });
     expect(after(host)).toEqual([
       ['du', '-sb', '/mnt/agentdata'],
       ['mkdir', '-p', '/mnt/root'],
@@ -63,13 +69,13 @@ describe('registry/copy', () => {
     const host = applianceHost()
       .on(['sh', '-c', rsync])
       .prints('  1.00G   5%  85MB/s 0:01\r  20.00G 100%  85MB/s 0:04\n');
-    const { progress } = await runStep(copy, { host, facts });
+    const { progress } = await runStep(copyRegistry, { host, facts });
     expect(progress.map(({ info }) => info)).toEqual(['5%', '100%']);
   });
 
   it('leaves nothing mounted or frozen when it fails', async () => {
     const host = applianceHost().on(['sh', '-c', rsync]).fails(23, 'no space');
-    const { failure } = await tryStep(copy, { host, facts });
+    const { failure } = await tryStep(copyRegistry, { host, facts });
     expect(failure).toMatchObject({ code: 'command.failed' });
     expect(host.ran.slice(-2)).toEqual([thaw, ['umount', '/mnt/root']]);
   });
@@ -84,7 +90,7 @@ describe('registry/copy', () => {
       if (isStopped) stop.abort(new Error('stopped'));
       return { exitCode: 23 };
     });
-    await tryStep(copy, { host, facts, signal: stop.signal });
+    await tryStep(copyRegistry, { host, facts, signal: stop.signal });
     const undo = host.calls.slice(-2);
     expect(undo.map(({ argv }) => argv)).toEqual([thaw, ['umount', '/mnt/root']]);
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(most);
@@ -98,7 +104,7 @@ describe('registry/copy', () => {
       ),
     };
     const host = applianceHost().on(['lsblk', rest]).prints(lsblkOutput(mounted));
-    await runStep(copy, { host, facts });
+    await runStep(copyRegistry, { host, facts });
     expect(after(host).slice(1, 4)).toEqual([
       ['fsfreeze', '--unfreeze', '/mnt/root'],
       ['umount', '/mnt/root'],
@@ -108,7 +114,7 @@ describe('registry/copy', () => {
 
   it('tries three times', async () => {
     const host = applianceHost().on(['xfs_growfs', rest]).fails(1);
-    await tryStep(copy, { host, facts });
+    await tryStep(copyRegistry, { host, facts });
     expect(host.ran.filter(([program]) => program === 'xfs_growfs')).toHaveLength(3);
   });
 
@@ -128,7 +134,7 @@ describe('registry/copy', () => {
       'disk.no-partition',
     ],
   ])('fails when %s', async (_what, host, code) => {
-    const { failure } = await tryStep(copy, { host, facts });
+    const { failure } = await tryStep(copyRegistry, { host, facts });
     expect(failure).toMatchObject({ code });
   });
 
@@ -136,20 +142,20 @@ describe('registry/copy', () => {
     const host = applianceHost()
       .on(['growpart', rest])
       .fails(1, '', 'NOCHANGE: partition 4 is size 9. it cannot be grown');
-    await runStep(copy, { host, facts });
+    await runStep(copyRegistry, { host, facts });
     expect(host.ran.at(-1)).toEqual(['umount', '/mnt/root']);
   });
 
   it('is skipped without a registry on the medium', async () => {
     const host = fakeHost();
     const media = { isPresent: false };
-    const { events } = await runStep(copy, { host, facts: { ...facts, media } });
+    const { events } = await runStep(copyRegistry, { host, facts: { ...facts, media } });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(host.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(copy, () => ({ host: applianceHost(), facts }));
+    await isSafeToRepeat(copyRegistry, () => ({ host: applianceHost(), facts }));
   });
 });
 
@@ -164,7 +170,7 @@ it.each([
 });
 
 it('asks for two and a half times the size, in whole bytes', () => {
-  expect(neededBytes(3)).toBe(7);
+  expect(bytesForRegistry(3)).toBe(7);
 });
 
 it.each([

@@ -2,7 +2,7 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
-import { leaveEarlierMounts } from '../disk/in-use.ts';
+import { removeStaleMounts } from '../disk/in-use.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import { step, type StepScope } from '../step.ts';
 import { registryFailure, RegistryMedia } from './find-media.ts';
@@ -78,7 +78,8 @@ export function parseMeasured(stdout: string): number | undefined {
 }
 
 /** Room that the data needs: two and a half times its size, as upgrades bring their own. */
-export const neededBytes = (registryBytes: number): number => Math.floor((registryBytes * 5) / 2);
+export const bytesForRegistry = (registryBytes: number): number =>
+  Math.floor((registryBytes * 5) / 2);
 
 const makeMountArgv = ['mkdir', '-p', rootMount] as const;
 const makeTargetArgv = ['mkdir', '-p', registryTarget] as const;
@@ -87,7 +88,7 @@ const makeTargetArgv = ['mkdir', '-p', registryTarget] as const;
  * Copies the registry that the live medium carries into the new system, so that a node without any
  * network to a registry has one after its first boot.
  */
-export const copy = step({
+export const copyRegistry = step({
   id: 'registry/copy',
   title: 'Copy the registry of the live medium to the install disk',
   stage: 'Copying registry data to disk',
@@ -101,12 +102,12 @@ export const copy = step({
   preview: (_config, { disk }) => previewOf(disk.path),
   run: async (scope, { disk: target }) => {
     const { host, signal } = scope;
-    const needed = neededBytes(await measure(scope));
+    const needed = bytesForRegistry(await measure(scope));
     const disk = await readTarget(host, target, signal);
-    await leaveEarlierMounts(scope, disk, [rootMount]);
+    await removeStaleMounts(scope, disk, [rootMount]);
     const growth = growthFor(disk, target.path, needed);
     const root = findPartition(disk, 'root');
-    scope.onExit(() => letGo(scope), 'failure');
+    scope.onExit(() => thawAndUnmount(scope), 'failure');
     await growRoot(scope, root.path, { ...growth, partition: root.number });
     await run(scope, makeTargetArgv);
     await host.exec(copyArgv, {
@@ -166,7 +167,7 @@ function growthFor(disk: BlockDevice, path: string, needed: number): Omit<Growth
   throw registryFailure(
     'registry.disk-too-small',
     `${path} is too small for the registry data, which needs ${needed} bytes`,
-    { context: { disk: path, sizeBytes: disk.sizeBytes, neededBytes: needed } },
+    { context: { disk: path, sizeBytes: disk.sizeBytes, bytesForRegistry: needed } },
   );
 }
 
@@ -196,7 +197,7 @@ async function grow({ host, signal }: StepScope<'host'>, growth: Growth): Promis
 }
 
 /** Leaves the root file system thawed and unmounted, wherever the copy stopped. */
-async function letGo({ host, signal: stop }: StepScope<'host'>): Promise<void> {
+async function thawAndUnmount({ host, signal: stop }: StepScope<'host'>): Promise<void> {
   // A stopped run has seconds; else what was copied may take its time to reach the disk.
   const limit = stop.aborted ? seconds(1.5) : minutes(5);
   const { signal } = new AbortController();
@@ -219,13 +220,13 @@ export function parseRsyncPercent(line: string): number | undefined {
 }
 
 /** Makes a reader of lines that tells progress in steps, each value once and only rising. */
-export function rsyncProgress(tell: (progress: Progress) => void): (line: string) => void {
+export function rsyncProgress(report: (progress: Progress) => void): (line: string) => void {
   let last = 0;
   return (line) => {
     const percent = parseRsyncPercent(line);
     if (percent === undefined || last === 100) return;
     if (percent < last + stepPercent && percent !== 100) return;
     last = percent;
-    tell({ info: `${percent}%`, percent });
+    report({ info: `${percent}%`, percent });
   };
 }

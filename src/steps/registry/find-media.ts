@@ -37,19 +37,19 @@ export const RegistryMedia = fact('registry.media', RegistryMediaSchema);
 export type RegistryMedia = z.infer<typeof RegistryMediaSchema>;
 
 /** Asks for the registry on the live medium. */
-export const statArgv = ['stat', '/run/media/iso/registry'] as const;
+export const findRegistryArgv = ['stat', '/run/media/iso/registry'] as const;
 
 /** Looks whether the live medium carries a registry. */
-export const findMedia = step({
+export const findRegistryMedia = step({
   id: 'registry/find-media',
   title: 'Look for a registry on the live medium',
   uses: ['host'],
   gives: RegistryMedia,
   when: writesDisk,
   limit: seconds(30),
-  preview: () => [statArgv],
+  preview: () => [findRegistryArgv],
   run: async ({ host, signal }) => {
-    const { exitCode } = await host.exec(statArgv, {
+    const { exitCode } = await host.exec(findRegistryArgv, {
       signal,
       limit: seconds(20),
       accept: [0, 1],

@@ -1,2 +1,2 @@
-export { copy } from './copy.ts';
-export { findMedia } from './find-media.ts';
+export { copyRegistry as copy } from './copy.ts';
+export { findRegistryMedia as findMedia } from './find-media.ts';

@@ -1,12 +1,12 @@
-import type { Sight } from '../../../src/steps/os/step.ts';
+import type { OsSnapshot } from '../../../src/steps/os/step.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
 import type { FailingImages } from './failing-images.ts';
 import type { LayeredImages } from './layered-images.ts';
 
 /** What `node status --format json` prints, and so do the commands that change a node. */
-export type PrintedStatus = Sight['status'] &
-  Pick<Sight, 'driver'> & { readonly kernelArguments: readonly string[] };
+export type PrintedStatus = OsSnapshot['status'] &
+  Pick<OsSnapshot, 'driver'> & { readonly kernelArguments: readonly string[] };
 
 /** One command of a node in a guest. */
 export interface NodeCommand {
