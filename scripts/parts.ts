@@ -17,7 +17,7 @@ import { imageRegistry, s3Server } from './parts/servers.ts';
 import { tinyDisk } from './parts/tiny-disk.ts';
 import { goToolchain, rustToolchain, toolchainRoot } from './parts/toolchain.ts';
 
-const usage = `usage: node scripts/parts.ts NAME...       get or build parts, and what they need
+const usage = `usage: node scripts/parts.ts NAME...       download or build parts, and what they need
        node scripts/parts.ts --list        every part, whether it is here, what it costs
        node scripts/parts.ts --path NAME   where a part is, or will be
 `;
