@@ -6,9 +6,9 @@ import type { ConnectionOptions } from '../adapters/http/connection.ts';
 import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
 import { inventoryV1 } from '../adapters/http/inventory-v1.ts';
 import { type InventoryConnection, inventoryV2 } from '../adapters/http/inventory-v2.ts';
-import { type Proxies, proxiesIn } from '../adapters/http/proxies.ts';
+import { proxiesIn } from '../adapters/http/proxies.ts';
 import type { RetryNotice } from '../adapters/http/retry.ts';
-import { authoritiesIn } from '../adapters/http/trust.ts';
+import { authoritiesIn } from '../adapters/http/tls.ts';
 import { web } from '../adapters/http/web.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
@@ -41,7 +41,7 @@ export function portsOf(
   environment: Readonly<Record<string, string | undefined>>,
   tell: Tell,
 ): RunPorts {
-  const proxies = proxiesFor(config, environment);
+  const proxies = proxiesIn(environment, config.proxy.no);
   const common = { clock: systemClock, random: systemRandom };
   const onRetry = tellRetries(tell);
   const host = hostFor(config, environment, tell);
@@ -157,19 +157,6 @@ const trustFor = ({ service }: Config): Pick<ConnectionOptions, 'ca' | 'isInsecu
   isInsecure: service.insecure,
   ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
 });
-
-/**
- * Proxies of our own requests: those of the environment, where podman hands the host's on. The flags
- * name the proxies of commands on the host; only the list of exceptions counts for us too, as in the
- * agent being replaced.
- */
-function proxiesFor(
-  { proxy }: Config,
-  environment: Readonly<Record<string, string | undefined>>,
-): Proxies {
-  const given = proxiesIn(environment);
-  return proxy.no === '' ? given : { ...given, no: proxy.no };
-}
 
 const tellRetries =
   (tell: Tell) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { authoritiesIn } from '../../src/adapters/http/trust.ts';
+import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { Web } from '../../src/ports/web.ts';

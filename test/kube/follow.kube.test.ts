@@ -36,7 +36,7 @@ afterAll(() => rig.close());
 
 beforeEach(async () => {
   lists = [];
-  subscribe('undici:request:create', asked);
+  subscribe('http.client.request.start', asked);
   views = [];
   stop = new AbortController();
   kube = clusterOf(rig.kubeconfig);
@@ -48,7 +48,7 @@ afterEach(async () => {
   stop.abort(new Error('the test is over'));
   await ended;
   await kube.close();
-  unsubscribe('undici:request:create', asked);
+  unsubscribe('http.client.request.start', asked);
   await restore();
 });
 

@@ -9,6 +9,8 @@ export interface CallerOptions {
   readonly connection?: ConnectionOptions;
   readonly clock: Clock;
   readonly random: Random;
+  /** Called when a request was written. */
+  readonly onSent?: () => void;
   /** Told of every retry, with what is being done. */
   readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
 }

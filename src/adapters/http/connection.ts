@@ -1,8 +1,8 @@
-import type { LookupFunction } from 'node:net';
-import { Agent, type Dispatcher, ProxyAgent } from './undici.ts';
+import { Agent } from 'node:http';
+import type { LookupFunction, Socket } from 'node:net';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { type Proxies, proxyFor } from './proxies.ts';
-import { secureContextFor, type Trust } from './trust.ts';
+import type { Trust } from './tls.ts';
 
 /** How long a connection may do nothing. */
 export interface Patience {
@@ -31,7 +31,7 @@ export interface ConnectionOptions extends Trust {
 /** Open connections to whatever is asked for, of one trust and one set of proxies. */
 export interface Connection {
   readonly patience: Patience;
-  readonly dispatcherFor: (url: URL) => Dispatcher;
+  readonly agentFor: (url: URL) => Promise<Agent>;
   readonly close: () => Promise<void>;
 }
 
@@ -39,40 +39,61 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 
 /** Connections are made when they are needed and kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
-  const { proxies = noProxies, patience = usualPatience, lookup } = options;
-  const made = new Map<string, Dispatcher>();
-  const common = {
-    connectTimeout: patience.connect,
-    headersTimeout: patience.headers,
-    bodyTimeout: patience.idle,
-    allowH2: false,
-  };
+  const { proxies = noProxies, patience = usualPatience } = options;
+  const made = new Map<string, Promise<Agent>>();
   return {
     patience,
-    dispatcherFor: (url) => {
+    agentFor: (url) => {
       const proxy = proxyFor(url, proxies);
-      const usesTls = url.protocol === 'https:' || proxy?.startsWith('https:') === true;
-      const key = `${usesTls ? 'tls' : 'plain'} ${proxy ?? 'direct'}`;
-      const known = made.get(key);
-      if (known !== undefined) return known;
-      const tls = usesTls ? tlsFor(options) : {};
-      const dispatcher =
-        proxy === undefined
-          ? new Agent({
-              ...common,
-              connect: { ...tls, ...(lookup && { lookup }), timeout: patience.connect },
-            })
-          : new ProxyAgent({ ...common, uri: proxy, requestTls: tls, proxyTls: tls });
-      made.set(key, dispatcher);
-      return dispatcher;
+      const key = `${url.protocol} ${proxy ?? 'direct'}`;
+      const agent = made.get(key) ?? makeAgent(options, url, proxy).then(withoutIdlers);
+      made.set(key, agent);
+      return agent;
     },
     close: async () => {
-      await Promise.all([...made.values()].map((dispatcher) => dispatcher.destroy()));
+      for (const agent of await Promise.allSettled(made.values())) {
+        if (agent.status === 'fulfilled') agent.value.destroy();
+      }
     },
   };
 }
 
-const tlsFor = (trust: Trust): object => ({
-  secureContext: secureContextFor(trust),
-  rejectUnauthorized: trust.isInsecure !== true,
-});
+async function makeAgent(
+  options: ConnectionOptions,
+  url: URL,
+  proxy: string | undefined,
+): Promise<Agent> {
+  const { lookup, patience = usualPatience } = options;
+  const direct = { ...agentOptions, ...(lookup && { lookup }) };
+  if (url.protocol !== 'https:' && proxy?.startsWith('https:') !== true) {
+    return proxy === undefined ? new Agent(direct) : proxiedAgent(proxy);
+  }
+  // TLS takes as long to load as everything else here, and a service may well do without.
+  const { connectOverTls, directAgent, tunnelAgent } = await import('./tls.ts');
+  if (proxy === undefined) return directAgent(options, direct);
+  if (url.protocol === 'https:') {
+    return tunnelAgent(options, proxy, { ...agentOptions, timeout: patience.connect });
+  }
+  const agent = proxiedAgent(proxy);
+  agent.createConnection = () => connectOverTls(options, proxy);
+  return agent;
+}
+
+/** Connections for plain requests by way of a proxy. */
+const proxiedAgent = (proxy: string): Agent =>
+  new Agent({ ...agentOptions, proxyEnv: { HTTP_PROXY: proxy } });
+
+/** What every agent has in common. */
+export const agentOptions = { keepAlive: true, keepAliveMsecs: seconds(60) } as const;
+
+/** A connection that nobody used for so long may be forgotten on the way. */
+const longestIdle = seconds(4);
+
+/** An agent that closes connections which nobody uses. */
+export function withoutIdlers<T extends Agent>(agent: T): T {
+  // Runs behind Node's own listener, which keeps the socket, maybe for less time.
+  agent.on('free', (socket: Socket) => {
+    if (!socket.timeout || socket.timeout > longestIdle) socket.setTimeout(longestIdle);
+  });
+  return agent;
+}

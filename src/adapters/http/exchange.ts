@@ -1,25 +1,34 @@
-import { type Dispatcher, request } from './undici.ts';
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import type { Millis } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Connection } from './connection.ts';
-import { type Fault, faultOf } from './faults.ts';
+import { type Fault, faultOf, timeoutError } from './faults.ts';
 import { retryAfter } from './retry.ts';
 
 /** One request as it is put on the wire. */
 export interface Question {
-  readonly method: 'GET' | 'PUT' | 'POST';
+  readonly method: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   /** Whole, so that it can be sent once more. */
   readonly body?: string | Buffer | undefined;
 }
 
-/** The beginning of an answer; its body must be read or dumped. */
+/** The beginning of an answer; its body must be read or drained. */
 export interface Answer {
   readonly status: number;
-  readonly headers: Dispatcher.ResponseData['headers'];
-  readonly body: Dispatcher.ResponseData['body'];
+  readonly headers: IncomingHttpHeaders;
+  readonly body: AsyncIterable<Buffer>;
   /** From a Retry-After header, in milliseconds. */
   readonly retryAfter: number | undefined;
+}
+
+/** What a request is sent with. */
+export interface Reach {
+  readonly connection: Pick<Connection, 'patience' | 'agentFor'>;
+  readonly clock: Clock;
+  /** Called when a request was written. */
+  readonly onSent?: (() => void) | undefined;
 }
 
 /** What became of a question: an answer of any status, or a fault. */
@@ -32,25 +41,103 @@ export type Exchange =
  * @throws the signal's reason when it aborts
  */
 export async function exchange(
-  { connection, clock }: { readonly connection: Connection; readonly clock: Clock },
+  reach: Reach,
   question: Question,
   signal: AbortSignal,
 ): Promise<Exchange> {
   try {
-    const { statusCode, headers, body } = await request(question.url, {
-      dispatcher: connection.dispatcherFor(question.url),
-      method: question.method,
-      headers: { ...question.headers },
-      ...(question.body === undefined ? {} : { body: question.body }),
-      signal,
-    });
-    const wait = headerOf(headers, 'retry-after');
-    return {
-      answer: { status: statusCode, headers, body, retryAfter: retryAfter(wait, clock.now()) },
-    };
+    return { answer: await answerTo(reach, question, signal) };
   } catch (error) {
     signal.throwIfAborted();
     return { fault: faultOf(error) };
+  }
+}
+
+/**
+ * Asks once, following no redirect.
+ * @throws Error of the network; the signal's reason when it aborts
+ */
+export async function answerTo(
+  { connection, clock, onSent }: Reach,
+  question: Question,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const response = await send(connection, question, { signal, onSent });
+  const { statusCode = 0, headers } = response;
+  return {
+    status: statusCode,
+    headers,
+    body: chunksOf(response, connection.patience.idle),
+    retryAfter: retryAfter(headers['retry-after'], clock.now()),
+  };
+}
+
+interface Sending {
+  readonly signal: AbortSignal;
+  readonly onSent: (() => void) | undefined;
+}
+
+async function send(
+  { agentFor, patience }: Reach['connection'],
+  { method, url, headers, body }: Question,
+  { signal, onSent }: Sending,
+): Promise<IncomingMessage> {
+  const agent = await agentFor(url);
+  signal.throwIfAborted();
+  const outgoing = request(url, { method, headers, agent });
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+  // A request that still waits for its connection emits no error, hence both.
+  const fail = (error: unknown): void => {
+    reject(error);
+    outgoing.destroy(error instanceof Error ? error : undefined);
+  };
+  const stop = (): void => {
+    fail(signal.reason);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  const connecting = setTimeout(() => {
+    fail(timeoutError('connect'));
+  }, patience.connect);
+  outgoing.once('socket', (socket) => {
+    const connected = (): void => {
+      clearTimeout(connecting);
+      outgoing.setTimeout(patience.headers, () => {
+        fail(timeoutError('headers'));
+      });
+    };
+    if (!socket.connecting) connected();
+    else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', connected);
+  });
+  outgoing.once('response', (response) => {
+    outgoing.setTimeout(0);
+    resolve(response);
+  });
+  outgoing.on('error', fail);
+  outgoing.once('close', () => {
+    clearTimeout(connecting);
+    signal.removeEventListener('abort', stop);
+  });
+  outgoing.end(body, onSent);
+  return promise.finally(() => {
+    clearTimeout(connecting);
+  });
+}
+
+/** The chunks of a body, none of which may take longer than `idle`. */
+async function* chunksOf(response: IncomingMessage, idle: Millis): AsyncGenerator<Buffer> {
+  const wait = (): NodeJS.Timeout =>
+    setTimeout(() => {
+      response.destroy(timeoutError('body'));
+    }, idle);
+  let waiting = wait();
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      clearTimeout(waiting);
+      yield chunk;
+      waiting = wait();
+    }
+  } finally {
+    clearTimeout(waiting);
   }
 }
 
@@ -60,18 +147,30 @@ export function headerOf(headers: Answer['headers'], name: string): string | und
   return Array.isArray(value) ? value[0] : value;
 }
 
+/** The text of a body. @throws Error of the network */
+export async function textOf(body: Answer['body']): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
 /** The text of a short body, up to a size; what cannot be read is left out. */
 export async function shortText(body: Answer['body'], most = 16 * 1024): Promise<string> {
-  const pieces: Buffer[] = [];
+  const chunks: Buffer[] = [];
   let size = 0;
   try {
-    for await (const piece of body as AsyncIterable<Buffer>) {
-      pieces.push(piece);
-      size += piece.length;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size += chunk.length;
       if (size >= most) break;
     }
   } catch {
     // What came so far says enough.
   }
-  return Buffer.concat(pieces).toString('utf8').slice(0, most);
+  return Buffer.concat(chunks).toString('utf8').slice(0, most);
+}
+
+/** Reads a body that is of no interest, so that its connection can be used again. */
+export async function drain(body: Answer['body']): Promise<void> {
+  await shortText(body, 128 * 1024);
 }

@@ -29,11 +29,9 @@ const passingCodes: ReadonlySet<string> = new Set([
   'EAI_AGAIN',
   'EMFILE',
   'ENFILE',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_SOCKET',
-  'UND_ERR_PRX_CONN',
+  'CONNECT_TIMEOUT',
+  'HEADERS_TIMEOUT',
+  'BODY_TIMEOUT',
 ]);
 
 const words: Readonly<Record<string, string>> = {
@@ -44,15 +42,18 @@ const words: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name is not known',
   EAI_AGAIN: 'name service does not answer',
   ETIMEDOUT: 'no answer to the connection',
-  UND_ERR_CONNECT_TIMEOUT: 'no answer to the connection',
-  UND_ERR_HEADERS_TIMEOUT: 'no answer to the request',
-  UND_ERR_BODY_TIMEOUT: 'the body stalled',
-  UND_ERR_SOCKET: 'the connection was closed',
+  CONNECT_TIMEOUT: 'no answer to the connection',
+  HEADERS_TIMEOUT: 'no answer to the request',
+  BODY_TIMEOUT: 'the body stalled',
 };
 
 /** Codes of OpenSSL and Node that speak of a certificate. */
 const certificateCode =
   /^(?:CERT_|UNABLE_TO_(?:GET|VERIFY|DECRYPT)|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED|INVALID_CA|PATH_LENGTH|HOSTNAME_MISMATCH|ERR_TLS_CERT_|CRL_)/;
+
+/** An error for what took longer than it may. */
+export const timeoutError = (what: 'connect' | 'headers' | 'body'): Error =>
+  Object.assign(new Error('it took too long'), { code: `${what.toUpperCase()}_TIMEOUT` });
 
 /** What an error of a request means. */
 export function faultOf(error: unknown): Fault {
@@ -83,7 +84,6 @@ function codeIn(error: unknown, depth = 0): string {
     .map((one) => codeIn(one, depth + 1))
     .find((code) => code !== '');
   const own = (error as NodeJS.ErrnoException).code;
-  // undici wraps what happened into codes of its own; the inner one says more.
   return inner ?? own ?? '';
 }
 

@@ -1,5 +1,4 @@
 import { join } from 'node:path/posix';
-import type { ZodType } from 'zod';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -8,7 +7,7 @@ import type { Random } from '../../ports/random.ts';
 import { downloadOf } from './body.ts';
 import type { CallerOptions } from './caller.ts';
 import { connection } from './connection.ts';
-import { type Answer, exchange, type Question, shortText } from './exchange.ts';
+import { type Answer, drain, exchange, type Question, shortText, textOf } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import { type Fault, faultOf } from './faults.ts';
 import { multipartOf, type Upload } from './multipart.ts';
@@ -20,6 +19,7 @@ import {
   type Tries,
   withRetry,
 } from './retry.ts';
+import type { Records } from './inventory-schema.ts';
 import { wordsOfServiceError } from './service-error.ts';
 
 /** How the inventory service is reached. */
@@ -54,7 +54,11 @@ export interface Call {
 /** Calls to the service with headers, retries and errors in order. */
 export interface InventoryClient {
   /** @throws AgentError `inventory.*` */
-  readonly json: <T>(call: Call, schema: ZodType<T>, signal: AbortSignal) => Promise<T>;
+  readonly json: <Name extends keyof Records>(
+    call: Call,
+    record: Name,
+    signal: AbortSignal,
+  ) => Promise<Records[Name]>;
   readonly download: (call: Call, signal: AbortSignal) => Promise<Download>;
   readonly tell: (call: Call, signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
@@ -65,7 +69,8 @@ type Use<T> = (answer: Answer, url: URL) => Promise<T>;
 
 /** Makes the calls of one base, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
-  const reach = { connection: connection(options.connection), clock: options.clock };
+  const { clock, onSent } = options;
+  const reach = { connection: connection(options.connection), clock, onSent };
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const question = questionOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {
@@ -93,15 +98,15 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     return withRetry(policy, signal, attempt);
   };
   return {
-    json: (what, schema, signal) =>
-      call(what, signal, async ({ body }, url) => readJson(await body.text(), { schema, url })),
+    json: (what, record, signal) =>
+      call(what, signal, async ({ body }, url) => readJson(await textOf(body), { record, url })),
     download: (what, signal) =>
       call(what, signal, (answer, url) =>
         Promise.resolve(downloadOf(answer, { origin: shown(url), signal })),
       ),
     tell: (what, signal) =>
       call(what, signal, async ({ body }) => {
-        await body.dump();
+        await drain(body);
       }),
     close: () => reach.connection.close(),
   };
@@ -140,21 +145,20 @@ const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
 
 const nameOf = ({ method, url }: Question): string => `${method} ${url.pathname}`;
 
-function readJson<T>(text: string, { schema, url }: { schema: ZodType<T>; url: URL }): T {
-  const unreadable = (cause: unknown): AgentError =>
-    inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} is not understood`, {
+async function readJson<Name extends keyof Records>(
+  text: string,
+  { record, url }: { readonly record: Name; readonly url: URL },
+): Promise<Records[Name]> {
+  // What checks an answer takes as long to load as everything else; a report needs nothing of it.
+  const { readRecord } = await import('./inventory-schema.ts');
+  try {
+    return readRecord(record, text);
+  } catch (cause) {
+    throw inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} is not understood`, {
       context: { url: shown(url), answer: text.slice(0, 200) },
       cause,
     });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw unreadable(error);
   }
-  const checked = schema.safeParse(value);
-  if (!checked.success) throw unreadable(checked.error);
-  return checked.data;
 }
 
 function noAnswer(question: Question, fault: Fault): AttemptFailure {

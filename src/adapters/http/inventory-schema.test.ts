@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { isEnabled, WireCluster, WireClusterHosts, WireHosts } from './inventory-schema.ts';
+import { readRecord } from './inventory-schema.ts';
+import { isEnabled } from './inventory-v2.ts';
+
+const read = (name: Parameters<typeof readRecord>[0], value: unknown) =>
+  readRecord(name, JSON.stringify(value));
 
 describe('records of the service', () => {
   it.each([
@@ -17,7 +21,7 @@ describe('records of the service', () => {
       { id: 'c', kind: 'Cluster' },
     ],
   ])('the cluster %j', (wire, cluster) => {
-    expect(WireCluster.parse(wire)).toEqual(cluster);
+    expect(read('cluster', wire)).toEqual(cluster);
   });
 
   it.each([
@@ -36,23 +40,22 @@ describe('records of the service', () => {
       ['10.0.0.1', 'fd00::1', '10.0.0.2'],
     ],
   ])('a host whose inventory is %s', (_, inventory, addresses) => {
-    expect(WireHosts.parse([{ id: 'h', inventory, progress: null }])).toEqual([
+    expect(read('hosts', [{ id: 'h', inventory, progress: null }])).toEqual([
       { id: 'h', infraEnvId: '', name: '', role: '', status: '', addresses },
     ]);
   });
 
   it('no hosts', () => {
-    expect(WireHosts.parse(null)).toEqual([]);
-    expect(WireClusterHosts.parse({ hosts: null })).toEqual([]);
+    expect(read('hosts', null)).toEqual([]);
+    expect(read('clusterHosts', { hosts: null })).toEqual([]);
   });
 
   it('a host that was taken out is not enabled', () => {
-    const [out, in_] = WireClusterHosts.parse({
-      hosts: [
-        { id: 'a', status: 'disabled' },
-        { id: 'b', status: 'known' },
-      ],
-    });
+    const hosts = [
+      { id: 'a', status: 'disabled' },
+      { id: 'b', status: 'known' },
+    ];
+    const [out, in_] = readRecord('clusterHosts', JSON.stringify({ hosts }));
     expect([out, in_].map((host) => host !== undefined && isEnabled(host))).toEqual([false, true]);
   });
 });

@@ -8,7 +8,7 @@ import { inventoryAddress } from './inventory-address.ts';
 const text = z.string().nullish();
 
 /** A cluster on the wire. */
-export const WireCluster = z
+const WireCluster = z
   .object({
     id: z.string(),
     kind: text,
@@ -45,16 +45,30 @@ const WireHost = z
   }));
 
 /** Hosts on the wire; none is `null` there. */
-export const WireHosts = z
+const WireHosts = z
   .array(WireHost)
   .nullish()
   .transform((hosts) => hosts ?? []);
 
 /** The hosts of a cluster that was asked for with them. */
-export const WireClusterHosts = z.object({ hosts: WireHosts }).transform(({ hosts }) => hosts);
+const WireClusterHosts = z.object({ hosts: WireHosts }).transform(({ hosts }) => hosts);
 
-/** A host that a user took out of the cluster is not installed, and not waited for. */
-export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
+/** What the service answers, by the name of its shape. */
+export interface Records {
+  readonly cluster: InventoryCluster;
+  readonly hosts: readonly InventoryHost[];
+  readonly clusterHosts: readonly InventoryHost[];
+}
+
+const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
+  cluster: WireCluster,
+  hosts: WireHosts,
+  clusterHosts: WireClusterHosts,
+};
+
+/** Reads an answer. @throws Error when it is no JSON or has another shape */
+export const readRecord = <Name extends keyof Records>(name: Name, text: string): Records[Name] =>
+  shapes[name].parse(JSON.parse(text));
 
 const Addresses = z.object({
   interfaces: z

@@ -1,8 +1,7 @@
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { InventoryOptions } from './inventory-client.ts';
 import { inventoryClient } from './inventory-client.ts';
-import { isEnabled, WireCluster, WireHosts } from './inventory-schema.ts';
-import { type InventoryConnection, usualReportLimit } from './inventory-v2.ts';
+import { type InventoryConnection, isEnabled, usualReportLimit } from './inventory-v2.ts';
 
 /** The two bases of version 1: until 2020-05-07, and from then on. */
 export type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
@@ -28,7 +27,7 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
     );
   const hosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {
     const call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true } as const;
-    const listed = await client.json(call, WireHosts, signal);
+    const listed = await client.json(call, 'hosts', signal);
     // The cluster stands for the infra-env where there are none.
     const infraEnvId = options.clusterId;
     return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
@@ -49,7 +48,7 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
     hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
     clusterFile: file,
     cluster: (signal) =>
-      client.json({ method: 'GET', path: cluster, hasRequestId: false }, WireCluster, signal),
+      client.json({ method: 'GET', path: cluster, hasRequestId: false }, 'cluster', signal),
     hosts: async (role, signal) => (await hosts(signal)).filter((host) => host.role === role),
     enabledHosts: async (signal) => (await hosts(signal)).filter(isEnabled),
     kubeconfig: (signal) => file('kubeconfig-noingress', signal),

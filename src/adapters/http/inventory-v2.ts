@@ -1,7 +1,6 @@
 import { minutes } from '../../model/duration.ts';
-import type { HostRef, Inventory } from '../../ports/inventory.ts';
+import type { HostRef, Inventory, InventoryHost } from '../../ports/inventory.ts';
 import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
-import { isEnabled, WireCluster, WireClusterHosts, WireHosts } from './inventory-schema.ts';
 import type { Upload } from './multipart.ts';
 
 const id = encodeURIComponent;
@@ -24,6 +23,9 @@ const controllerLogs = (archive: Uint8Array): Upload => ({
   contentType: 'application/x-gzip',
   content: archive,
 });
+
+/** A host that a user took out of the cluster is not installed, and not waited for. */
+export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
 /** How long one report is tried, unless told otherwise. */
 export const usualReportLimit = minutes(2);
@@ -53,11 +55,11 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     clusterFile: (name, signal) => client.download(file('files', name), signal),
     kubeconfig: (signal) => client.download(file('credentials', 'kubeconfig-noingress'), signal),
     cluster: (signal) =>
-      client.json(get(cluster, { 'exclude-hosts': 'true' }), WireCluster, signal),
-    hosts: (role, signal) => client.json(get(`${cluster}/hosts`, { role }), WireHosts, signal),
+      client.json(get(cluster, { 'exclude-hosts': 'true' }), 'cluster', signal),
+    hosts: (role, signal) => client.json(get(`${cluster}/hosts`, { role }), 'hosts', signal),
     enabledHosts: async (signal) => {
       const call = { ...get(cluster, { 'exclude-hosts': 'false' }), hasRequestId: true };
-      return (await client.json(call, WireClusterHosts, signal)).filter(isEnabled);
+      return (await client.json(call, 'clusterHosts', signal)).filter(isEnabled);
     },
     logsState: (host, state, signal) => {
       const path = `${hostPath(host)}/logs-progress`;

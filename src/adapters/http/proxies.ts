@@ -11,13 +11,22 @@ export interface Proxies {
 }
 
 /**
- * The proxies in an environment; upper case wins over lower case, as in Go's programs, whose
- * behaviour operators expect here.
+ * Proxies of our own requests: those of the environment, where podman hands the host's on. Upper case
+ * wins over lower case, as in Go's programs, whose behaviour operators expect here. The flags name the
+ * proxies of commands on the host; only their list of exceptions counts here too, as in the agent
+ * being replaced.
  */
-export function proxiesIn(environment: Readonly<Record<string, string | undefined>>): Proxies {
+export function proxiesIn(
+  environment: Readonly<Record<string, string | undefined>>,
+  exceptions = '',
+): Proxies {
   const read = (name: string): string =>
     (environment[name.toUpperCase()] ?? '') || (environment[name.toLowerCase()] ?? '');
-  return { http: read('HTTP_PROXY'), https: read('HTTPS_PROXY'), no: read('NO_PROXY') };
+  return {
+    http: read('HTTP_PROXY'),
+    https: read('HTTPS_PROXY'),
+    no: exceptions || read('NO_PROXY'),
+  };
 }
 
 /** The proxy for an address, or undefined when it is to be reached directly. */

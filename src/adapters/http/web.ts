@@ -5,7 +5,7 @@ import type { Web, WebRequest } from '../../ports/web.ts';
 import { downloadOf } from './body.ts';
 import type { CallerOptions } from './caller.ts';
 import { type Connection, connection, type ConnectionOptions } from './connection.ts';
-import { type Answer, exchange, headerOf, type Question } from './exchange.ts';
+import { type Answer, drain, exchange, headerOf, type Question, type Reach } from './exchange.ts';
 import { webFailure } from './failures.ts';
 import type { Fault } from './faults.ts';
 import {
@@ -76,8 +76,6 @@ function settings(
   };
 }
 
-type Reach = Parameters<typeof exchange>[0];
-
 async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Download> {
   let url = start;
   for (let hops = 0; hops <= mostRedirects; hops += 1) {
@@ -89,7 +87,7 @@ async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Do
     if (answer.status < 300 || answer.status > 399 || location === undefined) {
       return take(url, answer, request);
     }
-    await answer.body.dump();
+    await drain(answer.body);
     url = new URL(location, url);
   }
   throw webFailure('web.refused', `${shownUrl(start)} leads from one address to the next`, {
@@ -121,7 +119,7 @@ async function take(url: URL, answer: Answer, request: WebRequest): Promise<Down
   if (answer.status === wanted) {
     return downloadOf(answer, { origin: shownUrl(url), signal: request.signal });
   }
-  await answer.body.dump();
+  await drain(answer.body);
   const { status } = answer;
   // What is missing here is missing for good, unlike at the inventory service.
   const retries = status === 404 ? 0 : retriesFor(status);

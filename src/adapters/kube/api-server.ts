@@ -1,11 +1,12 @@
+import { Agent as PlainAgent } from 'node:http';
+import { Agent, type AgentOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { headerOf, shortText } from '../http/exchange.ts';
-import { retryAfter } from '../http/retry.ts';
-import { Agent, type Dispatcher, request } from '../http/undici.ts';
+import { agentOptions, withoutIdlers } from '../http/connection.ts';
+import { type Answer, answerTo, type Reach, shortText } from '../http/exchange.ts';
 import { ApiFault, faultOfAnswer, faultOfSilence } from './api-fault.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 
@@ -64,59 +65,55 @@ export interface ApiServer {
 
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
 export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer {
-  const dispatcher = dispatcherFor(access, reach);
-  const { clock } = reach;
+  const agent = agentFor(access, reach);
+  const { clock, patience } = reach;
+  const connection = { patience, agentFor: () => Promise.resolve(agent) };
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;
-      const answer = await send(access, dispatcher, { what, signal }).catch((error: unknown) => {
+      const answer = await send(access, { connection, clock }, { what, signal }).catch((error: unknown) => {
         signal.throwIfAborted();
         throw faultOfSilence(name, access.server, error);
       });
-      const { statusCode: status, headers, body } = answer;
+      const { status, body, retryAfter } = answer;
       if (status < 200 || status > 299) {
         const text = await shortText(body);
         signal.throwIfAborted();
-        const wait = retryAfter(headerOf(headers, 'retry-after'), clock.now());
-        throw faultOfAnswer({ what: name, status, text, retryAfter: wait });
+        throw faultOfAnswer({ what: name, status, text, retryAfter });
       }
       const broken = (error: unknown): unknown =>
         signal.aborted ? signal.reason : faultOfSilence(name, access.server, error);
       return read(piecesOf(body, broken));
     },
-    close: () => dispatcher.destroy(),
+    close: () => {
+      agent.destroy();
+      return Promise.resolve();
+    },
   };
 }
 
-type Body = Dispatcher.ResponseData['body'];
-
 /** The pieces of a body; tells a body that broke off from a reader that fails. */
 async function* piecesOf(
-  body: Body,
+  body: Answer['body'],
   broken: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* body as AsyncIterable<Uint8Array>;
+    yield* body;
   } catch (error) {
     throw broken(error);
   }
 }
 
-function dispatcherFor(access: ClusterAccess, { patience, lookup }: ReachOptions): Dispatcher {
-  return new Agent({
-    connectTimeout: patience.connect,
-    headersTimeout: patience.headers,
-    bodyTimeout: patience.idle,
-    allowH2: false,
-    connect: {
-      timeout: patience.connect,
-      ...(lookup === undefined ? {} : { lookup }),
-      ...(access.server.startsWith('https:') ? tlsFor(access) : {}),
-    },
-  });
+function agentFor(access: ClusterAccess, { lookup }: ReachOptions): PlainAgent {
+  const direct = { ...agentOptions, ...(lookup && { lookup }) };
+  return withoutIdlers(
+    access.server.startsWith('https:')
+      ? new Agent({ ...direct, ...tlsFor(access) })
+      : new PlainAgent(direct),
+  );
 }
 
-function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): object {
+function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): AgentOptions {
   try {
     return {
       secureContext: createSecureContext({
@@ -143,22 +140,25 @@ interface Sending {
 
 const send = (
   { server, authorization, impersonate }: ClusterAccess,
-  dispatcher: Dispatcher,
+  reach: Reach,
   { what, signal }: Sending,
-): Promise<Dispatcher.ResponseData> =>
-  request(new URL(`${server}${what.path}`), {
-    dispatcher,
-    method: what.method,
-    headers: {
-      Accept: what.accept ?? 'application/json',
-      'User-Agent': 'bootwright',
-      ...(what.body === undefined ? {} : { 'Content-Type': what.body.type }),
-      ...(authorization === undefined ? {} : { Authorization: authorization.reveal() }),
-      ...(impersonate === undefined ? {} : { 'Impersonate-User': impersonate }),
+): Promise<Answer> =>
+  answerTo(
+    reach,
+    {
+      method: what.method,
+      url: new URL(`${server}${what.path}`),
+      headers: {
+        Accept: what.accept ?? 'application/json',
+        'User-Agent': 'bootwright',
+        ...(what.body === undefined ? {} : { 'Content-Type': what.body.type }),
+        ...(authorization === undefined ? {} : { Authorization: authorization.reveal() }),
+        ...(impersonate === undefined ? {} : { 'Impersonate-User': impersonate }),
+      },
+      body: what.body?.text,
     },
-    ...(what.body === undefined ? {} : { body: what.body.text }),
     signal,
-  });
+  );
 
 /** Whether an error is one attempt that failed, for whoever tries again. */
 export const isFault = (error: unknown): error is ApiFault => error instanceof ApiFault;

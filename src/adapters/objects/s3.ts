@@ -1,7 +1,5 @@
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { Agent as PlainAgent } from 'node:http';
-import { Agent as TlsAgent } from 'node:https';
 import type { Millis } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
@@ -9,9 +7,8 @@ import type { Download } from '../../ports/inventory.ts';
 import type { Objects } from '../../ports/objects.ts';
 import { wholeBody } from '../http/body.ts';
 import type { CallerOptions } from '../http/caller.ts';
-import { usualPatience } from '../http/connection.ts';
+import { connection } from '../http/connection.ts';
 import { faultOf } from '../http/faults.ts';
-import { proxyFor } from '../http/proxies.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -20,7 +17,6 @@ import {
   type Tries,
   withRetry,
 } from '../http/retry.ts';
-import { secureContextFor } from '../http/trust.ts';
 import { objectsFailure } from './failures.ts';
 
 /** How an object store is reached. */
@@ -76,7 +72,7 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
     forcePathStyle: true,
     // We try again ourselves, by our clock and with our rules.
     maxAttempts: 1,
-    requestHandler: handlerFor(options),
+    requestHandler: await handlerFor(options),
     ...(credentials === undefined
       ? {
           signer: { sign: (request) => Promise.resolve(request) },
@@ -91,29 +87,17 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
   });
 }
 
-/** The library's own transport, with our proxies, trust and patience. */
-function handlerFor({ endpoint, connection = {} }: ObjectsOptions): object {
-  const patience = connection.patience ?? usualPatience;
-  const { proxies } = connection;
-  const proxy = proxies === undefined ? undefined : proxyFor(new URL(endpoint), proxies);
-  const agentOptions = {
-    keepAlive: true,
-    ...(proxy === undefined ? {} : { proxyEnv: { HTTP_PROXY: proxy, HTTPS_PROXY: proxy } }),
-  };
+/** The library's own transport, with our connections. */
+async function handlerFor(options: ObjectsOptions): Promise<object> {
+  const { agentFor, patience } = connection(options.connection);
+  const agent = await agentFor(new URL(options.endpoint));
   return {
     connectionTimeout: patience.connect,
     requestTimeout: patience.headers,
     throwOnRequestTimeout: true,
     socketTimeout: patience.idle,
-    ...(endpoint.startsWith('https:')
-      ? {
-          httpsAgent: new TlsAgent({
-            ...agentOptions,
-            secureContext: secureContextFor(connection),
-            rejectUnauthorized: connection.isInsecure !== true,
-          }),
-        }
-      : { httpAgent: new PlainAgent(agentOptions) }),
+    httpAgent: agent,
+    httpsAgent: agent,
   };
 }
 

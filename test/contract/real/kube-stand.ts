@@ -49,7 +49,7 @@ export async function openStand(): Promise<KubeStand> {
         clock: quickClock(50),
         random: fakeRandom(),
         tell: (happening) => notes.push(happening),
-        // The clock runs 50 times as fast; what undici counts does not.
+        // The clock runs 50 times as fast; the timers of its connections do not.
         patience: { ...usualPatience, connect: 2000, headers: 2000, idle: 2000 },
         ...more,
       });

@@ -1,0 +1,160 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type AgentOptions, request, type RequestOptions } from 'node:http';
+import { Agent, request as requestOverTls } from 'node:https';
+import { isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import {
+  connect,
+  type ConnectionOptions,
+  createSecureContext,
+  getCACertificates,
+  type SecureContext,
+} from 'node:tls';
+import { webFailure } from './failures.ts';
+
+/** Whom a connection trusts. */
+export interface Trust {
+  /** PEM certificates beside those of the system. */
+  readonly ca?: string;
+  /** Trust `ca` alone. */
+  readonly caOnly?: boolean;
+  /** Do not verify at all. */
+  readonly isInsecure?: boolean;
+}
+
+/** Files with the system's authorities, Red Hat's first: it is shared with the host. */
+const bundles = ['/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/certs/ca-certificates.crt'] as const;
+
+/** What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow. */
+export function secureContextFor({
+  ca = '',
+  caOnly = false,
+  isInsecure = false,
+}: Trust): SecureContext {
+  if (isInsecure) return createSecureContext();
+  const added = ca === '' ? [] : certificatesIn(ca);
+  return createSecureContext({ ca: [...(caOnly ? [] : systemAuthorities()), ...added] });
+}
+
+/** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
+export function certificatesIn(pem: string): readonly string[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) throw badAuthority('there is no certificate in the CA text');
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block);
+    } catch (error) {
+      throw badAuthority('a certificate in the CA text cannot be read', error);
+    }
+  }
+  return blocks;
+}
+
+/**
+ * Reads a file of certificates.
+ * @throws AgentError `web.bad-authority` when it cannot be read or has no certificate
+ */
+export function authoritiesIn(path: string): string {
+  let pem: string;
+  try {
+    pem = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw badAuthority(`the CA file ${path} cannot be read`, error);
+  }
+  certificatesIn(pem);
+  return pem;
+}
+
+const badAuthority = (message: string, cause?: unknown): Error =>
+  webFailure('web.bad-authority', message, { cause });
+
+function systemAuthorities(): readonly string[] {
+  const known = getCACertificates('system');
+  if (known.length > 0) return known;
+  for (const bundle of bundles) {
+    try {
+      return certificatesIn(readFileSync(bundle, 'utf8'));
+    } catch {
+      // The next place, and at last what Node was built with.
+    }
+  }
+  return getCACertificates('bundled');
+}
+
+const optionsOf = (trust: Trust): ConnectionOptions => ({
+  secureContext: secureContextFor(trust),
+  rejectUnauthorized: trust.isInsecure !== true,
+});
+
+/** Connections straight to servers that speak TLS. */
+export const directAgent = (trust: Trust, options: AgentOptions): Agent =>
+  new Agent({ ...options, ...optionsOf(trust) });
+
+/** A connection to a proxy that speaks TLS. */
+export const connectOverTls = (trust: Trust, proxy: string): Duplex =>
+  connect({ ...optionsOf(trust), ...addressOf(new URL(proxy)) });
+
+/** Connections to servers that speak TLS, each through a tunnel of a proxy (RFC 9110, CONNECT). */
+export function tunnelAgent(
+  trust: Trust,
+  proxy: string,
+  { timeout, ...options }: AgentOptions,
+): Agent {
+  const tls = optionsOf(trust);
+  const agent = new Agent({ ...options, ...tls });
+  agent.createConnection = (server, callback) => {
+    const give = callback as (error: Error | null, socket?: Duplex) => void;
+    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, { ...tls, timeout })
+      .then((socket) => {
+        const secured = connect({ ...(server as ConnectionOptions), socket });
+        secured.once('error', give);
+        secured.once('secureConnect', () => {
+          secured.off('error', give);
+          give(null, secured);
+        });
+      })
+      .catch(give);
+    return undefined;
+  };
+  return agent;
+}
+
+function openTunnel(
+  proxy: URL,
+  server: ConnectionOptions,
+  options: RequestOptions,
+): Promise<Socket> {
+  const target = `${isIP(server.host ?? '') === 6 ? `[${server.host}]` : server.host}:${server.port}`;
+  const { promise, resolve, reject } = Promise.withResolvers<Socket>();
+  const asked = (proxy.protocol === 'https:' ? requestOverTls : request)({
+    ...options,
+    ...addressOf(proxy),
+    method: 'CONNECT',
+    path: target,
+    headers: { Host: target, ...credentialsOf(proxy) },
+    agent: false,
+  });
+  asked.once('connect', ({ statusCode }, socket: Socket) => {
+    if (statusCode === 200) resolve(socket);
+    else {
+      socket.destroy();
+      reject(new Error(`Proxy response (${statusCode}) !== 200`));
+    }
+  });
+  asked.once('timeout', () => asked.destroy(new Error('the proxy opens no tunnel')));
+  asked.once('error', reject);
+  asked.end();
+  return promise;
+}
+
+const addressOf = ({ hostname, port, protocol }: URL): { host: string; port: number } => ({
+  host: hostname.replace(/^\[|\]$/g, ''),
+  port: Number(port || (protocol === 'https:' ? 443 : 80)),
+});
+
+function credentialsOf({ username, password }: URL): Record<string, string> {
+  if (username === '' && password === '') return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { 'Proxy-Authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
+}
