@@ -1,117 +1,101 @@
-import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
-import { resolve } from 'node:path';
-import { build, type Metafile } from 'esbuild';
-import {
-  buildPart,
-  type BuiltPart,
-  type FoundParts,
-  indexOf,
-  lazyBuiltins,
-  licencesOf,
-  packParts,
-  type PackedPart,
-  partsPlugin,
-} from './build/parts.ts';
+// Makes dist/ of the sources: the program, its chunks and their source maps, and the licences of what is in them.
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import { build, type Metafile, type Plugin } from 'esbuild';
 
-const root = resolve(import.meta.dirname, '..');
-const dist = resolve(root, 'dist');
-const marker = 'bootwright-parts';
+const dist = resolve(import.meta.dirname, '../dist');
+process.chdir(resolve(import.meta.dirname, '..'));
 
-/** The file holds code for any Node that reads modules, so that an old one can be told so. */
-const entryTarget = 'node18';
+/** An import of one of Node's own modules evaluates every lazy export of it; this does not. */
+const lazyBuiltins: Plugin = {
+  name: 'lazy-builtins',
+  setup: (bundle) => {
+    bundle.onResolve({ filter: /^node:/ }, ({ path, kind }) =>
+      kind === 'import-statement' ? { path, namespace: 'builtin' } : undefined,
+    );
+    bundle.onLoad({ filter: /.*/, namespace: 'builtin' }, ({ path }) => {
+      const names = Object.keys(process.getBuiltinModule(path) ?? {});
+      const lines = names.map((name) => `export const ${name} = /* @__PURE__ */ take('${name}');`);
+      return {
+        contents: [
+          `const builtin = process.getBuiltinModule('${path}');`,
+          'const take = (name) => builtin[name];',
+          'export default builtin;',
+          ...lines,
+        ].join('\n'),
+      };
+    });
+  },
+};
 
-/**
- * One arena whose large pieces go back to the system, and small semi-spaces: an agent that mostly
- * waits stays below 100 MiB, and allocates too little for any of it to cost time.
- */
-const firstLine = [
-  '#!/usr/bin/env -S',
-  ...['MALLOC_ARENA_MAX=1', 'MALLOC_MMAP_THRESHOLD_=65536', 'MALLOC_TRIM_THRESHOLD_=65536'],
-  'node --max-semi-space-size=1',
-].join(' ');
+/** zod keeps its messages in every language; ours are in one. */
+const oneLanguage: Plugin = {
+  name: 'one-language',
+  setup: (bundle) => {
+    bundle.onLoad({ filter: /zod\/v4\/locales\/index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+  },
+};
 
-process.chdir(root);
-const found: FoundParts = new Map();
-await buildEntry(found, {});
-const parts = packParts(await buildParts(found));
-const entry = await buildEntry(new Map(), indexOf(parts));
-write(entry, parts);
+/** Packages of CommonJS ask for Node's own modules by a function that modules do not have. */
+const requireForPackages =
+  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
 
-interface Entry {
-  readonly code: string;
-  readonly map: string;
-  readonly metafile: Metafile;
-}
+const { metafile, outputFiles } = await build({
+  entryPoints: { bootwright: 'scripts/build/entry.ts' },
+  outdir: dist,
+  outExtension: { '.js': '.mjs' },
+  chunkNames: '[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  write: false,
+  platform: 'node',
+  mainFields: ['module', 'main'],
+  target: 'node24',
+  format: 'esm',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'none',
+  metafile: true,
+  banner: { js: requireForPackages },
+  plugins: [lazyBuiltins, oneLanguage],
+});
 
-async function buildEntry(parts: FoundParts, index: ReturnType<typeof indexOf>): Promise<Entry> {
-  const { outputFiles, metafile } = await build({
-    entryPoints: ['scripts/build/entry.ts'],
-    outfile: 'dist/bootwright.mjs',
-    bundle: true,
-    write: false,
-    platform: 'node',
-    target: entryTarget,
-    format: 'esm',
-    sourcemap: 'external',
-    sourcesContent: false,
-    metafile: true,
-    absWorkingDir: root,
-    define: {
-      bootwrightParts: JSON.stringify(index),
-      bootwrightMarker: JSON.stringify(marker),
-    },
-    banner: { js: firstLine },
-    plugins: [lazyBuiltins, partsPlugin(parts, { ownFiles: true })],
-  });
-  const [map, code] = outputFiles;
-  if (map === undefined || code === undefined) throw new Error('the entry was not built');
-  return { code: code.text, map: map.text, metafile };
-}
+mkdirSync(dist, { recursive: true });
+for (const { path, contents } of outputFiles) writeFileSync(path, contents);
+chmodSync(`${dist}/bootwright.mjs`, 0o755);
+removeOthers(new Set(outputFiles.map(({ path }) => basename(path))));
+// The last thing that is written: whoever looks for a whole build looks at its age.
+writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
+const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
+console.log(`dist: ${outputFiles.length / 2} files, ${(bytes / 1e6).toFixed(1)} MB with their maps`);
 
-/** A part may need further ones; each is built once. */
-async function buildParts(wanted: FoundParts): Promise<readonly BuiltPart[]> {
-  const built = new Map<string, BuiltPart>();
-  for (const [name, path] of wanted) {
-    if (!built.has(name)) built.set(name, await buildPart(name, path, wanted));
+/** Removes what an earlier build left. */
+function removeOthers(current: ReadonlySet<string>): void {
+  for (const name of readdirSync(dist)) {
+    if (!current.has(name)) rmSync(`${dist}/${name}`, { recursive: true });
   }
-  return [...built.values()];
 }
 
-function write({ code, map, metafile }: Entry, packed: readonly PackedPart[]): void {
-  mkdirSync(dist, { recursive: true });
-  const file = `${dist}/bootwright.mjs`;
-  const comment = [`/*${marker}`, ...packed.map((part) => part.packed), '*/'].join('\n');
-  writeFileSync(`${file}.map`, sectionedMap(map, packed));
-  // The file reads its own parts while it runs, so it is replaced whole.
-  const beside = `${file}.${process.pid}`;
-  writeFileSync(beside, `${code}//# sourceMappingURL=bootwright.mjs.map\n${comment}\n`);
-  chmodSync(beside, 0o755);
-  renameSync(beside, file);
-  const metafiles = [metafile, ...packed.map((part) => part.metafile)];
-  writeFileSync(`${dist}/licences.txt`, licencesOf(metafiles));
-  console.log(sizeLine(code, packed));
-}
-
-/**
- * One source map of the form with sections (ECMA-426): the file itself, then each part. Node 24
- * takes such a map only when it has a list of sources beside its sections.
- */
-function sectionedMap(map: string, packed: readonly PackedPart[]): string {
-  const sections = [
-    { offset: { line: 0, column: 0 }, map: JSON.parse(map) as unknown },
-    ...packed.map((part) => ({
-      offset: { line: part.line, column: 0 },
-      map: JSON.parse(part.map) as unknown,
-    })),
-  ];
-  return JSON.stringify({ version: 3, file: 'bootwright.mjs', sources: [], sections });
-}
-
-function sizeLine(code: string, packed: readonly PackedPart[]): string {
-  const kilobytes = (text: string): string => `${Math.round(Buffer.byteLength(text) / 1000)} kB`;
-  const total = [code, ...packed.map((part) => part.packed)].join('\n');
-  const list = packed.map(
-    (part) => `${part.name} ${kilobytes(part.code)} (${kilobytes(part.packed)} packed)`,
+/** The licence texts of every package that went into the program. */
+function licencesOf({ inputs }: Metafile): string {
+  const folders = Object.keys(inputs).flatMap(
+    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path) ?? [],
   );
-  return `bootwright.mjs ${kilobytes(total)}: entry ${kilobytes(code)}, ${list.join(', ')}`;
+  return [...new Set(folders)].sort().map(licenceOf).join('\n');
+}
+
+function licenceOf(folder: string): string {
+  const { name, version, license } = JSON.parse(
+    readFileSync(`${folder}/package.json`, 'utf8'),
+  ) as Record<string, string>;
+  return `${name ?? folder} ${version ?? ''} (${license ?? 'no licence named'})\n\n${licenceText(folder)}\n`;
+}
+
+function licenceText(folder: string): string {
+  const name = readdirSync(folder).find((one) => /^licen[cs]e(?:-mit)?(?:\.(?:md|txt))?$/i.test(one));
+  return name === undefined
+    ? 'The package holds no licence text.\n'
+    : readFileSync(`${folder}/${name}`, 'utf8');
 }

@@ -1,7 +1,7 @@
-import { sendFirstReport } from './cli/first-report.ts';
 import { start } from './cli/start.ts';
 
 const { existsSync, writeFileSync } = process.getBuiltinModule('node:fs');
+const { setSourceMapsSupport } = process.getBuiltinModule('node:module');
 
 /** Writes at once: to set up the streams of a process takes a tenth of its start. */
 function print(descriptor: 1 | 2, text: string): void {
@@ -18,6 +18,13 @@ process.exitCode = await start({
   print: (text) => print(1, text),
   complain: (text) => print(2, text),
   fileExists: existsSync,
-  report: (request) => sendFirstReport(request, process.env),
-  loadProgram: () => import('./cli/program.ts'),
+  report: async (request) => {
+    const { sendFirstReport } = await import('./cli/first-report.ts');
+    return sendFirstReport(request, process.env);
+  },
+  loadProgram: () => {
+    // Stack traces show lines of the sources. The maps of the start alone would take a third of it.
+    setSourceMapsSupport(true);
+    return import('./cli/program.ts');
+  },
 });

@@ -9,7 +9,10 @@ export interface ReportRequest {
   readonly stage: Stage;
   /** The role as it was given. */
   readonly info: string;
-  readonly url: URL;
+  /** Base URL of the inventory service. */
+  readonly service: string;
+  readonly infraEnvId: string;
+  readonly hostId: string;
   readonly token: Secret;
   readonly isInsecure: boolean;
   /** PEM file with certificates to trust beside the system's; empty for none. */
@@ -27,10 +30,10 @@ export interface ReportRequest {
 export function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined {
   const given = derive(mergeLayers(layers));
   requireComplete(given);
-  const base = textIn(given, 'service.url');
+  const service = textIn(given, 'service.url');
   const infraEnvId = textIn(given, 'cluster.infraEnvId');
   const hostId = textIn(given, 'cluster.hostId');
-  if (base === '' || infraEnvId === '' || hostId === '') return undefined;
+  if (service === '' || infraEnvId === '' || hostId === '') return undefined;
   if (textIn(given, 'service.api', 'v2') !== 'v2') return undefined;
   if (textIn(given, 'service.tokenFile') !== '') return undefined;
   if (textIn(given, 'dry.clusterHosts') !== '') return undefined;
@@ -38,7 +41,9 @@ export function decideEarlyReport(layers: readonly Layer[]): ReportRequest | und
   return {
     stage: 'Starting installation',
     info: textIn(given, 'role', 'master'),
-    url: progressUrl(base, infraEnvId, hostId),
+    service,
+    infraEnvId,
+    hostId,
     token: token instanceof Secret ? token : new Secret(''),
     isInsecure: given.get('service.insecure')?.value === true,
     caFile: textIn(given, 'service.caFile'),
@@ -70,13 +75,4 @@ export function journalPathFor({ host, dry }: JournalOwner): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';
   const name = isNamed ? `journal-${encodeURIComponent(dry.hostId)}.jsonl` : 'journal.jsonl';
   return `${host.root.replace(/\/+$/, '')}/opt/install-dir/${name}`;
-}
-
-/** Path of the progress of a host (assisted-service swagger, V2UpdateHostInstallProgress). */
-function progressUrl(base: string, infraEnvId: string, hostId: string): URL {
-  const url = new URL(base);
-  const prefix = url.pathname.replace(/\/+$/, '');
-  const ids = [infraEnvId, hostId].map(encodeURIComponent);
-  url.pathname = `${prefix}/api/assisted-install/v2/infra-envs/${ids.join('/hosts/')}/progress`;
-  return url;
 }

@@ -1,14 +1,17 @@
-// Start-up decides how soon a host is seen to work, so this file uses nothing but Node's own
-// modules, and gets them through `process.getBuiltinModule`: an import would evaluate every lazy
-// export of node:http, which costs as much as a whole bare Node process. node:crypto costs a
-// quarter of one, so the request id, which only names a request in two logs, is made without it.
-import type { ClientRequest, RequestOptions } from 'node:http';
+// Start-up decides how soon a host is seen to work: what this file imports is all that is loaded
+// before the first report leaves.
+import { readFileSync } from 'node:fs';
+import { systemClock } from '../adapters/clock.ts';
+import { inventoryV2 } from '../adapters/http/inventory-v2.ts';
+import { proxiesIn } from '../adapters/http/proxies.ts';
+import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
+import { seconds } from '../model/duration.ts';
 import type { ReportRequest } from './early-report.ts';
 import type { FirstReport } from './install-contract.ts';
 
 /** After this time the reporter of the run sends the report itself. */
-const answerLimit = 10_000;
+const answerLimit = seconds(10);
 
 /** How long loading the rest of the program waits for the request to leave. */
 const departureLimit = 250;
@@ -18,101 +21,64 @@ export interface SentReport {
   readonly report: FirstReport;
   /** Resolves when the request has left, or need not be waited for any longer. */
   readonly hasLeft: Promise<void>;
+  /** Gives up waiting for the answer: a run that has ended must not go on as a process. */
+  readonly close: () => void;
 }
 
 /**
- * Sends the first report. Nothing that goes wrong here is an error: the reporter of the run sends
- * the report again, with retries, and tells what is wrong.
+ * Sends the first report, once. Nothing that goes wrong here is an error: the reporter of the run
+ * sends the report again, with retries, and tells what is wrong.
  */
 export function sendFirstReport(request: ReportRequest, environment: Environment): SentReport {
   const { stage, info } = request;
-  let leave: () => void = () => undefined;
-  const hasLeft = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
+  const { promise: hasLeft, resolve: leave } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, departureLimit);
-  const sent = answerOf(request, environment, leave).finally(() => {
+  const ended = new AbortController();
+  const sent = answerTo(request, environment, { ended, leave }).finally(() => {
     clearTimeout(timer);
     leave();
   });
-  return { report: { stage, info, sent }, hasLeft };
+  return {
+    report: { stage, info, sent },
+    hasLeft,
+    close: () => {
+      ended.abort();
+    },
+  };
 }
 
-async function answerOf(
+interface Departure {
+  readonly ended: AbortController;
+  readonly leave: () => void;
+}
+
+async function answerTo(
   request: ReportRequest,
   environment: Environment,
-  leave: () => void,
+  { ended, leave }: Departure,
 ): Promise<'accepted' | 'failed'> {
+  const { infraEnvId, hostId, stage, info, isInsecure, caFile, noProxy } = request;
   try {
-    const outgoing = open(request, environment);
-    const { promise, resolve } = Promise.withResolvers<'accepted' | 'failed'>();
-    outgoing.once('error', () => {
-      resolve('failed');
+    const inventory = inventoryV2({
+      ...{ clock: systemClock, random: systemRandom, reportLimit: answerLimit },
+      ...{ url: request.service, token: request.token, clusterId: '', infraEnvId, hostId },
+      connection: {
+        proxies: proxiesIn(environment, noProxy),
+        isInsecure,
+        ...(caFile === '' || isInsecure ? {} : { ca: readFileSync(caFile, 'utf8') }),
+      },
+      onSent: leave,
+      onRetry: () => {
+        ended.abort();
+      },
     });
-    outgoing.once('response', (response) => {
-      response.resume();
-      resolve(response.statusCode === 200 ? 'accepted' : 'failed');
-    });
-    const late = setTimeout(() => outgoing.destroy(new Error('no answer in time')), answerLimit);
-    // A run that has ended, stopped perhaps, must not go on as a process that waits for this answer.
-    late.unref();
-    outgoing.once('socket', (socket) => socket.unref());
-    outgoing.end(bodyOf(request), leave);
-    return await promise.finally(() => {
-      clearTimeout(late);
-    });
+    try {
+      await inventory.report({ infraEnvId, hostId }, { stage, info }, ended.signal);
+      return 'accepted';
+    } finally {
+      await inventory.close();
+    }
   } catch {
     return 'failed';
   }
-}
-
-/** The body as the service's own client writes it: compact, and ended by a line break. */
-const bodyOf = ({ stage, info }: ReportRequest): string =>
-  `${JSON.stringify({ current_stage: stage, progress_info: info })}\n`;
-
-function open(request: ReportRequest, environment: Environment): ClientRequest {
-  const { url, token, noProxy } = request;
-  const body = bodyOf(request);
-  const proxyEnv = noProxy === '' ? environment : withoutProxy(environment, noProxy);
-  const options: RequestOptions = {
-    method: 'PUT',
-    headers: {
-      Accept: 'application/json',
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      'X-Request-ID': requestId(),
-      'X-Secret-Key': token.reveal(),
-    },
-  };
-  if (url.protocol === 'http:') {
-    const http = process.getBuiltinModule('node:http');
-    return http.request(url, { ...options, agent: new http.Agent({ proxyEnv }) });
-  }
-  const https = process.getBuiltinModule('node:https');
-  const agent = new https.Agent({ proxyEnv, ...trustOf(request) });
-  return https.request(url, { ...options, agent });
-}
-
-/** A version 4 UUID (RFC 9562) by a random source that is good enough for a name. */
-const requestId = (): string =>
-  'xxxxxxxx-xxxx-4xxx-axxx-xxxxxxxxxxxx'.replaceAll('x', () =>
-    Math.floor(Math.random() * 16).toString(16),
-  );
-
-const withoutProxy = (environment: Environment, list: string): Environment => ({
-  ...environment,
-  NO_PROXY: list,
-  no_proxy: list,
-});
-
-function trustOf({ isInsecure, caFile }: ReportRequest): {
-  readonly rejectUnauthorized?: false;
-  readonly ca?: string[];
-} {
-  if (isInsecure) return { rejectUnauthorized: false };
-  const tls = process.getBuiltinModule('node:tls');
-  const system = tls.getCACertificates('system');
-  const trusted = system.length > 0 ? system : tls.getCACertificates('default');
-  if (caFile === '') return { ca: trusted };
-  return { ca: [...trusted, process.getBuiltinModule('node:fs').readFileSync(caFile, 'utf8')] };
 }

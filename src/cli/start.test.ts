@@ -18,6 +18,7 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
     installs: [] as InstallCall[],
     commands: [] as CommandCall[],
     reports: [] as ReportRequest[],
+    closed: 0,
   };
   const exitCode = await start({
     argv: line === '' ? [] : line.split(' '),
@@ -30,7 +31,8 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
       seen.reports.push(request);
       const { stage, info } = request;
       const report = { stage, info, sent: Promise.resolve('accepted' as const) };
-      return { report, hasLeft: Promise.resolve() };
+      const close = () => (seen.closed += 1);
+      return Promise.resolve({ report, hasLeft: Promise.resolve(), close });
     },
     loadProgram: () => {
       seen.order.push('load');
@@ -66,8 +68,9 @@ describe('start', () => {
   });
 
   it('sends the first report before it loads the program, and hands it over', async () => {
-    const { order, installs, reports } = await run(whole);
+    const { order, installs, reports, closed } = await run(whole);
     expect(order).toEqual(['report', 'load']);
+    expect(closed).toBe(1);
     expect(reports[0]?.info).toBe('worker');
     expect(installs[0]?.firstReport).toMatchObject({ stage: 'Starting installation' });
     await expect(installs[0]?.firstReport?.sent).resolves.toBe('accepted');

@@ -19,8 +19,8 @@ export interface Surroundings {
   readonly complain: (text: string) => void;
   readonly fileExists: (path: string) => boolean;
   /** Sends the first report; called at most once. */
-  readonly report: (request: ReportRequest) => SentReport;
-  /** Loads the rest of the program, which takes as long as everything else together. */
+  readonly report: (request: ReportRequest) => Promise<SentReport>;
+  /** Loads the rest of the program, which takes longer than everything before it. */
   readonly loadProgram: () => Promise<Program>;
 }
 
@@ -56,21 +56,25 @@ async function startInstall(surroundings: Surroundings, words: readonly string[]
     surroundings.print(`${version}\n`);
     return 0;
   }
-  const early = reportEarly(surroundings, settings);
+  const early = await reportEarly(surroundings, settings);
   await early?.hasLeft;
   const program = await surroundings.loadProgram();
-  return program.runInstall({
-    words,
-    environment,
-    ...(early === undefined ? {} : { firstReport: early.report }),
-  });
+  try {
+    return await program.runInstall({
+      words,
+      environment,
+      ...(early === undefined ? {} : { firstReport: early.report }),
+    });
+  } finally {
+    early?.close();
+  }
 }
 
 /** A file can change every setting and takes a parser to read, so with one the report waits. */
-function reportEarly(
+async function reportEarly(
   { fileExists, report }: Surroundings,
   { flags, layers }: CommandSettings,
-): SentReport | undefined {
+): Promise<SentReport | undefined> {
   if (flags.configFiles.length > 0 || fileExists(defaultConfigFile)) return undefined;
   const request = decideEarlyReport(layers);
   if (request === undefined) return undefined;

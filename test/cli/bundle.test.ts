@@ -12,7 +12,7 @@ afterAll(async () => {
   await rm(bundle.directory, { recursive: true });
 });
 
-describe('the built file', () => {
+describe('the built program', () => {
   it('can be executed and has its map and licences beside it', async () => {
     expect((await stat(bundle.path)).mode & 0o111).toBe(0o111);
     expect(await readFile(bundle.path, 'utf8')).toMatch(/^#!\/usr\/bin\/env -S .*node .*\n/);
@@ -22,12 +22,12 @@ describe('the built file', () => {
   });
 
   it.each([['--help'], ['-h'], ['help']])('prints help for %s without the rest', async (word) => {
-    const ended = await bundle.run([word], { path: bundle.entryAlone });
+    const ended = await bundle.run([word], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: helpText(), stderr: '' });
   });
 
   it('prints its version without the rest', async () => {
-    const ended = await bundle.run(['--version'], { path: bundle.entryAlone });
+    const ended = await bundle.run(['--version'], { path: bundle.startAlone });
     expect(ended).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: '' });
   });
 
@@ -40,7 +40,7 @@ describe('the built file', () => {
     expect(ended.stderr).toMatch(/^failed: cli\.old-node: .*Node 24 or newer.*\n$/);
   });
 
-  it('names the source in the stack of a fault in its packed part', async () => {
+  it('names the source in the stack of a fault', async () => {
     const fault =
       'JSON.stringify = () => {' +
       '  const error = new TypeError("boom");' +
@@ -48,11 +48,7 @@ describe('the built file', () => {
       '  throw error;' +
       '};';
     const { exitCode, stderr } = await bundle.run(['config', 'schema'], {
-      node: [
-        '--enable-source-maps',
-        '--import',
-        `data:text/javascript,${encodeURIComponent(fault)}`,
-      ],
+      node: ['--import', `data:text/javascript,${encodeURIComponent(fault)}`],
     });
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/at .*src\/c[a-z/-]+\.ts:\d+:\d+/);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,11 +14,11 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** The built program in a directory of its own. */
+/** The built program in a directory of its own, with its chunks. */
 export interface Bundle {
   readonly path: string;
-  /** The same file without anything behind its entry: it cannot load the rest of itself. */
-  readonly entryAlone: string;
+  /** The same without the chunk that is the rest of the program. */
+  readonly startAlone: string;
   readonly directory: string;
   /** Runs the program in a clean environment; `node` takes flags for Node itself. */
   readonly run: (words: readonly string[], options?: RunOptions) => Promise<Ended>;
@@ -34,14 +34,17 @@ interface RunOptions {
 /** A copy of the program as it ships; it is built where its sources have changed. */
 export async function copyBundle(): Promise<Bundle> {
   const directory = await mkdtemp(join(tmpdir(), 'bootwright-bundle-'));
-  await cp(dirname(await ensureBundle(() => undefined)), directory, { recursive: true });
+  const built = await ensureBundle(() => undefined);
+  await cp(dirname(built), directory, { recursive: true });
   const path = join(directory, 'bootwright.mjs');
-  const text = await readFile(path, 'utf8');
-  const entryAlone = join(directory, 'entry-alone.mjs');
-  await writeFile(entryAlone, text.slice(0, text.lastIndexOf('/*bootwright-parts')));
+  const startAlone = join(directory, 'start-alone');
+  await cp(dirname(built), startAlone, { recursive: true });
+  const rest = (await readdir(startAlone)).filter((name) => /^program-\w+\.mjs$/.test(name));
+  if (rest.length !== 1) throw new Error('the rest of the program is not one chunk');
+  await rm(join(startAlone, ...rest));
   return {
     path,
-    entryAlone,
+    startAlone: join(startAlone, 'bootwright.mjs'),
     directory,
     run: (words, { environment = {}, node = [], path: file = path } = {}) =>
       runNode([...node, file, ...words], environment),

@@ -45,10 +45,14 @@ function recorder(status: number): { readonly seen: Seen[]; readonly answer: Req
   };
 }
 
+const progress = '/api/assisted-install/v2/infra-envs/i/hosts/h/progress';
+
 const requestTo = (url: string, more: Partial<ReportRequest> = {}): ReportRequest => ({
   stage: 'Starting installation',
   info: 'worker',
-  url: new URL(url),
+  service: url,
+  infraEnvId: 'i',
+  hostId: 'h',
   token: new Secret('t'),
   isInsecure: false,
   caFile: '',
@@ -67,14 +71,14 @@ describe('sendFirstReport', () => {
     expect(seen).toMatchObject([
       {
         method: 'PUT',
-        url: '/p',
+        url: `/p${progress}`,
         body: '{"current_stage":"Starting installation","progress_info":"worker"}\n',
         headers: {
           accept: 'application/json',
           'content-type': 'application/json',
           'x-secret-key': 't',
           'x-request-id': expect.stringMatching(
-            /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$/,
+            /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
           ) as string,
         },
       },
@@ -98,7 +102,7 @@ describe('sendFirstReport', () => {
   it.each<[string, Partial<ReportRequest>]>([
     ['when nobody listens', {}],
     ['with a token that no header can hold', { token: new Secret('a\nb') }],
-    ['with certificates that cannot be read', { url: new URL('https://h'), caFile: '/none' }],
+    ['with certificates that cannot be read', { service: 'https://h', caFile: '/none' }],
   ])('has failed %s, and nobody waits for it to leave', async (_, more) => {
     const { report, hasLeft } = sendFirstReport(requestTo('http://127.0.0.1:1', more), {});
     await expect(report.sent).resolves.toBe('failed');
@@ -108,14 +112,25 @@ describe('sendFirstReport', () => {
   it('goes through the proxy of the environment, except where none is needed', async () => {
     const proxy = recorder(200);
     const proxyPort = await listen(createServer(proxy.answer));
+    const environment = { HTTP_PROXY: `http://127.0.0.1:${proxyPort}` };
+    const outcome = (url: string, more?: Partial<ReportRequest>) =>
+      sendFirstReport(requestTo(url, more), environment).report.sent;
+    const url = 'http://service.test/p';
+    await expect(outcome(url)).resolves.toBe('accepted');
+    await expect(outcome(url, { noProxy: '.test' })).resolves.toBe('failed');
     const service = recorder(200);
     const port = await listen(createServer(service.answer));
-    const environment = { HTTP_PROXY: `http://127.0.0.1:${proxyPort}` };
-    const url = `http://127.0.0.1:${port}/p`;
-    await sendFirstReport(requestTo(url), environment).report.sent;
-    await sendFirstReport(requestTo(url, { noProxy: '127.0.0.1' }), environment).report.sent;
-    expect(proxy.seen.map((request) => request.url)).toEqual([url]);
-    expect(service.seen.map((request) => request.url)).toEqual(['/p']);
+    await expect(outcome(`http://127.0.0.1:${port}/p`)).resolves.toBe('accepted');
+    expect(proxy.seen.map((request) => request.url)).toEqual([`${url}${progress}`]);
+    expect(service.seen.map((request) => request.url)).toEqual([`/p${progress}`]);
+  });
+
+  it('keeps ids within their part of the path', async () => {
+    const { seen, answer } = recorder(200);
+    const port = await listen(createServer(answer));
+    const ids = { infraEnvId: 'a/../b', hostId: 'h?x' };
+    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, ids), {}).report.sent;
+    expect(seen[0]?.url).toContain('/infra-envs/a%2F..%2Fb/hosts/h%3Fx/progress');
   });
 });
 
@@ -155,7 +170,7 @@ describe('the built program', () => {
     const { seen, answer } = recorder(200);
     const port = await listen(createServer(answer));
     const line = `-r worker --url http://127.0.0.1:${port} --cluster-id c --host-id h --boot-device /dev/null`;
-    const { exitCode } = await bundle.run(line.split(' '), { path: bundle.entryAlone });
+    const { exitCode } = await bundle.run(line.split(' '), { path: bundle.startAlone });
     expect(exitCode).toBe(1);
     expect(seen.map(({ url }) => url)).toEqual([
       '/api/assisted-install/v2/infra-envs/c/hosts/h/progress',
