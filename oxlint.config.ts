@@ -24,7 +24,6 @@ const fences: Readonly<Record<string, readonly string[]>> = {
 /** Each package is used in one place, where its subject is. */
 const packageHomes: Readonly<Record<string, string>> = {
   execa: 'adapters/host',
-  undici: 'adapters/http',
   '@aws-sdk/client-s3': 'adapters/objects',
   commander: 'cli',
   '@kubernetes/client-node': 'adapters/kube',

@@ -38,9 +38,8 @@ const oneLanguage: Plugin = {
   },
 };
 
-/** Packages of CommonJS ask for Node's own modules by a function that modules do not have. */
-const requireForPackages =
-  "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);";
+/** What packages of CommonJS ask for at run time are Node's own modules; the rest is bundled. */
+const requireForPackages = 'const require = (name) => process.getBuiltinModule(name);';
 
 const { metafile, outputFiles } = await build({
   entryPoints: { bootwright: 'scripts/build/entry.ts' },
@@ -69,7 +68,9 @@ removeOthers(new Set(outputFiles.map(({ path }) => basename(path))));
 // The last thing that is written: whoever looks for a whole build looks at its age.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
-console.log(`dist: ${outputFiles.length / 2} files, ${(bytes / 1e6).toFixed(1)} MB with their maps`);
+console.log(
+  `dist: ${outputFiles.length / 2} files, ${(bytes / 1e6).toFixed(1)} MB with their maps`,
+);
 
 /** Removes what an earlier build left. */
 function removeOthers(current: ReadonlySet<string>): void {
@@ -94,7 +95,9 @@ function licenceOf(folder: string): string {
 }
 
 function licenceText(folder: string): string {
-  const name = readdirSync(folder).find((one) => /^licen[cs]e(?:-mit)?(?:\.(?:md|txt))?$/i.test(one));
+  const name = readdirSync(folder).find((one) =>
+    /^licen[cs]e(?:-mit)?(?:\.(?:md|txt))?$/i.test(one),
+  );
   return name === undefined
     ? 'The package holds no licence text.\n'
     : readFileSync(`${folder}/${name}`, 'utf8');

@@ -1,8 +1,9 @@
-import type { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { flagFailure } from '../config/failures.ts';
 import { installFlags } from '../config/flags.ts';
 import { flagName } from '../config/go-flags.ts';
 import { nearestName } from '../lib/nearest.ts';
+import { runAfterPivot } from './after-pivot.ts';
 import {
   actionsOf,
   commands,
@@ -17,9 +18,13 @@ import {
   type ReadyCommand,
   shells,
 } from './commands.ts';
+import { completionScript } from './completion.ts';
+import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
 import { cliFailure } from './failures.ts';
+import { runJournal } from './journal.ts';
 import { defineLayer } from './layer/define.ts';
-import type { NodeOptions } from './node.ts';
+import { type NodeOptions, runNode } from './node.ts';
+import { runPlan } from './plan.ts';
 import type { CommandCall } from './program.ts';
 
 /**
@@ -29,7 +34,6 @@ import type { CommandCall } from './program.ts';
  */
 export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
   requireAction(call);
-  const { Command, CommanderError } = await import('commander');
   let ready: ReadyCommand = () => Promise.resolve(0);
   const take = (run: ReadyCommand): void => {
     ready = run;
@@ -74,7 +78,7 @@ function defineInstall(root: Command): void {
 function definePlan(root: Command, definition: Definition): void {
   defineInstallLine(root.command('plan').description(commands.plan), definition, {
     formats: planFormats,
-    run: async (line) => (await import('./plan.ts')).runPlan(line),
+    run: runPlan,
   });
 }
 
@@ -82,23 +86,23 @@ function defineConfig(root: Command, definition: Definition): void {
   const config = root.command('config').description(commands.config);
   defineInstallLine(config.command('show').description(configActions.show), definition, {
     formats: listFormats,
-    run: async (line) => (await import('./config.ts')).runConfigShow(line),
+    run: runConfigShow,
   });
   defineInstallLine(config.command('validate').description(configActions.validate), definition, {
-    run: async (line) => (await import('./config.ts')).runConfigValidate(line),
+    run: runConfigValidate,
   });
   config
     .command('schema')
     .description(configActions.schema)
     .action(() => {
-      definition.take(async () => (await import('./config.ts')).runConfigSchema());
+      definition.take(() => Promise.resolve(runConfigSchema()));
     });
 }
 
 function defineJournal(root: Command, definition: Definition): void {
   defineInstallLine(root.command('journal').description(commands.journal), definition, {
     formats: listFormats,
-    run: async (line) => (await import('./journal.ts')).runJournal(line),
+    run: runJournal,
   });
 }
 
@@ -131,9 +135,7 @@ function defineAfterPivot(root: Command, { environment, take }: Definition): voi
     .option('--kubeconfig <file>', 'credentials for the cluster; those of the pod without it')
     .option('--verbose', 'log at level debug', false)
     .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
-      take(async () =>
-        (await import('./after-pivot.ts')).runAfterPivot({ ...options, environment }),
-      );
+      take(() => runAfterPivot({ ...options, environment }));
     });
 }
 
@@ -143,10 +145,9 @@ function defineCompletion(root: Command, { take }: Definition): void {
     .description(commands.completion)
     .addArgument(root.createArgument('<shell>', 'name of the shell').choices([...shells]))
     .action((shell: (typeof shells)[number]) => {
-      take(async () => {
-        const { completionScript } = await import('./completion.ts');
+      take(() => {
         process.stdout.write(completionScript(shell, root));
-        return 0;
+        return Promise.resolve(0);
       });
     });
 }
@@ -164,9 +165,7 @@ function defineNode(root: Command, { environment, take }: Definition): void {
       .addOption(formatOption(node, listFormats))
       .option('--verbose', 'log every command', false);
   const ready = (action: keyof typeof nodeActions, options: NodeOptions, image = ''): void => {
-    take(async () =>
-      (await import('./node.ts')).runNode({ ...options, action, image, environment }),
-    );
+    take(() => runNode({ ...options, action, image, environment }));
   };
   declare('status')
     .option('--runs <image>', 'fail unless the host runs this image')

@@ -154,10 +154,14 @@ async function readJson<Name extends keyof Records>(
   try {
     return readRecord(record, text);
   } catch (cause) {
-    throw inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} is not understood`, {
-      context: { url: shown(url), answer: text.slice(0, 200) },
-      cause,
-    });
+    throw inventoryFailure(
+      'inventory.unreadable',
+      `the answer of ${shown(url)} is not understood`,
+      {
+        context: { url: shown(url), answer: text.slice(0, 200) },
+        cause,
+      },
+    );
   }
 }
 
@@ -175,7 +179,7 @@ function noAnswer(question: Question, fault: Fault): AttemptFailure {
 
 async function badAnswer(question: Question, answer: Answer): Promise<AttemptFailure> {
   const { status } = answer;
-  const location = answer.headers['location'];
+  const location = answer.headers.location;
   const said =
     status >= 300 && status < 400
       ? `it leads to ${String(location)}; give that as the URL`

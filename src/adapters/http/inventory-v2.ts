@@ -54,8 +54,7 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     },
     clusterFile: (name, signal) => client.download(file('files', name), signal),
     kubeconfig: (signal) => client.download(file('credentials', 'kubeconfig-noingress'), signal),
-    cluster: (signal) =>
-      client.json(get(cluster, { 'exclude-hosts': 'true' }), 'cluster', signal),
+    cluster: (signal) => client.json(get(cluster, { 'exclude-hosts': 'true' }), 'cluster', signal),
     hosts: (role, signal) => client.json(get(`${cluster}/hosts`, { role }), 'hosts', signal),
     enabledHosts: async (signal) => {
       const call = { ...get(cluster, { 'exclude-hosts': 'false' }), hasRequestId: true };

@@ -71,10 +71,12 @@ export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;
-      const answer = await send(access, { connection, clock }, { what, signal }).catch((error: unknown) => {
-        signal.throwIfAborted();
-        throw faultOfSilence(name, access.server, error);
-      });
+      const answer = await send(access, { connection, clock }, { what, signal }).catch(
+        (error: unknown) => {
+          signal.throwIfAborted();
+          throw faultOfSilence(name, access.server, error);
+        },
+      );
       const { status, body, retryAfter } = answer;
       if (status < 200 || status > 299) {
         const text = await shortText(body);

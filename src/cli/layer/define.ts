@@ -1,9 +1,15 @@
 import type { Command } from 'commander';
 import { commands, type Definition, formatOption, layerActions, listFormats } from '../commands.ts';
-import type { ImageCall } from './build.ts';
-import type { RollbackCall, StatusCall } from './in-cluster.ts';
-import type { NameCall } from './name.ts';
-import type { RenderCall } from './render.ts';
+import { type ImageCall, runLayerBuild, runLayerPush } from './build.ts';
+import {
+  type RollbackCall,
+  runLayerRollback,
+  runLayerStatus,
+  type StatusCall,
+} from './in-cluster.ts';
+import { runLayerLint } from './lint.ts';
+import { type NameCall, runLayerName } from './name.ts';
+import { type RenderCall, runLayerRender } from './render.ts';
 
 /** Declares `layer` and what it can do. */
 export function defineLayer(root: Command, definition: Definition): void {
@@ -35,7 +41,7 @@ function defineLint(layer: Command, { take }: Definition): void {
   declare(layer, 'lint')
     .argument('<file...>', 'MachineOSConfigs or Containerfiles')
     .action((files: readonly string[]) => {
-      take(async () => (await import('./lint.ts')).runLayerLint(files));
+      take(() => runLayerLint(files));
     });
 }
 
@@ -43,7 +49,7 @@ function defineRender(layer: Command, { take }: Definition): void {
   withBuildFiles(declare(layer, 'render'))
     .requiredOption('--out <dir>', 'folder for the build context, empty or not there yet')
     .action((options: RenderCall) => {
-      take(async () => (await import('./render.ts')).runLayerRender(options));
+      take(() => runLayerRender(options));
     });
 }
 
@@ -52,7 +58,7 @@ function defineName(layer: Command, { take }: Definition): void {
     .requiredOption('--pool <file>', 'file with the MachineConfigPool of the running cluster')
     .requiredOption('--images <file>', 'file with the four fields of machine-config-osimageurl')
     .action((options: NameCall) => {
-      take(async () => (await import('./name.ts')).runLayerName(options));
+      take(() => runLayerName(options));
     });
 }
 
@@ -62,11 +68,8 @@ function defineBuildAndPush(layer: Command, { environment, take }: Definition): 
       .option('--authfile <file>', 'credentials of registries, in the form of a pull secret')
       .option('--storage <dir>', 'folder for images; the store of the user unless given')
       .action((options: Omit<ImageCall, 'environment'>) => {
-        take(async () => {
-          const { runLayerBuild, runLayerPush } = await import('./build.ts');
-          const run = action === 'build' ? runLayerBuild : runLayerPush;
-          return run({ ...options, environment });
-        });
+        const run = action === 'build' ? runLayerBuild : runLayerPush;
+        take(() => run({ ...options, environment }));
       });
   }
 }
@@ -76,7 +79,7 @@ function defineStatus(layer: Command, { take }: Definition): void {
     .option('--pool <name>', 'this pool alone')
     .addOption(formatOption(layer, listFormats))
     .action((options: StatusCall) => {
-      take(async () => (await import('./in-cluster.ts')).runLayerStatus(options));
+      take(() => runLayerStatus(options));
     });
 }
 
@@ -85,6 +88,6 @@ function defineRollback(layer: Command, { take }: Definition): void {
     .requiredOption('--pool <name>', 'the pool that is to run the OS of its release again')
     .option('--yes', 'do it, and not only say what would happen', false)
     .action((options: RollbackCall) => {
-      take(async () => (await import('./in-cluster.ts')).runLayerRollback(options));
+      take(() => runLayerRollback(options));
     });
 }
