@@ -1,21 +1,30 @@
 import { isNamedReference } from '../lib/image-name.ts';
 import { AgentError } from '../model/failure.ts';
-import { everyFault } from './api/check-object.ts';
-import { type Fault, faultText } from './api/check-value.ts';
-import { type Objection, objectionsTo, unknownFindings } from './api/os-config-findings.ts';
+import { allFieldErrors } from './api/check-object.ts';
+import { type FieldError, fieldErrorText } from './api/check-value.ts';
 import {
-  kindFlaw,
+  type OSConfigFinding,
+  osConfigFindings,
+  unknownFindings,
+} from './api/os-config-findings.ts';
+import {
+  kindFinding,
   type MachineOSConfig,
   machineOSConfigKind,
   readMachineOSConfig,
   segmentsOf,
 } from './api/os-config.ts';
-import { isMembers, type Value } from './api/schema.ts';
+import { isFields, type Value } from './api/schema.ts';
 import { lintContainerfile } from './containerfile/lint.ts';
 import { isKeyword } from './containerfile/parse.ts';
 import { layeringFailure } from './failures.ts';
 import { readListed, type SourceObject } from './source-object.ts';
-import { decodeSource, isFlaw, type SourceFile, type SourceFlaw } from './source-text.ts';
+import {
+  decodeSource,
+  isSourceFinding,
+  type SourceFile,
+  type SourceFinding,
+} from './source-text.ts';
 
 /** What is wrong at one place of a file. */
 export interface LintFinding {
@@ -31,7 +40,7 @@ const WANTED = 'a MachineOSConfig or a Containerfile';
 /** What is wrong with a file as it lies on a disk, whatever is in it. */
 export function lintBytes(path: string, bytes: Uint8Array): readonly LintFinding[] {
   const read = decodeSource(path, bytes, WANTED);
-  return isFlaw(read) ? [flawFinding(read)] : lintFile(read);
+  return isSourceFinding(read) ? [lintFindingOf(read)] : lintFile(read);
 }
 
 /**
@@ -43,7 +52,7 @@ export function lintFile(file: SourceFile): readonly LintFinding[] {
     return containerfileFindings(file.text, (line) => `${file.path}:${line}`);
   const read = readListed(file, WANTED);
   if (read.length > 0) {
-    return read.flatMap((one) => (isFlaw(one) ? [flawFinding(one)] : lintObject(one)));
+    return read.flatMap((one) => (isSourceFinding(one) ? [lintFindingOf(one)] : lintObject(one)));
   }
   const message = `${WANTED} is expected, and the file is empty`;
   return [{ place: `${file.path}:1`, severity: 'error', message }];
@@ -59,14 +68,14 @@ function looksLikeContainerfile({ path, text }: SourceFile): boolean {
 
 /** What is wrong with an object that should be a MachineOSConfig. */
 function lintObject(source: SourceObject): readonly LintFinding[] {
-  const otherwise = kindFlaw(source);
-  if (otherwise !== undefined) return [flawFinding(otherwise)];
+  const otherwise = kindFinding(source);
+  if (otherwise !== undefined) return [lintFindingOf(otherwise)];
   const { value, place } = source;
-  const faults = everyFault(value, machineOSConfigKind);
+  const faults = allFieldErrors(value, machineOSConfigKind);
   const refused = faults.map((one) => ({
     place: place(segmentsOf(one.path)),
     severity: 'error' as const,
-    message: `${faultText(one)}${advice(one)}`,
+    message: `${fieldErrorText(one)}${advice(one)}`,
   }));
   const unknown = unknownFindings(source).map((one) => ({
     place: one.place,
@@ -76,21 +85,21 @@ function lintObject(source: SourceObject): readonly LintFinding[] {
   return [
     ...unknown,
     ...refused,
-    ...objections(source, refused.length === 0),
+    ...operatorFindings(source, refused.length === 0),
     ...containerfiles(source),
   ];
 }
 
-const flawFinding = ({ place, problem }: SourceFlaw): LintFinding => ({
+const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding => ({
   place,
   severity: 'error',
   message: problem,
 });
 
 /** What only the operator objects to is known once the object is one. */
-function objections(source: SourceObject, isAccepted: boolean): readonly LintFinding[] {
+function operatorFindings(source: SourceObject, isAccepted: boolean): readonly LintFinding[] {
   if (!isAccepted) return [];
-  return objectionsTo(readMachineOSConfig(source)).map(({ path, message, isWarning }) => ({
+  return osConfigFindings(readMachineOSConfig(source)).map(({ path, message, isWarning }) => ({
     place: source.place(segmentsOf(path)),
     severity: isWarning ? 'warning' : 'error',
     message: `${path}: ${message}`,
@@ -99,10 +108,10 @@ function objections(source: SourceObject, isAccepted: boolean): readonly LintFin
 
 function containerfiles({ value, placeInText }: SourceObject): readonly LintFinding[] {
   const spec = value['spec'];
-  const files: Value | undefined = isMembers(spec) ? spec['containerFile'] : undefined;
+  const files: Value | undefined = isFields(spec) ? spec['containerFile'] : undefined;
   if (!Array.isArray(files)) return [];
   return (files as readonly Value[]).flatMap((file, index) => {
-    const content = isMembers(file) ? file['content'] : undefined;
+    const content = isFields(file) ? file['content'] : undefined;
     // Without a text the image is that of the pool's MachineConfig.
     if (typeof content !== 'string' || content.trim() === '') return [];
     const path = `spec.containerFile[${index}].content`;
@@ -122,7 +131,7 @@ function containerfileFindings(
 }
 
 /** What to write, where the server's words do not tell. */
-function advice({ path, message }: Fault): string {
+function advice({ path, message }: FieldError): string {
   if (message === 'Required value') return `: write ${path}`;
   if (message.startsWith('Duplicate value')) return ': keep one entry, for NoArch';
   if (path === '') return ': write the name of the pool in both';
@@ -158,8 +167,8 @@ export function buildableOSConfig(source: SourceObject): UsableOSConfig {
 export function nameableOSConfig(source: SourceObject): UsableOSConfig {
   const findings = lintObject(source);
   const config = acceptedByServer(source, findings);
-  const nameless = objectionsTo(config)
-    .filter((objection) => leavesNoName(objection, config))
+  const nameless = osConfigFindings(config)
+    .filter((finding) => leavesNoName(finding, config))
     .map(({ path, message }) => `${source.place(segmentsOf(path))}: ${path}: ${message}`);
   refuse(nameless);
   return { config, warnings: findings.map(textOf) };
@@ -178,7 +187,7 @@ function acceptedByServer(source: SourceObject, findings: readonly LintFinding[]
 }
 
 /** The operator makes no object for a place that it cannot read, nor one whose labels or tag would be too long. */
-const leavesNoName = ({ path }: Objection, { spec }: MachineOSConfig): boolean =>
+const leavesNoName = ({ path }: OSConfigFinding, { spec }: MachineOSConfig): boolean =>
   path === 'metadata.name' ||
   (path === 'spec.renderedImagePushSpec' && !isNamedReference(spec.renderedImagePushSpec));
 

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import * as z from 'zod';
 import { jsonIn } from '../lib/json.ts';
 import { MASK, Secret } from '../model/secret.ts';
-import { isMembers, type Members, type Value } from './api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
 
 /** Where the bundle stays on the host; the service keeps /var/log for the agent's container. */
 export const bundleFolder = '/var/log/bootwright-layering';
@@ -18,13 +18,13 @@ export const folderThatIsSent = (hostId: string): string =>
 /** How much may be gathered, in characters. */
 export interface Bounds {
   /** Of one piece; the end of a log is what tells why it ended. */
-  readonly piece: number;
+  readonly chunk: number;
   /** Of all pieces together. */
   readonly bundle: number;
 }
 
 /** What a service is sent with the logs of a host. */
-export const usualBounds: Bounds = { piece: 2 ** 20, bundle: 16 * 2 ** 20 };
+export const usualBounds: Bounds = { chunk: 2 ** 20, bundle: 16 * 2 ** 20 };
 
 /** Stands before the end of a text. */
 const leftOut = '(what was before this is left out)\n';
@@ -44,24 +44,24 @@ const PullSecret = z.object({
 const harmless = new Set(['username', 'email']);
 
 /** Whether a word is long enough to be taken out: a shorter one would be found in harmless text too. */
-export const isTelling = (word: string): boolean => word.length >= 6;
+export const isLongEnough = (word: string): boolean => word.length >= 6;
 
 /** What a pull secret is for, and what of it must never be seen. */
-export interface Credentials {
+export interface PullSecretContent {
   /** Registries, with the paths in them where it names some. */
   readonly registries: readonly string[];
   readonly secrets: readonly Secret[];
 }
 
 /** Takes a pull secret apart; of a text that is none, all of it is secret. */
-export function credentialsIn(text: string): Credentials {
+export function credentialsIn(text: string): PullSecretContent {
   const parsed = PullSecret.safeParse(jsonIn(text));
   if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
   const { auths } = parsed.data;
   const words = Object.values(auths).flatMap((entry) => Object.entries(entry).flatMap(wordsOf));
   return {
     registries: Object.keys(auths),
-    secrets: words.filter(isTelling).map((word) => new Secret(word)),
+    secrets: words.filter(isLongEnough).map((word) => new Secret(word)),
   };
 }
 
@@ -95,7 +95,15 @@ export const withoutSecretLooks = (text: string): string =>
   looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
 
 /** Members of an Ignition config that say what a part is, and hold nothing of its content. */
-const telling = new Set(['version', 'path', 'name', 'target', 'device', 'label', 'format']);
+const structuralFields = new Set([
+  'version',
+  'path',
+  'name',
+  'target',
+  'device',
+  'label',
+  'format',
+]);
 
 /** Whether a MachineConfig, or a file of one, is called as the rendered ones are. */
 export const isRendered = (name: string): boolean => name.startsWith('rendered-');
@@ -104,19 +112,19 @@ export const isRendered = (name: string): boolean => name.startsWith('rendered-'
  * A rendered MachineConfig as people may see it: names, paths, modes and sizes of all that its Ignition brings,
  * and none of the content, among which are the pull secret and keys of the cluster.
  */
-export function machineConfigShape({ apiVersion, kind, metadata, spec }: Members): string {
-  const { config, ...rest } = isMembers(spec) ? spec : {};
+export function machineConfigShape({ apiVersion, kind, metadata, spec }: Fields): string {
+  const { config, ...rest } = fieldsOf(spec);
   const shaped = config === undefined ? {} : { config: shapeOf(config) };
   return stringify({ apiVersion, kind, metadata, spec: { ...rest, ...shaped } }, { lineWidth: 0 });
 }
 
 function shapeOf(value: Value, name = ''): Value {
   if (Array.isArray(value)) return (value as readonly Value[]).map((item) => shapeOf(item));
-  if (isMembers(value)) {
+  if (isFields(value)) {
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => [key, shapeOf(member, key)]),
     );
   }
-  if (typeof value !== 'string' || telling.has(name)) return value;
+  if (typeof value !== 'string' || structuralFields.has(name)) return value;
   return `(${value.length} characters)`;
 }

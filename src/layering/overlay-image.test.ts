@@ -4,7 +4,12 @@ import { servedIgnition } from '../../test/layering/served.ts';
 import { parseValidConfig } from '../ignition/parse.ts';
 import { readPointer } from '../ignition/pointer.ts';
 import { decodeDataUrl } from '../ignition/resource.ts';
-import { embedServed, overlayImage, readServedConfig, servedFault } from './served-config.ts';
+import {
+  embedServed,
+  overlayImage,
+  readServedConfig,
+  servedImageProblem,
+} from './served-config.ts';
 
 const image = `registry.example.com/ocl/worker@sha256:${'b'.repeat(64)}`;
 const rendered = `rendered-worker-${'1'.repeat(32)}`;
@@ -35,7 +40,7 @@ function served(reform: (source: string) => object): string {
 describe('overlayImage', () => {
   it('names the image wherever a machine looks for one', () => {
     const overlaid = readServedConfig(overlayImage(servedIgnition(stock), image));
-    expect(servedFault(overlaid, image)).toBeUndefined();
+    expect(servedImageProblem(overlaid, image)).toBeUndefined();
     expect(overlaid.rendered).toBe(rendered);
   });
 
@@ -98,7 +103,7 @@ describe('overlayImage', () => {
   ])('keeps the form of content that is %s', (_, reform, form) => {
     const text = overlayImage(served(reform), image);
     expect(fileIn(text, 'node-annotations.json').contents.source).toMatch(form);
-    expect(servedFault(readServedConfig(text), image)).toBeUndefined();
+    expect(servedImageProblem(readServedConfig(text), image)).toBeUndefined();
   });
 
   it('keeps content compressed, and lets go of the hash of what was there', () => {

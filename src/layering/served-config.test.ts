@@ -6,7 +6,7 @@ import {
   readServedConfig,
   repositoryConfig,
   repositoryIn,
-  servedFault,
+  servedImageProblem,
 } from './served-config.ts';
 
 const final = `registry.example.com/ocl/master@sha256:${'a'.repeat(64)}`;
@@ -52,7 +52,7 @@ describe('servedFault', () => {
   const whole = { rendered, osImage: final, currentImage: final, desiredImage: final };
 
   it('finds nothing when all three places name the image', () => {
-    expect(servedFault(whole, final)).toBeUndefined();
+    expect(servedImageProblem(whole, final)).toBeUndefined();
   });
 
   it.each([
@@ -60,7 +60,7 @@ describe('servedFault', () => {
     [{ ...whole, currentImage: 'other' }, 'currentImage is other instead of'],
     [{ rendered, osImage: final }, 'currentImage is not set, desiredImage is not set instead of'],
   ])('names the place that differs', (served, words) => {
-    expect(servedFault(served, final)).toContain(words);
+    expect(servedImageProblem(served, final)).toContain(words);
   });
 });
 

@@ -6,7 +6,7 @@ import { readPointer } from '../ignition/pointer.ts';
 import { decodeResource, encodeDataUrl, readFileContent } from '../ignition/resource.ts';
 import type { Config, File } from '../ignition/types.ts';
 import { nodeKeys } from './api/cluster-object.ts';
-import { isMembers, type Members, type Value } from './api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
 import { layeringFailure } from './failures.ts';
 
 /**
@@ -38,7 +38,7 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
   const annotations = objectIn(config, NODE_ANNOTATIONS_PATH);
   const rendered = textOf(annotations[nodeKeys.desiredConfig]);
   const metadata = objectIn(config, ENCAPSULATED_PATH)['metadata'];
-  const named = isMembers(metadata) ? textOf(metadata['name']) : undefined;
+  const named = isFields(metadata) ? textOf(metadata['name']) : undefined;
   if (rendered === undefined || named !== rendered) {
     throw invalid(
       `the annotations name the MachineConfig ${rendered ?? '(none)'}, the one that is served is ${named ?? '(without a name)'}`,
@@ -58,7 +58,7 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
  * What keeps a served config from booting a machine straight into an image; nothing when all three places
  * name it.
  */
-export function servedFault(
+export function servedImageProblem(
   { osImage, currentImage, desiredImage }: ServedConfig,
   image: string,
 ): string | undefined {
@@ -69,11 +69,11 @@ export function servedFault(
   return `${said.join(', ')} instead of ${image}`;
 }
 
-function objectIn(config: Config, path: string): Members {
+function objectIn(config: Config, path: string): Fields {
   const text = Buffer.from(readFileContent(config, path)).toString('utf8');
   try {
     const value = JSON.parse(text) as Value;
-    if (isMembers(value)) return value;
+    if (isFields(value)) return value;
   } catch {
     // What is no JSON is no object either, and the parser's words may quote the content.
   }
@@ -102,7 +102,7 @@ export function overlayImage(served: Uint8Array | string, image: string): string
   return renderConfig({ ...config, storage: { ...config.storage, files } });
 }
 
-type Overlay = (content: Members, image: string) => Members;
+type Overlay = (content: Fields, image: string) => Fields;
 
 const overlays: Readonly<Record<string, Overlay>> = {
   // The server writes the annotations from a map, whose keys Go sorts.
@@ -116,20 +116,20 @@ const overlays: Readonly<Record<string, Overlay>> = {
     ),
   [ENCAPSULATED_PATH]: (machineConfig, image) => ({
     ...machineConfig,
-    spec: { ...membersOf(machineConfig['spec']), osImageURL: image },
+    spec: { ...fieldsOf(machineConfig['spec']), osImageURL: image },
   }),
 };
 
 function withContent(file: File, overlay: Overlay, image: string): File {
   const { contents = {} } = file;
   const text = Buffer.from(decodeResource(contents)).toString('utf8');
-  const changed = JSON.stringify(overlay(membersOf(JSON.parse(text) as Value), image));
+  const changed = JSON.stringify(overlay(fieldsOf(JSON.parse(text) as Value), image));
   const { source = '', compression = '' } = contents;
   const isPacked = compression === 'gzip';
   const bytes = isPacked ? gzipSync(changed) : Buffer.from(changed);
   // What else it says, a hash of the content, is of what was there.
-  const told = compression === '' ? {} : { compression };
-  return { ...file, contents: { ...told, source: encodeAs(source, bytes, isPacked) } };
+  const kept = compression === '' ? {} : { compression };
+  return { ...file, contents: { ...kept, source: encodeAs(source, bytes, isPacked) } };
 }
 
 /** A data URL of the same media type and encoding as another; bytes that are no text need base64. */
@@ -139,8 +139,6 @@ function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
   if (isBinary) return `${header.slice(0, -1)};base64,${bytes.toString('base64')}`;
   return header + encodeURIComponent(bytes.toString('utf8'));
 }
-
-const membersOf = (value: Value | undefined): Members => (isMembers(value) ? value : {});
 
 /**
  * Puts a config into the pointer that leads to it, so that the first boot fetches nothing: what is laid over
@@ -180,7 +178,7 @@ export interface PoolRepository {
 export const repositoryConfigName = (pool: string): string => `99-bootwright-os-repository-${pool}`;
 
 /** The MachineConfig itself: whoever is served the config of the pool finds the repository in it. */
-export const repositoryConfig = ({ pool, repository }: PoolRepository): Members => ({
+export const repositoryConfig = ({ pool, repository }: PoolRepository): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
   metadata: {

@@ -9,14 +9,14 @@ import {
   Scalar,
   visit,
 } from 'yaml';
-import { isMembers, type Members, type Value } from './api/schema.ts';
+import { isFields, type Fields, type Value } from './api/schema.ts';
 import {
-  flawFailure,
-  isFlaw,
+  sourceFailure,
+  isSourceFinding,
   isJson,
   malformed,
   type SourceFile,
-  type SourceFlaw,
+  type SourceFinding,
   wrongObject,
   yamlText,
 } from './source-text.ts';
@@ -25,7 +25,7 @@ export type { SourceFile } from './source-text.ts';
 
 /** An object as it was read, with where its parts stand. */
 export interface SourceObject {
-  readonly value: Members;
+  readonly value: Fields;
   /** `FILE:LINE` of a part, or of the nearest thing around it that is there. */
   readonly place: (path: Path) => string;
   /**
@@ -48,7 +48,7 @@ const LONG = 65_536;
  */
 export const readObjects = (file: SourceFile, wanted?: string): readonly SourceObject[] =>
   readDocuments(file, wanted).map((read) => {
-    if (isFlaw(read)) throw flawFailure(read);
+    if (isSourceFinding(read)) throw sourceFailure(read);
     return read;
   });
 
@@ -56,12 +56,12 @@ export const readObjects = (file: SourceFile, wanted?: string): readonly SourceO
 export function readDocuments(
   file: SourceFile,
   wanted = 'an object',
-): readonly (SourceObject | SourceFlaw)[] {
+): readonly (SourceObject | SourceFinding)[] {
   const { path } = file;
   // The parser that knows lines takes seconds for a rendered MachineConfig of a real cluster.
   const isLong = file.text.length > LONG && file.text.trimStart().startsWith('{');
   const asJson = isLong ? parsedJson(file.text) : undefined;
-  if (asJson !== undefined) return [textFlaw(lineless(asJson, path)) ?? lineless(asJson, path)];
+  if (asJson !== undefined) return [textFinding(lineless(asJson, path)) ?? lineless(asJson, path)];
   const text = yamlText(file);
   if (typeof text !== 'string') return [text];
   const lines = new LineCounter();
@@ -72,10 +72,10 @@ export function readDocuments(
   return parsedYaml(text, lines)
     .filter((document) => document.errors.length > 0 || !isEmpty(document.contents))
     .map((document) => {
-      const flaw = isJson(text) ? undefined : escapeFlawIn(document, text);
-      return flaw === undefined
+      const finding = isJson(text) ? undefined : escapeFindingIn(document, text);
+      return finding === undefined
         ? sourceOf(document, { at, wanted })
-        : malformed(at(flaw.offset), flaw.problem);
+        : malformed(at(finding.offset), finding.problem);
     });
 }
 
@@ -98,7 +98,7 @@ const isEmpty = (contents: unknown): boolean =>
   contents === null || (isScalar(contents) && contents.value === null);
 
 /** An object that was not read from lines. */
-export const lineless = (value: Members, path: string): SourceObject => ({
+export const lineless = (value: Fields, path: string): SourceObject => ({
   value,
   place: () => `${path}:1`,
   placeInText: () => `${path}:1`,
@@ -109,7 +109,7 @@ type At = (offset: number, down?: number) => string;
 function sourceOf(
   document: Document.Parsed,
   { at, wanted }: { readonly at: At; readonly wanted: string },
-): SourceObject | SourceFlaw {
+): SourceObject | SourceFinding {
   const [error] = document.errors;
   if (error !== undefined) return malformed(at(error.pos[0]), reasonOf(error));
   const start = document.contents?.range[0] ?? 0;
@@ -122,9 +122,9 @@ function sourceOf(
   };
   try {
     const value = document.toJS() as Value;
-    if (isMembers(value)) {
+    if (isFields(value)) {
       const source = { value, place, placeInText };
-      return textFlaw(source) ?? source;
+      return textFinding(source) ?? source;
     }
     const found = Array.isArray(value) ? 'a list' : 'a single word or text';
     return wrongObject(at(start), `${wanted} is expected, and this is ${found}`);
@@ -140,7 +140,7 @@ function reasonOf(thrown: unknown): string {
   return reason.includes('call stack') ? TOO_DEEP : reason;
 }
 
-function textFlaw({ value, place }: SourceObject): SourceFlaw | undefined {
+function textFinding({ value, place }: SourceObject): SourceFinding | undefined {
   const path = halfInValue(value);
   return path === undefined ? undefined : malformed(place(path), HALF_CHARACTER);
 }
@@ -163,10 +163,10 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   return offset;
 }
 
-function parsedJson(text: string): Members | undefined {
+function parsedJson(text: string): Fields | undefined {
   try {
     const value = JSON.parse(text) as Value;
-    return isMembers(value) ? value : undefined;
+    return isFields(value) ? value : undefined;
   } catch {
     // YAML's flow style begins the same way, and its parser knows the line.
     return undefined;
@@ -189,25 +189,25 @@ const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
 const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
 
 /** Something that is wrong with an escape in double quotes. */
-interface EscapeFlaw {
+interface EscapeFinding {
   readonly offset: number;
   readonly problem: string;
 }
 
 /** An escape of YAML that Go's YAML refuses, or reads in another way. */
-function escapeFlawIn(document: Document.Parsed, text: string): EscapeFlaw | undefined {
-  let found: EscapeFlaw | undefined;
+function escapeFindingIn(document: Document.Parsed, text: string): EscapeFinding | undefined {
+  let found: EscapeFinding | undefined;
   visit(document, {
     Scalar: (_, { type, range }) => {
       if (type !== Scalar.QUOTE_DOUBLE || range === undefined || range === null) return undefined;
-      found = flawIn(text.slice(range[0], range[1]), range[0]);
+      found = findingInQuotes(text.slice(range[0], range[1]), range[0]);
       return found === undefined ? undefined : visit.BREAK;
     },
   });
   return found;
 }
 
-function flawIn(quoted: string, start: number): EscapeFlaw | undefined {
+function findingInQuotes(quoted: string, start: number): EscapeFinding | undefined {
   const half = HALF.exec(quoted);
   if (half !== null) return { offset: start + half.index, problem: HALF_CHARACTER };
   const empty = ESCAPED_BREAK.exec(quoted);
@@ -240,10 +240,12 @@ function below(value: Value, path: readonly string[]): readonly string[] | undef
 export const readListed = (
   file: SourceFile,
   wanted: string,
-): readonly (SourceObject | SourceFlaw)[] =>
-  readDocuments(file, wanted).flatMap((read) => (isFlaw(read) ? [read] : unfolded(read, wanted)));
+): readonly (SourceObject | SourceFinding)[] =>
+  readDocuments(file, wanted).flatMap((read) =>
+    isSourceFinding(read) ? [read] : unfolded(read, wanted),
+  );
 
-function unfolded(source: SourceObject, wanted: string): readonly (SourceObject | SourceFlaw)[] {
+function unfolded(source: SourceObject, wanted: string): readonly (SourceObject | SourceFinding)[] {
   const items = itemsOf(source.value);
   if (items === undefined) return [source];
   if (items.length === 0) {
@@ -251,7 +253,7 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
   }
   return items.flatMap((item, index) => {
     const at = ['items', index] as const;
-    if (!isMembers(item)) {
+    if (!isFields(item)) {
       const problem = `${wanted} is expected, and this entry of the List is no object`;
       return [wrongObject(source.place(at), problem)];
     }
@@ -267,7 +269,7 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
 }
 
 /** What stands in a List; nothing is known of an object that is none. */
-export function itemsOf({ kind, items }: Members): readonly Value[] | undefined {
+export function itemsOf({ kind, items }: Fields): readonly Value[] | undefined {
   const isList = typeof kind === 'string' && kind.endsWith('List');
   return isList && Array.isArray(items) ? (items as readonly Value[]) : undefined;
 }

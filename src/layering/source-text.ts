@@ -2,7 +2,7 @@ import type { AgentError } from '../model/failure.ts';
 import { layeringFailure } from './failures.ts';
 
 /** Why a file, or one of its documents, cannot be read. */
-export interface SourceFlaw {
+export interface SourceFinding {
   readonly code: 'layering.malformed-file' | 'layering.wrong-object';
   /** `FILE:LINE`. */
   readonly place: string;
@@ -11,24 +11,25 @@ export interface SourceFlaw {
 }
 
 /** A text, or a part of it, that no parser can make sense of. */
-export const malformed = (place: string, problem: string): SourceFlaw => ({
+export const malformed = (place: string, problem: string): SourceFinding => ({
   code: 'layering.malformed-file',
   place,
   problem,
 });
 
 /** Something else than what is expected. */
-export const wrongObject = (place: string, problem: string): SourceFlaw => ({
+export const wrongObject = (place: string, problem: string): SourceFinding => ({
   code: 'layering.wrong-object',
   place,
   problem,
 });
 
 /** Tells a flaw from what could be read. */
-export const isFlaw = (read: object): read is SourceFlaw => 'problem' in read && 'place' in read;
+export const isSourceFinding = (read: object): read is SourceFinding =>
+  'problem' in read && 'place' in read;
 
 /** The flaw as an error, for whoever needs the whole file. */
-export const flawFailure = ({ code, place, problem }: SourceFlaw): AgentError =>
+export const sourceFailure = ({ code, place, problem }: SourceFinding): AgentError =>
   layeringFailure(code, `${place}: ${problem}`);
 
 /** A text that was read. */
@@ -47,7 +48,7 @@ export function decodeSource(
   path: string,
   bytes: Uint8Array,
   wanted = 'a text',
-): SourceFile | SourceFlaw {
+): SourceFile | SourceFinding {
   if (bytes.includes(0)) {
     const problem = `${wanted} is expected, in UTF-8, and this file is binary`;
     return malformed(`${path}:1`, problem);
@@ -91,7 +92,7 @@ const ODD_IN_JSON = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
  * The text as Go's YAML would take it, its line breaks as line feeds; or the line with a character that it takes
  * nowhere. In JSON, which knows other line breaks, such characters are written as escapes.
  */
-export function yamlText({ path, text }: SourceFile): string | SourceFlaw {
+export function yamlText({ path, text }: SourceFile): string | SourceFinding {
   const plain = isJson(text) ? text.replaceAll(ODD_IN_JSON, escapeOf) : text;
   const lines = plain.replaceAll(LINE_BREAK, '\n');
   const found = FORBIDDEN.exec(lines);

@@ -12,8 +12,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { runLayerBuild, runLayerPush } from '../../src/cli/layer/build.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { baseTag, digestArgv } from '../../src/layering/build/container-tools.ts';
-import { secretFiles } from '../../src/layering/registry/staging-registry.ts';
+import { baseTag, inspectDigestArgv } from '../../src/layering/build/container-tools.ts';
+import { stagingFiles } from '../../src/layering/registry/staging-registry.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
 import { buildImages } from '../../src/steps/layering/build-images.ts';
@@ -91,9 +91,9 @@ describe('the lane that builds on a bootstrap host', () => {
   it('has one registry, one address and one user, however often it starts', async () => {
     const registry = await start();
     expect(statSync(lane.at(registry.authFile)).mode & 0o777).toBe(0o600);
-    const user = readFileSync(lane.at(secretFiles.curl), 'utf8');
+    const user = readFileSync(lane.at(stagingFiles.curl), 'utf8');
     expect(await start()).toEqual(registry);
-    expect(readFileSync(lane.at(secretFiles.curl), 'utf8')).toBe(user);
+    expect(readFileSync(lane.at(stagingFiles.curl), 'utf8')).toBe(user);
     expect(lane.starts()).toBe(2);
   });
 
@@ -143,7 +143,9 @@ describe('the lane that builds on a bootstrap host', () => {
       pushSecret: lanePaths.pushSecret,
     });
     expect(
-      await site.tell(digestArgv({ image: `${repository}:master-0123`, authFile: site.authFile })),
+      await site.tell(
+        inspectDigestArgv({ image: `${repository}:master-0123`, authFile: site.authFile }),
+      ),
     ).toBe(image.digest);
     expect(readdirSync(lane.at('/opt/bootwright-layering/auth'))).toEqual([]);
   });
@@ -186,7 +188,9 @@ describe('the lane that builds on a bootstrap host', () => {
       message: expect.stringContaining('6.1.0 and 6.2.0') as string,
     });
     const pushed = `${registry.address}/layering/os:${other[0]?.name ?? ''}`;
-    await expect(site.tell(digestArgv({ image: pushed, ...accessTo(registry) }))).rejects.toThrow();
+    await expect(
+      site.tell(inspectDigestArgv({ image: pushed, ...accessTo(registry) })),
+    ).rejects.toThrow();
   });
 
   it('says so when a registry dies in the middle of a copy, and a second run succeeds', async () => {

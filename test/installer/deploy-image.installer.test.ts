@@ -7,7 +7,7 @@ import { osDisk } from '../../scripts/parts/os-disk.ts';
 import { osImage } from '../../scripts/parts/os-image.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { imageRegistry } from '../../scripts/parts/servers.ts';
-import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
+import { stagingFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { readServedConfig } from '../../src/layering/served-config.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { deployOwn } from '../../src/steps/layering/deploy-own.ts';
@@ -88,7 +88,7 @@ async function putOnHost(path: string, content: string): Promise<void> {
 }
 
 async function prepareHost(): Promise<void> {
-  await putOnHost(`${secretFiles.certificates}/ca.crt`, stage.ca);
+  await putOnHost(`${stagingFiles.certificates}/ca.crt`, stage.ca);
   const machineConfig = {
     apiVersion: 'machineconfiguration.openshift.io/v1',
     kind: 'MachineConfig',
@@ -112,7 +112,7 @@ interface Own {
 
 /** The bootstrap host writes the image of a tag on its own disk. */
 async function deploy({ tag, address = stage.address }: Own) {
-  await putOnHost(secretFiles.authFile, authFor(address));
+  await putOnHost(stagingFiles.authFile, authFor(address));
   const digest = digestOf(tag);
   const image = {
     pool: 'master',
@@ -121,7 +121,7 @@ async function deploy({ tag, address = stage.address }: Own) {
     digest,
     final: `${final}@${digest}`,
   };
-  const { certificates, authFile } = secretFiles;
+  const { certificates, authFile } = stagingFiles;
   const pool = { pool: 'master', name: rendered, file: renderedFile, osImage: '' };
   const end = await tryStep(deployOwn, {
     config: { layering: { mode: 'on' }, image: { writerArgs: ['--append-karg', 'lab.host=yes'] } },
@@ -258,7 +258,7 @@ describe('a disk with room', () => {
         .find((one) => one.endsWith('.0')) ?? '';
     const planted = `${deployments}/${deployment}/etc/containers/registries.conf.d/stage.conf`;
     await putOnHost(planted, `[[registry]]\nlocation = "${stage.address}"\n`);
-    const { certificates, authFile } = secretFiles;
+    const { certificates, authFile } = stagingFiles;
     const run = {
       config: { layering: { mode: 'on' as const } },
       host: live.host,

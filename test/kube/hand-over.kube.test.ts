@@ -10,7 +10,7 @@ import {
   machineOSBuilds,
 } from '../../src/cluster/kinds.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';
-import { breachesOf } from '../../src/layering/hand-over/invariants.ts';
+import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
 import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over.ts';
@@ -236,7 +236,7 @@ describe('the gate before the pivot, on a real API server', () => {
     const { events } = await gate;
     expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
     const sight = await sightOfMasters(kube);
-    expect(breachesOf(sight, { image: final, rendered })).toEqual([]);
+    expect(violationsOf(sight, { image: final, rendered })).toEqual([]);
   });
 
   it('stays shut while a MachineConfig names the registry of this host', async () => {

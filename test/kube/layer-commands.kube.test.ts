@@ -107,7 +107,7 @@ describe('layer status and layer rollback on a real API server', () => {
     printed = [];
     expect(await layer('status', '--format', 'json')).toBe(0);
     expect(JSON.parse(printed.join(''))).toMatchObject({
-      pools: [{ pool: 'master', image: final, build: { name: buildNamed }, breaches: [] }],
+      pools: [{ pool: 'master', image: final, build: { name: buildNamed }, violations: [] }],
     });
   });
 

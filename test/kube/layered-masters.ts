@@ -6,7 +6,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../src/cluster/kinds.ts';
-import { sightOf } from '../../src/layering/hand-over/pool-status.ts';
+import { poolSnapshot } from '../../src/layering/hand-over/pool-status.ts';
 import type { Kube } from '../../src/ports/kube.ts';
 import { final, handOverFacts, operator, rendered } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
@@ -68,7 +68,7 @@ export async function sightOfMasters(kube: Kube) {
       kube.list({ kind }, signal),
     ),
   );
-  return sightOf('master', {
+  return poolSnapshot('master', {
     pools: pools ?? [],
     osConfigs: osConfigs ?? [],
     builds: builds ?? [],

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Members } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 
 /** Names, right more often than not. */
 export const resourceName = fc.oneof(
@@ -90,10 +90,10 @@ const oddValues = fc.constantFrom<unknown>(5, 1.5, true, 'x', ['x'], {}, null);
 export function brokenMembers(
   objects: fc.Arbitrary<object>,
   below: readonly string[],
-): fc.Arbitrary<Members> {
+): fc.Arbitrary<Fields> {
   const damage = fc.record({ at: fc.nat(), value: fc.option(oddValues, { nil: undefined }) });
   return fc.tuple(objects, fc.option(damage, { freq: 1, nil: undefined })).map(([object, harm]) => {
-    const copy = JSON.parse(JSON.stringify(object)) as Members;
+    const copy = JSON.parse(JSON.stringify(object)) as Fields;
     if (harm === undefined) return copy;
     const places = placesOf(copy).filter((path) =>
       below.every((segment, index) => path[index] === segment),

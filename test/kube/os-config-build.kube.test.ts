@@ -14,7 +14,7 @@ import { defaultMachineOSConfig, readMachineOSConfig } from '../../src/layering/
 import { withDigest } from '../../src/lib/image-name.ts';
 import { checkObject, checkStatus, preparedObject } from '../../src/layering/api/check-object.ts';
 import { lineless } from '../../src/layering/source-object.ts';
-import type { Members } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
 import { machineOSBuilds, machineOSConfigs, refusalOf, verdictOf } from './os-config-verdict.ts';
@@ -102,12 +102,12 @@ describe('a MachineOSBuild', () => {
     const pairs = fc.tuple(statuses, brokenMembers(statuses, []));
     const property = fc.asyncProperty(pairs, async ([first, second]) => {
       await rig.client.create(machineOSBuilds, buildOf('b'));
-      let old: Members | undefined;
+      let old: Fields | undefined;
       for (const status of [first, second]) {
         const ours = checkStatus(status, machineOSBuildKind, old);
         const theirs = await refusalOf(rig.client.replaceStatus(ref('b'), status));
         expect(verdictOf(ours, theirs)).toEqual(theirs);
-        old = (await rig.client.get(ref('b')))?.['status'] as Members | undefined;
+        old = (await rig.client.get(ref('b')))?.['status'] as Fields | undefined;
       }
       await rig.client.remove(ref('b'));
     });
@@ -162,7 +162,7 @@ describe('the objects of a hand-over', () => {
   });
 });
 
-const nameOf = (object: Members): string => (object['metadata'] as { readonly name: string }).name;
+const nameOf = (object: Fields): string => (object['metadata'] as { readonly name: string }).name;
 
 const buildOf = (name: string): KubeObject => ({
   apiVersion: machineOSBuildKind.apiVersion,

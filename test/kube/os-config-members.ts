@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
-import type { Members, Value } from '../../src/layering/api/schema.ts';
+import type { Fields, Value } from '../../src/layering/api/schema.ts';
 
 /** An object as a cluster prints it, every member of it known. */
-const whole = (): Members => ({
+const whole = (): Fields => ({
   apiVersion: machineOSConfigKind.apiVersion,
   kind: machineOSConfigKind.kind,
   metadata: {
@@ -59,13 +59,10 @@ const additions = fc.uniqueArray(
 );
 
 /** The object of a cluster with a few members more, most of which no definition has. */
-export const withMoreMembers: fc.Arbitrary<Members> = additions.map((added) => {
+export const withMoreMembers: fc.Arbitrary<Fields> = additions.map((added) => {
   const object = whole();
   for (const { at, name, value } of added) {
-    const target = at.reduce<Value>(
-      (from, key) => (from as Members)[key] ?? null,
-      object,
-    ) as Members;
+    const target = at.reduce<Value>((from, key) => (from as Fields)[key] ?? null, object) as Fields;
     if (!Object.hasOwn(target, name)) Object.assign(target, { [name]: value });
   }
   return object;

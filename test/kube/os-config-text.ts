@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Members } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 
 const indent = ' '.repeat(6);
 const piece = fc.constantFrom(
@@ -34,7 +34,7 @@ spec:
   );
 
 /** The text that an object has in its first file. */
-export function contentOf(object: Members): unknown {
-  const { spec } = object as { readonly spec: { readonly containerFile: readonly Members[] } };
+export function contentOf(object: Fields): unknown {
+  const { spec } = object as { readonly spec: { readonly containerFile: readonly Fields[] } };
   return spec.containerFile[0]?.['content'];
 }

@@ -1,5 +1,5 @@
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { type Fault, faultText } from '../../src/layering/api/check-value.ts';
+import { type FieldError, fieldErrorText } from '../../src/layering/api/check-value.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 
 export const machineOSConfigs: KubeKind = {
@@ -45,10 +45,10 @@ export async function unknownTo(asked: Promise<unknown>): Promise<readonly strin
  * brought into that order; a fault of ours that it does not have stands at the end.
  */
 export function verdictOf(
-  faults: readonly Fault[],
+  faults: readonly FieldError[],
   theirs: string | undefined,
 ): string | undefined {
-  const texts = [...new Set(faults.map(faultText))];
+  const texts = [...new Set(faults.map(fieldErrorText))];
   const place = (text: string): number => {
     const index = theirs?.indexOf(text) ?? -1;
     return index < 0 ? Number.MAX_SAFE_INTEGER : index;

@@ -10,8 +10,8 @@ import {
   preparedObject,
   unknownMembers,
 } from '../../src/layering/api/check-object.ts';
-import type { Members } from '../../src/layering/api/schema.ts';
-import { isFlaw } from '../../src/layering/source-text.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
+import { isSourceFinding } from '../../src/layering/source-text.ts';
 import { readDocuments } from '../../src/layering/source-object.ts';
 import {
   machineOSConfigs,
@@ -122,7 +122,7 @@ describe('a MachineOSConfig', () => {
     });
     const property = fc.asyncProperty(brokenMembers(statuses, []), async (status) => {
       const stored = await rig.client.get(ref);
-      const old = (stored?.['status'] ?? undefined) as Members | undefined;
+      const old = (stored?.['status'] ?? undefined) as Fields | undefined;
       const ours = checkStatus(status, machineOSConfigKind, old);
       const theirs = await refusalOf(rig.client.replaceStatus(ref, status));
       expect(verdictOf(ours, theirs)).toEqual(theirs);
@@ -159,7 +159,7 @@ describe('a MachineOSConfig', () => {
     const property = fc.asyncProperty(osConfigFile(ref.name), async (text) => {
       const stored = await rig.client.applyManifest(ref, text).catch(refused);
       const [read] = readDocuments({ path: 'f', text });
-      const ours = read === undefined || isFlaw(read) ? undefined : contentOf(read.value);
+      const ours = read === undefined || isSourceFinding(read) ? undefined : contentOf(read.value);
       if (stored === undefined) expect(ours).toBeUndefined();
       if (stored === undefined || ours === undefined) return;
       expect(ours).toBe(contentOf(stored as never));
@@ -174,4 +174,4 @@ const refused = (error: unknown): undefined => {
   if (!(error instanceof KubeRefusal)) throw error;
 };
 
-const nameOf = (object: Members): unknown => (object['metadata'] as Members)['name'];
+const nameOf = (object: Fields): unknown => (object['metadata'] as Fields)['name'];

@@ -3,7 +3,7 @@ import { buildName } from '../../src/layering/api/build-name.ts';
 import { digestOf } from '../../src/lib/image-name.ts';
 import { readMachineConfigPool } from '../../src/layering/api/machine-config-pool.ts';
 import { readMachineOSConfig } from '../../src/layering/api/os-config.ts';
-import type { Members } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 import { type FakeHost, rest } from '../support/fake-host.ts';
 import {
@@ -44,7 +44,7 @@ const workerConfig = renderedConfig(workerRendered);
 /** Name of the build of the workers' image. */
 export const workerBuild = buildName({
   config: readMachineOSConfig(lineless(workerOsConfig, 'worker.yaml')),
-  pool: readMachineConfigPool(lineless(workerPool as unknown as Members, 'pool.yaml')),
+  pool: readMachineConfigPool(lineless(workerPool as unknown as Fields, 'pool.yaml')),
   images,
 });
 

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { secretFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
+import { stagingFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
 import type {
   OsImageOrder,
@@ -50,8 +50,8 @@ export const laneRegistry: StagingRegistry = {
   kind: 'running',
   address: '127.0.0.1:22626',
   data: stagingPlaces().data,
-  certificates: secretFiles.certificates,
-  authFile: secretFiles.authFile,
+  certificates: stagingFiles.certificates,
+  authFile: stagingFiles.authFile,
 };
 
 const config = (labels: object, architecture = 'amd64'): string =>

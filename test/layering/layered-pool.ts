@@ -1,5 +1,5 @@
-import type { Members } from '../../src/layering/api/schema.ts';
-import type { ClusterSight } from '../../src/layering/hand-over/pool-status.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
+import type { ClusterSnapshot } from '../../src/layering/hand-over/pool-status.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { conditionsOf } from '../../src/layering/api/os-build.ts';
 
@@ -18,9 +18,9 @@ export interface LayeredPool {
   /** Annotations of every node, without their prefix; undefined takes one away. */
   readonly node?: Readonly<Record<string, string | undefined>>;
   /** Members of the MachineConfigPool's spec. */
-  readonly pool?: Members;
+  readonly pool?: Fields;
   /** Members of its status. */
-  readonly poolStatus?: Members;
+  readonly poolStatus?: Fields;
   /** Conditions of the pool that are another way. */
   readonly conditions?: Readonly<Record<string, string>>;
   readonly osConfig?: Partial<KubeObject>;
@@ -50,7 +50,7 @@ export const nodeObject = (
 });
 
 /** A pool that selects nodes by the label of their role. */
-export const poolObject = (name: string, spec: Members = {}, status: Members = {}): KubeObject => ({
+export const poolObject = (name: string, spec: Fields = {}, status: Fields = {}): KubeObject => ({
   apiVersion,
   kind: 'MachineConfigPool',
   metadata: { name },
@@ -70,7 +70,7 @@ const atRest = {
 };
 
 /** A cluster whose masters run their image and which is content with it, changed by what is given. */
-export function layeredCluster(change: LayeredPool = {}): ClusterSight {
+export function layeredCluster(change: LayeredPool = {}): ClusterSnapshot {
   const { nodes = ['m1', 'm2'], jobs = [] } = change;
   const conditions = Object.entries({ ...atRest, ...change.conditions }).map(([type, status]) => ({
     type,

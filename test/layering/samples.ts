@@ -5,7 +5,7 @@ import type {
 import { type MachineConfig, readMachineConfig } from '../../src/layering/api/machine-config.ts';
 import { type MachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import type { OSImages } from '../../src/layering/api/os-images.ts';
-import type { Members } from '../../src/layering/api/schema.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 
 /** The Containerfile of the objects that were named by the cluster's own builder. */
@@ -13,7 +13,7 @@ export const httpd =
   'FROM configs AS final\nRUN rpm-ostree install httpd && ostree container commit\n';
 
 /** A MachineOSConfig as a file holds it, changed by what is given. */
-export const osConfigObject = (spec: Members = {}, name = 'master'): Members => ({
+export const osConfigObject = (spec: Fields = {}, name = 'master'): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineOSConfig',
   metadata: { name },
@@ -28,7 +28,7 @@ export const osConfigObject = (spec: Members = {}, name = 'master'): Members => 
 });
 
 /** The same, read. */
-export const osConfig = (spec: Members = {}, name = 'master'): MachineOSConfig =>
+export const osConfig = (spec: Fields = {}, name = 'master'): MachineOSConfig =>
   readMachineOSConfig(lineless(osConfigObject(spec, name), 'os.yaml'));
 
 const reference = (name: string): PoolReference => ({
@@ -76,7 +76,7 @@ export const images: OSImages = {
 };
 
 /** A rendered MachineConfig as a file holds it, changed by what is given. */
-export const machineConfigObject = (spec: Members = {}): Members => ({
+export const machineConfigObject = (spec: Fields = {}): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
   metadata: {
@@ -92,5 +92,5 @@ export const machineConfigObject = (spec: Members = {}): Members => ({
 });
 
 /** The same, read. */
-export const machineConfig = (spec: Members = {}): MachineConfig =>
+export const machineConfig = (spec: Fields = {}): MachineConfig =>
   readMachineConfig(lineless(machineConfigObject(spec), 'mc.json'));

@@ -4,7 +4,7 @@ import { buildableOSConfig } from '../../layering/lint.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
-import { decodeSource, flawFailure, isFlaw } from '../../layering/source-text.ts';
+import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/source-text.ts';
 import { readListed, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
 
 /**
@@ -14,7 +14,7 @@ import { readListed, type SourceFile, type SourceObject } from '../../layering/s
  */
 export async function readSource(path: string, wanted?: string): Promise<SourceFile> {
   const read = decodeSource(path, await readBytes(path), wanted);
-  if (isFlaw(read)) throw flawFailure(read);
+  if (isSourceFinding(read)) throw sourceFailure(read);
   return read;
 }
 
@@ -37,7 +37,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
 export async function readOne(path: string, kind?: string): Promise<SourceObject> {
   const wanted = kind === undefined ? 'an object' : `a ${kind}`;
   const objects = readListed(await readSource(path, wanted), wanted).map((read) => {
-    if (isFlaw(read)) throw flawFailure(read);
+    if (isSourceFinding(read)) throw sourceFailure(read);
     return read;
   });
   const found = objects.filter(({ value }) => kind === undefined || value['kind'] === kind);

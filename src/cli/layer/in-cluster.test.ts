@@ -6,16 +6,16 @@ import {
   masterImage,
 } from '../../../test/layering/layered-pool.ts';
 import { planRollback } from '../../layering/hand-over/rollback.ts';
-import { standingOfPool } from '../../layering/hand-over/pool-status.ts';
+import { poolStatus } from '../../layering/hand-over/pool-status.ts';
 import { parseCommand } from '../parse-command.ts';
-import { renderRollback, renderStandings, renderStandingsJson } from './in-cluster.ts';
+import { renderRollback, renderPoolStatuses, renderPoolStatusesJson } from './in-cluster.ts';
 
 const standing = (change: LayeredPool = {}, pool = 'master') =>
-  standingOfPool(pool, layeredCluster(change));
+  poolStatus(pool, layeredCluster(change));
 
 describe('the text of layer status', () => {
   it('tells all of a pool at rest', () => {
-    expect(renderStandings([standing()]).split('\n')).toEqual([
+    expect(renderPoolStatuses([standing()]).split('\n')).toEqual([
       'pool master',
       '  MachineOSConfig   pushes to registry.example.com/ocl/master:latest',
       `  MachineOSBuild    ${masterBuild}: Succeeded`,
@@ -29,7 +29,7 @@ describe('the text of layer status', () => {
   });
 
   it('names what does not hold, and what a node runs instead', () => {
-    const text = renderStandings([
+    const text = renderPoolStatuses([
       standing({
         nodes: ['m1'],
         node: { currentImage: undefined, state: 'Working' },
@@ -44,26 +44,28 @@ describe('the text of layer status', () => {
   });
 
   it('tells of a node that stays on another image, and of one that says nothing', () => {
-    const text = renderStandings([
+    const text = renderPoolStatuses([
       standing({ node: { currentImage: 'x', desiredImage: 'x', state: undefined } }),
     ]);
     expect(text).toContain('says no state; runs x\n');
   });
 
   it('has one line for a pool that is not layered', () => {
-    expect(renderStandings([standing({}, 'worker')])).toBe('pool worker\n  layered           no\n');
+    expect(renderPoolStatuses([standing({}, 'worker')])).toBe(
+      'pool worker\n  layered           no\n',
+    );
   });
 
   it('shows nodes that are left with an image when the MachineOSConfig is gone', () => {
-    const left = standingOfPool('master', { ...layeredCluster(), osConfigs: [] });
-    const text = renderStandings([left]);
+    const left = poolStatus('master', { ...layeredCluster(), osConfigs: [] });
+    const text = renderPoolStatuses([left]);
     expect(text).toContain('MachineOSConfig   none');
     expect(text).toContain('0 of 2 run the image');
   });
 
   it('is told to programs too', () => {
-    const { pools } = JSON.parse(renderStandingsJson([standing()])) as { pools: object[] };
-    expect(pools).toMatchObject([{ pool: 'master', image: masterImage, breaches: [] }]);
+    const { pools } = JSON.parse(renderPoolStatusesJson([standing()])) as { pools: object[] };
+    expect(pools).toMatchObject([{ pool: 'master', image: masterImage, violations: [] }]);
   });
 });
 

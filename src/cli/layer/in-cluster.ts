@@ -9,12 +9,12 @@ import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.
 import { layeringFailure } from '../../layering/failures.ts';
 import { planRollback, type RollbackPlan } from '../../layering/hand-over/rollback.ts';
 import {
-  type ClusterSight,
-  type NodeStanding,
-  type PoolStanding,
-  standingOfPool,
+  type ClusterSnapshot,
+  type NodeImageStatus,
+  type PoolStatus,
+  poolStatus,
 } from '../../layering/hand-over/pool-status.ts';
-import { breachText } from '../../layering/hand-over/invariants.ts';
+import { violationText } from '../../layering/hand-over/invariants.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
@@ -37,28 +37,28 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
   return withCluster(kubeconfig, async (kube, signal) => {
     const cluster = await lookAtCluster(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
-    const standings = pools.map((name) => standingOfPool(name, cluster));
+    const statuses = pools.map((name) => poolStatus(name, cluster));
     process.stdout.write(
-      format === 'json' ? renderStandingsJson(standings) : renderStandings(standings),
+      format === 'json' ? renderPoolStatusesJson(statuses) : renderPoolStatuses(statuses),
     );
-    return standings.some(({ breaches }) => breaches.length > 0) ? 1 : 0;
+    return statuses.some(({ violations }) => violations.length > 0) ? 1 : 0;
   });
 }
 
 /** The pools as people read them. */
-export const renderStandings = (standings: readonly PoolStanding[]): string =>
-  standings.map((standing) => `${linesOf(standing).join('\n')}\n`).join('\n');
+export const renderPoolStatuses = (statuses: readonly PoolStatus[]): string =>
+  statuses.map((status) => `${linesOf(status).join('\n')}\n`).join('\n');
 
 /** The same for programs. Fields are added in later versions, none is taken away. */
-export const renderStandingsJson = (standings: readonly PoolStanding[]): string =>
-  `${JSON.stringify({ pools: standings }, undefined, 2)}\n`;
+export const renderPoolStatusesJson = (statuses: readonly PoolStatus[]): string =>
+  `${JSON.stringify({ pools: statuses }, undefined, 2)}\n`;
 
 const width = 18;
 
 const line = (left: string, right: string): string => `  ${left.padEnd(width)}${right}`.trimEnd();
 
-function linesOf(standing: PoolStanding): readonly string[] {
-  const { pool, isLayered, isPaused, rendered, pushSpec, build, image, nodes, breaches } = standing;
+function linesOf(status: PoolStatus): readonly string[] {
+  const { pool, isLayered, isPaused, rendered, pushSpec, build, image, nodes, violations } = status;
   const title = `pool ${pool}${isPaused ? ' (paused)' : ''}`;
   const layered = nodes.filter(isOnAnImage);
   if (!isLayered && layered.length === 0) return [title, line('layered', 'no')];
@@ -71,17 +71,19 @@ function linesOf(standing: PoolStanding): readonly string[] {
     line('MachineConfig', rendered === '' ? 'not rendered' : rendered),
     line('nodes', `${onImage} of ${nodes.length} run the image`),
     ...nodes.map((node) => line(`  ${node.name}`, nodeText(node, image))),
-    ...breaches.map((breach) => line('does not hold', `${breachText(breach)} (${breach.title})`)),
+    ...violations.map((violation) =>
+      line('does not hold', `${violationText(violation)} (${violation.title})`),
+    ),
   ];
 }
 
-const isOnAnImage = ({ currentImage, desiredImage }: NodeStanding): boolean =>
+const isOnAnImage = ({ currentImage, desiredImage }: NodeImageStatus): boolean =>
   currentImage !== '' || desiredImage !== '';
 
-const isOn = ({ currentImage, desiredImage }: NodeStanding, image: string): boolean =>
+const isOn = ({ currentImage, desiredImage }: NodeImageStatus, image: string): boolean =>
   image !== '' && currentImage === image && desiredImage === image;
 
-function nodeText(node: NodeStanding, image: string): string {
+function nodeText(node: NodeImageStatus, image: string): string {
   const { state, currentImage, desiredImage } = node;
   const told = state === '' ? 'says no state' : state;
   if (isOn(node, image)) return told;
@@ -161,7 +163,7 @@ async function lookAtCluster(
   kube: Kube,
   signal: AbortSignal,
   pool?: string,
-): Promise<ClusterSight> {
+): Promise<ClusterSnapshot> {
   const [pools, osConfigs, builds, nodesThere, jobsThere] = await Promise.all([
     kube.list({ kind: machineConfigPools }, signal),
     kube.list({ kind: machineOSConfigs }, signal),

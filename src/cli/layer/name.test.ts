@@ -6,7 +6,7 @@ import {
   osConfigObject,
   pool,
 } from '../../../test/layering/samples.ts';
-import type { Members } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 
 const { file, layer, out, err } = layerUser();
 
@@ -17,12 +17,12 @@ const poolObject = (sources = pool().configuration.source): object => ({
 });
 
 /** The MachineConfig that the pool names. */
-const rendered = (name = pool().configuration.name): Members => {
+const rendered = (name = pool().configuration.name): Fields => {
   const object = machineConfigObject();
-  return { ...object, metadata: { ...(object['metadata'] as Members), name } };
+  return { ...object, metadata: { ...(object['metadata'] as Fields), name } };
 };
 
-const configMap = (name: string, data: object = images): Members => ({
+const configMap = (name: string, data: object = images): Fields => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',
   metadata: { name },
@@ -125,7 +125,7 @@ describe('the four fields of layer name', () => {
 
 describe('a MachineOSConfig that layer name', () => {
   const long = 'm'.repeat(30);
-  it.each<[string, Members, RegExp]>([
+  it.each<[string, Fields, RegExp]>([
     [
       'the server does not take',
       osConfigObject({ imageBuilder: { imageBuilderType: 'Pod' } }),
@@ -149,7 +149,7 @@ describe('a MachineOSConfig that layer name', () => {
     expect(out()).toBe('');
   });
 
-  it.each<[string, Members, RegExp]>([
+  it.each<[string, Fields, RegExp]>([
     [
       'a file for one architecture',
       { containerFile: [{ containerfileArch: 'AMD64', content: 'FROM configs AS final\n' }] },

@@ -13,7 +13,7 @@ import {
   readImageFields,
   readOSImages,
 } from '../../layering/api/os-images.ts';
-import { isMembers } from '../../layering/api/schema.ts';
+import { isFields } from '../../layering/api/schema.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
 import { readOne, say } from './files.ts';
 
@@ -47,7 +47,7 @@ function imagesIn(source: SourceObject, pool: MachineConfigPool): OSImages {
   const { kind, metadata } = source.value;
   if (kind === 'MachineConfig') return imagesOfRendered(source, pool);
   if (kind !== 'ConfigMap') return readImageFields(source);
-  const name = isMembers(metadata) ? metadata['name'] : undefined;
+  const name = isFields(metadata) ? metadata['name'] : undefined;
   if (name !== imagesMap) {
     const found = typeof name === 'string' ? name : 'without a name';
     say(

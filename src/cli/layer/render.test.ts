@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { layerUser } from '../../../test/layering/layer-command.ts';
 import { httpd, machineConfigObject, osConfigObject } from '../../../test/layering/samples.ts';
-import type { Members } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { writeContext } from './render.ts';
 
 const { at, file, files, layer, out, err } = layerUser();
@@ -88,7 +88,7 @@ describe('layer render', () => {
     ['a setting', { path: '/p', contents: { source: 'data:,a=b' } }, false],
     ['a remote file', { path: '/p', contents: { source: 'https://example.com' } }, false],
   ])('says whether the folder holds credentials: %s', async (...[, one, isTold]) => {
-    const config = { ignition: { version: '3.5.0' }, storage: { files: [one as Members] } };
+    const config = { ignition: { version: '3.5.0' }, storage: { files: [one as Fields] } };
     await layer('render', ...files(undefined, machineConfigObject({ config })), '--out', at('o'));
     expect(err().includes('holds credentials of the MachineConfig')).toBe(isTold);
     expect(err().includes(': /p\n')).toBe(isTold);
@@ -128,7 +128,7 @@ describe('what layer render refuses', () => {
     });
   });
 
-  it.each<[string, Members, RegExp]>([
+  it.each<[string, Fields, RegExp]>([
     [
       'a member that nobody knows',
       osConfigObject({ containerFiles: [] }),

@@ -1,12 +1,14 @@
 import { nearestName } from '../../lib/nearest.ts';
-import { blocking, checkValue, checkWhole, fault, type Fault } from './check-value.ts';
+import { blocking, checkValue, checkWhole, fieldError, type FieldError } from './check-value.ts';
 import {
-  isMembers,
+  isFields,
   isSubdomain,
-  type Members,
+  type Fields,
   type ObjectSchema,
   type Schema,
   type Value,
+  isList,
+  fieldsOf,
 } from './schema.ts';
 
 /** The name of an object is looked at by the same rule for every kind. */
@@ -22,13 +24,17 @@ export interface DefinedKind {
 }
 
 /** An object as the server would store it. The status of what is sent is not kept. */
-export const preparedObject = (object: Members, { schema }: DefinedKind): Members => {
+export const preparedObject = (object: Fields, { schema }: DefinedKind): Fields => {
   const made = prepared(object, schema);
-  return isMembers(made) ? made : {};
+  return fieldsOf(made);
 };
 
 /** What the server finds wrong with an object that is created, or that takes the place of another. */
-export function checkObject(object: Members, kind: DefinedKind, old?: Members): readonly Fault[] {
+export function checkObject(
+  object: Fields,
+  kind: DefinedKind,
+  old?: Fields,
+): readonly FieldError[] {
   const value = preparedObject(object, kind);
   const subject = {
     value,
@@ -36,14 +42,14 @@ export function checkObject(object: Members, kind: DefinedKind, old?: Members): 
     path: '',
     bodyPath: '',
   };
-  return checkValue(subject, kind.schema, nameFaults(object));
+  return checkValue(subject, kind.schema, nameErrors(object));
 }
 
 /** Every fault of an object that can be told at once, its status included. */
-export function everyFault(object: Members, kind: DefinedKind): readonly Fault[] {
+export function allFieldErrors(object: Fields, kind: DefinedKind): readonly FieldError[] {
   const subject = { value: preparedObject(object, kind), path: '', bodyPath: '' };
   const { status } = object;
-  const whole = checkWhole(subject, kind.schema, nameFaults(object));
+  const whole = checkWhole(subject, kind.schema, nameErrors(object));
   if (status === undefined) return whole;
   const part = { value: prepared(status, kind.status), path: 'status', bodyPath: '' };
   return [...whole, ...checkWhole(part, kind.status)];
@@ -54,14 +60,14 @@ export function checkStatus(
   status: Value,
   { status: schema }: DefinedKind,
   old?: Value,
-): readonly Fault[] {
+): readonly FieldError[] {
   const value = prepared(status, schema);
   const before = old === undefined ? undefined : prepared(old, schema);
   return checkValue({ value, old: before, path: 'status', bodyPath: '' }, schema);
 }
 
-function nameFaults({ metadata }: Members): readonly Fault[] {
-  const name = isMembers(metadata) ? metadata['name'] : undefined;
+function nameErrors({ metadata }: Fields): readonly FieldError[] {
+  const name = isFields(metadata) ? metadata['name'] : undefined;
   if (typeof name !== 'string' || name === '') {
     return [blocking('metadata.name', 'Required value: name or generateName is required')];
   }
@@ -71,7 +77,7 @@ function nameFaults({ metadata }: Members): readonly Fault[] {
     Array.from(name).length > NAME_LIMIT ? [`must be no more than ${NAME_LIMIT} characters`] : [];
   const malformed = isSubdomain(name.slice(0, NAME_LIMIT)) && tooLong.length > 0 ? [] : [NAME_FORM];
   return [...tooLong, ...malformed].map((problem) =>
-    fault('metadata.name', `${quoted}: ${problem}`),
+    fieldError('metadata.name', `${quoted}: ${problem}`),
   );
 }
 
@@ -80,14 +86,12 @@ function nameFaults({ metadata }: Members): readonly Fault[] {
  * are put in. A value of another type than the schema's is left as it is.
  */
 function prepared(value: Value, schema: Schema): Value {
-  if (schema.type === 'object') return isMembers(value) ? preparedMembers(value, schema) : value;
+  if (schema.type === 'object') return isFields(value) ? preparedMembers(value, schema) : value;
   if (schema.type !== 'array' || !isList(value)) return value;
   return value.map((item) => prepared(item, schema.items));
 }
 
-const isList = (value: Value): value is readonly Value[] => Array.isArray(value);
-
-function preparedMembers(members: Members, { properties }: ObjectSchema): Members {
+function preparedMembers(members: Fields, { properties }: ObjectSchema): Fields {
   const kept = Object.entries(properties).flatMap(([name, schema]) => {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     if (value !== undefined && value !== null) return [[name, prepared(value, schema)] as const];
@@ -156,7 +160,7 @@ export interface UnknownMember {
 }
 
 /** The members of an object, its metadata and its status included, that nothing reads. */
-export const unknownMembers = (object: Members, kind: DefinedKind): readonly UnknownMember[] =>
+export const unknownMembers = (object: Fields, kind: DefinedKind): readonly UnknownMember[] =>
   unknownBelow(object, wholeSchema(kind), []);
 
 const wholeSchema = ({ schema, status }: DefinedKind): ObjectSchema => ({
@@ -174,7 +178,7 @@ function unknownBelow(
       unknownBelow(item, schema.items, [...segments, index]),
     );
   }
-  if (schema.type !== 'object' || !isMembers(value)) return [];
+  if (schema.type !== 'object' || !isFields(value)) return [];
   const { properties } = schema;
   return Object.entries(value).flatMap(([name, member]) => {
     const deeper = [...segments, name];

@@ -2,17 +2,19 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   type IntegerSchema,
   isDateTime,
-  isMembers,
+  isFields,
   type ListSchema,
   type ObjectSchema,
   type Rule,
   type Schema,
   type TextSchema,
   type Value,
+  isList,
+  fieldsOf,
 } from './schema.ts';
 
 /** One reason for which the API server refuses an object. */
-export interface Fault {
+export interface FieldError {
   /** As `spec.containerFile[0].content`; empty for the whole object. */
   readonly path: string;
   /** In the server's words. */
@@ -22,7 +24,7 @@ export interface Fault {
 }
 
 /** What the server adds when it has not asked the rules. */
-const RULES_NOT_ASKED: Fault = {
+const RULES_NOT_ASKED: FieldError = {
   path: '',
   message:
     'Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
@@ -30,18 +32,18 @@ const RULES_NOT_ASKED: Fault = {
 };
 
 /** The fault as it stands in the server's answer. */
-export const faultText = ({ path, message }: Fault): string =>
+export const fieldErrorText = ({ path, message }: FieldError): string =>
   `${path === '' ? '<nil>' : path}: ${message}`;
 
 /** A fault that keeps rules from being asked. */
-export const blocking = (path: string, message: string): Fault => ({
+export const blocking = (path: string, message: string): FieldError => ({
   path,
   message,
   isBlocking: true,
 });
 
 /** A fault beside which the rules are asked all the same. */
-export const fault = (path: string, message: string): Fault => ({
+export const fieldError = (path: string, message: string): FieldError => ({
   path,
   message,
   isBlocking: false,
@@ -65,11 +67,11 @@ export interface Subject {
 export function checkValue(
   subject: Subject,
   schema: Schema,
-  others: readonly Fault[] = [],
-): readonly Fault[] {
-  const structural = [...others, ...walk(subject, schema, structureFaults)];
+  others: readonly FieldError[] = [],
+): readonly FieldError[] {
+  const structural = [...others, ...walk(subject, schema, structureErrors)];
   if (structural.some(({ isBlocking }) => isBlocking)) return [...structural, RULES_NOT_ASKED];
-  return [...structural, ...walk(subject, schema, ruleFaults)];
+  return [...structural, ...walk(subject, schema, ruleErrors)];
 }
 
 /**
@@ -79,29 +81,29 @@ export function checkValue(
 export function checkWhole(
   subject: Subject,
   schema: Schema,
-  others: readonly Fault[] = [],
-): readonly Fault[] {
-  const structural = [...others, ...walk(subject, schema, structureFaults)];
+  others: readonly FieldError[] = [],
+): readonly FieldError[] {
+  const structural = [...others, ...walk(subject, schema, structureErrors)];
   const broken = structural.filter(({ isBlocking }) => isBlocking).map(({ path }) => path);
-  const rules = walk(subject, schema, ruleFaults).filter(
+  const rules = walk(subject, schema, ruleErrors).filter(
     ({ path }) => !broken.some((deeper) => deeper.startsWith(path)),
   );
   return [...structural, ...rules];
 }
 
-type Look = (subject: Subject, schema: Schema) => readonly Fault[];
+type Check = (subject: Subject, schema: Schema) => readonly FieldError[];
 
 /** Looks at a node and all below it. Old entries of a list are found by their keys. */
-function walk(subject: Subject, schema: Schema, look: Look): readonly Fault[] {
+function walk(subject: Subject, schema: Schema, check: Check): readonly FieldError[] {
   const { value, old } = subject;
   if (old !== undefined && isDeepStrictEqual(value, old)) return [];
-  const own = look(subject, schema);
-  if (schema.type === 'object' && isMembers(value)) {
-    const before = isMembers(old) ? old : {};
+  const own = check(subject, schema);
+  if (schema.type === 'object' && isFields(value)) {
+    const before = fieldsOf(old);
     const deeper = Object.entries(schema.properties).flatMap(([name, property]) => {
       const member = value[name];
       if (member === undefined) return [];
-      return walk(step(subject, `.${name}`, [member, before[name]]), property, look);
+      return walk(step(subject, `.${name}`, [member, before[name]]), property, check);
     });
     return [...own, ...deeper];
   }
@@ -110,12 +112,10 @@ function walk(subject: Subject, schema: Schema, look: Look): readonly Fault[] {
   const deeper = value.flatMap((item, index) => {
     const key = keyOf(item, schema);
     const was = before.find((candidate) => keyOf(candidate, schema) === key);
-    return walk(step(subject, `[${index}]`, [item, was]), schema.items, look);
+    return walk(step(subject, `[${index}]`, [item, was]), schema.items, check);
   });
   return [...own, ...deeper];
 }
-
-const isList = (value: Value | undefined): value is readonly Value[] => Array.isArray(value);
 
 function step(
   { path, bodyPath }: Subject,
@@ -129,21 +129,21 @@ function step(
 
 const keyOf = (item: Value, { mapKeys }: ListSchema): string =>
   JSON.stringify(
-    isMembers(item) ? Object.fromEntries(mapKeys.map((key) => [key, item[key]])) : item,
+    isFields(item) ? Object.fromEntries(mapKeys.map((key) => [key, item[key]])) : item,
   );
 
-function structureFaults(subject: Subject, schema: Schema): readonly Fault[] {
+function structureErrors(subject: Subject, schema: Schema): readonly FieldError[] {
   switch (schema.type) {
     case 'any':
       return [];
     case 'string':
-      return textFaults(subject, schema);
+      return textErrors(subject, schema);
     case 'integer':
-      return integerFaults(subject, schema);
+      return integerErrors(subject, schema);
     case 'array':
-      return listFaults(subject, schema);
+      return listErrors(subject, schema);
     case 'object':
-      return objectFaults(subject, schema);
+      return objectErrors(subject, schema);
   }
 }
 
@@ -154,13 +154,13 @@ const typeOf = (value: Value): string => {
   return typeof value;
 };
 
-function wrongType({ value, path, bodyPath }: Subject, wanted: string): readonly Fault[] {
+function wrongType({ value, path, bodyPath }: Subject, wanted: string): readonly FieldError[] {
   const type = JSON.stringify(typeOf(value));
   const message = `Invalid value: ${type}: ${bodyPath} in body must be of type ${wanted}: ${type}`;
   return [blocking(path, message)];
 }
 
-function textFaults(subject: Subject, schema: TextSchema): readonly Fault[] {
+function textErrors(subject: Subject, schema: TextSchema): readonly FieldError[] {
   const { value, path } = subject;
   const isText = typeof value === 'string';
   const isSupported = schema.enum === undefined || (isText && schema.enum.includes(value));
@@ -169,7 +169,7 @@ function textFaults(subject: Subject, schema: TextSchema): readonly Fault[] {
     ...(isSupported
       ? []
       : [blocking(path, `Unsupported value: ${shown(value)}: ${supported(schema.enum)}`)]),
-    ...(isText ? lengthFaults(subject, schema, value) : []),
+    ...(isText ? lengthErrors(subject, schema, value) : []),
     ...(isText && schema.isDateTime === true && !isDateTime(value)
       ? [blocking(path, `${invalid(subject)} must be of type date-time: ${shown(value)}`)]
       : []),
@@ -177,20 +177,22 @@ function textFaults(subject: Subject, schema: TextSchema): readonly Fault[] {
 }
 
 /** One of three: too long, too short, or of the wrong form. */
-function lengthFaults(
+function lengthErrors(
   subject: Subject,
   { minLength = 0, maxLength = Infinity, pattern }: TextSchema,
   text: string,
-): readonly Fault[] {
+): readonly FieldError[] {
   const length = Array.from(text).length;
   if (length > maxLength) {
     return [blocking(subject.path, `Too long: may not be more than ${maxLength} bytes`)];
   }
   if (length < minLength) {
-    return [fault(subject.path, `${invalid(subject)} should be at least ${minLength} chars long`)];
+    return [
+      fieldError(subject.path, `${invalid(subject)} should be at least ${minLength} chars long`),
+    ];
   }
   if (pattern === undefined || new RegExp(pattern, 'u').test(text)) return [];
-  return [fault(subject.path, `${invalid(subject)} should match '${pattern}'`)];
+  return [fieldError(subject.path, `${invalid(subject)} should match '${pattern}'`)];
 }
 
 const invalid = ({ value, bodyPath }: Subject): string =>
@@ -202,51 +204,51 @@ const shown = (value: Value): string => JSON.stringify(value);
 const supported = (words: readonly string[]): string =>
   `supported values: ${words.map((word) => JSON.stringify(word)).join(', ')}`;
 
-function integerFaults(subject: Subject, { minimum }: IntegerSchema): readonly Fault[] {
+function integerErrors(subject: Subject, { minimum }: IntegerSchema): readonly FieldError[] {
   const { value, path, bodyPath } = subject;
   if (typeof value !== 'number' || !Number.isInteger(value)) return wrongType(subject, 'integer');
   if (minimum === undefined || value >= minimum) return [];
   const problem = `${bodyPath} in body should be greater than or equal to ${minimum}`;
-  return [fault(path, `Invalid value: ${value}: ${problem}`)];
+  return [fieldError(path, `Invalid value: ${value}: ${problem}`)];
 }
 
-function listFaults(subject: Subject, schema: ListSchema): readonly Fault[] {
+function listErrors(subject: Subject, schema: ListSchema): readonly FieldError[] {
   const { value, path } = subject;
   if (!isList(value)) return wrongType(subject, 'array');
   const { maxItems = Infinity, mapKeys } = schema;
-  const faults: Fault[] = [];
+  const errors: FieldError[] = [];
   if (value.length > maxItems) {
     const problem = `Too many: ${value.length}: must have at most ${maxItems} items`;
-    faults.push(blocking(path, problem));
+    errors.push(blocking(path, problem));
   }
-  const odd = value.findIndex((item) => item !== null && !isMembers(item));
+  const odd = value.findIndex((item) => item !== null && !isFields(item));
   if (odd >= 0) {
     const problem = `Invalid value: ${shown(value[odd] ?? null)}: must be an object for an array of list-type map`;
-    return [...faults, fault(`${path}[${odd}]`, problem)];
+    return [...errors, fieldError(`${path}[${odd}]`, problem)];
   }
-  const keys = value.map((item) => (isMembers(item) ? keyOf(item, schema) : undefined));
+  const keys = value.map((item) => (isFields(item) ? keyOf(item, schema) : undefined));
   for (const [index, key] of keys.entries()) {
     const isSecond = key !== undefined && keys.indexOf(key) < index;
     if (isSecond && keys.slice(0, index).filter((earlier) => earlier === key).length === 1) {
       const item = value[index] ?? null;
-      const known = isMembers(item) ? item : {};
+      const known = fieldsOf(item);
       const members = [...mapKeys].sort().map((name) => [name, known[name]] as const);
       const problem = `Duplicate value: ${JSON.stringify(Object.fromEntries(members))}`;
-      faults.push(fault(`${path}[${index}]`, problem));
+      errors.push(fieldError(`${path}[${index}]`, problem));
     }
   }
-  return faults;
+  return errors;
 }
 
-function objectFaults(subject: Subject, { required = [] }: ObjectSchema): readonly Fault[] {
+function objectErrors(subject: Subject, { required = [] }: ObjectSchema): readonly FieldError[] {
   const { value, path } = subject;
-  if (!isMembers(value)) return wrongType(subject, 'object');
+  if (!isFields(value)) return wrongType(subject, 'object');
   return required
     .filter((name) => value[name] === undefined)
     .map((name) => blocking(path === '' ? name : `${path}.${name}`, 'Required value'));
 }
 
-function ruleFaults({ value, old, path }: Subject, schema: Schema): readonly Fault[] {
+function ruleErrors({ value, old, path }: Subject, schema: Schema): readonly FieldError[] {
   if (schema.type === 'any' || schema.rules === undefined) return [];
   if (typeOf(value) !== schema.type) return [];
   // The type was just looked at.
@@ -254,5 +256,5 @@ function ruleFaults({ value, old, path }: Subject, schema: Schema): readonly Fau
   return rules
     .filter(({ needsOld }) => needsOld !== true || old !== undefined)
     .filter(({ holds }) => !holds(value, old))
-    .map(({ message }) => fault(path, `Invalid value: "${schema.type}": ${message}`));
+    .map(({ message }) => fieldError(path, `Invalid value: "${schema.type}": ${message}`));
 }

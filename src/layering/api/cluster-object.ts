@@ -1,12 +1,12 @@
 import type { KubeObject } from '../../ports/kube.ts';
-import { isMembers, type Members, type Value } from './schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** A part of an object of the API, or undefined where there is no such part. */
 export function partOf(object: KubeObject | undefined, ...path: readonly string[]): unknown {
   let part: unknown = object;
   for (const name of path) {
-    if (!isMembers(part as Value)) return undefined;
-    part = (part as Members)[name];
+    if (!isFields(part as Value)) return undefined;
+    part = (part as Fields)[name];
   }
   return part;
 }
@@ -47,7 +47,7 @@ export interface SeenCondition {
 /** The condition of a type, with empty texts where it is not told. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
   const told = listAt(object, 'status', 'conditions')
-    .map((one) => (isMembers(one as Value) ? (one as Members) : {}))
+    .map((one) => fieldsOf(one as Value))
     .find((one) => one['type'] === type);
   const text = (name: string): string => {
     const value = told?.[name];

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
 import { textAt } from './cluster-object.ts';
-import { isMembers, type Members, type Value } from './schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** A reference to an object as a pool keeps it; members that are not set are empty. */
 export interface PoolReference {
@@ -42,13 +42,13 @@ export const renderedNameOf = (pool: KubeObject | undefined): string =>
  */
 export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const { value, place } = source;
-  const name = isMembers(value['metadata']) ? value['metadata']['name'] : undefined;
-  const spec = isMembers(value['spec']) ? value['spec'] : {};
+  const name = isFields(value['metadata']) ? value['metadata']['name'] : undefined;
+  const spec = fieldsOf(value['spec']);
   const configuration = spec['configuration'];
   if (value['kind'] !== 'MachineConfigPool' || typeof name !== 'string') {
     throw wrong(`${place(['kind'])}: a MachineConfigPool with a name is expected`);
   }
-  if (!isMembers(configuration) || referenceOf(configuration).name === '') {
+  if (!isFields(configuration) || referenceOf(configuration).name === '') {
     throw wrong(
       `${place(['spec', 'configuration', 'name'])}: pool ${name} has no rendered MachineConfig yet`,
     );
@@ -59,12 +59,12 @@ export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
     name,
     configuration: {
       ...referenceOf(configuration),
-      source: sources.map((entry) => referenceOf(isMembers(entry) ? entry : {})),
+      source: sources.map((entry) => referenceOf(fieldsOf(entry))),
     },
   };
 }
 
-function referenceOf(value: Members): PoolReference {
+function referenceOf(value: Fields): PoolReference {
   const read = members.map((member) => {
     const text = value[member];
     return [member, typeof text === 'string' ? text : ''] as const;

@@ -5,7 +5,7 @@ import { jsonIn } from '../../lib/json.ts';
 import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
-import { isMembers, type Members, type Value } from './schema.ts';
+import { type Fields, type Value, fieldsOf } from './schema.ts';
 
 /** What layering needs of a rendered MachineConfig. */
 export interface MachineConfig {
@@ -23,7 +23,7 @@ export interface MachineConfig {
   /** Version of the release that it was rendered for; empty when it says none. */
   readonly releaseVersion: string;
   /** The object itself, which goes into the image. */
-  readonly object: Members;
+  readonly object: Fields;
 }
 
 const RENDERED = /^rendered-(?<pool>.+)-[0-9a-f]{32}$/;
@@ -37,7 +37,7 @@ export const releaseVersionKey = 'machineconfiguration.openshift.io/release-imag
  * `layering.kernel-unknown`
  */
 export function readMachineConfig({ value, place }: SourceObject): MachineConfig {
-  const metadata = membersOf(value['metadata']);
+  const metadata = fieldsOf(value['metadata']);
   const name = metadata['name'];
   if (value['kind'] !== 'MachineConfig' || typeof name !== 'string') {
     throw layeringFailure(
@@ -51,13 +51,13 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
       `${place(['metadata', 'name'])}: ${name} is not rendered: its name is not rendered-POOL-HASH`,
     );
   }
-  const spec = membersOf(value['spec']);
+  const spec = fieldsOf(value['spec']);
   const imageAt = (member: string): string => imageIn({ value, place }, member);
   const osImageURL = imageAt('osImageURL');
   if (osImageURL === '') {
     throw invalid(`${place(['spec', 'osImageURL'])}: spec.osImageURL of ${name} names no image`);
   }
-  if (typeof membersOf(membersOf(spec['config'])['ignition'])['version'] !== 'string') {
+  if (typeof fieldsOf(fieldsOf(spec['config'])['ignition'])['version'] !== 'string') {
     throw invalid(`${place(['spec', 'config'])}: spec.config of ${name} is no Ignition config`);
   }
   const extensions = texts(spec['extensions']);
@@ -70,14 +70,14 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
     extensions,
     kernelType: kernelOf(text(spec['kernelType'])),
     kernelArguments: texts(spec['kernelArguments']),
-    releaseVersion: text(membersOf(metadata['annotations'])[releaseVersionKey]),
+    releaseVersion: text(fieldsOf(metadata['annotations'])[releaseVersionKey]),
     object: value,
   };
 }
 
 /** An image that the spec names; empty where it names none. What it says becomes a line of a Containerfile. */
 function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
-  const named = membersOf(value['spec'])[member] ?? '';
+  const named = fieldsOf(value['spec'])[member] ?? '';
   if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
     return named;
   throw invalid(
@@ -90,12 +90,12 @@ const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
 
 /** Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them, by name. */
 export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, string> {
-  const config = membersOf(membersOf(object['spec'])['config']);
-  const listed = membersOf(config['storage'])['files'];
+  const config = fieldsOf(fieldsOf(object['spec'])['config']);
+  const listed = fieldsOf(config['storage'])['files'];
   const files: readonly Value[] = Array.isArray(listed) ? (listed as readonly Value[]) : [];
   const found = BUILD_SETTINGS.flatMap((name) => {
-    const file = files.find((one) => membersOf(one)['path'] === `/etc/containers/${name}`);
-    const contents = membersOf(membersOf(file)['contents']);
+    const file = files.find((one) => fieldsOf(one)['path'] === `/etc/containers/${name}`);
+    const contents = fieldsOf(fieldsOf(file)['contents']);
     if (typeof contents['source'] !== 'string') return [];
     const compression = text(contents['compression']);
     const content = decodeResource({
@@ -112,8 +112,6 @@ function kernelOf(word: string): KernelType {
   if (found !== undefined) return found;
   throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is not known`);
 }
-
-const membersOf = (value: Value | undefined): Members => (isMembers(value) ? value : {});
 
 const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
 
@@ -187,11 +185,11 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
  * Users with the hash of a password are named as `user NAME`.
  */
 export function credentialsWithin({ object }: MachineConfig): readonly string[] {
-  const config = membersOf(membersOf(object['spec'])['config']);
-  const files = listOf(membersOf(config['storage'])['files']).filter((file) =>
-    isTelling(membersOf(file['contents'])),
+  const config = fieldsOf(fieldsOf(object['spec'])['config']);
+  const files = listOf(fieldsOf(config['storage'])['files']).filter((file) =>
+    holdsCredentials(fieldsOf(file['contents'])),
   );
-  const users = listOf(membersOf(config['passwd'])['users']).filter(
+  const users = listOf(fieldsOf(config['passwd'])['users']).filter(
     ({ passwordHash }) => typeof passwordHash === 'string' && passwordHash !== '',
   );
   return [
@@ -203,7 +201,7 @@ export function credentialsWithin({ object }: MachineConfig): readonly string[] 
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
 const kubeconfig = /^\s*(?:client-key-data|token|password):\s*\S/m;
 
-function isTelling({ source, compression }: Members): boolean {
+function holdsCredentials({ source, compression }: Fields): boolean {
   if (typeof source !== 'string') return false;
   const text = decoded({
     source,
@@ -223,7 +221,7 @@ function decoded(resource: Parameters<typeof decodeResource>[0]): string | undef
   }
 }
 
-const listOf = (value: Value | undefined): readonly Members[] =>
-  Array.isArray(value) ? (value as readonly Value[]).map(membersOf) : [];
+const listOf = (value: Value | undefined): readonly Fields[] =>
+  Array.isArray(value) ? (value as readonly Value[]).map(fieldsOf) : [];
 
 const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');

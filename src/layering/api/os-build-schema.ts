@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DefinedKind } from './check-object.ts';
 import {
   conditionList,
-  isMembers,
-  type Members,
+  isFields,
+  type Fields,
   nameReference,
   nameText,
   objectReference,
@@ -32,13 +32,13 @@ const frozenBy = (type: string, article: string): Rule<readonly Value[]> => ({
   needsOld: true,
   holds: (value, old) => {
     const isSet = old?.some(
-      (item) => isMembers(item) && item['type'] === type && item['status'] === 'True',
+      (item) => isFields(item) && item['type'] === type && item['status'] === 'True',
     );
     return isSet !== true || isDeepStrictEqual(value, old);
   },
 });
 
-const endsLater = ({ buildStart, buildEnd }: Members): boolean =>
+const endsLater = ({ buildStart, buildEnd }: Fields): boolean =>
   buildEnd === undefined || (buildStart !== undefined && timeOf(buildStart) < timeOf(buildEnd));
 
 const timeOf = (value: Value): number => Date.parse(typeof value === 'string' ? value : '');

@@ -127,7 +127,7 @@ const phases: Readonly<Record<BuildPhase, PhaseRow>> = {
 };
 
 /** A condition as the API has it. */
-export interface Condition {
+export interface BuildCondition {
   readonly type: string;
   readonly status: 'True' | 'False';
   readonly reason: string;
@@ -136,7 +136,7 @@ export interface Condition {
 }
 
 /** The five conditions of a phase. Those of a finished build cannot be changed any more. */
-export function conditionsOf(phase: BuildPhase, at: Date): readonly Condition[] {
+export function conditionsOf(phase: BuildPhase, at: Date): readonly BuildCondition[] {
   const { type: held, reason, message } = phases[phase];
   return buildConditions.map((type) => ({
     type,
@@ -152,7 +152,7 @@ export interface SeededBuildStatus {
   readonly buildStart: string;
   readonly buildEnd: string;
   readonly digestedImagePushSpec: string;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly BuildCondition[];
 }
 
 /** A finished build. */

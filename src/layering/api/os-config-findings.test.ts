@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { osConfig } from '../../../test/layering/samples.ts';
-import {
-  objectionsTo,
-  objectionsToSurroundings,
-  type RegistrySecret,
-} from './os-config-findings.ts';
+import { osConfigFindings, referenceFindings, type RegistrySecret } from './os-config-findings.ts';
 
 describe('objectionsTo', () => {
   it.each([
@@ -30,7 +26,7 @@ describe('objectionsTo', () => {
     ['a long name', {}, 'p'.repeat(22), [/a name of at most 21 characters/]],
     ['the longest name', {}, 'p'.repeat(21), []],
   ])('names %s', (...[, spec, name, expected]) => {
-    const messages = objectionsTo(osConfig(spec, name)).map(({ message }) => message);
+    const messages = osConfigFindings(osConfig(spec, name)).map(({ message }) => message);
     expect(messages).toEqual(expected.map((text) => expect.stringMatching(text) as string));
   });
 });
@@ -62,7 +58,7 @@ describe('objectionsToSurroundings', () => {
       [/^\.dockerconfigjson of Secret ocl-push is not JSON$/],
     ],
   ])('names %s', (...[, pools, secrets, expected]) => {
-    const found = objectionsToSurroundings(osConfig(), { pools, secrets });
+    const found = referenceFindings(osConfig(), { pools, secrets });
     expect(found.map(({ message }) => message)).toEqual(
       expected.map((text) => expect.stringMatching(text) as string),
     );

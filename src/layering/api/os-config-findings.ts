@@ -5,7 +5,7 @@ import { type MachineOSConfig, machineOSConfigKind } from './os-config.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';
 
 /** A reason why the operator cannot do with a MachineOSConfig what the API server let pass. */
-export interface Objection {
+export interface OSConfigFinding {
   readonly path: string;
   readonly message: string;
   /** A build is possible all the same. */
@@ -20,14 +20,14 @@ const TAG_LIMIT = 128;
  * What the operator finds wrong, or finds out only after a build, where the API server has no rule for it.
  * Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status that a build ends in.
  */
-export function objectionsTo(config: MachineOSConfig): readonly Objection[] {
-  return [...pushSpecObjections(config), ...nameObjections(config), ...fileObjections(config)];
+export function osConfigFindings(config: MachineOSConfig): readonly OSConfigFinding[] {
+  return [...pushSpecFindings(config), ...nameFindings(config), ...fileFindings(config)];
 }
 
-function pushSpecObjections({ spec }: MachineOSConfig): readonly Objection[] {
+function pushSpecFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {
   const path = 'spec.renderedImagePushSpec';
   const pushSpec = spec.renderedImagePushSpec;
-  const refused: Objection[] = [];
+  const refused: OSConfigFinding[] = [];
   if (!isNamedReference(pushSpec)) {
     refused.push(
       error(
@@ -47,7 +47,7 @@ function pushSpecObjections({ spec }: MachineOSConfig): readonly Objection[] {
   return refused;
 }
 
-function nameObjections({ name }: MachineOSConfig): readonly Objection[] {
+function nameFindings({ name }: MachineOSConfig): readonly OSConfigFinding[] {
   const path = 'metadata.name';
   const rendered = `rendered-${name}-${'0'.repeat(HASH_LENGTH)}`;
   if (!isLabelValue(rendered)) {
@@ -63,7 +63,7 @@ function nameObjections({ name }: MachineOSConfig): readonly Objection[] {
   return [error(path, `the name of a build is its tag, and this one is longer than a tag may be`)];
 }
 
-function fileObjections({ spec }: MachineOSConfig): readonly Objection[] {
+function fileFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {
   const files = spec.containerFile ?? [];
   return files.flatMap(({ containerfileArch }, index) =>
     containerfileArch === 'NoArch'
@@ -86,19 +86,19 @@ export interface RegistrySecret {
 }
 
 /** What surrounds a MachineOSConfig in its cluster. */
-export interface Surroundings {
+export interface ReferencedObjects {
   readonly pools: readonly string[];
   /** Secrets of the namespace `openshift-machine-config-operator`. */
   readonly secrets: readonly RegistrySecret[];
 }
 
 /** What the operator finds wrong with the objects that a MachineOSConfig names. Content is never quoted. */
-export function objectionsToSurroundings(
+export function referenceFindings(
   { spec }: MachineOSConfig,
-  { pools, secrets }: Surroundings,
-): readonly Objection[] {
+  { pools, secrets }: ReferencedObjects,
+): readonly OSConfigFinding[] {
   const pool = spec.machineConfigPool.name;
-  const objections = pools.includes(pool)
+  const findings = pools.includes(pool)
     ? []
     : [error('spec.machineConfigPool.name', `there is no MachineConfigPool ${pool}`)];
   const named = [
@@ -111,9 +111,9 @@ export function objectionsToSurroundings(
       name,
       secrets.find((secret) => secret.name === name),
     );
-    if (problem !== undefined) objections.push(error(path, problem));
+    if (problem !== undefined) findings.push(error(path, problem));
   }
-  return objections;
+  return findings;
 }
 
 const KEY_OF_TYPE: Readonly<Record<string, string>> = {
@@ -142,7 +142,11 @@ function isJsonObject(text: string): boolean {
   }
 }
 
-const error = (path: string, message: string): Objection => ({ path, message, isWarning: false });
+const error = (path: string, message: string): OSConfigFinding => ({
+  path,
+  message,
+  isWarning: false,
+});
 
 /** A member that no cluster knows, as it is told. */
 export interface UnknownFinding {

@@ -2,18 +2,19 @@ import { Buffer } from 'node:buffer';
 import { layeringFailure } from '../failures.ts';
 import { operatorNamespace } from '../manifests/bootstrap-manifests.ts';
 import type { SourceObject } from '../source-object.ts';
-import { flawFailure, type SourceFlaw, wrongObject } from '../source-text.ts';
+import { sourceFailure, type SourceFinding, wrongObject } from '../source-text.ts';
 import { checkObject, type DefinedKind, preparedObject } from './check-object.ts';
-import { faultText } from './check-value.ts';
+import { fieldErrorText } from './check-value.ts';
 import {
   conditionList,
-  isMembers,
-  type Members,
+  isFields,
+  type Fields,
   nameReference,
   objectReference,
   pullSpecText,
   pushSpecText,
   type Value,
+  fieldsOf,
 } from './schema.ts';
 
 /** A MachineOSConfig that the cluster would take, with its defaults. */
@@ -48,13 +49,13 @@ export const userContainerfile = ({ spec }: MachineOSConfig): string =>
   spec.containerFile?.find(({ containerfileArch }) => containerfileArch === 'NoArch')?.content ??
   '';
 
-const poolOf = ({ spec }: Members): Value | undefined => {
-  const pool = isMembers(spec) ? spec['machineConfigPool'] : undefined;
-  return isMembers(pool) ? pool['name'] : undefined;
+const poolOf = ({ spec }: Fields): Value | undefined => {
+  const pool = isFields(spec) ? spec['machineConfigPool'] : undefined;
+  return isFields(pool) ? pool['name'] : undefined;
 };
 
-const nameOf = ({ metadata }: Members): Value | undefined =>
-  isMembers(metadata) ? metadata['name'] : undefined;
+const nameOf = ({ metadata }: Fields): Value | undefined =>
+  isFields(metadata) ? metadata['name'] : undefined;
 
 /** MachineOSConfig, as its CRD defines it (openshift/api, machineconfiguration/v1). */
 export const machineOSConfigKind: DefinedKind = {
@@ -149,7 +150,7 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
     const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
     throw layeringFailure(
       'layering.os-config-invalid',
-      `${place(segmentsOf(first.path))}: ${faultText(first)}${more}`,
+      `${place(segmentsOf(first.path))}: ${fieldErrorText(first)}${more}`,
     );
   }
   return assumeMachineOSConfig(preparedObject(value, machineOSConfigKind));
@@ -160,12 +161,12 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
  * @throws AgentError `layering.wrong-object`
  */
 function requireMachineOSConfig(source: SourceObject): void {
-  const otherwise = kindFlaw(source);
-  if (otherwise !== undefined) throw flawFailure(otherwise);
+  const otherwise = kindFinding(source);
+  if (otherwise !== undefined) throw sourceFailure(otherwise);
 }
 
 /** What is wrong where an object says that it is something else. */
-export function kindFlaw({ value, place }: SourceObject): SourceFlaw | undefined {
+export function kindFinding({ value, place }: SourceObject): SourceFinding | undefined {
   const { kind, apiVersion } = value;
   const isKind = kind === machineOSConfigKind.kind;
   if (isKind && apiVersion === machineOSConfigKind.apiVersion) return undefined;
@@ -180,9 +181,9 @@ const wordFor = (word: Value | undefined, member: string): string =>
   typeof word === 'string' ? word : `something without ${member}`;
 
 /** A checked object by its type. */
-function assumeMachineOSConfig({ metadata, spec }: Members): MachineOSConfig {
-  const { name, annotations } = isMembers(metadata) ? metadata : {};
-  const texts = Object.entries(isMembers(annotations) ? annotations : {}).flatMap(([key, value]) =>
+function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
+  const { name, annotations } = fieldsOf(metadata);
+  const texts = Object.entries(fieldsOf(annotations)).flatMap(([key, value]) =>
     typeof value === 'string' ? [[key, value] as const] : [],
   );
   return {

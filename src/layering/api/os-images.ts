@@ -2,7 +2,7 @@ import { nearestName } from '../../lib/nearest.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
 import { type MachineConfig, releaseVersionKey } from './machine-config.ts';
-import { isMembers, type Members, type Value } from './schema.ts';
+import { isFields, type Fields, type Value } from './schema.ts';
 
 /** The four texts by which the operator knows the images of a release. */
 export interface OSImages {
@@ -28,7 +28,7 @@ const names = [
  */
 export function readOSImages(source: SourceObject): OSImages {
   const { value, place } = source;
-  const fields = value['kind'] === 'ConfigMap' && isMembers(value['data']) ? value['data'] : value;
+  const fields = value['kind'] === 'ConfigMap' && isFields(value['data']) ? value['data'] : value;
   const read = names.map((name) => {
     const text = fieldOf(fields, name);
     if (typeof text === 'string') return [name, text] as const;
@@ -47,7 +47,7 @@ export function readOSImages(source: SourceObject): OSImages {
 const goName = (name: string): string =>
   name.replace(/^(?:os|[a-z])/, (start) => start.toUpperCase());
 
-const fieldOf = (fields: Members, name: string): Value | undefined =>
+const fieldOf = (fields: Fields, name: string): Value | undefined =>
   fields[name] ?? fields[goName(name)];
 
 /**

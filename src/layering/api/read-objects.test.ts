@@ -10,10 +10,10 @@ import { foreignSource, readMachineConfigPool } from './machine-config-pool.ts';
 import { readMachineConfig } from './machine-config.ts';
 import { defaultMachineOSConfig, readMachineOSConfig, userContainerfile } from './os-config.ts';
 import { imagesOfMachineConfig, readOSImages } from './os-images.ts';
-import type { Members } from './schema.ts';
+import type { Fields } from './schema.ts';
 
 describe('readMachineOSConfig', () => {
-  const read = (object: Members) => readMachineOSConfig(lineless(object, 'f'));
+  const read = (object: Fields) => readMachineOSConfig(lineless(object, 'f'));
 
   it('puts defaults in and drops what no cluster knows', () => {
     const spec = {
@@ -55,7 +55,7 @@ describe('readMachineOSConfig', () => {
       pushSecret: 'push',
       pullSecret: 'pull',
     });
-    const config = read(made as unknown as Members);
+    const config = read(made as unknown as Fields);
     expect(config).toMatchObject({
       name: 'infra',
       spec: { baseImagePullSecret: { name: 'pull' } },
@@ -89,7 +89,7 @@ describe('readMachineConfig', () => {
 });
 
 describe('readMachineConfigPool', () => {
-  const object = (sources: readonly string[]): Members => ({
+  const object = (sources: readonly string[]): Fields => ({
     kind: 'MachineConfigPool',
     metadata: { name: 'master' },
     spec: {
@@ -121,7 +121,7 @@ describe('readMachineConfigPool', () => {
 describe('readOSImages', () => {
   const fields = { baseOSContainerImage: 'b', releaseVersion: '4.20.1' };
 
-  it.each<[string, Members]>([
+  it.each<[string, Fields]>([
     ['the fields', fields],
     ['the fields as Go writes them', { BaseOSContainerImage: 'b', ReleaseVersion: '4.20.1' }],
     ['the ConfigMap', { kind: 'ConfigMap', data: fields }],
@@ -134,7 +134,7 @@ describe('readOSImages', () => {
     });
   });
 
-  it.each<[Members, RegExp]>([
+  it.each<[Fields, RegExp]>([
     [{ baseOSContainerImage: 'b' }, /releaseVersion is missing/],
     [{ ...fields, releaseVersion: 4.2 }, /releaseVersion is not a string/],
   ])('refuses %j', (value, message) => {

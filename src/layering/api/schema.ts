@@ -3,11 +3,17 @@ export type Value =
   string | number | boolean | null | readonly Value[] | { readonly [member: string]: Value };
 
 /** An object of a document. */
-export type Members = Readonly<Record<string, Value>>;
+export type Fields = Readonly<Record<string, Value>>;
 
 /** Whether a value is an object. */
-export const isMembers = (value: Value | undefined): value is Members =>
+export const isFields = (value: Value | undefined): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The fields of an object; none for what is no object. */
+export const fieldsOf = (value: Value | undefined): Fields => (isFields(value) ? value : {});
+
+/** Whether a value is a list. */
+export const isList = (value: Value | undefined): value is readonly Value[] => Array.isArray(value);
 
 /**
  * A rule of a CRD's `x-kubernetes-validations`, in the words that the server answers with. A rule with
@@ -54,7 +60,7 @@ export interface ObjectSchema {
   readonly type: 'object';
   readonly required?: readonly string[];
   readonly properties: Readonly<Record<string, Schema>>;
-  readonly rules?: readonly Rule<Members>[];
+  readonly rules?: readonly Rule<Fields>[];
 }
 
 /** A node of the schema of a CRD: what of OpenAPI these definitions use. `any` is looked at elsewhere. */

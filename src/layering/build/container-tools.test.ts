@@ -9,7 +9,7 @@ import {
   copyImageArgv,
   localConfigArgv,
   pushArgv,
-  troubleIn,
+  classifyPullError,
 } from './container-tools.ts';
 
 describe('chooseBuilder', () => {
@@ -132,5 +132,5 @@ it.each([
   ['other', 'x509: certificate signed by unknown authority'],
   ['other', 'no space left on device'],
 ])('sees trouble of the kind %s in %j', (trouble, stderr) => {
-  expect(troubleIn(stderr)).toBe(trouble);
+  expect(classifyPullError(stderr)).toBe(trouble);
 });

@@ -33,7 +33,7 @@ export interface ImageStore {
 }
 
 /** Words that name the store. The driver `vfs` would copy the whole base for each layer. */
-const storeWords = (store: ImageStore | undefined): readonly string[] =>
+const storeArgs = (store: ImageStore | undefined): readonly string[] =>
   store === undefined
     ? []
     : ['--root', store.storage, '--runroot', store.run, '--storage-driver', 'overlay'];
@@ -66,7 +66,7 @@ export interface BuildCall extends RegistryAccess {
  */
 export const buildArgv = ({ name, store }: Builder, call: BuildCall): readonly string[] => [
   name,
-  ...storeWords(store),
+  ...storeArgs(store),
   ...['build', '--layers=false', '--format', 'oci', '--pull=missing', '--network', 'host'],
   ...['--security-opt', 'label=disable'],
   ...accessOf(call),
@@ -88,7 +88,7 @@ export const pushArgv = (
   }: RegistryAccess & { readonly tag: string; readonly to: string; readonly digestFile: string },
 ): readonly string[] => [
   name,
-  ...storeWords(store),
+  ...storeArgs(store),
   ...['push', '--quiet', '--digestfile', digestFile],
   ...accessOf(access),
   ...[tag, `docker://${to}`],
@@ -108,7 +108,7 @@ function localImage({ store }: Builder, tag: string): string {
 /** Removes an image from the store. */
 export const removeArgv = ({ name, store }: Builder, tag: string): readonly string[] => [
   name,
-  ...storeWords(store),
+  ...storeArgs(store),
   ...['rmi', '--force', tag],
 ];
 
@@ -143,31 +143,31 @@ export const copyImageArgv = ({
   readonly digestFile?: string;
 }): readonly string[] => [
   ...[...skopeo(from), 'copy', '--quiet', '--preserve-digests'],
-  ...accessWords('src-', from),
-  ...accessWords('dest-', to),
+  ...accessArgs('src-', from),
+  ...accessArgs('dest-', to),
   ...(digestFile === undefined ? [] : ['--digestfile', digestFile]),
   `docker://${from.image}`,
   `docker://${to.image}`,
 ];
 
 /** Prints the manifest, or the list of manifests, as the registry has it. */
-export const rawArgv = (at: ImageAt): readonly string[] => [
+export const inspectRawArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--raw'],
-  ...accessWords('', at),
+  ...accessArgs('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the digest that the registry has for a name. */
-export const digestArgv = (at: ImageAt): readonly string[] => [
+export const inspectDigestArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--no-tags', '--format', '{{.Digest}}'],
-  ...accessWords('', at),
+  ...accessArgs('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the configuration of an image in a registry: its architecture and its labels. */
-export const configArgv = (at: ImageAt): readonly string[] => [
+export const inspectConfigArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--config'],
-  ...accessWords('', at),
+  ...accessArgs('', at),
   `docker://${at.image}`,
 ];
 
@@ -175,7 +175,7 @@ export const configArgv = (at: ImageAt): readonly string[] => [
 const skopeo = ({ registries }: ImageAt): readonly string[] =>
   registries === undefined ? ['skopeo'] : ['skopeo', '--registries-conf', registries];
 
-const accessWords = (
+const accessArgs = (
   prefix: '' | 'src-' | 'dest-',
   { authFile, certificates }: RegistryAccess,
 ): readonly string[] => [
@@ -215,7 +215,7 @@ export function buildSteps(containerfile: string): (line: string) => BuildStep |
 }
 
 /** What the words of a program say of its failure. */
-export type Trouble = 'network' | 'denied' | 'absent' | 'other';
+export type PullError = 'network' | 'denied' | 'absent' | 'other';
 
 /** Words of the network, of TLS that was cut off, and of servers that are not well; of Go, curl, dnf and librepo. */
 const network = [
@@ -242,7 +242,7 @@ const saysOneOf = (patterns: readonly RegExp[], text: string): boolean =>
   patterns.some((pattern) => pattern.test(text));
 
 /** Reads a failure of skopeo, buildah or podman from its standard error. */
-export function troubleIn(stderr: string): Trouble {
+export function classifyPullError(stderr: string): PullError {
   if (saysOneOf(denied, stderr)) return 'denied';
   if (saysOneOf(absent, stderr)) return 'absent';
   return saysOneOf(network, stderr) ? 'network' : 'other';

@@ -3,7 +3,7 @@ import {
   type Inside,
   insideReader,
   lookInsideContainerfile,
-  objectionTo,
+  imageViolation,
   readImageFacts,
 } from './verify-image.ts';
 
@@ -18,7 +18,7 @@ const labels = { machineconfig: rendered, machineconfigpool: 'master', 'ostree.b
 const inside: Inside = { kernels: ['6.1'], configs: [rendered], isWhole: true };
 
 const verdict = (facts = {}, seen: Partial<Inside> = {}) =>
-  objectionTo(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
+  imageViolation(expected, { architecture: 'amd64', labels, ...facts }, { ...inside, ...seen });
 
 describe('the verdict on a built image', () => {
   it('is good when all is as it should be, also where bootc alone marks the base', () => {

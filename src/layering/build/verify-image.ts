@@ -110,7 +110,7 @@ export function readImageFacts(text: string, image: string): ImageFacts {
 }
 
 /** What a built image has to be. */
-export interface Expected {
+export interface ExpectedImage {
   readonly image: string;
   readonly renderedConfig: string;
   readonly pool: string;
@@ -122,8 +122,8 @@ export interface Expected {
 const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
 
 /** Why a built image must not be given to machines; undefined when nothing is wrong. */
-export function objectionTo(
-  expected: Expected,
+export function imageViolation(
+  expected: ExpectedImage,
   { architecture, labels }: ImageFacts,
   inside: Inside,
 ): AgentError | undefined {
@@ -152,11 +152,11 @@ export function objectionTo(
       `${image} is for ${architecture}, its base for ${expected.architecture}`,
     );
   }
-  return objectionToInside(expected, inside);
+  return contentViolation(expected, inside);
 }
 
-function objectionToInside(
-  { image, renderedConfig }: Expected,
+function contentViolation(
+  { image, renderedConfig }: ExpectedImage,
   { kernels, configs, isWhole }: Inside,
 ): AgentError | undefined {
   if (!isWhole)

@@ -4,7 +4,7 @@ import {
   keywords,
   MAX_CONTAINERFILE,
   parseContainerfile,
-  type Stage,
+  type BuildStage,
   stagesOf,
 } from './parse.ts';
 import { lossAt, type PlacedInstruction, placedInstructions } from './paths.ts';
@@ -114,7 +114,7 @@ function beginFindings(instructions: readonly Instruction[]): readonly Container
   return [error('first-stage', first.line, `${first.keyword} stands before any FROM: ${advice}`)];
 }
 
-function stageFindings(stages: readonly Stage[]): readonly ContainerfileFinding[] {
+function stageFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
   const last = stages.at(-1);
   if (last === undefined) {
     return [error('final-stage', 1, 'there is no stage: begin with FROM configs AS final')];
@@ -128,7 +128,7 @@ function stageFindings(stages: readonly Stage[]): readonly ContainerfileFinding[
   return [...nameFindings(last), ...checkFindings(last)];
 }
 
-function nameFindings({ name, base, line }: Stage): readonly ContainerfileFinding[] {
+function nameFindings({ name, base, line }: BuildStage): readonly ContainerfileFinding[] {
   if (name.toLowerCase() === 'final') return [];
   const found = name === '' ? 'without a name' : `called ${name}`;
   const advice = `write FROM ${base} AS final`;
@@ -137,7 +137,7 @@ function nameFindings({ name, base, line }: Stage): readonly ContainerfileFindin
 
 const CHECK = /\b(?:ostree container commit|bootc container lint)\b/;
 
-function checkFindings({ instructions }: Stage): readonly ContainerfileFinding[] {
+function checkFindings({ instructions }: BuildStage): readonly ContainerfileFinding[] {
   const changing = instructions.findLast(({ keyword }) => /^(?:RUN|COPY|ADD)$/.test(keyword));
   if (changing === undefined || changing.unterminated !== undefined || changing.isUnclear) {
     return [];

@@ -98,11 +98,11 @@ function variablesOf(parsed: Parsed): Instruction['variables'] {
 }
 
 /** A stage of a Containerfile. */
-export interface Stage {
+export interface BuildStage {
   /** What it is built from: an image or an earlier stage. */
   readonly base: string;
   /** The earlier stage that it is built on, if it is one. */
-  readonly parent?: Stage;
+  readonly parent?: BuildStage;
   /** Whether it goes back to a stage `configs`, which the operator puts before the text of the user. */
   readonly isOnConfigs: boolean;
   /** Empty when it has none. */
@@ -115,15 +115,15 @@ export interface Stage {
 }
 
 /** The stages in their order. Instructions before the first FROM belong to none. Names know no case. */
-export function stagesOf(instructions: readonly Instruction[]): readonly Stage[] {
+export function stagesOf(instructions: readonly Instruction[]): readonly BuildStage[] {
   const starts = instructions.flatMap(({ keyword }, index) => (keyword === 'FROM' ? [index] : []));
-  const named = new Map<string, Stage>();
+  const named = new Map<string, BuildStage>();
   return starts.map((start, at) => {
     const { words = [], line = 1 } = instructions[start] ?? {};
     const [base = '', , name = ''] = words;
     const isNamed = isNamedStage(words);
     const parent = named.get(base.toLowerCase());
-    const stage: Stage = {
+    const stage: BuildStage = {
       base,
       ...(parent === undefined ? {} : { parent }),
       isOnConfigs: base.toLowerCase() === 'configs' || parent?.isOnConfigs === true,

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { Instruction, Stage } from './parse.ts';
+import type { Instruction, BuildStage } from './parse.ts';
 
 /** Folders that an image does not bring to a machine that runs already, with what to use in their place. */
 const LOST: readonly (readonly [folder: string, instead: string])[] = [
@@ -45,12 +45,12 @@ interface Context {
  * @param before the instructions before the first stage, whose ARGs hold where a stage asks for them
  */
 export function placedInstructions(
-  stages: readonly Stage[],
+  stages: readonly BuildStage[],
   before: readonly Instruction[],
-): ReadonlyMap<Stage, readonly PlacedInstruction[]> {
+): ReadonlyMap<BuildStage, readonly PlacedInstruction[]> {
   const outer = emptyContext();
   for (const instruction of before) apply(outer, instruction, new Map());
-  const ends = new Map<Stage, Context>();
+  const ends = new Map<BuildStage, Context>();
   return new Map(
     stages.map((stage) => {
       const start = stage.parent === undefined ? undefined : ends.get(stage.parent);

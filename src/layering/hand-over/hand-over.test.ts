@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { httpd, osConfig, osConfigObject } from '../../../test/layering/samples.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { type BuildPhase, conditionsOf, machineOSBuildObject } from '../api/os-build.ts';
-import type { Members } from '../api/schema.ts';
+import type { Fields } from '../api/schema.ts';
 import {
   annotationPatch,
   asksTheSame,
@@ -10,7 +10,7 @@ import {
   osConfigRequest,
   ownershipPatch,
   renderedDifference,
-  standingOf,
+  buildStatusOf,
 } from './hand-over.ts';
 
 const image = `registry.rig.test/ocl/master@sha256:${'a'.repeat(64)}`;
@@ -24,7 +24,7 @@ const inPhase = (phase: BuildPhase, digest?: string) => ({
     ...(digest === undefined ? {} : { digestedImagePushSpec: digest }),
   },
 });
-const judge = (found: KubeObject) => standingOf(found, { wanted, image });
+const judge = (found: KubeObject) => buildStatusOf(found, { wanted, image });
 
 describe('a MachineOSBuild that is there', () => {
   it.each<[string, KubeObject, object]>([
@@ -122,7 +122,7 @@ const seeding = `${prefix}/pre-built-image`;
 const rebuild = `${prefix}/rebuild`;
 
 describe('osConfigRequest', () => {
-  const source: Members = {
+  const source: Fields = {
     ...osConfigObject(),
     metadata: {
       name: 'master',
@@ -186,15 +186,15 @@ describe('annotationPatch', () => {
 });
 
 const osImage = 'quay.io/os@sha256:0';
-const file = (path: string, source = 'data:,x'): Members => ({ path, contents: { source } });
-const config = (spec: Members, files: readonly Members[] = [], units: readonly Members[] = []) => ({
+const file = (path: string, source = 'data:,x'): Fields => ({ path, contents: { source } });
+const config = (spec: Fields, files: readonly Fields[] = [], units: readonly Fields[] = []) => ({
   spec: {
     osImageURL: osImage,
     ...spec,
     config: { ignition: { version: '3.5.0' }, storage: { files }, systemd: { units } },
   },
 });
-const difference = (bootstrap: Members, cluster: Members) =>
+const difference = (bootstrap: Fields, cluster: Fields) =>
   renderedDifference({ bootstrap, cluster, osImage });
 
 describe('renderedDifference', () => {

@@ -11,7 +11,7 @@ import {
   type SeededBuildStatus,
 } from '../api/os-build.ts';
 import { machineOSConfigKind } from '../api/os-config.ts';
-import { isMembers, type Members, type Value } from '../api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /**
@@ -28,12 +28,12 @@ export const LeftImage = z.strictObject({
   /** HOST/[NAMESPACE/]NAME@sha256:… */
   image: z.string(),
   /** The user's MachineOSConfig. */
-  osConfig: z.custom<Members>((value) => isMembers(value as Value)),
+  osConfig: z.custom<Fields>((value) => isFields(value as Value)),
 });
 export type LeftImage = z.infer<typeof LeftImage>;
 
 /** What a MachineOSBuild of the right name is to the one that hands an image over. */
-export type BuildStanding =
+export type BuildStatus =
   /** Made by an earlier attempt, or by this one. */
   | { readonly kind: 'ours'; readonly isFinished: boolean }
   /** Made by the cluster's builder, which may have started a job for it. */
@@ -45,10 +45,10 @@ export type BuildStanding =
 const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
 
 /** Judges a MachineOSBuild that is there by what it was to be. */
-export function standingOf(
+export function buildStatusOf(
   found: KubeObject,
   { wanted, image }: { readonly wanted: MachineOSBuildObject; readonly image: string },
-): BuildStanding {
+): BuildStatus {
   const { deletionTimestamp, labels } = found.metadata;
   if (deletionTimestamp !== undefined) return inTheWay('it is being deleted');
   if (!isDeepStrictEqual(partOf(found, 'spec'), wanted.spec)) {
@@ -64,7 +64,7 @@ export function standingOf(
   return { kind: isOurs ? 'ours' : 'of-the-builder', isFinished };
 }
 
-const inTheWay = (why: string): BuildStanding => ({ kind: 'in-the-way', why });
+const inTheWay = (why: string): BuildStatus => ({ kind: 'in-the-way', why });
 
 /**
  * The status that makes a build finished with the image. A start that is written already cannot be changed (CRD of
@@ -101,7 +101,7 @@ export function ownershipPatch(
 }
 
 const memberOf = (value: unknown, name: string): Value | undefined =>
-  isMembers(value as Value) ? (value as Readonly<Record<string, Value>>)[name] : undefined;
+  isFields(value as Value) ? (value as Readonly<Record<string, Value>>)[name] : undefined;
 
 /**
  * Annotations that set something going: the one lets the cluster seed a build of its own, the other throws a
@@ -114,8 +114,8 @@ const stirring: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild]
  * without one so that the cluster builds.
  * @param source as it stands in the manifest
  */
-export function osConfigRequest(source: Members, build?: string): KubeObject {
-  const metadata = isMembers(source['metadata']) ? source['metadata'] : {};
+export function osConfigRequest(source: Fields, build?: string): KubeObject {
+  const metadata = fieldsOf(source['metadata']);
   const kept = Object.entries(textsIn(metadata['annotations'])).filter(
     ([key]) => key !== buildKeys.currentBuild && !stirring.includes(key),
   );
@@ -135,9 +135,9 @@ export function osConfigRequest(source: Members, build?: string): KubeObject {
 }
 
 /** Whether the cluster's MachineOSConfig asks for what the user's asks for, defaults aside. */
-export function asksTheSame(source: Members, found: KubeObject): boolean {
-  const spec = (object: Members): unknown => preparedObject(object, machineOSConfigKind)['spec'];
-  return isDeepStrictEqual(spec(source), spec(found as unknown as Members));
+export function asksTheSame(source: Fields, found: KubeObject): boolean {
+  const spec = (object: Fields): unknown => preparedObject(object, machineOSConfigKind)['spec'];
+  return isDeepStrictEqual(spec(source), spec(found as unknown as Fields));
 }
 
 /** What must be changed on a MachineOSConfig that is there, for a build to be its own; nothing when it is. */
@@ -148,9 +148,9 @@ export function annotationPatch(found: KubeObject, build: string): object | unde
   return { metadata: { annotations: { ...removed, [buildKeys.currentBuild]: build } } };
 }
 
-const textsIn = (value: Members[string] | undefined): Readonly<Record<string, string>> =>
+const textsIn = (value: Fields[string] | undefined): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(isMembers(value) ? value : {}).flatMap(([key, text]) =>
+    Object.entries(fieldsOf(value)).flatMap(([key, text]) =>
       typeof text === 'string' ? [[key, text] as const] : [],
     ),
   );
@@ -158,9 +158,9 @@ const textsIn = (value: Members[string] | undefined): Readonly<Record<string, st
 /** Two rendered MachineConfigs of a pool that ought to be one. */
 export interface RenderedPair {
   /** As the bootstrap host rendered it. */
-  readonly bootstrap: Members;
+  readonly bootstrap: Fields;
   /** As the cluster did. */
-  readonly cluster: Members;
+  readonly cluster: Fields;
   /**
    * The system of the release by the bootstrap host: its own file may name the built image by now, which is not
    * what its name was made from.
@@ -169,7 +169,7 @@ export interface RenderedPair {
 }
 
 /** So many differences are told; one cause, a missing object of the cluster as a rule, makes many. */
-const mostTold = 5;
+const maxShown = 5;
 
 /**
  * What two rendered MachineConfigs differ in, for people: `file /etc/kubernetes/kubelet.conf differs`. The names of
@@ -187,8 +187,8 @@ export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair
     ...listed(before, after),
   ];
   if (found.length === 0) return 'their specs say the same in what can be told apart';
-  const more = found.length > mostTold ? ` and ${found.length - mostTold} more` : '';
-  return `${found.slice(0, mostTold).join(', ')}${more}`;
+  const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
+  return `${found.slice(0, maxShown).join(', ')}${more}`;
 }
 
 /** Parts of an Ignition config that are lists of named things. */
@@ -200,7 +200,7 @@ const lists = [
   { what: 'user', path: ['passwd', 'users'], key: 'name' },
 ] as const;
 
-function listed(before: Members, after: Members): readonly string[] {
+function listed(before: Fields, after: Fields): readonly string[] {
   return lists.flatMap(({ what, path, key }) => {
     const left = itemsIn(before, path, key);
     const right = itemsIn(after, path, key);
@@ -213,26 +213,20 @@ function listed(before: Members, after: Members): readonly string[] {
   });
 }
 
-function itemsIn(
-  spec: Members,
-  path: readonly string[],
-  key: string,
-): ReadonlyMap<string, Members> {
+function itemsIn(spec: Fields, path: readonly string[], key: string): ReadonlyMap<string, Fields> {
   let part: Value | undefined = spec['config'];
-  for (const name of path) part = isMembers(part) ? part[name] : undefined;
+  for (const name of path) part = isFields(part) ? part[name] : undefined;
   const items: readonly Value[] = Array.isArray(part) ? (part as readonly Value[]) : [];
   return new Map(
-    items.filter(isMembers).flatMap((item) => {
+    items.filter(isFields).flatMap((item) => {
       const name = item[key];
       return typeof name === 'string' ? [[name, item] as const] : [];
     }),
   );
 }
 
-function specOf({ spec }: Members, osImageURL?: string): Members {
-  const members = Object.entries(isMembers(spec) ? spec : {}).filter(
-    ([, value]) => !isEmpty(value),
-  );
+function specOf({ spec }: Fields, osImageURL?: string): Fields {
+  const members = Object.entries(fieldsOf(spec)).filter(([, value]) => !isEmpty(value));
   return { ...Object.fromEntries(members), ...(osImageURL === undefined ? {} : { osImageURL }) };
 }
 
@@ -240,5 +234,5 @@ function specOf({ spec }: Members, osImageURL?: string): Members {
 const isEmpty = (value: Value): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
 
-const namesIn = (a: Members, b: Members): readonly string[] =>
+const namesIn = (a: Fields, b: Fields): readonly string[] =>
   [...new Set([...Object.keys(a), ...Object.keys(b)])].sort();

@@ -6,12 +6,12 @@ import {
   masterImage,
   masterRendered,
 } from '../../../test/layering/layered-pool.ts';
-import { breachesOf, breachText, invariants } from './invariants.ts';
-import { sightOf } from './pool-status.ts';
+import { violationsOf, violationText, invariants } from './invariants.ts';
+import { poolSnapshot } from './pool-status.ts';
 
 const expected = { image: masterImage, rendered: masterRendered };
 const broken = (change: LayeredPool) =>
-  breachesOf(sightOf('master', layeredCluster(change)), expected);
+  violationsOf(poolSnapshot('master', layeredCluster(change)), expected);
 
 describe('the invariants of a layered pool', () => {
   it('hold when the cluster is content', () => {
@@ -68,8 +68,8 @@ describe('the invariants of a layered pool', () => {
   });
 
   it('do not hold of what nobody knows', () => {
-    const sight = sightOf('none', layeredCluster());
-    const ids = breachesOf(sight, { image: '', rendered: '' }).map(({ id }) => id);
+    const snapshot = poolSnapshot('none', layeredCluster());
+    const ids = violationsOf(snapshot, { image: '', rendered: '' }).map(({ id }) => id);
     expect(ids).toEqual(['I3', 'I4', 'I7']);
   });
 
@@ -80,8 +80,8 @@ describe('the invariants of a layered pool', () => {
   });
 
   it('are told with what is there and what must be', () => {
-    const [breach] = broken({ node: { desiredImage: undefined } });
-    expect(breach && breachText(breach)).toBe(
+    const [violation] = broken({ node: { desiredImage: undefined } });
+    expect(violation && violationText(violation)).toBe(
       `I2: node m1 desiredImage is not there, expected ${masterImage}`,
     );
   });

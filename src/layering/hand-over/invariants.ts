@@ -4,7 +4,7 @@ import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { buildKeys } from '../api/os-build.ts';
 
 /** What the API shows of a layered pool. */
-export interface PoolSight {
+export interface PoolSnapshot {
   readonly pool: string;
   readonly machineConfigPool: KubeObject | undefined;
   readonly osConfig: KubeObject | undefined;
@@ -17,7 +17,7 @@ export interface PoolSight {
 }
 
 /** What a pool is held against. */
-export interface Expected {
+export interface ExpectedPoolState {
   /** The image of the pool, by digest. */
   readonly image: string;
   /** Name of its rendered MachineConfig. */
@@ -25,13 +25,16 @@ export interface Expected {
 }
 
 /** The build that a MachineOSConfig calls its own. */
-export function currentBuild({ osConfig, builds }: PoolSight): KubeObject | undefined {
+export function currentBuild({ osConfig, builds }: PoolSnapshot): KubeObject | undefined {
   const name = annotationOf(osConfig, buildKeys.currentBuild);
   return builds.find(({ metadata }) => metadata.name === name);
 }
 
 /** What the cluster itself says that the pool is to be. */
-export const expectedBySight = ({ osConfig, machineConfigPool }: PoolSight): Expected => ({
+export const expectedState = ({
+  osConfig,
+  machineConfigPool,
+}: PoolSnapshot): ExpectedPoolState => ({
   image: textAt(osConfig, 'status', 'currentImagePullSpec'),
   rendered: renderedNameOf(machineConfigPool),
 });
@@ -40,7 +43,7 @@ export const expectedBySight = ({ osConfig, machineConfigPool }: PoolSight): Exp
 export const jobOf = (build: string): string => `build-${build}`;
 
 /** The jobs that build an image of the pool. */
-function buildJobs({ pool, builds, jobs }: PoolSight): readonly string[] {
+function buildJobs({ pool, builds, jobs }: PoolSnapshot): readonly string[] {
   const own = new Set(builds.map(({ metadata }) => jobOf(metadata.name)));
   return jobs
     .filter(
@@ -56,7 +59,7 @@ export interface Equality {
   readonly of: string;
   readonly expected: string;
   /** Empty where nothing is there. */
-  readonly there: string;
+  readonly found: string;
 }
 
 /** What must be true of a layered pool at rest. */
@@ -65,7 +68,10 @@ export interface Invariant {
   readonly id: string;
   readonly title: string;
   /** The values it speaks of; undefined where the API does not show them. */
-  readonly equalities?: (sight: PoolSight, expected: Expected) => readonly Equality[];
+  readonly equalities?: (
+    snapshot: PoolSnapshot,
+    expected: ExpectedPoolState,
+  ) => readonly Equality[];
 }
 
 /**
@@ -77,9 +83,9 @@ export const invariants: readonly Invariant[] = [
   {
     id: 'I1',
     title: 'every node of the pool has booted the image',
-    equalities: (sight, { image }) => [
-      ...sight.nodes.map((node) => annotated(node, 'currentImage', image)),
-      ...doneNodes(sight),
+    equalities: (snapshot, { image }) => [
+      ...snapshot.nodes.map((node) => annotated(node, 'currentImage', image)),
+      ...doneNodes(snapshot),
     ],
   },
   {
@@ -91,30 +97,38 @@ export const invariants: readonly Invariant[] = [
   {
     id: 'I3',
     title: 'the MachineOSConfig and its MachineOSBuild name the image',
-    equalities: (sight, { image }) => [
+    equalities: (snapshot, { image }) => [
       is(
         'MachineOSBuild image',
         image,
-        textAt(currentBuild(sight), 'status', 'digestedImagePushSpec'),
+        textAt(currentBuild(snapshot), 'status', 'digestedImagePushSpec'),
       ),
-      is('MachineOSBuild Succeeded', 'True', conditionOf(currentBuild(sight), 'Succeeded').status),
-      is('MachineOSConfig image', image, textAt(sight.osConfig, 'status', 'currentImagePullSpec')),
+      is(
+        'MachineOSBuild Succeeded',
+        'True',
+        conditionOf(currentBuild(snapshot), 'Succeeded').status,
+      ),
+      is(
+        'MachineOSConfig image',
+        image,
+        textAt(snapshot.osConfig, 'status', 'currentImagePullSpec'),
+      ),
       is(
         'MachineOSConfig build',
-        currentBuild(sight)?.metadata.name ?? 'a MachineOSBuild that is there',
-        textAt(sight.osConfig, 'status', 'machineOSBuild', 'name'),
+        currentBuild(snapshot)?.metadata.name ?? 'a MachineOSBuild that is there',
+        textAt(snapshot.osConfig, 'status', 'machineOSBuild', 'name'),
       ),
     ],
   },
   {
     id: 'I4',
     title: 'pool, build and nodes have one rendered MachineConfig',
-    equalities: (sight, { rendered }) => [
-      ...configured(sight, rendered),
+    equalities: (snapshot, { rendered }) => [
+      ...configured(snapshot, rendered),
       is(
         'MachineOSBuild MachineConfig',
         rendered,
-        textAt(currentBuild(sight), 'spec', 'machineConfig', 'name'),
+        textAt(currentBuild(snapshot), 'spec', 'machineConfig', 'name'),
       ),
     ],
   },
@@ -127,12 +141,12 @@ export const invariants: readonly Invariant[] = [
   },
 ];
 
-function doneNodes({ nodes }: PoolSight): readonly Equality[] {
+function doneNodes({ nodes }: PoolSnapshot): readonly Equality[] {
   return nodes.map((node) => annotated(node, 'state', 'Done'));
 }
 
 function configured(
-  { machineConfigPool, nodes }: PoolSight,
+  { machineConfigPool, nodes }: PoolSnapshot,
   rendered: string,
 ): readonly Equality[] {
   return [
@@ -144,8 +158,8 @@ function configured(
   ];
 }
 
-function atRest(sight: PoolSight): readonly Equality[] {
-  const { machineConfigPool: pool } = sight;
+function atRest(snapshot: PoolSnapshot): readonly Equality[] {
+  const { machineConfigPool: pool } = snapshot;
   return [
     ...restingConditions.map(([type, expected]) =>
       is(`pool ${type}`, expected, statusOf(pool, type)),
@@ -160,7 +174,7 @@ function atRest(sight: PoolSight): readonly Equality[] {
     ...['unavailableMachineCount', 'degradedMachineCount'].map((count) =>
       is(`pool ${count}`, '0', String(countAt(pool, 'status', count))),
     ),
-    is('build jobs', 'none', buildJobs(sight).join(' ') || 'none'),
+    is('build jobs', 'none', buildJobs(snapshot).join(' ') || 'none'),
   ];
 }
 
@@ -182,27 +196,34 @@ function statusOf(pool: KubeObject | undefined, type: string): string {
 }
 
 /** An invariant that does not hold, by its first value that is not as it must be. */
-export interface Breach extends Equality {
+export interface Violation extends Equality {
   readonly id: string;
   readonly title: string;
 }
 
 /** The invariants that do not hold, in their order. */
-export function breachesOf(sight: PoolSight, expected: Expected): readonly Breach[] {
+export function violationsOf(
+  snapshot: PoolSnapshot,
+  expected: ExpectedPoolState,
+): readonly Violation[] {
   return invariants.flatMap(({ id, title, equalities }) => {
-    const broken = equalities?.(sight, expected).find((one) => !holds(one));
+    const broken = equalities?.(snapshot, expected).find((one) => !holds(one));
     return broken === undefined ? [] : [{ id, title, ...broken }];
   });
 }
 
 /** For people: `I2: node m1 desiredImage is …, expected …`. */
-export const breachText = ({ id, of, there, expected }: Breach): string =>
-  `${id}: ${of} is ${there === '' ? 'not there' : there}, expected ${expected === '' ? 'a value' : expected}`;
+export const violationText = ({ id, of, found, expected }: Violation): string =>
+  `${id}: ${of} is ${found === '' ? 'not there' : found}, expected ${expected === '' ? 'a value' : expected}`;
 
 /** Nothing is expected of what is not known yet; then nothing holds. */
-const holds = ({ expected, there }: Equality): boolean => expected !== '' && expected === there;
+const holds = ({ expected, found }: Equality): boolean => expected !== '' && expected === found;
 
-const is = (of: string, expected: string, there: string): Equality => ({ of, expected, there });
+const is = (of: string, expected: string, found: string): Equality => ({
+  of,
+  expected,
+  found,
+});
 
 const annotated = (node: KubeObject, key: keyof typeof nodeKeys, expected: string): Equality =>
   is(`node ${node.metadata.name} ${key}`, expected, annotationOf(node, nodeKeys[key]));

@@ -7,11 +7,11 @@ import {
   nodeObject,
   poolObject,
 } from '../../../test/layering/layered-pool.ts';
-import { nodesOfPool, stagingReferences, standingOfPool } from './pool-status.ts';
+import { nodesOfPool, stagingReferences, poolStatus } from './pool-status.ts';
 
 describe('standingOfPool', () => {
   it('tells all of a pool that is layered', () => {
-    expect(standingOfPool('master', layeredCluster({ nodes: ['m1'] }))).toEqual({
+    expect(poolStatus('master', layeredCluster({ nodes: ['m1'] }))).toEqual({
       pool: 'master',
       isLayered: true,
       isPaused: false,
@@ -20,14 +20,14 @@ describe('standingOfPool', () => {
       build: { name: masterBuild, phase: 'Succeeded' },
       image: masterImage,
       nodes: [{ name: 'm1', state: 'Done', currentImage: masterImage, desiredImage: masterImage }],
-      breaches: [],
+      violations: [],
     });
   });
 
-  it('knows no breach of a pool that is not layered', () => {
-    expect(standingOfPool('worker', layeredCluster())).toMatchObject({
+  it('knows no violation of a pool that is not layered', () => {
+    expect(poolStatus('worker', layeredCluster())).toMatchObject({
       isLayered: false,
-      breaches: [],
+      violations: [],
       build: { name: '', phase: '' },
     });
   });
@@ -36,7 +36,7 @@ describe('standingOfPool', () => {
     [{ status: {} }, 'not started'],
     [{ status: { conditions: [{ type: 'Building', status: 'True' }] } }, 'Building'],
   ])('tells how far a build has come', (build, phase) => {
-    const standing = standingOfPool('master', layeredCluster({ build, pool: { paused: true } }));
+    const standing = poolStatus('master', layeredCluster({ build, pool: { paused: true } }));
     expect(standing.build.phase).toBe(phase);
     expect(standing.isPaused).toBe(true);
   });

@@ -9,17 +9,17 @@ import {
   textAt,
 } from '../api/cluster-object.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { isMembers, type Members, type Value } from '../api/schema.ts';
+import { isFields, type Fields, type Value } from '../api/schema.ts';
 import {
-  type Breach,
-  breachesOf,
+  type Violation,
+  violationsOf,
   currentBuild,
-  expectedBySight,
-  type PoolSight,
+  expectedState,
+  type PoolSnapshot,
 } from './invariants.ts';
 
 /** All objects of a cluster that say something about layering. */
-export interface ClusterSight {
+export interface ClusterSnapshot {
   readonly pools: readonly KubeObject[];
   readonly osConfigs: readonly KubeObject[];
   readonly builds: readonly KubeObject[];
@@ -29,7 +29,7 @@ export interface ClusterSight {
 }
 
 /** A node with what it says of its image; empty texts where it says nothing. */
-export interface NodeStanding {
+export interface NodeImageStatus {
   readonly name: string;
   readonly state: string;
   readonly currentImage: string;
@@ -37,7 +37,7 @@ export interface NodeStanding {
 }
 
 /** How a pool stands. */
-export interface PoolStanding {
+export interface PoolStatus {
   readonly pool: string;
   readonly isLayered: boolean;
   readonly isPaused: boolean;
@@ -48,13 +48,13 @@ export interface PoolStanding {
   readonly build: { readonly name: string; readonly phase: string };
   /** The image of the pool, by digest. */
   readonly image: string;
-  readonly nodes: readonly NodeStanding[];
+  readonly nodes: readonly NodeImageStatus[];
   /** Empty for a pool that is not layered. */
-  readonly breaches: readonly Breach[];
+  readonly violations: readonly Violation[];
 }
 
 /** What a cluster shows of one pool. */
-export function sightOf(pool: string, cluster: ClusterSight): PoolSight {
+export function poolSnapshot(pool: string, cluster: ClusterSnapshot): PoolSnapshot {
   const named = (objects: readonly KubeObject[]): KubeObject | undefined =>
     objects.find(({ metadata }) => metadata.name === pool);
   return {
@@ -70,11 +70,11 @@ export function sightOf(pool: string, cluster: ClusterSight): PoolSight {
 }
 
 /** How one pool stands. */
-export function standingOfPool(pool: string, cluster: ClusterSight): PoolStanding {
-  const sight = sightOf(pool, cluster);
-  const { machineConfigPool, osConfig, nodes } = sight;
-  const expected = expectedBySight(sight);
-  const build = currentBuild(sight);
+export function poolStatus(pool: string, cluster: ClusterSnapshot): PoolStatus {
+  const snapshot = poolSnapshot(pool, cluster);
+  const { machineConfigPool, osConfig, nodes } = snapshot;
+  const expected = expectedState(snapshot);
+  const build = currentBuild(snapshot);
   return {
     pool,
     isLayered: osConfig !== undefined,
@@ -83,12 +83,12 @@ export function standingOfPool(pool: string, cluster: ClusterSight): PoolStandin
     pushSpec: textAt(osConfig, 'spec', 'renderedImagePushSpec'),
     build: { name: build?.metadata.name ?? '', phase: build === undefined ? '' : phaseOf(build) },
     image: expected.image,
-    nodes: nodes.map(nodeStanding),
-    breaches: osConfig === undefined ? [] : breachesOf(sight, expected),
+    nodes: nodes.map(nodeImageStatus),
+    violations: osConfig === undefined ? [] : violationsOf(snapshot, expected),
   };
 }
 
-const nodeStanding = (node: KubeObject): NodeStanding => ({
+const nodeImageStatus = (node: KubeObject): NodeImageStatus => ({
   name: node.metadata.name,
   state: annotationOf(node, nodeKeys.state),
   currentImage: annotationOf(node, nodeKeys.currentImage),
@@ -124,10 +124,10 @@ const rankOf = ({ metadata: { name } }: KubeObject): number =>
 
 function isSelected(pool: KubeObject, labels: Labels): boolean {
   const selector = partOf(pool, 'spec', 'nodeSelector');
-  if (!isMembers(selector as Value)) return false;
+  if (!isFields(selector as Value)) return false;
   const wanted = partOf(pool, 'spec', 'nodeSelector', 'matchLabels');
   const rules = listAt(pool, 'spec', 'nodeSelector', 'matchExpressions');
-  const texts = isMembers(wanted as Value) ? Object.keys(wanted as Members) : [];
+  const texts = isFields(wanted as Value) ? Object.keys(wanted as Fields) : [];
   return (
     texts.every(
       (key) => labels[key] === textAt(pool, 'spec', 'nodeSelector', 'matchLabels', key),
@@ -137,8 +137,8 @@ function isSelected(pool: KubeObject, labels: Labels): boolean {
 
 /** The four operators of a label selector (apimachinery, LabelSelectorRequirement). */
 function isMatched(rule: unknown, labels: Labels): boolean {
-  if (!isMembers(rule as Value)) return false;
-  const { key, operator, values } = rule as Members;
+  if (!isFields(rule as Value)) return false;
+  const { key, operator, values } = rule as Fields;
   const label = typeof key === 'string' ? labels[key] : undefined;
   const isAmong = label !== undefined && Array.isArray(values) && values.includes(label);
   switch (operator) {

@@ -1,7 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-object.ts';
-import { isMembers, type Value } from '../api/schema.ts';
-import { type ClusterSight, sightOf, standingOfPool } from './pool-status.ts';
+import { isFields, type Value } from '../api/schema.ts';
+import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
 /** What taking a pool back to the system of its release means. */
 export interface RollbackPlan {
@@ -24,8 +24,8 @@ const safeMasters = 3;
  * the other, and the daemon of each goes back to the system of the release (as seen on 4.23). A build that nobody
  * owns is not collected with it.
  */
-export function planRollback(pool: string, cluster: ClusterSight): RollbackPlan {
-  const { osConfig, builds, nodes } = sightOf(pool, cluster);
+export function planRollback(pool: string, cluster: ClusterSnapshot): RollbackPlan {
+  const { osConfig, builds, nodes } = poolSnapshot(pool, cluster);
   const uid = osConfig?.metadata.uid;
   const orphans = builds
     .filter((build) => uid === undefined || !isOwnedBy(build, uid))
@@ -43,10 +43,10 @@ export function planRollback(pool: string, cluster: ClusterSight): RollbackPlan 
 
 function notesOn(
   pool: string,
-  cluster: ClusterSight,
+  cluster: ClusterSnapshot,
   layered: readonly KubeObject[],
 ): readonly string[] {
-  const { isPaused, nodes } = standingOfPool(pool, cluster);
+  const { isPaused, nodes } = poolStatus(pool, cluster);
   const masters = cluster.nodes.filter(
     (node) =>
       node.metadata.labels?.['node-role.kubernetes.io/master'] !== undefined &&
@@ -67,5 +67,5 @@ function notesOn(
 const isOwnedBy = (build: KubeObject, uid: string): boolean =>
   listAt(build, 'metadata', 'ownerReferences').some(
     (owner) =>
-      isMembers(owner as Value) && (owner as Readonly<Record<string, Value>>)['uid'] === uid,
+      isFields(owner as Value) && (owner as Readonly<Record<string, Value>>)['uid'] === uid,
   );

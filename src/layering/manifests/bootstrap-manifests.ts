@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { AgentError } from '../../model/failure.ts';
 import { buildKeys } from '../api/os-build.ts';
 import type { RegistrySecret } from '../api/os-config-findings.ts';
-import { isMembers, type Members, type Value } from '../api/schema.ts';
+import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import {
   itemsOf,
   type Path,
@@ -10,7 +10,7 @@ import {
   type SourceFile,
   type SourceObject,
 } from '../source-object.ts';
-import { flawFailure, wrongObject } from '../source-text.ts';
+import { sourceFailure, wrongObject } from '../source-text.ts';
 
 /** What the manifests of a cluster say about the operating systems of its machines. */
 export interface OsManifests {
@@ -34,7 +34,7 @@ export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.tes
 const isOsConfig = ({ value }: SourceObject): boolean => isOfOsConfig(value);
 
 const isOfOsConfig = (value: Value): boolean =>
-  isMembers(value) && value['kind'] === 'MachineOSConfig';
+  isFields(value) && value['kind'] === 'MachineOSConfig';
 
 /**
  * Whether a MachineOSConfig names an image or a build: of such a one the bootstrap controller of 4.21 and newer is
@@ -42,9 +42,9 @@ const isOfOsConfig = (value: Value): boolean =>
  */
 export function isBuiltBefore({ value }: SourceObject): boolean {
   const metadata = value['metadata'];
-  const annotations = isMembers(metadata) ? metadata['annotations'] : undefined;
+  const annotations = isFields(metadata) ? metadata['annotations'] : undefined;
   return (
-    isMembers(annotations) &&
+    isFields(annotations) &&
     [buildKeys.preBuiltImage, buildKeys.currentBuild].some((key) => Object.hasOwn(annotations, key))
   );
 }
@@ -88,15 +88,15 @@ function requireNoneListed(object: SourceObject): void {
   if (path === undefined) return;
   const problem =
     'a MachineOSConfig stands in a List, and bootkube takes none among the manifests; give it a file of its own';
-  throw flawFailure(wrongObject(object.place(path), problem));
+  throw sourceFailure(wrongObject(object.place(path), problem));
 }
 
 /** Where in a List the first MachineOSConfig stands, however deep; undefined where there is none. */
-function listedIn(list: Members): Path | undefined {
+function listedIn(list: Fields): Path | undefined {
   const items = itemsOf(list) ?? [];
   for (const [index, item] of items.entries()) {
     if (isOfOsConfig(item) || list['kind'] === 'MachineOSConfigList') return ['items', index];
-    const inner = isMembers(item) ? listedIn(item) : undefined;
+    const inner = isFields(item) ? listedIn(item) : undefined;
     if (inner !== undefined) return ['items', index, ...inner];
   }
   return undefined;
@@ -132,7 +132,7 @@ const SEPARATOR = /^---(?=\s|$)/m;
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export const documentsOf = (file: SourceFile): readonly ManifestDocument[] =>
-  pieces(file.text).flatMap(({ text, line }) =>
+  documentTexts(file.text).flatMap(({ text, line }) =>
     readObjects({ path: file.path, text: '\n'.repeat(line) + text }).map((object) => ({
       text,
       object,
@@ -154,22 +154,22 @@ export function withoutDocuments(
     .replace(/^\s*\n/, '');
 }
 
-function pieces(text: string): readonly { readonly text: string; readonly line: number }[] {
+function documentTexts(text: string): readonly { readonly text: string; readonly line: number }[] {
   let line = 0;
-  return text.split(SEPARATOR).map((piece) => {
+  return text.split(SEPARATOR).map((part) => {
     const at = line;
-    line += piece.split('\n').length - 1;
-    return { text: piece, line: at };
+    line += part.split('\n').length - 1;
+    return { text: part, line: at };
   });
 }
 
 /** The name and the namespace of an object; empty where it says none. */
-export function namesOf({ metadata }: Members): {
+export function namesOf({ metadata }: Fields): {
   readonly name: string;
   readonly namespace: string;
 } {
   const of = (member: string): string => {
-    const value: Value | undefined = isMembers(metadata) ? metadata[member] : undefined;
+    const value: Value | undefined = isFields(metadata) ? metadata[member] : undefined;
     return typeof value === 'string' ? value : '';
   };
   return { name: of('name'), namespace: of('namespace') };
@@ -188,7 +188,7 @@ export const readSecretManifest = (file: SourceFile, name: string): RegistrySecr
     .find((secret) => secret?.name === name);
 
 /** A Secret of the operator's namespace, or undefined for any other object. */
-export function registrySecretOf(value: Members): RegistrySecret | undefined {
+export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   const { name, namespace } = namesOf(value);
   if (value['kind'] !== 'Secret' || value['apiVersion'] !== 'v1') return undefined;
   if (namespace !== operatorNamespace || name === '') return undefined;
@@ -205,7 +205,7 @@ export function registrySecretOf(value: Members): RegistrySecret | undefined {
 }
 
 const textsIn = (value: Value | undefined): readonly (readonly [string, string])[] =>
-  Object.entries(isMembers(value) ? value : {}).flatMap(([key, text]) =>
+  Object.entries(fieldsOf(value)).flatMap(([key, text]) =>
     typeof text === 'string' ? [[key, text] as const] : [],
   );
 

@@ -5,11 +5,11 @@ import {
   pushSecretManifest,
 } from '../../../test/layering/manifests.ts';
 import { readOsManifests } from './bootstrap-manifests.ts';
-import { ordersIn } from './check-manifests.ts';
+import { buildRequestsIn } from './check-manifests.ts';
 
 const secret = manifestFile('secret.yaml', pushSecretManifest());
 const orders = (...texts: readonly string[]) =>
-  ordersIn(
+  buildRequestsIn(
     readOsManifests([
       secret,
       ...texts.map((text, index) => manifestFile(`os-${index}.yaml`, text)),
@@ -183,7 +183,7 @@ describe('ordersIn', () => {
       manifestFile('s.yaml', text),
       manifestFile('os.yaml', osConfigManifest('master')),
     ];
-    expect(() => ordersIn(readOsManifests(files))).toThrow(
+    expect(() => buildRequestsIn(readOsManifests(files))).toThrow(
       expect.objectContaining({ code: 'layering.os-config-invalid' }),
     );
   });

@@ -1,8 +1,4 @@
-import {
-  objectionsTo,
-  objectionsToSurroundings,
-  unknownFindings,
-} from '../api/os-config-findings.ts';
+import { osConfigFindings, referenceFindings, unknownFindings } from '../api/os-config-findings.ts';
 import {
   type MachineOSConfig,
   readMachineOSConfig,
@@ -23,7 +19,7 @@ export interface BuildableConfig {
 }
 
 /** What the manifests order, and what they order of others. */
-export interface OsOrders {
+export interface BuildRequests {
   /** The pool of masters first, then by name. */
   readonly toBuild: readonly BuildableConfig[];
   /** Pools whose image was built before: its name stands in their MachineOSConfig. */
@@ -43,7 +39,7 @@ const madeByOperator = 'global-pull-secret-copy';
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`, `layering.os-config-twice`,
  * `layering.integrated-registry`
  */
-export function ordersIn(manifests: OsManifests): OsOrders {
+export function buildRequestsIn(manifests: OsManifests): BuildRequests {
   const read = manifests.osConfigs.map((found) => ({
     ...found,
     config: readMachineOSConfig(found.object),
@@ -87,17 +83,17 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   const { spec } = config;
   const base = spec.baseImagePullSecret?.name;
   requireKnownSpec(found);
-  const objections = [
-    ...objectionsTo(config),
-    ...objectionsToSurroundings(withoutMadeSecret(config), {
+  const findings = [
+    ...osConfigFindings(config),
+    ...referenceFindings(withoutMadeSecret(config), {
       pools: [...operatorPools, ...pools],
       secrets: secrets.map(({ secret }) => secret),
     }),
   ];
-  const [objection] = objections.filter(({ isWarning }) => !isWarning);
-  if (objection !== undefined) {
-    const place = object.place(segmentsOf(objection.path));
-    throw invalid(`${place}: ${objection.path}: ${objection.message}`);
+  const [finding] = findings.filter(({ isWarning }) => !isWarning);
+  if (finding !== undefined) {
+    const place = object.place(segmentsOf(finding.path));
+    throw invalid(`${place}: ${finding.path}: ${finding.message}`);
   }
   requireBuildableText(found);
   requireNewerSecrets(found, secrets);

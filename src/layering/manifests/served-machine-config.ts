@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Document, isMap, isNode, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { readMachineConfig, releaseVersionKey } from '../api/machine-config.ts';
 import { buildKeys } from '../api/os-build.ts';
-import { isMembers, type Members, type Value } from '../api/schema.ts';
+import { type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import { readObjects, type SourceFile, type SourceObject } from '../source-object.ts';
 
@@ -72,7 +72,7 @@ function setInText(
       text,
     );
   // The edits go by places in the text; this says whether they did what was meant.
-  const before: Members = document.toJS() as Members;
+  const before: Fields = document.toJS() as Fields;
   const meant = settings.reduce(
     (object, { path, value }) => withValue(object, path, value),
     before,
@@ -129,12 +129,12 @@ function rangeOf(node: unknown): readonly [from: number, to: number] {
   return range == null ? [0, 0] : [range[0], range[1]];
 }
 
-function withValue(object: Members, path: readonly string[], value: Value): Members {
+function withValue(object: Fields, path: readonly string[], value: Value): Fields {
   const [name = '', ...further] = path;
   const inner = object[name];
   return {
     ...object,
-    [name]: further.length === 0 ? value : withValue(isMembers(inner) ? inner : {}, further, value),
+    [name]: further.length === 0 ? value : withValue(fieldsOf(inner), further, value),
   };
 }
 
@@ -147,7 +147,7 @@ const controllerVersionKey = 'machineconfiguration.openshift.io/generated-by-con
  */
 export function renderedNameIn(poolFile: SourceFile): string {
   const object = onlyObject(poolFile);
-  const name = membersOf(membersOf(object.value['status'])['configuration'])['name'];
+  const name = fieldsOf(fieldsOf(object.value['status'])['configuration'])['name'];
   if (typeof name === 'string' && name !== '') return name;
   const place = object.place(['status', 'configuration', 'name']);
   throw layeringFailure('layering.wrong-object', `${place}: the pool names no MachineConfig`);
@@ -164,7 +164,7 @@ export function osImageIn(renderedFile: SourceFile): string {
     const place = object.place(['spec', 'osImageURL']);
     throw invalid(`${place}: ${osImageURL} of ${name} is not named by its digest`);
   }
-  const annotations = membersOf(membersOf(object.value['metadata'])['annotations']);
+  const annotations = fieldsOf(fieldsOf(object.value['metadata'])['annotations']);
   for (const key of [controllerVersionKey, releaseVersionKey]) {
     if (typeof annotations[key] === 'string' && annotations[key] !== '') continue;
     throw invalid(`${object.place(['metadata', 'annotations'])}: ${name} has no annotation ${key}`);
@@ -177,8 +177,6 @@ function onlyObject(file: SourceFile): SourceObject {
   if (object !== undefined) return object;
   throw layeringFailure('layering.wrong-object', `${file.path}: it holds no object`);
 }
-
-const membersOf = (value: Value | undefined): Members => (isMembers(value) ? value : {});
 
 const invalid = (message: string): Error =>
   layeringFailure('layering.machine-config-invalid', message);

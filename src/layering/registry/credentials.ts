@@ -3,7 +3,7 @@ import { encodeBase64, hashSync } from 'bcryptjs';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
 import { hours, type Millis } from '../../model/duration.ts';
-import { isMembers, type Members } from '../api/schema.ts';
+import { isFields, type Fields } from '../api/schema.ts';
 import { layeringFailure } from '../failures.ts';
 import type { SourceObject } from '../source-object.ts';
 
@@ -86,8 +86,8 @@ export function pullSecretIn({ value, place }: SourceObject): string {
   return mergePullSecrets([{ from: `${place(['data'])}: .dockercfg`, text: text2 }]);
 }
 
-const textIn = (members: Members[string] | undefined, key: string): string | undefined => {
-  const text = members !== undefined && isMembers(members) ? members[key] : undefined;
+const textIn = (members: Fields[string] | undefined, key: string): string | undefined => {
+  const text = members !== undefined && isFields(members) ? members[key] : undefined;
   return typeof text === 'string' ? text : undefined;
 };
 

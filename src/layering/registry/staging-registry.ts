@@ -69,7 +69,7 @@ export function stagingPlaces(): StagingPlaces {
 }
 
 /** Files below the folder of secrets. */
-export const secretFiles = {
+export const stagingFiles = {
   /** What the container sees: settings, its certificate and the hashed password. */
   served: `${secretsFolder}/registry`,
   settings: `${secretsFolder}/registry/settings.yml`,

@@ -15,7 +15,7 @@ import {
   buildSteps,
   type RegistryAccess,
   removeArgv,
-  troubleIn,
+  classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import {
   type Inside,
@@ -23,7 +23,7 @@ import {
   lookInsideArgv,
   lookInsideContainerfile,
   lookTag,
-  objectionTo,
+  imageViolation,
 } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { type Millis, minutes, renderDuration } from '../../model/duration.ts';
@@ -207,7 +207,8 @@ function explained(
   }
   const said = saidBy(error);
   if (said === undefined || !(error instanceof AgentError)) return error;
-  const code = troubleIn(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
+  const code =
+    classifyPullError(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
   const message = `the build for pool ${pool}: ${error.message}`;
   return layeringFailure(code, message, { cause: error, context: { ...error.context, log } });
 }
@@ -234,7 +235,7 @@ async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
   const { architecture } = await factsOf(work, of.builder, of.base);
   const facts = await factsOf(work, of.builder, image);
   const inside = await lookInside(work, of);
-  const objection = objectionTo({ image, renderedConfig, pool, architecture }, facts, inside);
+  const objection = imageViolation({ image, renderedConfig, pool, architecture }, facts, inside);
   if (objection !== undefined) throw objection;
   if (inside.lint !== undefined) await blameForLint(work, of, inside.lint);
 }

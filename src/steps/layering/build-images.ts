@@ -1,13 +1,13 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import { readMachineOSConfig } from '../../layering/api/os-config.ts';
-import { isMembers } from '../../layering/api/schema.ts';
+import { isFields } from '../../layering/api/schema.ts';
 import {
   buildArgv,
   type Builder,
   localConfigArgv,
   pushArgv,
-  rawArgv,
+  inspectRawArgv,
 } from '../../layering/build/container-tools.ts';
 import { lookInsideArgv, lookTag } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -148,7 +148,7 @@ async function baseInStaging(
   const image = stagedBase(registry, rendered.osImage);
   if (image === undefined) return undefined;
   const { authFile, certificates } = registry;
-  const argv = rawArgv({ image, authFile, certificates });
+  const argv = inspectRawArgv({ image, authFile, certificates });
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
   return exitCode === 0 ? image : undefined;
 }
@@ -166,7 +166,7 @@ async function trustedCertificates({ host, signal }: BuildScope): Promise<string
   if (text === undefined) return '';
   const [object] = readObjects({ path: trustManifest, text });
   const data = object?.value['data'];
-  const bundle = isMembers(data) ? data['ca-bundle.crt'] : undefined;
+  const bundle = isFields(data) ? data['ca-bundle.crt'] : undefined;
   return typeof bundle === 'string' ? bundle : '';
 }
 

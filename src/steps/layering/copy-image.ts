@@ -3,12 +3,12 @@ import { builtFromLabel } from '../../layering/build/build-plan.ts';
 import {
   baseTag,
   type Builder,
-  configArgv,
+  inspectConfigArgv,
   copyImageArgv,
-  digestArgv,
+  inspectDigestArgv,
   type ImageAt,
   pushArgv,
-  rawArgv,
+  inspectRawArgv,
   type RegistryAccess,
 } from '../../layering/build/container-tools.ts';
 import { readImageFacts } from '../../layering/build/verify-image.ts';
@@ -76,7 +76,11 @@ async function requireDigest(
  * @throws AgentError `command.*`
  */
 export async function digestAt({ host, signal, env }: ImageWork, at: ImageAt): Promise<string> {
-  const { stdout } = await host.exec(digestArgv(at), { signal, env, limit: longestQuestion });
+  const { stdout } = await host.exec(inspectDigestArgv(at), {
+    signal,
+    env,
+    limit: longestQuestion,
+  });
   return digestOf(`@${stdout}`) ?? stdout;
 }
 
@@ -189,7 +193,7 @@ async function requireArchitecture(
   wanted: string,
 ): Promise<void> {
   const found = await host
-    .exec(configArgv(base), { signal, env, limit: longestQuestion })
+    .exec(inspectConfigArgv(base), { signal, env, limit: longestQuestion })
     .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
     .catch((error: unknown) => {
       if (lacksArchitecture(saidBy(error) ?? '')) return 'other architectures alone';
@@ -209,7 +213,7 @@ async function imageFor(
   base: ImageAt,
   architecture: string,
 ): Promise<string> {
-  const { stdout } = await host.exec(rawArgv(base), { signal, env, limit: longestQuestion });
+  const { stdout } = await host.exec(inspectRawArgv(base), { signal, env, limit: longestQuestion });
   const digest = digestInList(stdout, architecture);
   return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
 }

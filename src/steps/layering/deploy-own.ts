@@ -2,7 +2,7 @@ import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
-import { secretFiles } from '../../layering/registry/staging-registry.ts';
+import { stagingFiles } from '../../layering/registry/staging-registry.ts';
 import { hours } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
@@ -50,7 +50,7 @@ export const deployOwn = step({
   touches: ['disk:install'],
   limit: hours(6),
   preview: ({ image: { writerArgs } }, { disk }) => {
-    const { authFile, certificates } = secretFiles;
+    const { authFile, certificates } = stagingFiles;
     const source = { image: '<staged image>', authFile, certificates };
     const image = '<final image>';
     return previewDeploy({ disk: disk.path, writerArgs, image, source, isRootShared: true });

@@ -4,10 +4,10 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
 import {
-  configArgv,
-  digestArgv,
+  inspectConfigArgv,
+  inspectDigestArgv,
   type ImageAt,
-  troubleIn,
+  classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import { readImageFacts } from '../../layering/build/verify-image.ts';
 import { secretsFolder } from '../../layering/registry/staging-registry.ts';
@@ -16,7 +16,7 @@ import {
   readServedConfig,
   repositoryIn,
   type ServedConfig,
-  servedFault,
+  servedImageProblem,
 } from '../../layering/served-config.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -58,7 +58,7 @@ export const findWorkerImage = step({
   preview: ({ layering }) => {
     const repository = layering.repository === '' ? '<repository>' : layering.repository;
     const at = { image: `${repository}:<rendered>`, authFile: workerFiles.authFile };
-    return [workerFoldersArgv, digestArgv(at), configArgv(at), architectureArgv];
+    return [workerFoldersArgv, inspectDigestArgv(at), inspectConfigArgv(at), architectureArgv];
   },
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
@@ -183,7 +183,7 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
   const { osImage } = served;
   const named = served.currentImage ?? served.desiredImage;
   if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
-  const fault = servedFault(served, named);
+  const fault = servedImageProblem(served, named);
   if (fault === undefined) return named;
   throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);
 }
@@ -209,20 +209,20 @@ async function keepAccess(
 /** The digest of the image. Registries often call an image that is not there yet forbidden. */
 async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
   try {
-    const digest = await ask(scope, digestArgv(tagged));
+    const digest = await ask(scope, inspectDigestArgv(tagged));
     return /^sha256:[0-9a-f]{64}$/.test(digest)
       ? { done: digest }
       : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
-    if (troubleIn(String(error.context['stderr'] ?? '')) === 'other') throw error;
+    if (classifyPullError(String(error.context['stderr'] ?? '')) === 'other') throw error;
     return { status: error.message };
   }
 }
 
 async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
-  const { architecture } = readImageFacts(await ask(scope, configArgv(at)), at.image);
+  const { architecture } = readImageFacts(await ask(scope, inspectConfigArgv(at)), at.image);
   const machine = goArchitecture(await ask(scope, architectureArgv));
   if (architecture === machine) return;
   throw imageFailure(

@@ -7,10 +7,10 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import type { Look } from '../../engine/wait.ts';
-import { breachesOf, breachText } from '../../layering/hand-over/invariants.ts';
-import { sightOf, stagingReferences } from '../../layering/hand-over/pool-status.ts';
+import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
+import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { readServedConfig, servedFault } from '../../layering/served-config.ts';
+import { readServedConfig, servedImageProblem } from '../../layering/served-config.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
@@ -77,7 +77,7 @@ async function waitForPool(
   const look = (): Promise<Look<true>> => {
     const gap = gapAmong(...all);
     if (gap !== undefined) return Promise.resolve({ status: gap });
-    const sight = sightOf(pool, {
+    const sight = poolSnapshot(pool, {
       pools: objectsOf('pools'),
       osConfigs: objectsOf('osConfigs'),
       builds: objectsOf('builds'),
@@ -87,10 +87,10 @@ async function waitForPool(
     if (pool === mastersPool && sight.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    const [first, ...others] = breachesOf(sight, { image: final, rendered: renderedConfig });
+    const [first, ...others] = violationsOf(sight, { image: final, rendered: renderedConfig });
     if (first === undefined) return Promise.resolve({ done: true });
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
-    return Promise.resolve({ status: `${breachText(first)}${more}` });
+    return Promise.resolve({ status: `${violationText(first)}${more}` });
   };
   await until(`the nodes of pool ${pool} run their image, and the cluster knows it`, look, {
     watch: together(...all.map(({ watch }) => watch)),
@@ -142,7 +142,7 @@ export const checkServedConfig = step({
     // This host becomes a master, whatever the other pools are.
     if (image === undefined) return;
     const read = (text: Uint8Array): void => {
-      const fault = servedFault(readServedConfig(text), image);
+      const fault = servedImageProblem(readServedConfig(text), image);
       if (fault !== undefined) throw layeringStepFailure('layering.other-image-served', fault);
     };
     await readRendered(scope, ignition.path, { read });

@@ -13,7 +13,7 @@ import {
 import { engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { isOperatorKey, listAt, partOf, textAt } from '../../layering/api/cluster-object.ts';
-import type { Members } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { isRendered, machineConfigShape } from '../../layering/log-bundle.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { seconds } from '../../model/duration.ts';
@@ -53,7 +53,7 @@ const pieces: readonly ClusterPiece[] = [
     show: (objects) =>
       objects
         .filter(({ metadata }) => isRendered(metadata.name))
-        .map((object) => machineConfigShape(object as unknown as Members))
+        .map((object) => machineConfigShape(object as unknown as Fields))
         .join('---\n'),
   },
 ];

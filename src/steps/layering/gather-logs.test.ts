@@ -11,7 +11,7 @@ import type { ConfigInput } from '../../config/schema.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { bundleFolder } from '../../layering/log-bundle.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import { secretFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
+import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -58,8 +58,8 @@ function hostWithSecrets(): FakeHost {
     .withFile(`${stashFolders.osConfigs}/master.yaml`, osConfigManifest('master'))
     .withFile(`${stashFolders.secrets}/push.yaml`, secretManifest)
     .withFile(PULL_SECRET_PATH, auths('quay.io', 'pull'))
-    .withFile(secretFiles.authFile, auths('127.0.0.1:22626', 'staging'))
-    .withFile(`${secretFiles.served}/tls.key`, planted('key'))
+    .withFile(stagingFiles.authFile, auths('127.0.0.1:22626', 'staging'))
+    .withFile(`${stagingFiles.served}/tls.key`, planted('key'))
     .withFile('/opt/openshift/master.ign', planted('ignition'))
     .withFile(`/etc/mcs/bootstrap/machine-pools/master.yaml`, poolText('master'))
     .withFile(`/etc/mcs/bootstrap/machine-configs/${renderedName('master')}.yaml`, rendered)
@@ -137,7 +137,7 @@ describe('layering/gather-logs', () => {
     expect(bundle.get('index.txt')).toMatch(/buildah-info\.txt: .*buildah/);
     expect(JSON.parse(bundle.get('credentials.json') ?? '')).toEqual([
       { from: PULL_SECRET_PATH, registries: ['quay.io'] },
-      { from: secretFiles.authFile, registries: ['127.0.0.1:22626'] },
+      { from: stagingFiles.authFile, registries: ['127.0.0.1:22626'] },
       { from: `${stashFolders.secrets}/push.yaml`, registries: ['registry.example.com'] },
     ]);
     for (const path of bundle.keys()) {

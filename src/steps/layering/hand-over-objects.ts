@@ -12,7 +12,7 @@ import {
   finishedStatus,
   osConfigRequest,
   ownershipPatch,
-  standingOf,
+  buildStatusOf,
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -67,7 +67,7 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
 }
 
 function standingUnlessInTheWay(found: KubeObject, order: BuildOrder) {
-  const standing = standingOf(found, order);
+  const standing = buildStatusOf(found, order);
   if (standing.kind !== 'in-the-way') return standing;
   const { name } = order.wanted.metadata;
   throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${standing.why}`);

@@ -11,7 +11,7 @@ import {
   type OSImages,
   readOSImages,
 } from '../../layering/api/os-images.ts';
-import type { Members } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import {
   operatorNamespace,
@@ -236,4 +236,4 @@ async function imagesFor(
 }
 
 const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
-  lineless(object as unknown as Members, `${object.kind ?? ''} ${object.metadata.name}`);
+  lineless(object as unknown as Fields, `${object.kind ?? ''} ${object.metadata.name}`);

@@ -1,7 +1,7 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue, NeedValues } from '../../engine/fact.ts';
 import { readMachineOSConfig } from '../../layering/api/os-config.ts';
-import { copyImageArgv, digestArgv } from '../../layering/build/container-tools.ts';
+import { copyImageArgv, inspectDigestArgv } from '../../layering/build/container-tools.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
@@ -45,7 +45,10 @@ const handingOver = {
   preview: (): readonly (readonly string[])[] => {
     const authFile = '<push Secret>';
     const to = { image: '<repository>:<MachineOSBuild>', authFile };
-    return [copyImageArgv({ from: { image: '<final image>', authFile }, to }), digestArgv(to)];
+    return [
+      copyImageArgv({ from: { image: '<final image>', authFile }, to }),
+      inspectDigestArgv(to),
+    ];
   },
   run: async (
     scope: StepScope<'host' | 'kube' | 'clock'>,

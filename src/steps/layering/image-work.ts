@@ -5,7 +5,7 @@ import {
   builderVersionArgv,
   chooseBuilder,
   localConfigArgv,
-  troubleIn,
+  classifyPullError,
 } from '../../layering/build/container-tools.ts';
 import { type ImageFacts, readImageFacts } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -72,7 +72,7 @@ const codes = {
 function explained(error: unknown, { what, otherwise }: Tried): AgentError {
   const said = saidBy(error);
   if (said === undefined || !(error instanceof AgentError)) throw error;
-  const trouble = troubleIn(said);
+  const trouble = classifyPullError(said);
   const code = trouble === 'network' || trouble === 'denied' ? codes[trouble] : otherwise;
   return layeringFailure(code, `${what}: ${error.message}`, {
     cause: error,

@@ -6,7 +6,7 @@ import { Secret } from '../../model/secret.ts';
 import { openBundle } from './log-bundle.ts';
 
 const { signal } = new AbortController();
-const bounds = { piece: 60, bundle: 100 };
+const bounds = { chunk: 60, bundle: 100 };
 const lines = (text: string): string => Array.from({ length: 50 }, () => `${text}\n`).join('');
 const give = (text: string | undefined) => () => Promise.resolve(text);
 

@@ -3,16 +3,16 @@ import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import {
   type Bounds,
   bundleFolder,
-  type Credentials,
+  type PullSecretContent,
   credentialsIn,
   endOf,
-  isTelling,
+  isLongEnough,
   usualBounds,
   withoutSecretLooks,
 } from '../../layering/log-bundle.ts';
 import { registrySecretOf } from '../../layering/manifests/bootstrap-manifests.ts';
 import { pullSecretIn } from '../../layering/registry/credentials.ts';
-import { secretFiles } from '../../layering/registry/staging-registry.ts';
+import { stagingFiles } from '../../layering/registry/staging-registry.ts';
 import { readObjects, type SourceObject } from '../../layering/source-object.ts';
 import { type Masker, masker } from '../../lib/masker.ts';
 import { secretValues } from '../../lib/secret-values.ts';
@@ -48,7 +48,7 @@ export function openBundle(
         const text = await read();
         if (text === undefined) return;
         // Twice as much is masked as is kept, so that no secret of several lines is cut in two.
-        const kept = endOf(hide(endOf(text, 2 * bounds.piece)), Math.min(bounds.piece, room));
+        const kept = endOf(hide(endOf(text, 2 * bounds.chunk)), Math.min(bounds.chunk, room));
         room = Math.max(0, room - kept.length);
         await write(name, kept);
         index.push(`${name}: ${kept.length} of ${text.length} characters`);
@@ -84,14 +84,14 @@ export async function readKnownSecrets(
   return { mask, sources };
 }
 
-type FromFile = Credentials & { readonly from: string };
+type FromFile = PullSecretContent & { readonly from: string };
 
 async function readCredentials({
   host,
   signal,
 }: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<readonly FromFile[]> {
   const found: FromFile[] = [];
-  for (const path of [PULL_SECRET_PATH, secretFiles.authFile]) {
+  for (const path of [PULL_SECRET_PATH, stagingFiles.authFile]) {
     const text = await host.readText(path, signal);
     if (text !== undefined) found.push({ from: path, ...credentialsIn(text) });
   }
@@ -104,7 +104,7 @@ async function readCredentials({
 }
 
 /** The members of a Secret too, whatever form they have: another than the one that is wanted is a secret as well. */
-function credentialsOf(file: { readonly path: string; readonly text: string }): Credentials {
+function credentialsOf(file: { readonly path: string; readonly text: string }): PullSecretContent {
   try {
     const objects = readObjects(file);
     const members = objects.flatMap(({ value }) =>
@@ -114,7 +114,7 @@ function credentialsOf(file: { readonly path: string; readonly text: string }): 
     return {
       registries: parts.flatMap(({ registries }) => registries),
       secrets: [
-        ...members.filter(isTelling).map((text) => new Secret(text)),
+        ...members.filter(isLongEnough).map((text) => new Secret(text)),
         ...parts.flatMap(({ secrets }) => secrets),
       ],
     };

@@ -11,8 +11,8 @@ import {
 } from '../../layering/manifests/bootstrap-manifests.ts';
 import {
   type BuildableConfig,
-  ordersIn,
-  type OsOrders,
+  buildRequestsIn,
+  type BuildRequests,
 } from '../../layering/manifests/check-manifests.ts';
 import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import type { SourceFile, SourceObject } from '../../layering/source-object.ts';
@@ -39,7 +39,7 @@ export const readOsConfigs = step({
   explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
   run: async (scope) => {
     const { config, note } = scope;
-    const orders = ordersIn(readOsManifests(await readManifestFiles(scope)));
+    const orders = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
     for (const warning of orders.warnings) note('warn', warning);
     return orderOf(orders, config);
   },
@@ -49,7 +49,7 @@ export const readOsConfigs = step({
  * The order that the manifests and the settings make together.
  * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
  */
-function orderOf({ toBuild, builtBefore }: OsOrders, config: Config): OsImageOrder {
+function orderOf({ toBuild, builtBefore }: BuildRequests, config: Config): OsImageOrder {
   const isAskedFor = config.layering.mode === 'on';
   if (toBuild.length === 0) {
     const why =

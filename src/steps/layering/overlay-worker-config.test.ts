@@ -6,7 +6,7 @@ import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.t
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { readPointer } from '../../ignition/pointer.ts';
-import { readServedConfig, servedFault } from '../../layering/served-config.ts';
+import { readServedConfig, servedImageProblem } from '../../layering/served-config.ts';
 import { overlayWorkerConfig } from './deploy-image.ts';
 import type { WorkerBoot, WorkerImage } from './facts.ts';
 import { workerFiles } from './find-worker-image.ts';
@@ -47,7 +47,7 @@ describe('layering/overlay-worker-config', () => {
     const pointer = readPointer(parseConfig(host.textOf(ignition) ?? '').config);
     expect(pointer.kind).toBe('embedded');
     const served = readServedConfig(pointer.kind === 'embedded' ? pointer.content : '');
-    expect(servedFault(served, image)).toBeUndefined();
+    expect(servedImageProblem(served, image)).toBeUndefined();
     expect(host.files.get(ignition)?.mode).toBe(0o600);
   });
 

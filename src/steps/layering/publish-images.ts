@@ -1,11 +1,11 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import {
   baseTag,
-  configArgv,
+  inspectConfigArgv,
   copyImageArgv,
-  digestArgv,
+  inspectDigestArgv,
   type ImageAt,
-  rawArgv,
+  inspectRawArgv,
 } from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
 import { architectureArgv } from '../host-commands.ts';
@@ -78,7 +78,12 @@ async function copyOne(
 function copyPreview(): readonly (readonly string[])[] {
   const base = { image: '<osImageURL>', authFile: '<pull secret>' };
   const to = { image: '<registry>/layering/os:<base>', authFile: '<its user>' };
-  return [architectureArgv, configArgv(base), rawArgv(base), copyImageArgv({ from: base, to })];
+  return [
+    architectureArgv,
+    inspectConfigArgv(base),
+    inspectRawArgv(base),
+    copyImageArgv({ from: base, to }),
+  ];
 }
 
 /**
@@ -97,10 +102,10 @@ export const sendBase = step({
     const from = { image: '<staged base>', authFile: '<its user>', certificates: '<certificates>' };
     const to = { image: '<repository>:<base>', authFile: '<push Secret>' };
     return [
-      digestArgv(from),
+      inspectDigestArgv(from),
       copyImageArgv({ from, to }),
-      digestArgv(to),
-      digestArgv({ ...to, authFile: PULL_SECRET_PATH }),
+      inspectDigestArgv(to),
+      inspectDigestArgv({ ...to, authFile: PULL_SECRET_PATH }),
     ];
   },
   run: async (scope, { order, rendered, registry }) => {
@@ -200,5 +205,5 @@ function publishPreview(): readonly (readonly string[])[] {
   const from = { image: '<staged image>', authFile: '<its user>', certificates: '<certificates>' };
   const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
   const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };
-  return [copyImageArgv({ from, to }), digestArgv(to), digestArgv(asNode)];
+  return [copyImageArgv({ from, to }), inspectDigestArgv(to), inspectDigestArgv(asNode)];
 }

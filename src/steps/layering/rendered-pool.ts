@@ -2,7 +2,7 @@ import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
-import type { Members } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { renderedDifference } from '../../layering/hand-over/hand-over.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -91,7 +91,7 @@ async function differenceFrom(
     const cluster = await kube.get({ kind: machineConfigs, name: other }, signal);
     if (cluster === undefined) return undefined;
     const bootstrap = (await readManifest(scope, { path: file, kind: 'MachineConfig' })).value;
-    return renderedDifference({ bootstrap, cluster: cluster as unknown as Members, osImage });
+    return renderedDifference({ bootstrap, cluster: cluster as unknown as Fields, osImage });
   } catch (error) {
     signal.throwIfAborted();
     note('debug', `${other} cannot be compared`, { code: asAgentError(error).code });

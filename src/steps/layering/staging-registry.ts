@@ -5,7 +5,7 @@ import {
   contentTraceArgv,
   nameTraceArgv,
   removeRegistryArgv,
-  secretFiles,
+  stagingFiles,
   stagingPlaces,
   startAgainArgv,
   tracesIn,
@@ -60,7 +60,7 @@ export async function untilRegistryAnswers(
   const look = async (signal: AbortSignal): Promise<Look<true>> => {
     const stranger = await ask(signal);
     if (stranger !== '401') return { status: `it answers ${said(stranger)} without credentials` };
-    const known = await ask(signal, secretFiles.curl);
+    const known = await ask(signal, stagingFiles.curl);
     return known === '200' ? { done: true } : { status: `it answers ${said(known)} to its user` };
   };
   await until(`the registry at ${address} answers`, look, {

@@ -9,7 +9,7 @@ import {
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { secretFiles, stagingMount } from '../../layering/registry/staging-registry.ts';
+import { stagingFiles, stagingMount } from '../../layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { startRegistry } from './start-registry.ts';
 
@@ -51,7 +51,7 @@ describe('layering/start-registry', () => {
   it('keeps secrets in files of root, and out of every argv', async () => {
     const { host } = run();
     await runStep(startRegistry, run(host));
-    const { passwords, authFile, curl } = secretFiles;
+    const { passwords, authFile, curl } = stagingFiles;
     const modes = [passwords, authFile, curl].map((path) => host.files.get(path)?.mode);
     expect(modes).toEqual([0o600, 0o600, 0o600]);
     const password = /:(.+)"/.exec(host.textOf(curl) ?? '')?.[1] ?? '';
@@ -62,7 +62,7 @@ describe('layering/start-registry', () => {
   it('finds disk, address, user and certificate of an earlier run again', async () => {
     const { host } = run();
     const first = await runStep(startRegistry, run(host));
-    const user = host.textOf(secretFiles.curl);
+    const user = host.textOf(stagingFiles.curl);
     const children = disk.children.map((child) =>
       child.path === '/dev/sda4' ? { ...child, mountpoints: [stagingMount] } : child,
     );
@@ -70,7 +70,7 @@ describe('layering/start-registry', () => {
     const before = host.ran.length;
     const second = await runStep(startRegistry, run(host));
     expect(second.value).toEqual(first.value);
-    expect(host.textOf(secretFiles.curl)).toBe(user);
+    expect(host.textOf(stagingFiles.curl)).toBe(user);
     const programs = host.ran.slice(before).map(([program]) => program);
     expect(programs).not.toContain('openssl');
     expect(programs).not.toContain('mount');

@@ -21,7 +21,7 @@ import {
   releaseScript,
   removeRegistryArgv,
   runRegistryArgv,
-  secretFiles,
+  stagingFiles,
   secretsFolder,
   stagingAddress,
   stagingPlaces,
@@ -85,7 +85,7 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
     addresses: ['127.0.0.1'],
     names: ['localhost'],
   });
-  const { settings, served, certificates, authFile } = secretFiles;
+  const { settings, served, certificates, authFile } = stagingFiles;
   await host.writeFile(settings, registrySettings({ port }), { signal, mode: 0o600 });
   const image = await findImage(scope);
   const run = { ...image, data, served, authFile: PULL_SECRET_PATH };
@@ -145,7 +145,7 @@ function previewOf({
   registryPort,
 }: RegistryScope['config']['layering']): readonly (readonly string[])[] {
   const { mount, work, data, storage, scratch } = stagingPlaces();
-  const { authority, served, certificates, curl } = secretFiles;
+  const { authority, served, certificates, curl } = stagingFiles;
   const isOfRelease = registryImage === '';
   const image = isOfRelease ? '<docker-registry of the release>' : registryImage;
   return [
@@ -166,7 +166,7 @@ type SecretsScope = StepScope<'host' | 'clock' | 'random'>;
 /** Folders that nobody but root may look into. */
 const secretFoldersArgv = [
   ...['install', '--directory', '--mode', '0700', secretsFolder],
-  ...[secretFiles.served, secretFiles.authority, secretFiles.certificates],
+  ...[stagingFiles.served, stagingFiles.authority, stagingFiles.certificates],
 ] as const;
 
 /**
@@ -179,16 +179,16 @@ async function makeRegistrySecrets(
   names: CertificateNames,
 ): Promise<void> {
   const { host, signal } = scope;
-  if ((await host.readText(secretFiles.address, signal)) === address) return;
+  if ((await host.readText(stagingFiles.address, signal)) === address) return;
   await host.exec(secretFoldersArgv, { signal, limit: seconds(20) });
   await makeCertificates(scope, names);
   const user = newUser(scope);
   const salt = Buffer.from(scope.random.uuid().replaceAll('-', ''), 'hex');
   for (const [path, content] of [
-    [secretFiles.passwords, passwordLine(user, salt)],
-    [secretFiles.authFile, pullSecretOf(address, user)],
-    [secretFiles.curl, curlCredentials(user)],
-    [secretFiles.address, address],
+    [stagingFiles.passwords, passwordLine(user, salt)],
+    [stagingFiles.authFile, pullSecretOf(address, user)],
+    [stagingFiles.curl, curlCredentials(user)],
+    [stagingFiles.address, address],
   ] as const) {
     await host.writeFile(path, content, { signal, mode: 0o600 });
   }
@@ -204,7 +204,7 @@ async function makeCertificates(
   { host, signal, clock }: SecretsScope,
   names: CertificateNames,
 ): Promise<void> {
-  const { authority, served, certificates } = secretFiles;
+  const { authority, served, certificates } = stagingFiles;
   for (const { path, content } of authorityFiles(authority, names)) {
     await host.writeFile(path, content, { signal, mode: 0o600 });
   }
