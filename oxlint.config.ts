@@ -139,7 +139,7 @@ export default defineConfig({
   rules: {
     ...Object.fromEntries(strict.map((name) => [name, 'error'])),
     ...Object.fromEntries(strictTypes.map((name) => [`typescript/${name}`, 'error'])),
-    'import/no-cycle': ['error', { ignoreExternal: true }],
+    'import/no-cycle': ['error', { ignoreExternal: true, ignoreTypes: false }],
     // Asks for a comparison where a list of texts is sorted, too.
     'typescript/require-array-sort-compare': 'off',
     'typescript/ban-ts-comment': ['error', { minimumDescriptionLength: 10 }],

@@ -1,10 +1,10 @@
 // How programs of a simulated host come to an image: by the mirrors of its settings, with the credentials of a file, at
 // registries that let them in or not.
-import { credentialsIn, placesOf, registryOf } from '../registries/network.ts';
+import { credentialsIn, type HeldImage, placesOf, registryOf } from '../registries/network.ts';
 import type { Call } from './call.ts';
-import { type HeldImage, publish } from './images.ts';
-import type { Machine } from './machine.ts';
 import { readFile } from './files.ts';
+import { publish } from './images.ts';
+import type { Machine } from './machine.ts';
 
 /** An image that a program asks for. */
 interface ImageRequest {

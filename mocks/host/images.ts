@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { RegistryNetwork } from '../registries/network.ts';
-
-/** An image as a registry or the store of a simulated host has it. */
-export interface HeldImage {
-  readonly digest: string;
-  readonly labels: Readonly<Record<string, string>>;
-  /** Name of the rendered MachineConfig that it keeps a copy of. */
-  readonly currentConfig?: string | undefined;
-}
+import type { HeldImage, RegistryNetwork } from '../registries/network.ts';
 
 /** The images that a simulated host can reach, and those that it made. */
 export interface HostImages {

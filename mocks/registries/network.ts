@@ -1,5 +1,12 @@
 // The registries that simulated hosts reach, as one world: who may do what in which of them, and when one is away.
-import type { HeldImage } from '../host/images.ts';
+
+/** An image as a registry or the store of a simulated host has it. */
+export interface HeldImage {
+  readonly digest: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Name of the rendered MachineConfig that it keeps a copy of. */
+  readonly currentConfig?: string | undefined;
+}
 
 /** Somebody whom a registry knows. */
 interface RegistryUser {

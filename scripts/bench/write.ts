@@ -84,14 +84,14 @@ async function nextCommandAfter(
 /** The highest resident size from now on: what it took to start is not what it takes to write. */
 function watchMemory(agent: Watched): { readonly stop: () => number } {
   let peak = 0;
-  const look = (): void => {
+  const sample = (): void => {
     peak = Math.max(peak, agent.residentMiB());
   };
-  const timer = setInterval(look, 50);
+  const timer = setInterval(sample, 50);
   return {
     stop: () => {
       clearInterval(timer);
-      look();
+      sample();
       return peak;
     },
   };

@@ -1,11 +1,8 @@
 import fc from 'fast-check';
-
 import { configShape } from '../../src/ignition/schema.ts';
 import type { ListShape, ObjectShape, ScalarShape, Shape } from '../../src/ignition/shape.ts';
 import { NEWEST_MINOR, specVersion } from '../../src/ignition/version.ts';
-import { alignKeys } from './align-keys.ts';
-import { fallback, pools, type Pool } from './pools.ts';
-import { repairs } from './repairs.ts';
+import { fallback, type Pool, pools } from './pools.ts';
 
 /** How a config is to be made up. */
 export interface Taste {
@@ -154,3 +151,74 @@ function withoutSharedKeys(shape: ObjectShape, value: Record<string, unknown>): 
   }
   return result;
 }
+
+/** The members that make up the key of an entry, by the name of its shape. */
+const keyMembers: Readonly<Record<string, readonly string[]>> = {
+  Directory: ['path'],
+  Disk: ['device'],
+  Dropin: ['name'],
+  File: ['path'],
+  Filesystem: ['device'],
+  HttpHeader: ['name'],
+  Link: ['path'],
+  Luks: ['name'],
+  Partition: ['number', 'label'],
+  PasswdGroup: ['name'],
+  PasswdUser: ['name'],
+  Raid: ['name'],
+  Reference: ['source'],
+  Tang: ['url'],
+  Unit: ['name'],
+};
+
+/** The child with the keys of the parent's entries, position by position, so that they will merge. */
+export function alignKeys(
+  shape: ObjectShape,
+  parent: LooseConfig,
+  child: LooseConfig,
+): LooseConfig {
+  const aligned: LooseConfig = {};
+  for (const [name, value] of Object.entries(child)) {
+    const member = shape.fields[name];
+    aligned[name] = member === undefined ? value : alignValue(member.shape, parent[name], value);
+  }
+  return aligned;
+}
+
+function alignValue(shape: Shape, parent: unknown, child: unknown): unknown {
+  if (parent === undefined || child === undefined) return child;
+  if (shape.kind === 'object') return alignKeys(shape, parent as LooseConfig, child as LooseConfig);
+  if (shape.kind !== 'list' || shape.item.kind !== 'object') return child;
+  const { item } = shape;
+  return (child as LooseConfig[]).map((entry, index) => {
+    const counterpart = (parent as LooseConfig[])[index];
+    return counterpart === undefined ? entry : alignEntry(item, counterpart, entry);
+  });
+}
+
+function alignEntry(shape: ObjectShape, parent: LooseConfig, child: LooseConfig): LooseConfig {
+  const aligned = alignKeys(shape, parent, child);
+  for (const name of keyMembers[shape.name] ?? []) {
+    if (parent[name] === undefined) Reflect.deleteProperty(aligned, name);
+    else aligned[name] = parent[name];
+  }
+  return aligned;
+}
+
+/** Without the members that do not go together with others. */
+type Repair = (value: LooseConfig) => LooseConfig;
+
+function without(value: LooseConfig, ...names: readonly string[]): LooseConfig {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+}
+
+const isFetched = ({ source }: LooseConfig): boolean => /^https?:/u.test(String(source));
+
+/** What makes an object sound whose members are sound by themselves, by the name of its shape. */
+export const repairs: Readonly<Record<string, Repair>> = {
+  Owner: (owner) => (owner['id'] === undefined ? owner : without(owner, 'name')),
+  Clevis: (clevis) =>
+    clevis['custom'] === undefined ? clevis : without(clevis, 'tang', 'threshold', 'tpm2'),
+  Resource: (resource) => (isFetched(resource) ? resource : without(resource, 'httpHeaders')),
+  Reference: (resource) => (isFetched(resource) ? resource : without(resource, 'httpHeaders')),
+};

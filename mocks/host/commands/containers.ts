@@ -1,3 +1,4 @@
+import type { HeldImage } from '../../registries/network.ts';
 import {
   absent,
   type Call,
@@ -9,7 +10,7 @@ import {
 } from '../call.ts';
 import { readFile, writeFile } from '../files.ts';
 import { failImage, pullImage, pushImage } from '../image-access.ts';
-import { digestOfText, type HeldImage } from '../images.ts';
+import { digestOfText } from '../images.ts';
 import type { Machine } from '../machine.ts';
 import { runOnceFrom } from './machine-config-daemon.ts';
 import { imageOfRelease, registryContainer } from './own-registry.ts';

@@ -1,6 +1,4 @@
-import { Buffer } from 'node:buffer';
 import { layeringFailure } from '../failures.ts';
-import { operatorNamespace } from '../manifests/bootstrap-manifests.ts';
 import type { SourceObject } from '../source-object.ts';
 import { sourceFailure, type SourceFinding, wrongObject } from '../source-text.ts';
 import { checkObject, type DefinedKind, preparedObject } from './check-object.ts';
@@ -237,12 +235,3 @@ export function defaultMachineOSConfig(request: DefaultConfigRequest): {
     },
   };
 }
-
-/** The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads it. */
-export const pushSecretObject = (name: string, pullSecret: string): object => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: operatorNamespace },
-  type: 'kubernetes.io/dockerconfigjson',
-  data: { '.dockerconfigjson': Buffer.from(pullSecret).toString('base64') },
-});

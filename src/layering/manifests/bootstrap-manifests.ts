@@ -178,6 +178,15 @@ export function namesOf({ metadata }: Fields): {
 /** Where the operator looks for the Secrets of a MachineOSConfig. */
 export const operatorNamespace = 'openshift-machine-config-operator';
 
+/** The Secret of a MachineOSConfig that holds a pull secret, as the Machine Config Operator reads it. */
+export const pushSecretObject = (name: string, pullSecret: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name, namespace: operatorNamespace },
+  type: 'kubernetes.io/dockerconfigjson',
+  data: { '.dockerconfigjson': Buffer.from(pullSecret).toString('base64') },
+});
+
 /**
  * The Secret of a name in a manifest file, with its content decoded; undefined when it is not there.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`

@@ -1,10 +1,11 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
-import { defaultMachineOSConfig, pushSecretObject } from '../../layering/api/os-config.ts';
+import { defaultMachineOSConfig } from '../../layering/api/os-config.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
 import {
   poolsWithoutConfig,
+  pushSecretObject,
   readOsManifests,
 } from '../../layering/manifests/bootstrap-manifests.ts';
 import { narrowedTo } from '../../layering/registry/credentials.ts';
