@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { eventWords, isControllerReady, runningController } from './controller.ts';
+import { eventFields, isControllerReady, runningController } from './controller.ts';
 
 const pod = (name: string, phase?: string) => ({ metadata: { name }, status: { phase } });
 
@@ -43,6 +43,6 @@ describe('the controller', () => {
       message: 'text',
       count: 3,
     };
-    expect(eventWords(event)).toEqual({ type: 'Warning', message: 'text' });
+    expect(eventFields(event)).toEqual({ type: 'Warning', message: 'text' });
   });
 });

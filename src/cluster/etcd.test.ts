@@ -136,7 +136,12 @@ const etcd = (...conditions: readonly Condition[]) => withConditions('cluster', 
 
 describe('whether etcd has left the bootstrap host', () => {
   it.each<[string, readonly Condition[], boolean, string]>([
-    ['no condition', [], false, 'etcd does not run in the cluster: the etcd operator has not said'],
+    [
+      'no condition',
+      [],
+      false,
+      'etcd does not run in the cluster: the etcd operator has not reported',
+    ],
     [
       'too few members',
       [
@@ -189,10 +194,10 @@ describe('whether etcd has left the bootstrap host', () => {
       false,
       'waiting',
     ],
-  ])('with %s', (...[, conditions, isReached, status]) => {
-    const standing = etcdHandover(etcd(...conditions));
-    expect(standing.isReached).toBe(isReached);
-    expect(standing.status).toContain(status);
+  ])('with %s', (...[, conditions, isReached, expected]) => {
+    const { isReached: isSeen, status } = etcdHandover(etcd(...conditions));
+    expect(isSeen).toBe(isReached);
+    expect(status).toContain(expected);
   });
 
   it('is not known of an object without a status', () => {
@@ -233,7 +238,7 @@ describe('whether three members are healthy', () => {
       true,
       '3 etcd members are healthy',
     ],
-    ['no object', undefined, three, false, 'the etcd operator has no object yet'],
+    ['no object', undefined, three, false, 'there is no etcd/cluster yet'],
     [
       'an operator that says it is not available',
       etcd(['EtcdMembersAvailable', 'False', 'x', 'no quorum']),

@@ -2,22 +2,21 @@ import type { KubeObject, KubePatch, KubeRef } from '../ports/kube.ts';
 import { etcds } from './kinds.ts';
 import { isAtLeast, releaseVersion } from './release-version.ts';
 
-/** The one object of the etcd operator. */
+/** The only object of the etcd operator. */
 export const etcdCluster: KubeRef = { kind: etcds, name: 'cluster' };
 
-/** Lets etcd run with less than three members (cluster-etcd-operator, releases up to 4.6). */
+/** Allows etcd to run with fewer than three members (cluster-etcd-operator, releases up to 4.6). */
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 
-/** Where the overrides that were there before ours are kept, as JSON, until they are put back. */
+/** The annotation that has the previous overrides, as JSON, until they are restored. */
 export const overrideAnnotation = 'bootwright.io/etcd-override';
 
-/** When etcd is to be let start with less than three members. */
+/** When etcd is allowed to start with fewer than three members. */
 type OverrideMode = 'auto' | 'always' | 'never';
 
 /**
- * Whether etcd of this release needs to be told that less than three members will do: 4.6 and older,
- * pre-releases included. Newer releases find it out by themselves. A version that cannot be read
- * needs nothing.
+ * Whether this release needs the flag to start etcd with fewer than three members: 4.6 and older,
+ * pre-releases included. A version that cannot be read does not need it.
  */
 export function needsOverride(version: string, mode: OverrideMode): boolean {
   if (mode !== 'auto') return mode === 'always';
@@ -40,8 +39,8 @@ const fields = (value: unknown): Readonly<Record<string, unknown>> =>
 export const isOverridden = (etcd: KubeObject): boolean => fields(overridesOf(etcd))[flag] === true;
 
 /**
- * The overrides that were there before ours, from the record on the object; undefined when there is
- * no record. A record that cannot be read counts as none having been there.
+ * The overrides before ours, from the annotation of the object; undefined without an annotation. An
+ * annotation that cannot be read counts as no overrides.
  */
 export function recordedBefore(etcd: KubeObject): { readonly before: unknown } | undefined {
   const record = etcd.metadata.annotations?.[overrideAnnotation];
@@ -53,7 +52,7 @@ export function recordedBefore(etcd: KubeObject): { readonly before: unknown } |
   }
 }
 
-/** Sets the flag and records in the same request what was there before. */
+/** Sets the flag and records the previous overrides in the same request. */
 export const overridePatch = (before: unknown): KubePatch => ({
   type: 'merge',
   body: {
@@ -63,8 +62,8 @@ export const overridePatch = (before: unknown): KubePatch => ({
 });
 
 /**
- * Puts back what the record on the object says and removes the record; undefined when there is none.
- * Overrides that another has added since are left as they are.
+ * Restores the recorded overrides and removes the annotation; undefined without an annotation.
+ * Overrides that somebody else has added since then are kept.
  */
 export function restorePatch(etcd: KubeObject): KubePatch | undefined {
   const record = recordedBefore(etcd);
@@ -84,7 +83,7 @@ export function restorePatch(etcd: KubeObject): KubePatch | undefined {
   };
 }
 
-/** Whether an object is as it was before the override: no record, and the flag as it was. */
+/** Whether an object is as it was before the override: no annotation, and the previous flag. */
 export const isRestored = (etcd: KubeObject, before: unknown): boolean =>
   recordedBefore(etcd) === undefined && fields(overridesOf(etcd))[flag] === fields(before)[flag];
 
@@ -96,8 +95,8 @@ interface OperatorCondition {
   readonly message?: string;
 }
 
-/** How something stands, with what is missing for people. */
-export interface EtcdStanding {
+/** Whether a state of etcd is reached, and what is missing for people. */
+export interface EtcdStatus {
   readonly isReached: boolean;
   readonly status: string;
 }
@@ -113,23 +112,23 @@ const conditionOf = (object: KubeObject, type: string): OperatorCondition | unde
   conditionsOf(object).find((condition) => condition.type === type);
 
 /**
- * The member on the bootstrap host has been taken out of etcd. The second spelling is that of the
- * first releases that had the condition (cluster-etcd-operator #992, OCPBUGS-5988).
+ * The member on the bootstrap host has been removed from etcd. The second spelling is that of the first
+ * releases that had the condition (cluster-etcd-operator #992, OCPBUGS-5988).
  */
 const removedTypes = ['EtcdBootstrapMemberRemoved', 'EtcdBoostrapMemberRemoved'];
 
-/** Reason of EtcdRunningInCluster once the member is gone; older releases say it by this alone. */
+/** Reason of EtcdRunningInCluster once the member is removed; older releases have this only. */
 const alreadyRemoved = 'BootstrapAlreadyRemoved';
 
 /**
  * Whether etcd of the cluster no longer needs the member on the bootstrap host
  * (cluster-etcd-operator, `bootstrap_teardown_controller.go`). The condition of the removal is never
- * False: until the member is gone there is none.
+ * False: until the member is removed there is none.
  */
-export function etcdHandover(etcd: KubeObject): EtcdStanding {
+export function etcdHandover(etcd: KubeObject): EtcdStatus {
   const running = conditionOf(etcd, 'EtcdRunningInCluster');
   if (running?.status !== 'True') {
-    const why = running?.message ?? 'the etcd operator has not said so yet';
+    const why = running?.message ?? 'the etcd operator has not reported it yet';
     return { isReached: false, status: `etcd does not run in the cluster: ${why}` };
   }
   const isRemoved =
@@ -155,13 +154,13 @@ const isMember = ({ metadata: { labels } }: KubeObject): boolean =>
 const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready')?.status === 'True';
 
 /**
- * Whether three members of etcd are healthy: three pods that are Ready, and no word of the operator
- * against it.
+ * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the operator
+ * that denies it.
  */
 export function threeHealthyMembers(
   etcd: KubeObject | undefined,
   pods: readonly KubeObject[],
-): EtcdStanding {
+): EtcdStatus {
   const members = pods.filter(isMember);
   const ready = members.filter(isReady);
   if (ready.length < enoughMembers) {
@@ -172,14 +171,14 @@ export function threeHealthyMembers(
       status: `${ready.length} of ${enoughMembers} etcd members ready${why}`,
     };
   }
-  const against = objection(etcd);
-  return against === undefined
+  const reason = unhealthyReason(etcd);
+  return reason === undefined
     ? { isReached: true, status: `${ready.length} etcd members are healthy` }
-    : { isReached: false, status: against };
+    : { isReached: false, status: reason };
 }
 
-function objection(etcd: KubeObject | undefined): string | undefined {
-  if (etcd === undefined) return 'the etcd operator has no object yet';
+function unhealthyReason(etcd: KubeObject | undefined): string | undefined {
+  if (etcd === undefined) return 'there is no etcd/cluster yet';
   const available = conditionOf(etcd, 'EtcdMembersAvailable');
   if (available?.status === 'False') return `etcd is not available: ${available.message ?? ''}`;
   const degraded = conditionOf(etcd, 'EtcdMembersDegraded');

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { configMaps } from './kinds.ts';
 
-/** Where a cluster keeps the install-config that it was made from; passwords are taken out there. */
+/** Where a cluster has its install-config, without passwords. */
 export const installConfigRef: KubeRef = {
   kind: configMaps,
   namespace: 'kube-system',
@@ -12,7 +12,7 @@ export const installConfigRef: KubeRef = {
 
 /** What we read of an install-config. */
 export interface InstallConfig {
-  /** 0 when it does not say. */
+  /** 0 when it is not set. */
   readonly controlPlaneReplicas: number;
   /** 0 when there is no such block. */
   readonly arbiterReplicas: number;
@@ -22,7 +22,7 @@ export interface InstallConfig {
   readonly vcenterServer?: string;
 }
 
-/** An install-config, or why there is none that can be read. */
+/** An install-config, or why it cannot be read. */
 type InstallConfigReading =
   { readonly installConfig: InstallConfig } | { readonly problem: string };
 
@@ -69,20 +69,20 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Where the installer writes down who started it. */
+/** Where the installer records who started it. */
 export const invokerRef: KubeRef = {
   kind: configMaps,
   namespace: 'openshift-config',
   name: 'openshift-install-manifests',
 };
 
-/** The invoker of a cluster that was begun by the agent-based installer. */
+/** The invoker of a cluster that the agent-based installer installs. */
 export const agentBased = 'agent-installer';
 
-/** The invoker of a cluster that does not say. */
+/** The invoker of a cluster without the ConfigMap. */
 export const defaultInvoker = 'assisted-service';
 
-/** Who started the installation: empty when the ConfigMap does not say, a default without one. */
+/** Who started the installation: empty without that key, a default without the ConfigMap. */
 export function invokerOf(configMap: KubeObject | undefined): string {
   if (configMap === undefined) return defaultInvoker;
   const { data } = configMap as { readonly data?: Readonly<Record<string, string>> | null };

@@ -12,7 +12,7 @@ export const isMcsLog = (name: string): boolean => /machine-config-server.*\.log
  */
 const ignitionRequest = /(?<!\S)(\S{1,99}):\d{1,5}"? User-Agent:"Ignition/g;
 
-/** Addresses in their one spelling that asked for Ignition in whole lines of a log. */
+/** Addresses, in canonical form, that requested Ignition in whole lines of a log. */
 export function addressesAsking(text: string): readonly string[] {
   return [...text.matchAll(ignitionRequest)]
     .map(([, said = '']) =>
@@ -26,29 +26,29 @@ export function addressesAsking(text: string): readonly string[] {
     .map(ownText);
 }
 
-/** A copy. A piece of a text, as V8 makes it, would keep all of the log in the memory with it. */
-const ownText = (piece: string): string => Buffer.from(piece, 'utf8').toString('utf8');
+/** A copy. A substring, as V8 makes it, would keep all of the log in memory. */
+const ownText = (text: string): string => Buffer.from(text, 'utf8').toString('utf8');
 
 /** How far the log of one container has been read. */
 export interface McsLog {
-  /** Who asked, of all that was ever read. */
+  /** The addresses that requested Ignition, in all that was ever read. */
   readonly asked: ReadonlySet<string>;
   /** Characters of whole lines that were read. */
   readonly read: number;
-  /** The last of them, by which another file under the same name is told apart. */
+  /** The last of them, by which another file of the same name is recognized. */
   readonly tail: string;
 }
 
-/** A log of which nothing has been read. */
+/** A log before its first read. */
 export const unreadLog: McsLog = { asked: new Set(), read: 0, tail: '' };
 
 /** Characters that tell one log from another: each line begins with its time. */
 const tailLength = 256;
 
 /**
- * Reads on in a log, given its whole text: only lines that are new and whole are looked at. A log
- * that is another one than before, after a rotation for example, is read from its beginning; who
- * asked is not forgotten.
+ * Continues to read a log, given its whole text: only lines that are new and complete are parsed. A log
+ * that was replaced, after a rotation for example, is read from its beginning. The known addresses are
+ * kept.
  */
 export function readOn(log: McsLog, text: string): McsLog {
   const isSame = text.startsWith(log.tail, log.read - log.tail.length) && text.length >= log.read;

@@ -22,7 +22,7 @@ interface NodeCondition {
   readonly message?: string;
 }
 
-/** What we read of a node; the API server keeps to this shape (core/v1). */
+/** What we read of a node; the API server ensures this shape (core/v1). */
 interface NodeShape {
   readonly spec?: { readonly taints?: readonly Taint[] | null };
   readonly status?: {
@@ -33,13 +33,13 @@ interface NodeShape {
 
 const shapeOf = (node: KubeObject): NodeShape => node as NodeShape;
 
-/** Whether a node is Ready, and if not, what it says of that. */
+/** Whether a node is Ready, and if not, why. */
 export type Readiness =
   { readonly isReady: true } | { readonly isReady: false; readonly reason: string };
 
 /**
- * Words of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and how we
- * say them: short, and the same each time, where the kubelet puts times and paths into its message.
+ * Messages of the kubelet (`pkg/kubelet/nodestatus/setters.go`) and of the node controller, and ours:
+ * short, and the same each time, without the times and paths of the kubelet.
  */
 const knownReasons: readonly (readonly [RegExp, string])[] = [
   [/container runtime network not ready/i, 'container network is not ready'],
@@ -51,7 +51,7 @@ const knownReasons: readonly (readonly [RegExp, string])[] = [
   [/node is shutting down/i, 'node is shutting down'],
 ];
 
-/** Letters that are kept of a message that we do not know. */
+/** How many characters of an unknown message are kept. */
 const longestReason = 100;
 
 /** Reads the Ready condition of a node. */
@@ -64,7 +64,7 @@ export function readinessOf(node: KubeObject): Readiness {
   return { isReady: false, reason: known ?? firstClause(message, reason) };
 }
 
-/** A message up to where the details begin; those change from one message to the next. */
+/** A message without its details, which change from one message to the next. */
 function firstClause(message: string, reason: string): string {
   const clause =
     message
@@ -74,12 +74,12 @@ function firstClause(message: string, reason: string): string {
   return clause === '' ? reason || 'no reason given' : clause.slice(0, longestReason);
 }
 
-/** Addresses of a node inside the cluster (type InternalIP), in their one spelling. */
+/** Addresses of a node inside the cluster (type InternalIP), in canonical form. */
 export const internalAddresses = (node: KubeObject): readonly string[] =>
   (shapeOf(node).status?.addresses ?? [])
     .filter(({ type }) => type === 'InternalIP')
     .map(({ address }) => canonicalAddress(address))
     .filter((address) => address !== undefined);
 
-/** Taints of a node in their order, which a JSON patch counts by. */
+/** Taints of a node in their order, which is the index in a JSON patch. */
 export const taintsOf = (node: KubeObject): readonly Taint[] => shapeOf(node).spec?.taints ?? [];

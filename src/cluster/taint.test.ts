@@ -9,7 +9,7 @@ import {
   untaintPatch,
 } from './taint.ts';
 
-describe('whether the taint of the cloud is removed', () => {
+describe('whether the cloud provider taint is removed', () => {
   it.each([
     ['nutanix', 'assisted-service', '4.15.0', false, true],
     ['vsphere', 'assisted-service', '4.15.0', true, true],

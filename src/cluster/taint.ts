@@ -5,26 +5,26 @@ import { agentBased, type InstallConfig } from './install-config.ts';
 import { taintsOf } from './node.ts';
 import { isAtLeast, releaseVersion, type ReleaseVersion } from './release-version.ts';
 
-/** Taint of a node that waits for the cloud's controller, which needs credentials to take it off. */
+/** Taint of a node that waits for the cloud controller, which needs credentials to remove it. */
 export const cloudTaint = 'node.cloudprovider.kubernetes.io/uninitialized';
 
-/** Platforms with such a controller; the service mostly has no credentials for them. */
+/** Platforms with such a controller; the service rarely has credentials for them. */
 const cloudPlatforms: ReadonlySet<string> = new Set(['nutanix', 'vsphere']);
 
-/** Since this release the cloud's controller of vSphere runs early enough to do it by itself. */
+/** Since this release the vSphere controller runs early enough to remove the taint. */
 const controllerSince: ReleaseVersion = [4, 15, 0];
 
-/** What decides whether the cloud's taint is taken off nodes. */
+/** What decides whether the cloud provider taint is removed. */
 interface TaintFacts {
   readonly platform: string;
   readonly invoker: string;
-  /** Of OpenShift. One that cannot be read is taken for an old one: a taint that stays stops all. */
+  /** Of OpenShift. One that cannot be read counts as old: a taint that stays blocks the cluster. */
   readonly version: string;
   /** The vCenter can be reached with the credentials that the cluster was given. */
   readonly hasCredentials: boolean;
 }
 
-/** Whether the taint's removal depends on more than the platform. */
+/** Whether the removal depends on credentials. */
 export const needsCredentials = ({ platform, invoker }: Pick<TaintFacts, 'platform' | 'invoker'>) =>
   platform === 'vsphere' && invoker === agentBased;
 
@@ -32,8 +32,8 @@ export const needsCredentials = ({ platform, invoker }: Pick<TaintFacts, 'platfo
 export const mayNeedUntaint = (platform: string): boolean => cloudPlatforms.has(platform);
 
 /**
- * Whether the taint of the cloud is taken off by us (assisted-installer, `removeUninitializedTaint`):
- * on Nutanix and vSphere, unless the controller of vSphere can do it.
+ * Whether we remove the cloud provider taint (assisted-installer, `removeUninitializedTaint`): on
+ * Nutanix and vSphere, unless the vSphere controller can do it.
  */
 export function removesCloudTaint(facts: TaintFacts): boolean {
   if (!mayNeedUntaint(facts.platform)) return false;
@@ -42,13 +42,13 @@ export function removesCloudTaint(facts: TaintFacts): boolean {
   return version === undefined || !isAtLeast(version, controllerSince);
 }
 
-/** Whether a node has the taint of the cloud. */
+/** Whether a node has the cloud provider taint. */
 export const hasCloudTaint = (node: KubeObject): boolean =>
   taintsOf(node).some(({ key }) => key === cloudTaint);
 
 /**
- * Takes the first taint of the cloud off a node; undefined when it has none. A patch goes by the
- * place in the list: the test makes it fail when another writer has moved the taint meanwhile.
+ * Removes the first cloud provider taint of a node; undefined when it has none. The patch names the index
+ * of the taint: its test makes it fail when another writer has changed the list meanwhile.
  */
 export function untaintPatch(node: KubeObject): KubePatch | undefined {
   const taints = taintsOf(node);
@@ -64,7 +64,7 @@ export function untaintPatch(node: KubeObject): KubePatch | undefined {
   };
 }
 
-/** What the service puts where the user gave no credentials. */
+/** What the service writes where the user gave no credentials. */
 const placeholders = {
   user: 'usernameplaceholder',
   password: 'passwordplaceholder',
@@ -89,8 +89,8 @@ const isReal = (field: Field, value: string): boolean =>
   value !== '' && value !== placeholders[field];
 
 /**
- * Whether the user gave credentials of the vCenter, by the overrides that the service keeps. Those
- * of old install-configs, straight below `vsphere`, do not count.
+ * Whether the user gave vCenter credentials, by the install-config overrides in the service. Those of old
+ * install-configs, directly below `vsphere`, do not count.
  */
 export function serviceHasCredentials(cluster: InventoryCluster): boolean {
   if (cluster.platformType !== 'vsphere') return false;
@@ -100,8 +100,8 @@ export function serviceHasCredentials(cluster: InventoryCluster): boolean {
 }
 
 /**
- * The same by the install-config of the cluster, for when the service does not answer. User and
- * password are taken out of it, so the server alone decides.
+ * The same by the install-config of the cluster, for when the service does not answer. It has neither
+ * user nor password, so the server alone decides.
  */
 export const clusterHasCredentials = ({ vcenterServer = '' }: InstallConfig): boolean =>
   isReal('server', vcenterServer);

@@ -26,7 +26,7 @@ export function foldKey(key: string): string {
 
 /**
  * Turns JSON into a value of a shape, the way Go's decoder fills a struct: null is absent, an exact key
- * is preferred but any case is taken, unknown keys are left out. Faults are collected, not thrown.
+ * is preferred but any case is taken, unknown keys are left out. Findings are collected, not thrown.
  * A value of the wrong type is left out of the result and reported as an error.
  */
 export class Decoder {

@@ -5,7 +5,7 @@ export const ignitionFailures = {
   'ignition.empty': {
     kind: 'input',
     title: 'The Ignition config is empty',
-    hint: 'look at how the file was written: a download may have been cut short',
+    hint: 'check how the file was written; a download may have been cut short',
   },
   'ignition.html-page': {
     kind: 'remote',
@@ -20,17 +20,17 @@ export const ignitionFailures = {
   'ignition.not-json': {
     kind: 'input',
     title: 'The Ignition config is not JSON',
-    hint: 'correct the file at the line and column given; it must be UTF-8 without a byte order mark',
+    hint: 'fix the file at that line and column; it must be UTF-8 without a byte order mark',
   },
   'ignition.no-version': {
     kind: 'input',
-    title: 'The Ignition config names no spec version',
+    title: 'The Ignition config has no spec version',
     hint: 'ignition.version must be a string such as 3.2.0',
   },
   'ignition.spec-2': {
     kind: 'unsupported',
     title: 'The Ignition config is of spec 2.x or older',
-    hint: 'translate the config to spec 3.x, or ask for it with an Accept header of version 3.x',
+    hint: 'convert the config to spec 3.x, or request it with an Accept header of version 3.x',
   },
   'ignition.version-unsupported': {
     kind: 'unsupported',
@@ -40,7 +40,7 @@ export const ignitionFailures = {
   'ignition.invalid': {
     kind: 'input',
     title: 'The Ignition config breaks a rule of the spec',
-    hint: 'correct the config at the path given; Ignition would refuse it on first boot',
+    hint: 'fix the config at that path; Ignition would refuse it on first boot',
   },
   'ignition.merge-invalid': {
     kind: 'input',
@@ -55,12 +55,12 @@ export const ignitionFailures = {
   'ignition.gzip': {
     kind: 'input',
     title: 'Compressed content in the Ignition config cannot be decompressed',
-    hint: 'make the content again with gzip, or take compression out of the resource',
+    hint: 'compress the content with gzip again, or remove compression from the resource',
   },
   'ignition.too-large': {
     kind: 'input',
     title: 'Decompressed content of the Ignition config is too large',
-    hint: 'the content would grow beyond the limit; check that it is what you meant to embed',
+    hint: 'check that the embedded content is the right one',
   },
   'ignition.hash-mismatch': {
     kind: 'media',
@@ -70,11 +70,11 @@ export const ignitionFailures = {
   'ignition.no-source': {
     kind: 'input',
     title: 'A resource of the Ignition config has no source',
-    hint: 'give the resource a source',
+    hint: 'set source of the resource',
   },
   'ignition.remote-source': {
     kind: 'input',
-    title: 'Content is expected inside the Ignition config but lies elsewhere',
+    title: 'The content is not embedded in the Ignition config',
     hint: 'embed the content as a data URL',
   },
   'ignition.file-missing': {
@@ -89,23 +89,23 @@ export const ignitionFailures = {
   },
   'ignition.ca-missing': {
     kind: 'input',
-    title: 'The Ignition config points to an HTTPS address without a certificate authority',
+    title: 'The Ignition config has no certificate authority for its HTTPS source',
     hint: 'add the authority to ignition.security.tls.certificateAuthorities as a data URL',
   },
   'ignition.ca-invalid': {
     kind: 'input',
-    title: 'A certificate authority of the Ignition config holds no certificate',
+    title: 'A certificate authority of the Ignition config has no certificate',
     hint: 'certificateAuthorities must hold PEM certificates',
   },
   'ignition.encapsulated-missing': {
     kind: 'input',
-    title: 'The rendered Ignition config carries no MachineConfig',
+    title: 'The rendered Ignition config has no MachineConfig',
     hint: 'the Machine Config Server adds it; check that the address serves the pool of this role',
   },
   'ignition.encapsulated-invalid': {
     kind: 'input',
     title: 'The MachineConfig inside the rendered Ignition config cannot be read',
-    hint: 'it must be JSON with spec.osImageURL; look at the rendered MachineConfig of the pool',
+    hint: 'it must be JSON with spec.osImageURL; check the rendered MachineConfig of the pool',
   },
 } as const satisfies FailureTable;
 

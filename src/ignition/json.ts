@@ -56,7 +56,7 @@ function notJson(line: number, column: number, problem: string): Error {
 }
 
 /** Where JSON stops being JSON. Lines and columns count from 1, columns in UTF-16 units. */
-interface JsonFault {
+interface JsonSyntaxProblem {
   readonly line: number;
   readonly column: number;
   /** What is wrong, without quoting the text: it may be secret. */
@@ -74,7 +74,7 @@ interface JsonNotes {
 /** Deeper nesting is no config, and would only exhaust the stack. */
 const MAX_DEPTH = 500;
 
-class Fault extends Error {
+class SyntaxProblem extends Error {
   readonly offset: number;
   constructor(offset: number, problem: string) {
     super(problem);
@@ -103,11 +103,12 @@ class Scanner {
     this.#skipBlanks();
     this.#value('', 0);
     this.#skipBlanks();
-    if (this.#at < this.#text.length) throw new Fault(this.#at, 'data after the end of the config');
+    if (this.#at < this.#text.length)
+      throw new SyntaxProblem(this.#at, 'data after the end of the config');
   }
 
   #value(path: string, depth: number): void {
-    if (depth > MAX_DEPTH) throw new Fault(this.#at, 'nesting is too deep');
+    if (depth > MAX_DEPTH) throw new SyntaxProblem(this.#at, 'nesting is too deep');
     const first = this.#text[this.#at];
     if (first === '{') this.#object(path, depth);
     else if (first === '[') this.#array(path, depth);
@@ -166,9 +167,9 @@ class Scanner {
       this.#take(plainCharacters);
       const next = this.#text[this.#at];
       if (next === '"') break;
-      if (next === undefined) throw new Fault(this.#at, 'a string does not end');
-      if (next !== '\\') throw new Fault(this.#at, 'a control character in a string');
-      if (this.#take(escape) === undefined) throw new Fault(this.#at, 'an unknown escape');
+      if (next === undefined) throw new SyntaxProblem(this.#at, 'a string does not end');
+      if (next !== '\\') throw new SyntaxProblem(this.#at, 'a control character in a string');
+      if (this.#take(escape) === undefined) throw new SyntaxProblem(this.#at, 'an unknown escape');
     }
     this.#at += 1;
   }
@@ -191,23 +192,24 @@ class Scanner {
     this.#take(blank);
   }
 
-  #unexpected(expected: string): Fault {
-    if (this.#at >= this.#text.length) return new Fault(this.#at, 'the text ends too early');
-    return new Fault(this.#at, `${expected} is expected`);
+  #unexpected(expected: string): SyntaxProblem {
+    if (this.#at >= this.#text.length)
+      return new SyntaxProblem(this.#at, 'the text ends too early');
+    return new SyntaxProblem(this.#at, `${expected} is expected`);
   }
 }
 
 /**
- * Reads JSON (RFC 8259) for what `JSON.parse` keeps to itself: where a fault is, which keys stand
+ * Reads JSON (RFC 8259) for what `JSON.parse` keeps to itself: where the syntax error is, which keys stand
  * twice, which numbers are written as fractions. The parser's own message would quote the text.
  */
-function scanJson(text: string): JsonFault | JsonNotes {
+function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
   const scanner = new Scanner(text);
   try {
     scanner.scan();
-  } catch (fault) {
-    if (!(fault instanceof Fault)) throw fault;
-    return { ...placeOf(text, fault.offset), problem: fault.message };
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+    return { ...placeOf(text, error.offset), problem: error.message };
   }
   return { duplicates: scanner.duplicates, fractions: scanner.fractions };
 }

@@ -15,7 +15,7 @@ import { statusesOf } from '../support/wait-statuses.ts';
 import { clusterOf } from './cluster-of.ts';
 
 const networkMissing = 'container runtime network not ready: NetworkReady=false';
-const unanswered = 'the API server does not answer since';
+const unanswered = 'the API server has not answered since';
 const facts = { controlPlane: { units: ['bootkube.service'] } };
 
 let kube: Kube;
@@ -115,6 +115,6 @@ describe('the wait for masters against a real API server', () => {
     await register({ name: 'm2' });
     const { events } = await runStep(waitForMasters, run);
     expect(run.inventory.reports).toHaveLength(2);
-    expect(statusesOf(events).join()).not.toContain('does not answer');
+    expect(statusesOf(events).join()).not.toContain('has not answered');
   });
 });

@@ -1,4 +1,4 @@
-import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
 import { etcdCluster } from '../../src/cluster/etcd.ts';
 import { clusterRoleBindings, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
 import type { KubeClient } from '../../mocks/kube/client.ts';

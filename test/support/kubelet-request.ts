@@ -7,7 +7,7 @@ import {
   Pkcs10CertificateRequestGenerator,
   SubjectAlternativeNameExtension,
 } from '@peculiar/x509';
-import { nodeBootstrapper } from '../../src/cluster/csr/judge.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
 import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 

@@ -40,7 +40,7 @@ export async function call<T>(
   let last: AgentError | undefined;
   let isUncertain = false;
   const late = (): Error =>
-    last ?? kubeFailure('kube.unreachable', 'the API server does not answer');
+    last ?? kubeFailure('kube.unreachable', 'the API server has not answered');
   return limited(clock, { limit: callLimit, signal, late }, async (inner) => {
     for (;;) {
       try {

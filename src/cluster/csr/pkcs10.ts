@@ -1,17 +1,17 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
 
-/** What stands in a PKCS#10 request (RFC 2986), as far as a kubelet's may hold it. */
+/** The content of a PKCS#10 request (RFC 2986), as far as a kubelet uses it. */
 export interface CertificateRequest {
   readonly commonNames: readonly string[];
   readonly organizations: readonly string[];
-  /** Attributes of the subject beside those two. */
+  /** Attributes of the subject besides those two. */
   readonly otherSubject: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
-  /** Kinds of alternative names beside those two: `email`, `url`. */
+  /** Kinds of alternative names besides those two: `email`, `url`. */
   readonly otherNames: readonly string[];
-  /** Object identifiers of the extensions that are no alternative names. */
+  /** Object identifiers of the extensions other than alternative names. */
   readonly otherExtensions: readonly string[];
   /** Whoever made the request has the key that it is for. */
   readonly isSigned: boolean;
@@ -22,7 +22,7 @@ export interface CertificateRequest {
 const alternativeNames = '2.5.29.17';
 const extensionRequest = '1.2.840.113549.1.9.14';
 
-/** One request and nothing around it: two programs must not find different ones. */
+/** One request and nothing around it, so that no two programs read different ones. */
 const onePemBlock =
   /^\s*-----BEGIN CERTIFICATE REQUEST-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE REQUEST-----\s*$/;
 
@@ -42,12 +42,12 @@ export async function readPkcs10(pem: string): Promise<CertificateRequest | unde
 }
 
 async function loadLibrary(): Promise<typeof X509> {
-  // The parser asks for it while it is being loaded.
+  // The parser needs it while it is being loaded.
   await import('reflect-metadata');
   return import('@peculiar/x509');
 }
 
-/** Go refuses extensions that are asked for twice; others take the first, or the last. */
+/** Go refuses duplicate extensions; other programs take the first, or the last. */
 function isPlain(request: X509.Pkcs10CertificateRequest): boolean {
   return (
     request.getAttributes(extensionRequest).length <= 1 &&

@@ -10,7 +10,7 @@ export const kubeletSigners = {
 /** What a kubelet asks a certificate for: to reach the API server, or to be reached by it. */
 export type RequestPurpose = keyof typeof kubeletSigners;
 
-/** What the API server keeps of a request: who asks whom for what; it cannot be changed later. */
+/** A request as the API server has it: who requests what of whom; it cannot change later. */
 export interface SigningRequest {
   readonly name: string;
   readonly uid: string;
@@ -58,7 +58,7 @@ function purposeOf(signer: string): RequestPurpose | undefined {
   return signer === kubeletSigners.serving ? 'serving' : undefined;
 }
 
-/** `Failed` comes from the signer; like `Denied` it is the last word. */
+/** `Failed` is set by the signer; like `Denied` it is final. */
 function stateOf(conditions: readonly { readonly type: string }[]): SigningRequest['state'] {
   if (conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'denied';
   return conditions.some(({ type }) => type === 'Approved') ? 'approved' : 'pending';

@@ -10,8 +10,8 @@ import type {
   Raid,
   Tang,
 } from '../types.ts';
-import { optionalPathFault, pathFault, type Place } from './place.ts';
-import { sourceFault, urlScheme } from './resource.ts';
+import { optionalPathViolation, pathViolation, type Place } from './place.ts';
+import { sourceViolation, urlScheme } from './resource.ts';
 
 /** A GPT name has room for 36 UTF-16 units; Ignition counts bytes. */
 const MAX_PARTITION_LABEL_BYTES = 36;
@@ -23,7 +23,7 @@ export function validateDisk(disk: Disk, place: Place): void {
     place.at('device').report('device-required');
     return;
   }
-  place.at('device').report(pathFault(disk.device));
+  place.at('device').report(pathViolation(disk.device));
   const { partitions = [] } = disk;
   const numbers = partitions.map(({ number }) => (number === 0 ? undefined : number));
   const labels = partitions.map(({ label }) => label);
@@ -82,12 +82,12 @@ export function validatePartition(partition: Partition, place: Place): void {
   );
   if (shouldExist === false && hasOthers) place.report('partition-absent-with-others');
   if (number === 0 && label === undefined) place.report('partition-unnamed');
-  if (label !== undefined) place.at('label').report(partitionLabelFault(label));
+  if (label !== undefined) place.at('label').report(partitionLabelViolation(label));
   if (guid !== undefined && !GUID.test(guid)) place.at('guid').report('guid-malformed');
   if (typeGuid !== undefined && !GUID.test(typeGuid)) place.at('typeGuid').report('guid-malformed');
 }
 
-function partitionLabelFault(label: string): FindingRule | undefined {
+function partitionLabelViolation(label: string): FindingRule | undefined {
   if (Buffer.byteLength(label) > MAX_PARTITION_LABEL_BYTES) return 'label-too-long';
   // sgdisk separates its arguments by colons and knows no escape.
   return label.includes(':') ? 'label-colon' : undefined;
@@ -105,8 +105,8 @@ const formats: Readonly<Record<string, { since: number; labelBytes: number }>> =
 
 /** A filesystem: its device, its format, and a label that fits the format. */
 export function validateFilesystem(filesystem: Filesystem, place: Place): void {
-  place.at('path').report(optionalPathFault(filesystem.path));
-  place.at('device').report(pathFault(filesystem.device));
+  place.at('path').report(optionalPathViolation(filesystem.path));
+  place.at('device').report(pathViolation(filesystem.device));
   const { format = '', label = '' } = filesystem;
   if (format === '') {
     if (hasSettings(filesystem)) place.at('format').report('format-required');
@@ -142,7 +142,7 @@ export function validateRaid({ devices = [], level = '', spares = 0 }: Raid, pla
   }
   if (devices.length === 0) place.at('devices').report('raid-devices-required');
   for (const [index, device] of devices.entries()) {
-    place.at('devices', index).report(pathFault(device));
+    place.at('devices', index).report(pathViolation(device));
   }
 }
 
@@ -154,8 +154,8 @@ export function validateLuks(luks: Luks, place: Place): void {
   const { device = '', label = '', name } = luks;
   if (name.includes('/')) place.at('name').report('luks-name-slash');
   if (Buffer.byteLength(label) > MAX_LABEL_BYTES) place.at('label').report('label-too-long');
-  place.at('device').report(device === '' ? 'device-required' : pathFault(device));
-  if (sourceFault(luks.keyFile?.source, place.minor) !== undefined) {
+  place.at('device').report(device === '' ? 'device-required' : pathViolation(device));
+  if (sourceViolation(luks.keyFile?.source, place.minor) !== undefined) {
     place.at('keyFile').report('luks-key-file');
   }
   if (luks.cex?.enabled === true) validateBesideCex(luks, place.at('cex'));

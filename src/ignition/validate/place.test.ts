@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nameSuffix, optionalPathFault, pathFault, simplifyPath } from './place.ts';
+import { nameSuffix, optionalPathViolation, pathViolation, simplifyPath } from './place.ts';
 
 describe('a path', () => {
   it.each([
@@ -12,11 +12,14 @@ describe('a path', () => {
     ['/a/./b', 'path-not-canonical'],
     ['/..', 'path-not-canonical'],
   ])('%j breaks the rule %j', (path, rule) => {
-    expect(pathFault(path)).toBe(rule);
+    expect(pathViolation(path)).toBe(rule);
   });
 
   it('may be absent where it need not be there', () => {
-    expect([optionalPathFault(''), optionalPathFault('a')]).toEqual([undefined, 'path-relative']);
+    expect([optionalPathViolation(''), optionalPathViolation('a')]).toEqual([
+      undefined,
+      'path-relative',
+    ]);
   });
 
   it.each([

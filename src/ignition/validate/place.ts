@@ -29,15 +29,15 @@ export class Place {
 export type Validator<T> = (value: T, place: Place) => void;
 
 /** The rule that a path on the target system breaks, if any: absolute, with nothing to simplify. */
-export function pathFault(path: string): FindingRule | undefined {
+export function pathViolation(path: string): FindingRule | undefined {
   if (path === '') return 'path-empty';
   if (!path.startsWith('/')) return 'path-relative';
   return path === simplifyPath(path) ? undefined : 'path-not-canonical';
 }
 
-/** As {@link pathFault}, where a path may be absent or empty. */
-export function optionalPathFault(path: string | undefined): FindingRule | undefined {
-  return path === undefined || path === '' ? undefined : pathFault(path);
+/** As {@link pathViolation}, where a path may be absent or empty. */
+export function optionalPathViolation(path: string | undefined): FindingRule | undefined {
+  return path === undefined || path === '' ? undefined : pathViolation(path);
 }
 
 /** A path without empty, `.` and `..` segments, as Go's `path.Clean` gives it. */

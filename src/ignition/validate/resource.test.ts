@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requiredSourceFault, sourceFault, urlScheme } from './resource.ts';
+import { requiredSourceViolation, sourceViolation, urlScheme } from './resource.ts';
 
 describe('a URL', () => {
   it.each([
@@ -39,11 +39,11 @@ describe('a source', () => {
     ['tftp://h/a', 0, undefined],
     ['a/b', 5, 'url-scheme'],
   ])('%j in spec 3.%i breaks the rule %j', (source, minor, rule) => {
-    expect(sourceFault(source, minor)).toBe(rule);
+    expect(sourceViolation(source, minor)).toBe(rule);
   });
 
   it('may be empty where it need not be there', () => {
-    expect([sourceFault('', 5), sourceFault(undefined, 5)]).toEqual([undefined, undefined]);
-    expect(requiredSourceFault('', 5)).toBe('source-required');
+    expect([sourceViolation('', 5), sourceViolation(undefined, 5)]).toEqual([undefined, undefined]);
+    expect(requiredSourceViolation('', 5)).toBe('source-required');
   });
 });

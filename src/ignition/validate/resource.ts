@@ -22,7 +22,7 @@ function validateFetch(resource: Resource, place: Place): void {
   const { compression, httpHeaders = [], source } = resource;
   const isKnown = compression === undefined || compression === '' || compression === 'gzip';
   if (!isKnown) place.at('compression').report('compression-unknown');
-  place.at('source').report(sourceFault(source, place.minor));
+  place.at('source').report(sourceViolation(source, place.minor));
   if (httpHeaders.length === 0) return;
   const scheme = source === undefined || source === '' ? undefined : urlScheme(source);
   if (scheme !== 'http' && scheme !== 'https') place.at('httpHeaders').report('headers-need-http');
@@ -41,10 +41,10 @@ const digestLengths: Readonly<Record<string, { since: number; length: number }>>
 
 /** Only the length of the digest is checked; a digest that is not hexadecimal matches nothing. */
 export function validateVerification({ hash }: Verification, place: Place): void {
-  if (hash !== undefined) place.at('hash').report(hashFault(hash, place.minor));
+  if (hash !== undefined) place.at('hash').report(hashViolation(hash, place.minor));
 }
 
-function hashFault(hash: string, minor: number): FindingRule | undefined {
+function hashViolation(hash: string, minor: number): FindingRule | undefined {
   const hyphen = hash.indexOf('-');
   if (hyphen < 0) return 'hash-malformed';
   const name = hash.slice(0, hyphen);
@@ -64,24 +64,24 @@ export function validateTls({ certificateAuthorities = [] }: Tls, place: Place):
   requireSources(certificateAuthorities, place.at('certificateAuthorities'));
 }
 
-/** Faults of a source that is there are reported with the resource itself. */
+/** Findings about a source are reported with the resource itself. */
 function requireSources(resources: readonly Resource[], place: Place): void {
   for (const [index, { source }] of resources.entries()) {
-    const fault = requiredSourceFault(source, place.minor);
-    if (fault === 'source-required') place.at(index).report(fault);
+    const violation = requiredSourceViolation(source, place.minor);
+    if (violation === 'source-required') place.at(index).report(violation);
   }
 }
 
 /** Proxies. */
 export function validateProxy({ httpProxy, httpsProxy }: Proxy, place: Place): void {
-  if (httpProxy !== undefined) place.at('httpProxy').report(proxyFault(httpProxy));
+  if (httpProxy !== undefined) place.at('httpProxy').report(proxyViolation(httpProxy));
   if (httpsProxy === undefined) return;
-  const fault = proxyFault(httpsProxy);
-  const isPlain = fault === undefined && urlScheme(httpsProxy) === 'http';
-  place.at('httpsProxy').report(isPlain ? 'proxy-insecure' : fault);
+  const violation = proxyViolation(httpsProxy);
+  const isPlain = violation === undefined && urlScheme(httpsProxy) === 'http';
+  place.at('httpsProxy').report(isPlain ? 'proxy-insecure' : violation);
 }
 
-function proxyFault(proxy: string): FindingRule | undefined {
+function proxyViolation(proxy: string): FindingRule | undefined {
   const scheme = urlScheme(proxy);
   if (scheme === undefined) return 'url-invalid';
   return scheme === 'http' || scheme === 'https' ? undefined : 'proxy-scheme';
@@ -160,13 +160,16 @@ export function urlScheme(url: string): string | undefined {
 }
 
 /** The rule that the source of a resource breaks, if any. An empty source is legal. */
-export function sourceFault(source: string | undefined, minor: SpecMinor): FindingRule | undefined {
+export function sourceViolation(
+  source: string | undefined,
+  minor: SpecMinor,
+): FindingRule | undefined {
   if (source === undefined || source === '') return undefined;
-  return requiredSourceFault(source, minor);
+  return requiredSourceViolation(source, minor);
 }
 
-/** As {@link sourceFault}, where a source must be there. */
-export function requiredSourceFault(
+/** As {@link sourceViolation}, where a source must be there. */
+export function requiredSourceViolation(
   source: string | undefined,
   minor: SpecMinor,
 ): FindingRule | undefined {
@@ -188,27 +191,27 @@ const schemes: Readonly<
   http: { since: 0 },
   https: { since: 0 },
   tftp: { since: 0 },
-  s3: { since: 0, faultOf: s3VersionFault },
-  data: { since: 0, faultOf: (_, source) => dataUrlFault(source) },
+  s3: { since: 0, faultOf: s3VersionViolation },
+  data: { since: 0, faultOf: (_, source) => dataUrlViolation(source) },
   gs: { since: 2 },
-  arn: { since: 4, faultOf: arnFault },
+  arn: { since: 4, faultOf: arnViolation },
 };
 
-function s3VersionFault({ query }: UrlParts): FindingRule | undefined {
+function s3VersionViolation({ query }: UrlParts): FindingRule | undefined {
   // The ampersand keeps a leading question mark, which the parser would drop.
   return new URLSearchParams(`&${query}`).get('versionId') === '' ? 'url-s3-version' : undefined;
 }
 
 /** `arn:partition:s3:region:account:resource`, the resource a bucket and a key, or an access point. */
-function arnFault(url: UrlParts): FindingRule | undefined {
+function arnViolation(url: UrlParts): FindingRule | undefined {
   const [, service, , , ...resource] = url.rest.split(':');
   const slashes = url.rest.split('/').length - 1;
   const needed = resource.join(':').startsWith('accesspoint/') ? 2 : 1;
   if (service !== 's3' || resource.length === 0 || slashes < needed) return 'url-s3-arn';
-  return s3VersionFault(url);
+  return s3VersionViolation(url);
 }
 
-function dataUrlFault(source: string): FindingRule | undefined {
+function dataUrlViolation(source: string): FindingRule | undefined {
   try {
     decodeDataUrl(source);
     return undefined;

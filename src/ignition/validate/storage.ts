@@ -9,14 +9,14 @@ import type {
   Storage,
   Unit,
 } from '../types.ts';
-import { pathFault, type Place, simplifyPath } from './place.ts';
+import { pathViolation, type Place, simplifyPath } from './place.ts';
 
 const SPECIAL_BITS = 0o7000;
 const MAX_MODE = 0o7777;
 
 /** A file: its path, its mode, and no overwriting without content. */
 export function validateFile(file: File, place: Place): void {
-  place.at('path').report(pathFault(file.path));
+  place.at('path').report(pathViolation(file.path));
   validateMode(file.mode, place);
   if (file.overwrite === true && file.contents?.source === undefined) {
     place.at('overwrite').report('overwrite-without-source');
@@ -25,13 +25,13 @@ export function validateFile(file: File, place: Place): void {
 
 /** A directory: its path and its mode. */
 export function validateDirectory(directory: Directory, place: Place): void {
-  place.at('path').report(pathFault(directory.path));
+  place.at('path').report(pathViolation(directory.path));
   validateMode(directory.mode, place);
 }
 
 /** A link by itself; how it lies among the others is checked with the whole storage section. */
 export function validateLink(link: Link, place: Place): void {
-  place.at('path').report(pathFault(link.path));
+  place.at('path').report(pathViolation(link.path));
 }
 
 /** An owner is named or numbered, not both. */

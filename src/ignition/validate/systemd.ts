@@ -47,7 +47,7 @@ const SPACES = '\\t-\\r \\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202
 const SPACE = new RegExp(`[${SPACES}]`, 'u');
 const ONLY_SPACES = new RegExp(`^[${SPACES}]*$`, 'u');
 
-class SyntaxFault extends Error {}
+class SyntaxViolation extends Error {}
 
 /** The text behind a window, as Go's buffered reader shows it. */
 class Window {
@@ -62,7 +62,7 @@ class Window {
   checkLineLength(): void {
     if (this.#loaded - this.#at < MAX_LINE_BYTES) return;
     const ahead = this.#bytes.subarray(this.#at, this.#at + MAX_LINE_BYTES);
-    if (!ahead.includes(0x0a) && !ahead.includes(0x0d)) throw new SyntaxFault('line too long');
+    if (!ahead.includes(0x0a) && !ahead.includes(0x0d)) throw new SyntaxViolation('line too long');
   }
 
   /** The next character, or nothing at the end. */
@@ -128,10 +128,10 @@ class UnitReader {
 
   readonly #sectionName: Step = () => {
     const { text, ended } = this.#window.until(']');
-    if (ended) throw new SyntaxFault('section name does not end');
+    if (ended) throw new SyntaxViolation('section name does not end');
     return () => {
       const rest = this.#window.until('\n').text;
-      if (!ONLY_SPACES.test(rest)) throw new SyntaxFault('text after a section name');
+      if (!ONLY_SPACES.test(rest)) throw new SyntaxViolation('text after a section name');
       return this.#inside(text);
     };
   };
@@ -166,8 +166,9 @@ class UnitReader {
   #optionName(): void {
     for (;;) {
       const character = this.#window.character();
-      if (character === undefined) throw new SyntaxFault('option has no value');
-      if (character === '\n' || character === '\r') throw new SyntaxFault('option has no value');
+      if (character === undefined) throw new SyntaxViolation('option has no value');
+      if (character === '\n' || character === '\r')
+        throw new SyntaxViolation('option has no value');
       if (character === '=') return;
     }
   }
@@ -190,8 +191,8 @@ export function unitSections(contents: string): ReadonlySet<string> | undefined 
   const reader = new UnitReader(contents);
   try {
     reader.read();
-  } catch (fault) {
-    if (!(fault instanceof SyntaxFault)) throw fault;
+  } catch (error) {
+    if (!(error instanceof SyntaxViolation)) throw error;
     return undefined;
   }
   return reader.sections;

@@ -1,4 +1,4 @@
-import { type ExpectedNode, isAbout, judgeRequest } from '../../cluster/csr/judge.ts';
+import { type ExpectedNode, isAbout, verifyRequest } from '../../cluster/csr/verify.ts';
 import { type CertificateRequest, readPkcs10 } from '../../cluster/csr/pkcs10.ts';
 import {
   approved,
@@ -145,7 +145,7 @@ async function decide(
     hasJoined,
     ...(clientKey === undefined ? {} : { clientKey }),
   };
-  const verdict = judgeRequest(asked, content, expected);
+  const verdict = verifyRequest(asked, content, expected);
   if (verdict.kind !== 'approve') {
     const reason = verdict.kind === 'refuse' ? verdict.reason : 'it is of another node';
     if (!memory.refused.has(asked.uid)) {

@@ -47,7 +47,8 @@ async function inventoryHost({
   note,
 }: StepScope<'inventory' | 'clock'>): Promise<InventoryHost | undefined> {
   if (service.url === '' || cluster.hostId === '') return undefined;
-  const late = (): Error => engineFailure('step.timed-out', 'the service does not tell in time');
+  const late = (): Error =>
+    engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
     const hosts = await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
       inventory.enabledHosts(inner),

@@ -8,19 +8,19 @@ import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 import { BootstrapIgnition, mcoImageOf } from './fetch-ignition.ts';
 
-/** Where the secret lies until it is moved to its place, which we see by commands only. */
+/** Where the secret is until a command moves it: /root is not shared with the container. */
 const extractedPath = '/opt/extracted_from_ignition.json';
 
-/** Makes the directory of the docker configuration. */
+/** Creates the directory of the docker configuration. */
 const mkdirDockerArgv = ['mkdir', '-p', '/root/.docker'] as const;
 
-/** Moves the secret to where podman of root reads it. */
+/** Moves the secret to where podman reads it for root. */
 const moveSecretArgv = ['mv', extractedPath, PULL_SECRET_PATH] as const;
 
-/** Puts the pull secret of the cluster where podman finds it: the images of the release need it. */
+/** Installs the pull secret of the cluster for podman, which pulls the images of the release. */
 export const placePullSecret = step({
   id: 'bootstrap/place-pull-secret',
-  title: 'Put the pull secret in its place',
+  title: 'Install the pull secret for podman',
   uses: ['host'],
   needs: { ignition: BootstrapIgnition },
   limit: minutes(2),
@@ -29,7 +29,7 @@ export const placePullSecret = step({
     const { path } = ignition;
     const text = await host.readText(path, signal);
     if (text === undefined) {
-      throw hostFailure('file.not-read', `${path} is gone`, { context: { path } });
+      throw hostFailure('file.not-read', `${path} is missing`, { context: { path } });
     }
     const secret = readFileContent(parseConfig(text).config, PULL_SECRET_PATH);
     // The signal of the step may be aborted by then; the host's own limits bound it.
@@ -40,10 +40,10 @@ export const placePullSecret = step({
   },
 });
 
-/** The image may be pulled over a slow line. */
+/** The image may be pulled over a slow network. */
 const longestRun = minutes(20);
 
-/** Puts files and units of an Ignition onto the running system, by a container of the release. */
+/** Applies files and units of an Ignition to the running system, by a container of the release. */
 export const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] => [
   'podman',
   'run',
@@ -69,16 +69,14 @@ export const applyArgv = (mcoImage: string, ignitionPath: string): readonly stri
 ];
 
 /**
- * Puts what bootstrap.ign describes onto the live system. It may run again after it was stopped
- * anywhere: the machine-config-daemon's `runOnceFromIgnition` writes each file by rename, then each
- * unit, and enables them; the same twice is the same (its backups of originals are kept from the
- * first time). The world does not tell whether it came to its end, since the units come last and
- * have no mark, so it runs again rather than being looked for. The container has no name: one that a
- * killed run left behind is in nobody's way, and while it still works it writes the same.
+ * Applies bootstrap.ign to the live system. It is safe to repeat: the machine-config-daemon's
+ * `runOnceFromIgnition` writes each file by rename, then each unit, and enables the units. Backups of
+ * the original files are kept from the first run. Nothing on the host shows that it has completed, so
+ * it always runs again. The container has no name, so one of a killed run does not conflict.
  */
 export const applyIgnition = step({
   id: 'bootstrap/apply-ignition',
-  title: 'Put the bootstrap onto the live system',
+  title: 'Apply the bootstrap Ignition',
   uses: ['host'],
   needs: { ignition: BootstrapIgnition },
   retry: { attempts: 3, every: seconds(5) },

@@ -13,10 +13,10 @@ const secretName = 'assisted-installer-controller-secret';
 /** The key of the token in the Secret. */
 const tokenKey = 'pull-secret-token';
 
-/** The label of what belongs to the controller. */
+/** The label of the controller's objects. */
 const labels = { app: controllerName } as const;
 
-/** The name under which a service on the hosts themselves is called. */
+/** The hostname of a service that runs on the hosts themselves. */
 const serviceHostname = 'assisted-api.local.openshift.io';
 
 /** A directory or file of the node in the container. */
@@ -133,7 +133,7 @@ function hostMounts(config: Config): readonly HostMount[] {
   return mounts;
 }
 
-/** The only node of a cluster is not ready yet when the job starts there. */
+/** A single node is not ready yet when the job starts on it. */
 function tolerations(config: Config): readonly object[] {
   const keys = [
     'node-role.kubernetes.io/master',
@@ -144,7 +144,7 @@ function tolerations(config: Config): readonly object[] {
   return keys.map((key) => ({ key, operator: 'Exists', effect: 'NoSchedule' }));
 }
 
-/** The settings of the controller. Every value is a text, whatever it means. */
+/** The settings of the controller. Every value is a string. */
 export function controllerConfigMap({ cluster, service, controller, images }: Config): object {
   return {
     apiVersion: 'v1',
@@ -162,7 +162,7 @@ export function controllerConfigMap({ cluster, service, controller, images }: Co
   };
 }
 
-/** The token by which the controller talks to the service. What comes back is a secret. */
+/** The token of the controller for the service. The returned object is secret. */
 export function controllerSecret({ service }: Config): object {
   return {
     apiVersion: 'v1',

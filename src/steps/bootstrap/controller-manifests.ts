@@ -14,57 +14,62 @@ import { renderYaml } from './render-yaml.ts';
 const read = ['get', 'list', 'watch'] as const;
 
 /** What the controller may do, by API group: `[groups, resources, verbs, names]`. */
-const rights: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] = [
-  ['', ['pods', 'configmaps', 'pods/log'], read],
-  ['', ['pods'], ['deletecollection']],
-  ['', ['nodes'], [...read, 'patch']],
-  ['', ['events'], ['create']],
-  ['', ['namespaces'], ['patch']],
-  ['', ['services'], ['list', 'delete']],
-  ['certificates.k8s.io', ['certificatesigningrequests'], read],
-  ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
+const permissions: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] =
   [
-    'certificates.k8s.io',
-    ['signers'],
-    ['approve'],
-    ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
-  ],
-  ['batch', ['jobs'], ['get', 'list', 'delete']],
-  ['authentication.k8s.io', ['tokenreviews'], ['create']],
-  ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
-  ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
-  ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
-  ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
-  ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
-  ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
-  ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
-  ['metal3.io', ['provisionings'], ['get', 'list']],
-  ['machine.openshift.io', ['machines'], read],
-  ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
-  ['operators.coreos.com', ['subscriptions', 'installplans'], ['get', 'list', 'update', 'delete']],
-  [
-    'security.openshift.io',
-    ['securitycontextconstraints'],
-    ['use'],
+    ['', ['pods', 'configmaps', 'pods/log'], read],
+    ['', ['pods'], ['deletecollection']],
+    ['', ['nodes'], [...read, 'patch']],
+    ['', ['events'], ['create']],
+    ['', ['namespaces'], ['patch']],
+    ['', ['services'], ['list', 'delete']],
+    ['certificates.k8s.io', ['certificatesigningrequests'], read],
+    ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
     [
-      'anyuid',
-      'nonroot',
-      'hostmount-anyuid',
-      'machine-api-termination-handler',
-      'hostnetwork',
-      'hostaccess',
-      'node-exporter',
+      'certificates.k8s.io',
+      ['signers'],
+      ['approve'],
+      ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
     ],
-  ],
-  ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
-];
+    ['batch', ['jobs'], ['get', 'list', 'delete']],
+    ['authentication.k8s.io', ['tokenreviews'], ['create']],
+    ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
+    ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
+    ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
+    ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
+    ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
+    ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
+    ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
+    ['metal3.io', ['provisionings'], ['get', 'list']],
+    ['machine.openshift.io', ['machines'], read],
+    ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
+    [
+      'operators.coreos.com',
+      ['subscriptions', 'installplans'],
+      ['get', 'list', 'update', 'delete'],
+    ],
+    [
+      'security.openshift.io',
+      ['securitycontextconstraints'],
+      ['use'],
+      [
+        'anyuid',
+        'nonroot',
+        'hostmount-anyuid',
+        'machine-api-termination-handler',
+        'hostnetwork',
+        'hostaccess',
+        'node-exporter',
+      ],
+    ],
+    ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
+  ];
 
-/** The rights of the controller, those of the controller that is replaced. */
+/** The permissions of the controller, the same as those of the controller that is replaced. */
 const controllerRole = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
   metadata: { name: controllerName },
-  rules: rights.map(([group, resources, verbs, resourceNames]) => ({
+  rules: permissions.map(([group, resources, verbs, resourceNames]) => ({
     apiGroups: [group],
     resources,
     ...(resourceNames === undefined ? {} : { resourceNames }),
@@ -72,7 +77,7 @@ const controllerRole = {
   })),
 };
 
-/** Gives the controller its rights. */
+/** Grants the controller its permissions. */
 const controllerRoleBinding = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
@@ -85,7 +90,7 @@ const controllerRoleBinding = {
   subjects: [{ kind: 'ServiceAccount', name: controllerName, namespace: controllerNamespace }],
 };
 
-/** Who the controller is. */
+/** The identity of the controller. */
 const controllerServiceAccount = {
   apiVersion: 'v1',
   kind: 'ServiceAccount',
@@ -109,7 +114,7 @@ const namespaceManifest = {
   },
 };
 
-/** Nothing in the namespace takes connections; a pod on the network of its node is not concerned. */
+/** Denies connections to pods of the namespace; a pod on the network of its node is exempt. */
 const networkPolicyManifest = {
   apiVersion: 'networking.k8s.io/v1',
   kind: 'NetworkPolicy',
@@ -120,7 +125,7 @@ const networkPolicyManifest = {
 interface ManifestFile {
   readonly name: string;
   readonly content: string;
-  /** Of the file; what holds a secret is for root alone. */
+  /** Of the file; a file with a secret is readable by root alone. */
   readonly mode: number;
 }
 
@@ -136,7 +141,7 @@ const objects: Readonly<Record<string, (config: Config) => object>> = {
   sa: () => controllerServiceAccount,
 };
 
-/** Every manifest that brings the controller up, in the order in which they are written. */
+/** Every manifest of the controller, in the order in which they are written. */
 export const controllerManifests = (config: Config): readonly ManifestFile[] =>
   Object.entries(objects).map(([name, make]) => ({
     name: `assisted-installer-controller-${name}.yaml`,
@@ -144,23 +149,23 @@ export const controllerManifests = (config: Config): readonly ManifestFile[] =>
     mode: name === 'secret' ? 0o600 : 0o644,
   }));
 
-/** Manifests in it are applied to the new cluster by bootkube. */
+/** bootkube applies the manifests in it to the new cluster. */
 const manifestDirectory = '/opt/openshift/manifests';
 
-/** Makes the directory of the manifests. */
+/** Creates the directory of the manifests. */
 const mkdirManifestsArgv = ['mkdir', '-p', manifestDirectory] as const;
 
 /**
- * Lays down the manifests of the controller: the part of the installation that runs in the cluster.
- * Each file is written whole, so nothing of an older one is left (ADR 0011, Q15).
+ * Writes the manifests of the controller, the part of the installation that runs in the cluster. Each
+ * file is replaced as a whole (ADR 0011, Q15).
  */
 export const addControllerManifests = step({
   id: 'bootstrap/add-controller-manifests',
-  title: 'Add the controller to the manifests of the cluster',
+  title: "Add the controller's manifests to the cluster",
   uses: ['host'],
   when: hasService,
   limit: minutes(2),
-  explain: ({ images }) => `the controller is ${images.controller}`,
+  explain: ({ images }) => `controller image ${images.controller}`,
   preview: () => [mkdirManifestsArgv],
   run: async ({ host, config, signal }) => {
     await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });

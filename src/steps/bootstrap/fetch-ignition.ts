@@ -16,13 +16,13 @@ import { bootstrapFailure } from './failures.ts';
  */
 export function mcoImageOf({ images }: Pick<Config, 'images'>): string {
   if (images.mco !== '') return images.mco;
-  throw bootstrapFailure('bootstrap.no-mco-image', 'no machine-config-operator image is given');
+  throw bootstrapFailure('bootstrap.no-mco-image', 'images.mco is not set');
 }
 
-/** Finds out what the bootstrap would lack before a disk is touched for it. */
+/** Fails on missing settings of the bootstrap before a disk is touched. */
 export const check = step({
   id: 'bootstrap/check',
-  title: 'Check that everything for the bootstrap is known',
+  title: 'Check that the settings for the bootstrap are complete',
   uses: [],
   preflight: true,
   limit: seconds(5),
@@ -30,16 +30,16 @@ export const check = step({
     chooseBootstrapSource(config);
     mcoImageOf(config);
     if (config.images.controller === '' && config.service.url !== '') {
-      throw bootstrapFailure('bootstrap.no-controller-image', 'no controller image is given');
+      throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
     }
     await Promise.resolve();
   },
 });
 
-/** What bootstrap.ign is called, at the service and in the object store. */
+/** The name of the file at the service and in the object store. */
 const fileName = 'bootstrap.ign';
 
-/** The ports that bootstrap.ign can come through. */
+/** The ports that sources of bootstrap.ign use. */
 type BootstrapPorts = Pick<Ports, 'inventory' | 'objects'>;
 
 /** Where bootstrap.ign comes from. */
@@ -50,9 +50,9 @@ interface BootstrapSource {
 }
 
 /**
- * Chooses where bootstrap.ign comes from: the object store or the service, as `ignition.source`
- * says, else the object store where one is configured. A URL and a file are of one host; the
- * bootstrap config is of the cluster, so they do not serve for it.
+ * Chooses where bootstrap.ign comes from: the object store or the service, as set by
+ * `ignition.source`, else the object store when one is configured. `ignition.url` and
+ * `ignition.file` are for the config of one host, so they are not used.
  * @throws AgentError `bootstrap.no-source`
  */
 export function chooseBootstrapSource(config: Config): BootstrapSource {
@@ -62,14 +62,14 @@ export function chooseBootstrapSource(config: Config): BootstrapSource {
   if (found === undefined) {
     throw bootstrapFailure(
       'bootstrap.no-source',
-      `${fileName} comes from the service or from an object store, and neither is configured`,
+      `${fileName} needs the service or an object store, and neither is configured`,
       { context: { source: wanted } },
     );
   }
   return found;
 }
 
-/** The choice as a plan tells it; a configuration that lacks a source is told, too. */
+/** The choice as a plan prints it, or why there is none. */
 export function explainBootstrapSource(config: Config): string {
   try {
     return `from ${chooseBootstrapSource(config).place}`;
@@ -96,16 +96,16 @@ function fromService({ service }: Config): BootstrapSource | undefined {
   };
 }
 
-/** The Ignition of the bootstrap host, as the service has it for the cluster. */
+/** bootstrap.ign on this host. */
 export const BootstrapIgnition = fact('ignition.bootstrap', z.strictObject({ path: z.string() }));
 
 /** Where bootstrap.ign is kept; the machine-config-daemon reads it there. */
 const bootstrapIgnitionPath = '/opt/install-dir/bootstrap.ign';
 
-/** Fetches the Ignition of the bootstrap, and checks it as a whole before a byte is written. */
+/** Fetches bootstrap.ign, and validates it before it is written. */
 export const fetchIgnition = step({
   id: 'bootstrap/fetch-ignition',
-  title: 'Fetch the Ignition of the bootstrap',
+  title: 'Fetch bootstrap.ign',
   uses: ['host', 'inventory', 'objects'],
   gives: BootstrapIgnition,
   retry: { attempts: 3, every: seconds(2) },
@@ -114,7 +114,7 @@ export const fetchIgnition = step({
   run: async ({ host, inventory, objects, config, signal, note }) => {
     const source = chooseBootstrapSource(config);
     const download = await source.open({ inventory, objects }, signal);
-    // The configured digest is that of this host's config, not of the cluster's.
+    // ignition.sha256 is that of this host's config, not of bootstrap.ign.
     const { bytes } = await receive(download, { sha256: '' });
     for (const { message, path, rule } of parseValidConfig(bytes).warnings) {
       note('warn', `bootstrap.ign: ${message}`, { path, rule });

@@ -123,7 +123,7 @@ describe('bootstrap/overlay-node-image', () => {
     const { failure } = await tryStep(overlayNodeImage, { host });
     expect(failure).toMatchObject({
       code: 'bootstrap.no-oc',
-      message: `${overlay} ended well, but /usr/bin/oc is not there`,
+      message: `${overlay} succeeded, but /usr/bin/oc is missing`,
     });
   });
 

@@ -10,31 +10,31 @@ import {
 import { step, type StepScope } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 
-/** Asks whether the live system has the client of the cluster; bootkube needs it. */
+/** Checks whether the live system has oc, which bootkube needs. */
 export const hasOcArgv = ['stat', '/usr/bin/oc'] as const;
 
-/** Units of bootstrap.ign that pull the node image and lay it over the live system. */
+/** Units of bootstrap.ign that pull the node image and overlay it. */
 export const overlayUnits = ['node-image-pull.service', 'node-image-overlay.service'] as const;
 
-/** Forgets that the units failed in an earlier run. */
+/** Resets the failed state of an earlier run. */
 export const forgetFailedArgv = ['systemctl', 'reset-failed', ...overlayUnits] as const;
 
-/** Starts both and does not wait: the second follows the first by their own order. */
+/** Starts both and does not wait; the second is ordered after the first. */
 export const startOverlayArgv = ['systemctl', 'start', '--no-block', ...overlayUnits] as const;
 
-/** A node image is more than a gigabyte, and the script that pulls it tries again by itself. */
+/** A node image has more than a gigabyte, and the script of the unit retries the pull. */
 const longestUnit = hours(1);
 
 /**
- * Brings the content of the node image onto a live system that is plain RHEL CoreOS without
- * OpenShift's own programs, as its images are since 4.19.
+ * Overlays the node image on a live system without OpenShift's programs. Since 4.19 its live images
+ * are plain RHEL CoreOS.
  */
 export const overlayNodeImage = step({
   id: 'bootstrap/overlay-node-image',
-  title: 'Lay the node image over the live system if it lacks oc',
+  title: 'Overlay the node image (provides `oc`)',
   uses: ['host'],
   limit: 2 * longestUnit + minutes(5),
-  waitsFor: 'the node image to be pulled and laid over the live system, where it lacks oc',
+  waitsFor: 'the node image to be pulled and overlaid, if /usr/bin/oc is missing',
   preview: () => [
     hasOcArgv,
     forgetFailedArgv,
@@ -45,15 +45,15 @@ export const overlayNodeImage = step({
   run: async (scope) => {
     const { host, signal } = scope;
     if (await hasOc(scope)) return;
-    // Else the state of an earlier attempt could be taken for that of this one. Units that systemd
-    // has not loaded yet cannot have failed.
+    // Else the state of an earlier attempt could be mistaken for that of this one. A unit that is not
+    // loaded cannot have failed.
     await host.exec(forgetFailedArgv, { signal, limit: minutes(1), accept: [0, 1, 5] });
     await start(scope);
     for (const unit of overlayUnits) await untilActive(scope, unit);
     if (await hasOc(scope)) return;
     throw bootstrapFailure(
       'bootstrap.no-oc',
-      `${overlayUnits[1]} ended well, but /usr/bin/oc is not there`,
+      `${overlayUnits[1]} succeeded, but /usr/bin/oc is missing`,
     );
   },
 });
@@ -69,7 +69,7 @@ async function start({ host, signal }: StepScope<'host'>): Promise<void> {
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
     const { message, context, cause } = error;
-    // systemctl ends with 5 for a unit that does not exist: the release is older than the image.
+    // systemctl exits with 5 for a missing unit: the release is older than the live image.
     const isMissing = /not found|not loaded/i.test(message);
     const code = isMissing ? 'bootstrap.no-oc' : 'bootstrap.overlay-failed';
     throw bootstrapFailure(code, message, { context, cause });

@@ -73,7 +73,7 @@ describe('bootstrap/make-ssh-key', () => {
     const { notes } = await runStep(makeSshKey, { host });
     expect(host.ran).toEqual([derive, aside, made]);
     expect(host.textOf(`${key}.unusable`)).toBe('half a key');
-    expect(notes).toEqual([expect.stringContaining('set aside')]);
+    expect(notes).toEqual([expect.stringContaining('setting it aside')]);
   });
 
   it('takes no part with a single node', async () => {

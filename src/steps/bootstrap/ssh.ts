@@ -4,26 +4,26 @@ import { isMultiNode } from '../conditions.ts';
 import { bootstrapFailure } from './failures.ts';
 import { renderYaml } from './render-yaml.ts';
 
-/** Where ssh of root looks for keys; not in what the container shares with the host. */
+/** The SSH directory of root, which is not shared with the container. */
 const directory = '/root/.ssh';
 const privateName = 'id_rsa';
 
-/** The private key of this host; it is never read by us. */
+/** The private key of this host; we never read it. */
 const privateKeyPath = `${directory}/${privateName}`;
 
-/** Its public half, which the masters get. */
+/** Its public key, which the masters get. */
 const publicKeyPath = `${privateKeyPath}.pub`;
 
-/** Makes the directory of the key. */
+/** Creates the directory of the key. */
 const mkdirSshArgv = ['mkdir', '-p', directory] as const;
 
-/** Makes a key without a passphrase. */
+/** Generates a key without a passphrase. */
 const makeKeyArgv = ['ssh-keygen', '-q', '-f', privateKeyPath, '-N', ''] as const;
 
-/** Prints the public half of the private key; fails for one that is damaged or has a passphrase. */
+/** Prints the public key of the private key; fails when it is damaged or has a passphrase. */
 const derivePublicArgv = ['ssh-keygen', '-y', '-P', '', '-f', privateKeyPath] as const;
 
-/** Sets a private key aside that cannot be used; it may be somebody's, so it is not removed. */
+/** Sets an unusable private key aside; it may belong to somebody, so it is not removed. */
 const setAsideArgv = [
   'mv',
   '--backup=numbered',
@@ -31,10 +31,10 @@ const setAsideArgv = [
   `${privateKeyPath}.unusable`,
 ] as const;
 
-/** Makes the directory that the SSH key goes to. */
+/** Creates the directory of the SSH key. */
 export const makeSshDirectory = step({
   id: 'bootstrap/make-ssh-directory',
-  title: 'Make the directory of the SSH key',
+  title: 'Create the directory of the SSH key',
   uses: ['host'],
   limit: seconds(30),
   preview: () => [mkdirSshArgv],
@@ -44,13 +44,13 @@ export const makeSshDirectory = step({
 });
 
 /**
- * Makes the key by which this host reaches the other masters to gather their logs. A key that is
- * there is used. One that lost its public half, or has that of another key, gets it back; one that
- * cannot be read, as an interrupted run may leave it, is set aside.
+ * Generates the key with which this host gathers the logs of the other masters. An existing key is
+ * used. Its public key is written again when it is missing or belongs to another key. A key that
+ * cannot be read, perhaps of an interrupted run, is set aside.
  */
 export const makeSshKey = step({
   id: 'bootstrap/make-ssh-key',
-  title: 'Make an SSH key for the other masters',
+  title: 'Generate an SSH key for the other masters',
   uses: ['host'],
   when: isMultiNode,
   limit: minutes(5),
@@ -60,14 +60,14 @@ export const makeSshKey = step({
     const names = await host.list(directory, signal);
     if (names.includes(privateName)) {
       if (await completeKey(scope)) return;
-      note('warn', `${privateKeyPath} cannot be used and is set aside`);
+      note('warn', `${privateKeyPath} cannot be used; setting it aside`);
       await host.exec(setAsideArgv, { signal, limit: seconds(20) });
     }
     await host.exec(makeKeyArgv, { signal, limit: minutes(2) });
   },
 });
 
-/** Whether the private key can be used; then its public half is there and is its own. */
+/** Whether the private key can be used; then its public key is in place, too. */
 async function completeKey({ host, signal, note }: StepScope<'host'>): Promise<boolean> {
   const { exitCode, stdout } = await host.exec(derivePublicArgv, {
     signal,
@@ -78,10 +78,10 @@ async function completeKey({ host, signal, note }: StepScope<'host'>): Promise<b
   if (exitCode !== 0 || derived === undefined) return false;
   const known = keyOf((await host.readText(publicKeyPath, signal)) ?? '');
   if (known === derived) {
-    note('info', `the key ${privateKeyPath} is used`);
+    note('info', `using the existing key ${privateKeyPath}`);
     return true;
   }
-  note('info', `the public half of ${privateKeyPath} is written anew`);
+  note('info', `writing the missing public key of ${privateKeyPath}`);
   await host.writeFile(publicKeyPath, `${stdout}\n`, { signal, mode: 0o644 });
   return true;
 }
@@ -92,7 +92,7 @@ function keyOf(text: string): string | undefined {
   return /^(?:ssh|ecdsa|sk)-/.test(kind) && key !== '' ? `${kind} ${key}` : undefined;
 }
 
-/** Lets a key in at the masters, so that the bootstrap host can gather their logs. */
+/** Authorizes a key on the masters, so that the bootstrap host can gather their logs. */
 const sshMachineConfig = (publicKey: string): object => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
@@ -112,17 +112,17 @@ const sshMachineConfig = (publicKey: string): object => ({
 const sshManifestPath =
   '/opt/openshift/openshift/99_openshift-machineconfig_99-assisted-installer-master-ssh.yaml';
 
-/** Lays down what lets this host in at the masters by SSH, to gather their logs. */
+/** Writes the MachineConfig that authorizes the key of this host on the masters. */
 export const addSshManifest = step({
   id: 'bootstrap/add-ssh-manifest',
-  title: 'Let this host in at the other masters',
+  title: "Authorize this host's SSH key on the other masters",
   uses: ['host'],
   when: isMultiNode,
   limit: minutes(2),
   run: async ({ host, signal }) => {
     const key = (await host.readText(publicKeyPath, signal))?.trim() ?? '';
     if (key === '' || key.includes('\n')) {
-      throw bootstrapFailure('bootstrap.no-public-key', `${publicKeyPath} holds no key`);
+      throw bootstrapFailure('bootstrap.no-public-key', `${publicKeyPath} has no SSH public key`);
     }
     const manifest = renderYaml(sshMachineConfig(key));
     await host.writeFile(sshManifestPath, manifest, { signal, mode: 0o644 });

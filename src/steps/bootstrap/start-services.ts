@@ -3,13 +3,13 @@ import { fact } from '../../engine/fact.ts';
 import { minutes } from '../../model/duration.ts';
 import { step } from '../step.ts';
 
-/** Makes systemd read the units that bootstrap.ign brought. */
+/** Reloads the units of systemd. */
 const reloadArgv = ['systemctl', 'daemon-reload'] as const;
 
-/** Makes systemd know the units of the bootstrap. */
+/** Reloads the systemd units, since bootstrap.ign has added some. */
 export const reloadUnits = step({
   id: 'bootstrap/reload-units',
-  title: 'Make systemd read its units anew',
+  title: 'Reload the systemd units',
   uses: ['host'],
   limit: minutes(3),
   preview: () => [reloadArgv],
@@ -18,7 +18,7 @@ export const reloadUnits = step({
   },
 });
 
-/** The services that bring the temporary control plane up have been started. */
+/** The services of the temporary control plane have been started. */
 export const ControlPlane = fact(
   'control-plane.started',
   z.strictObject({ units: z.array(z.string()) }),
@@ -27,15 +27,15 @@ export const ControlPlane = fact(
 /** The services of the bootstrap, in the order in which they are started. */
 const bootstrapUnits = ['bootkube.service', 'approve-csr.service', 'progress.service'] as const;
 
-/** Starts a unit, and waits until systemd says that it runs. */
+/** Starts a unit, and waits until it is active. */
 const startUnitArgv = (unit: string): readonly string[] => ['systemctl', 'start', unit];
 
-/** bootkube.service is started after the release image is there, which may be a slow download. */
+/** bootkube.service starts after the release image is pulled, which may take long. */
 const longestStart = minutes(60);
 
 /**
- * Starts the temporary control plane. Starting what runs changes nothing, and bootkube.service does
- * not start a second time when it is through (`ConditionPathExists=!/opt/openshift/.bootkube.done`,
+ * Starts the temporary control plane. Starting an active unit changes nothing, and bootkube.service
+ * does not start again once it has finished (`ConditionPathExists=!/opt/openshift/.bootkube.done`,
  * openshift/installer).
  */
 export const startServices = step({

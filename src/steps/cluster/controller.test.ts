@@ -87,7 +87,7 @@ describe('cluster/wait-for-controller', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'wait.updated',
-        status: '1 events in assisted-installer, none of them says ready',
+        status: '1 events in assisted-installer, no AssistedControllerIsReady',
       }),
     );
   });
@@ -187,8 +187,8 @@ describe('cluster/follow-controller-logs', () => {
     const inventory = fakeInventory();
     await followFor({ kube: fakeKube().put(pods, pod()), inventory }, minutes(6));
     expect(lastArchive(inventory)[1]).toBe(
-      `the log of pod ${podName} could not be had: ${podName}: there is no log\n` +
-        '/tmp/controller_logs.log could not be had: it is empty, or there is none\n',
+      `could not read the log of pod ${podName}: ${podName}: there is no log\n` +
+        'could not read /tmp/controller_logs.log: it is empty or missing\n',
     );
   });
 
@@ -196,7 +196,7 @@ describe('cluster/follow-controller-logs', () => {
     const down = inventoryFailure('inventory.unreachable', 'service is down');
     const inventory = fakeInventory().failing('uploadControllerLogs', down);
     const { notes } = await followFor({ kube: cluster(), inventory }, minutes(11));
-    expect(notes).toEqual(['warn: the log of the controller could not be uploaded']);
+    expect(notes).toEqual(['warn: could not upload the controller log']);
     expect(inventory.controllerLogs).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import { pack } from 'tar-stream';
 import {
   controllerLabel,
   controllerNamespace,
-  eventWords,
+  eventFields,
   isControllerReady,
   runningController,
 } from '../../cluster/controller.ts';
@@ -18,10 +18,10 @@ import { hasService } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { followed, gapIn, longestWait } from './kube-watch.ts';
 
-/** Waits until the controller in the cluster works: it goes on where the bootstrap host ends. */
+/** Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves. */
 export const waitForController = step({
   id: 'cluster/wait-for-controller',
-  title: 'Wait until the controller works in the cluster',
+  title: 'Wait for the controller to become ready',
   stage: 'Waiting for controller',
   stageInfo: () => 'waiting for controller pod ready event',
   uses: ['kube', 'inventory', 'host', 'clock'],
@@ -31,16 +31,16 @@ export const waitForController = step({
   waitsFor: 'the event AssistedControllerIsReady in the namespace assisted-installer',
   run: async (scope) => {
     const { kube, until } = scope;
-    const told = followed(kube, { kind: events, namespace: controllerNamespace });
-    const tell = tellOnce(scope);
-    const look = (): Promise<Look<true>> => {
-      const view = told.view();
-      tell(view.objects);
+    const followedEvents = followed(kube, { kind: events, namespace: controllerNamespace });
+    const noteNew = noteOnce(scope);
+    const poll = (): Promise<Look<true>> => {
+      const view = followedEvents.view();
+      noteNew(view.objects);
       if (isControllerReady(view.objects)) return Promise.resolve({ done: true });
       return Promise.resolve({ status: gapIn(view) ?? statusOf(view.objects) });
     };
-    await until('the controller says that it is ready', look, {
-      watch: told.watch,
+    await until('the controller is ready', poll, {
+      watch: followedEvents.watch,
       every: seconds(30),
       within: longestWait,
     });
@@ -49,23 +49,23 @@ export const waitForController = step({
   },
 });
 
-/** Tells each event once, by its id. */
-function tellOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[]) => void {
-  const told = new Set<string>();
+/** Notes each event once, by its id. */
+function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[]) => void {
+  const noted = new Set<string>();
   return (objects) => {
     for (const event of objects) {
       const { name, uid = name } = event.metadata;
-      if (told.has(uid)) continue;
-      told.add(uid);
-      note('info', `event ${name}`, eventWords(event));
+      if (noted.has(uid)) continue;
+      noted.add(uid);
+      note('info', `event ${name}`, eventFields(event));
     }
   };
 }
 
-/** What is missing: the events so far show how far the controller's pod has come. */
+/** What is missing, for people. */
 function statusOf(objects: readonly KubeObject[]): string {
   if (objects.length === 0) return `no event in ${controllerNamespace} yet`;
-  return `${objects.length} events in ${controllerNamespace}, none of them says ready`;
+  return `${objects.length} events in ${controllerNamespace}, no AssistedControllerIsReady`;
 }
 
 async function announceLogs({ inventory, signal, note }: StepScope<'inventory'>): Promise<void> {
@@ -74,20 +74,23 @@ async function announceLogs({ inventory, signal, note }: StepScope<'inventory'>)
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the logs of the cluster could not be announced', { code, reason: message });
+    note('warn', 'could not announce the cluster logs to the inventory service', {
+      code,
+      reason: message,
+    });
   }
 }
 
 const uploadEvery = minutes(5);
 
-/** Uploads the log of the controller again and again while the host is installed. */
+/** Uploads the log of the controller regularly while the host is installed. */
 export const followControllerLogs = step({
   id: 'cluster/follow-controller-logs',
-  title: 'Upload the log of the controller every five minutes',
+  title: 'Upload the controller log every five minutes',
   uses: ['kube', 'inventory', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
   when: hasService,
-  // Several waits of the main line may come to their ends while this one goes on.
+  // Several waits of the main sequence may time out one after the other.
   limit: 4 * longestWait + hours(1),
   run: async (scope) => {
     for (;;) {
@@ -103,12 +106,12 @@ const sinceSeconds = 3600;
 /** Where a controller that runs on this host writes its log. */
 const localLog = '/tmp/controller_logs.log';
 
-/** What the upload needs of a step. */
+/** The ports that the upload uses. */
 type LogScope = StepScope<'kube' | 'inventory' | 'host' | 'clock'>;
 
 /**
- * Uploads the log of the controller, if the controller runs. What goes wrong is told and harms
- * nobody.
+ * Uploads the log of the controller, if the controller runs. A failure is noted and otherwise
+ * ignored.
  */
 async function uploadControllerLogs(scope: LogScope): Promise<void> {
   const { kube, inventory, clock, signal, note } = scope;
@@ -121,12 +124,12 @@ async function uploadControllerLogs(scope: LogScope): Promise<void> {
     const pod = runningController(await kube.list(selection, signal));
     if (pod === undefined) return;
     const archive = await archiveOf(await logOf(scope, pod), clock.now());
-    // A log of an hour is small: to compress it takes milliseconds.
+    // The log of an hour is small, so compressing it takes milliseconds.
     await inventory.uploadControllerLogs(gzipSync(archive), signal);
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the log of the controller could not be uploaded', { code, reason: message });
+    note('warn', 'could not upload the controller log', { code, reason: message });
   }
 }
 
@@ -149,22 +152,22 @@ async function logOf({ kube, host, signal }: LogScope, pod: KubeObject): Promise
   const local = await tried(async () => (await host.readText(localLog, signal)) ?? '', signal);
   if (local.text !== '') return local.text;
   return (
-    `the log of pod ${place.name} could not be had: ${fromPod.trouble}\n` +
-    `${localLog} could not be had: ${local.trouble}\n`
+    `could not read the log of pod ${place.name}: ${fromPod.reason}\n` +
+    `could not read ${localLog}: ${local.reason}\n`
   );
 }
 
 interface Tried {
   readonly text: string;
   /** Why there is no text. */
-  readonly trouble: string;
+  readonly reason: string;
 }
 
 async function tried(read: () => Promise<string>, signal: AbortSignal): Promise<Tried> {
   try {
-    return { text: await read(), trouble: 'it is empty, or there is none' };
+    return { text: await read(), reason: 'it is empty or missing' };
   } catch (error) {
     signal.throwIfAborted();
-    return { text: '', trouble: asAgentError(error).message };
+    return { text: '', reason: asAgentError(error).message };
   }
 }

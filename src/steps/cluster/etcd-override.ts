@@ -26,39 +26,39 @@ const EtcdOverrideSchema = z.strictObject({
   before: z.json(),
 });
 
-/** etcd of the cluster was let start with less than three members. */
+/** etcd of the cluster was allowed to start with fewer than three members. */
 export const EtcdOverride = fact('cluster.etcd-override', EtcdOverrideSchema);
 export type EtcdOverride = z.infer<typeof EtcdOverrideSchema>;
 
 const needsEtcdOverride = condition<Config>(
-  'etcd of this release is to be let start with less than three members',
+  'etcd of this release must be allowed to start with fewer than three members',
   ({ cluster, bootstrap }) => needsOverride(cluster.openshiftVersion, bootstrap.etcdOverride),
 );
 
 /**
- * Lets etcd of old releases start while the bootstrap host is not yet a member. What was there before
- * is recorded on the object itself, so that it can be put back by whoever comes after this host has
- * gone. It belongs behind the wait for two masters: with the flag the operator is content with one
- * member beside that of the bootstrap host (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
+ * Allows etcd of old releases to start with fewer than three members. The previous value is recorded
+ * in an annotation of the object, from which it can be restored after this host has left. The patch
+ * comes after the wait for two masters: with the flag the operator removes the bootstrap member when
+ * there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
  */
 export const patchEtcd = step({
   id: 'cluster/patch-etcd',
-  title: 'Let etcd start with less than three members',
+  title: 'Allow etcd to start with fewer than three members',
   uses: ['kube'],
   needs: { controlPlane: ControlPlane },
   gives: EtcdOverride,
   when: needsEtcdOverride,
-  // The API server goes away for a while whenever etcd gets or loses a member.
+  // The API server is unavailable for a while whenever etcd gains or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'the object of the etcd operator',
+  waitsFor: 'the object etcd/cluster',
   explain: ({ cluster, bootstrap }) =>
     bootstrap.etcdOverride === 'always'
-      ? 'bootstrap.etcdOverride says so'
-      : `OpenShift ${cluster.openshiftVersion} does not find it out by itself`,
+      ? 'set by bootstrap.etcdOverride'
+      : `OpenShift ${cluster.openshiftVersion} needs the override`,
   run: async ({ kube, until, signal }) => {
     const etcds = followedOne(kube, etcdCluster);
-    const found = await until('the etcd operator has its object', () => lookFor(etcds), {
+    const found = await until('etcd/cluster exists', () => pollEtcd(etcds), {
       watch: etcds.watch,
       every: seconds(30),
       within: longestWait,
@@ -70,15 +70,17 @@ export const patchEtcd = step({
     }
     const kept = await kube.get(etcdCluster, signal);
     if (kept === undefined || !isOverridden(kept) || recordedBefore(kept) === undefined) {
-      throw etcdFailure('cluster.etcd-not-overridden', 'etcd/cluster is without the override', {
-        context: { object: 'etcd/cluster' },
-      });
+      throw etcdFailure(
+        'cluster.etcd-not-overridden',
+        'etcd/cluster has no override after it was patched',
+        { context: { object: 'etcd/cluster' } },
+      );
     }
     return EtcdOverride.schema.parse({ isSet: true, before });
   },
 });
 
-function lookFor(etcds: Followed): Promise<Look<KubeObject>> {
+function pollEtcd(etcds: Followed): Promise<Look<KubeObject>> {
   const view = etcds.view();
   const [etcd] = view.objects;
   if (etcd !== undefined) return Promise.resolve({ done: etcd });
@@ -86,37 +88,39 @@ function lookFor(etcds: Followed): Promise<Look<KubeObject>> {
 }
 
 /**
- * Puts back what the record on the object of the etcd operator says, once the cluster can do without
- * the override. Without a record there is nothing to do.
+ * Restores what the annotation on etcd/cluster records, once the cluster can do without the override.
+ * Without an annotation there is nothing to do.
  */
 export const restoreEtcd = step({
   id: 'cluster/restore-etcd',
-  title: 'Put the settings of etcd back as they were',
+  title: 'Restore the etcd settings',
   uses: ['kube'],
-  // The API server goes away for a while whenever etcd gets or loses a member.
+  // The API server is unavailable for a while whenever etcd gains or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'three healthy members of etcd, where its settings were changed',
+  waitsFor: 'three healthy etcd members, if the etcd settings were changed',
   run: async (scope) => {
     const { kube, signal, note } = scope;
     const found = await kube.get(etcdCluster, signal);
     if (found === undefined || recordedBefore(found) === undefined) {
-      note('info', 'the settings of etcd were not changed');
+      note('info', 'the etcd settings were not changed');
       return;
     }
     await waitForThreeMembers(scope);
     const etcd = await kube.get(etcdCluster, signal);
     const record = etcd && recordedBefore(etcd);
     const patch = etcd && restorePatch(etcd);
-    // Another has put it back while this one waited.
+    // Somebody else has restored it during the wait.
     if (record === undefined || patch === undefined) return;
     await kube.patch(etcdCluster, patch, signal);
-    const left = await kube.get(etcdCluster, signal);
-    if (left === undefined || !isRestored(left, record.before)) {
-      throw etcdFailure('cluster.etcd-not-restored', 'etcd/cluster still has the override', {
-        context: { object: 'etcd/cluster' },
-      });
+    const after = await kube.get(etcdCluster, signal);
+    if (after === undefined || !isRestored(after, record.before)) {
+      throw etcdFailure(
+        'cluster.etcd-not-restored',
+        'etcd/cluster still has the override after it was patched',
+        { context: { object: 'etcd/cluster' } },
+      );
     }
-    note('info', 'the settings of etcd are as they were');
+    note('info', 'restored the etcd settings');
   },
 });

@@ -248,8 +248,8 @@ describe('cluster/follow-hosts', () => {
     const end = runStep(followHosts, { ...run, host: flaky });
     await run.clock.advance(minutes(5));
     const { notes } = await end;
-    expect(notes.some((note) => note.includes('is not read'))).toBe(true);
-    expect(notes.some((note) => note.includes('is not watched'))).toBe(true);
+    expect(notes.some((note) => note.includes('cannot read'))).toBe(true);
+    expect(notes.some((note) => note.includes('cannot watch'))).toBe(true);
   });
 
   it('is left out without a service', async () => {

@@ -15,27 +15,27 @@ import { longestWait } from './kube-watch.ts';
 import { hostReportsOf, type KnownHosts, knownHostsOf } from './inventory-hosts.ts';
 import { tasksOf } from './tasks.ts';
 
-/** What nobody rang for, a report that failed for example, is looked at so often. */
-const lookEvery = seconds(30);
+/** How often to poll what notifies nobody, a report that failed for example. */
+const pollInterval = seconds(30);
 
-/** Tells the service which hosts have asked this one for their Ignition, until all have. */
+/** Reports to the service which hosts requested their Ignition from this one, until all have. */
 export const followHosts = step({
   id: 'cluster/follow-hosts',
-  title: 'Tell which hosts have asked for their Ignition',
+  title: 'Report the hosts that requested their Ignition',
   uses: ['host', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
   when: hasService,
   limit: longestWait + minutes(30),
-  waitsFor: 'requests of Ignition in the log of the machine-config-server',
+  waitsFor: 'Ignition requests in the log of the machine-config-server',
   run: async (scope) => {
     const { clock, signal } = scope;
-    // Quiet: its statuses would stand beside the stage of the main line.
+    // Silently: the info of the stage belongs to the main sequence.
     const until = untilOf(clock, signal, silently);
     const follow = followingOf(scope);
     try {
-      await until('every host has asked for its Ignition', follow.look, {
+      await until('every host has requested its Ignition', follow.poll, {
         within: longestWait,
-        every: lookEvery,
+        every: pollInterval,
         watch: follow.watch,
       });
     } finally {
@@ -45,64 +45,66 @@ export const followHosts = step({
 });
 
 /** Stages of a host that has its Ignition. */
-const through: ReadonlySet<string> = new Set<Stage>([
+const hasIgnition: ReadonlySet<string> = new Set<Stage>([
   'Waiting for ignition',
   'Configuring',
   'Joined',
   'Done',
 ]);
 
-/** The stage that a host is in once it has asked; a worker asks the cluster once more later. */
+/** The stage of a host that has requested Ignition; a worker requests it from the cluster later. */
 const stageOf = ({ role }: InventoryHost): Stage =>
   role === 'worker' ? 'Waiting for ignition' : 'Configuring';
 
 interface Following {
-  readonly look: (signal: AbortSignal) => Promise<Look<true>>;
+  readonly poll: (signal: AbortSignal) => Promise<Look<true>>;
   readonly watch: Watch;
   readonly close: () => Promise<void>;
 }
 
 function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Following {
-  let ring = (): void => undefined;
-  const tasks = tasksOf(scope, () => ring());
+  let notify = (): void => undefined;
+  const tasks = tasksOf(scope, () => notify());
   const known = knownHostsOf(scope, tasks);
   const reports = hostReportsOf(scope, tasks);
   const logs = mcsLogsOf(scope);
-  const files = changingWatch(scope, () => ring());
-  const strangers = strangersOf(known);
-  const hold = holdOf(scope);
-  /** How often the service had told its hosts when the report of one was sent. */
+  const files = changingWatch(scope, () => notify());
+  const addresses = knownAddressesOf(known);
+  const block = blockOf(scope);
+  /** How often the service had listed its hosts when the report of a host was sent. */
   const sentAfter = new Map<string, number>();
-  const isThrough = (host: InventoryHost): boolean =>
-    through.has(host.stage ?? '') || reports.endOf(host) === 'accepted';
+  const isServed = (host: InventoryHost): boolean =>
+    hasIgnition.has(host.stage ?? '') || reports.endOf(host) === 'accepted';
 
-  const look = async (signal: AbortSignal): Promise<Look<true>> => {
+  const poll = async (signal: AbortSignal): Promise<Look<true>> => {
     const { paths, asked } = await logs.read(signal);
     files.set([containerLogs, ...paths]);
     const hosts = known.hosts();
     if (hosts === undefined) {
       known.ask();
-      return { status: 'the inventory service has not told its hosts yet' };
+      return { status: 'the inventory service has not listed its hosts yet' };
     }
-    const found = [...strangers.sortOut(asked)].filter((host) => !isThrough(host));
-    if (found.length > 0 && (await hold.isOn(signal))) {
-      return { status: 'hosts that have asked are held back until their image is built' };
+    const found = [...addresses.hostsAt(asked)].filter((host) => !isServed(host));
+    if (found.length > 0 && (await block.isOn(signal))) {
+      return { status: 'hosts that requested Ignition are blocked until their image is built' };
     }
     for (const host of found) {
       const isRefused = reports.endOf(host) === 'refused';
-      // Its stage may have risen without us; then there is nothing to report.
+      // Another may have reported a later stage; then there is nothing to report.
       if (isRefused) known.ask();
       if (isRefused && sentAfter.get(host.id) === known.answers()) continue;
       sentAfter.set(host.id, known.answers());
       reports.send(host, stageOf(host));
     }
-    const waiting = hosts.filter((host) => !isThrough(host)).map(({ name }) => name);
-    return waiting.length === 0 ? { done: true } : { status: `not yet: ${waiting.join(', ')}` };
+    const waiting = hosts.filter((host) => !isServed(host)).map(({ name }) => name);
+    return waiting.length === 0
+      ? { done: true }
+      : { status: `not requested yet by ${waiting.join(', ')}` };
   };
   return {
-    look,
+    poll,
     watch: (changed, signal) => {
-      ring = changed;
+      notify = changed;
       return new Promise((resolve) => {
         if (signal.aborted) resolve();
         else signal.addEventListener('abort', () => resolve(), { once: true });
@@ -114,17 +116,17 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
   };
 }
 
-interface Hold {
-  /** Whether the machine-config-server of this host answers nobody. */
+interface ConfigServerBlock {
+  /** Whether the machine-config-server of this host serves nobody. */
   readonly isOn: (signal: AbortSignal) => Promise<boolean>;
 }
 
 /**
- * The server writes down who asks before it knows what it answers, and its word about an answer that failed names
- * nobody. So the file tells that it is kept without while images are built. Who has asked by then is given his Ignition
- * within seconds of its end: Ignition asks again after five at most. It ends once and for all.
+ * The server logs each request before it answers, and its log of a failed answer names no host. So the block is read
+ * from the file that is missing from its place while images are built. Once the block is over it never returns, and
+ * each waiting host gets its Ignition within five seconds: Ignition retries that often.
  */
-function holdOf({ host, note, config }: StepScope<'host'>): Hold {
+function blockOf({ host, note, config }: StepScope<'host'>): ConfigServerBlock {
   let isOver = !isActive(buildsOsImages, config);
   return {
     isOn: async (signal) => {
@@ -134,31 +136,35 @@ function holdOf({ host, note, config }: StepScope<'host'>): Hold {
       } catch (error) {
         signal.throwIfAborted();
         const { code, message } = asAgentError(error);
-        note('debug', 'it is not known whether hosts are held back', { code, reason: message });
+        note('debug', 'cannot read whether the config server is blocked', {
+          code,
+          reason: message,
+        });
       }
       return !isOver;
     },
   };
 }
 
-interface Strangers {
-  /** The hosts of these addresses. Of those that have none the service is asked once more. */
-  readonly sortOut: (asked: ReadonlySet<string>) => ReadonlySet<InventoryHost>;
+interface KnownAddresses {
+  /** The hosts at these addresses. For an unknown address the service is asked once more. */
+  readonly hostsAt: (asked: ReadonlySet<string>) => ReadonlySet<InventoryHost>;
 }
 
-/** Keeps apart addresses that the service may still get to know and those it was asked for in vain. */
-function strangersOf(known: KnownHosts): Strangers {
-  const strange = new Set<string>();
+/** Remembers the addresses that the service does not know, so that it is not asked for them again. */
+function knownAddressesOf(known: KnownHosts): KnownAddresses {
+  const unknownForGood = new Set<string>();
   let answers = 0;
   return {
-    sortOut: (asked) => {
+    hostsAt: (asked) => {
       const index = known.index();
       const found = new Map([...asked].map((address) => [address, index?.at(address)]));
       const unknown = [...found].filter(([, host]) => host === undefined).map(([at]) => at);
-      // The first answer was asked for before anybody had come.
-      if (answers > 0 && known.answers() > answers) for (const one of unknown) strange.add(one);
+      // The first answer was requested before any host had come.
+      if (answers > 0 && known.answers() > answers)
+        for (const one of unknown) unknownForGood.add(one);
       answers = known.answers();
-      if (unknown.some((address) => !strange.has(address))) known.ask();
+      if (unknown.some((address) => !unknownForGood.has(address))) known.ask();
       return new Set([...found.values()].filter((host) => host !== undefined));
     },
   };

@@ -8,28 +8,28 @@ import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
-/** The inventory service is asked for its hosts at most so often. */
+/** The shortest time between two requests for the hosts. */
 const askHostsEvery: Millis = seconds(30);
 
-/** The other hosts of the cluster, as the inventory service told them last. */
+/** The other hosts of the cluster, as the inventory service listed them last. */
 export interface KnownHosts {
-  /** Undefined until it has told them once. */
+  /** Undefined until it has listed them once. */
   readonly hosts: () => readonly InventoryHost[] | undefined;
   readonly index: () => HostIndex | undefined;
-  /** How often it has told them. */
+  /** How often it has listed them. */
   readonly answers: () => number;
-  /** Why it did not tell them when it was asked last. */
-  readonly trouble: () => string | undefined;
-  /** Asks beside the wait, unless it was asked a short time ago. */
+  /** The error code of the last request; undefined when it succeeded. */
+  readonly lastError: () => string | undefined;
+  /** Requests them in the background, unless that was done a short time ago. */
   readonly ask: () => void;
 }
 
-/** Keeps what the inventory service tells of the other hosts; this host is left out by its id. */
+/** Keeps the hosts that the inventory service lists, without this one. */
 export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): KnownHosts {
   const { config, inventory } = scope;
   let hosts: readonly InventoryHost[] | undefined;
   let index: HostIndex | undefined;
-  let trouble: string | undefined;
+  let lastError: string | undefined;
   let answers = 0;
   const read = async (signal: AbortSignal): Promise<void> => {
     try {
@@ -37,17 +37,17 @@ export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): Known
       hosts = enabled.filter(({ id }) => id !== config.cluster.hostId);
       index = hostIndexOf(hosts);
       answers += 1;
-      trouble = undefined;
+      lastError = undefined;
     } catch (error) {
       signal.throwIfAborted();
-      trouble = asAgentError(error).code;
+      lastError = asAgentError(error).code;
     }
   };
   return {
     hosts: () => hosts,
     index: () => index,
     answers: () => answers,
-    trouble: () => trouble,
+    lastError: () => lastError,
     ask: () => tasks.run('ask for hosts', askHostsEvery, read),
   };
 }
@@ -55,12 +55,12 @@ export function knownHostsOf(scope: StepScope<'inventory'>, tasks: Tasks): Known
 /** A report that failed is sent again after this time. */
 const reportAgainAfter: Millis = seconds(5);
 
-/** What became of a report: `refused` is an answer too (409). */
+/** How a report ended: `refused` is an answer too (409). */
 export type ReportEnd = 'accepted' | 'refused' | { readonly failed: string };
 
-/** Reports of stages of other hosts, each sent beside the wait so that none holds back another. */
+/** Reports stages of other hosts in the background, so that none delays another. */
 interface HostReports {
-  /** What became of the report of a host; undefined while the first is under way, or before it. */
+  /** How the report of a host ended; undefined before its first report has ended. */
   readonly endOf: (host: InventoryHost) => ReportEnd | undefined;
   /** Reports the stage of a host, unless that was tried a short time ago. */
   readonly send: (host: InventoryHost, stage: Stage) => void;
@@ -87,7 +87,7 @@ export function hostReportsOf(
           const { code, message } = asAgentError(error);
           const end = code === 'inventory.refused' ? 'refused' : { failed: code };
           if (!isSame(ends.get(host.id), end)) {
-            note('warn', `${stage} of ${name} is not reported`, { code, reason: message });
+            note('warn', `could not report stage ${stage} of ${name}`, { code, reason: message });
           }
           ends.set(host.id, end);
         }
@@ -101,16 +101,16 @@ const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
 
 /** Finds hosts of the inventory service by what a cluster knows of them. */
 interface HostIndex {
-  /** By name in any case, the last of that name. */
+  /** By name, ignoring case; the last of that name. */
   readonly named: (name: string) => InventoryHost | undefined;
   /**
-   * By a whole address in its one spelling. An address that several hosts have, of a bridge that each
-   * makes for itself for example, is of none.
+   * By an address in canonical form. An address that several hosts have, such as that of a bridge
+   * that each creates, finds none.
    */
   readonly at: (address: string) => InventoryHost | undefined;
 }
 
-/** Makes an index of hosts. A host without addresses is found at none. */
+/** Makes an index of hosts. */
 export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
   const byName = new Map(
     hosts.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),

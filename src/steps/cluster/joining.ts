@@ -7,22 +7,22 @@ import type { Tasks } from './tasks.ts';
 /** A node of the role that is waited for. */
 export interface JoiningNode {
   readonly name: string;
-  /** Why it does not count yet; it counts without. */
+  /** Why it does not count yet; undefined for a node that counts. */
   readonly missing?: string;
 }
 
-/** Brings Ready nodes and the inventory service together. */
+/** Decides which nodes count as joined, and reports them to the inventory service. */
 export interface Joining {
-  /** Asks for the hosts before the first node is Ready, so that no time is lost then. */
+  /** Requests the hosts before the first node is Ready, which saves time then. */
   readonly prepare: () => void;
-  /** How a node stands; begins beside the wait what is missing for it to count. */
-  readonly standingOf: (node: KubeObject) => JoiningNode;
+  /** Whether a node counts; starts in the background what is missing for it to count. */
+  readonly statusOf: (node: KubeObject) => JoiningNode;
 }
 
 /** Without an inventory service a Ready node counts as it is. */
 const readyCounts: Joining = {
   prepare: () => undefined,
-  standingOf: (node) => {
+  statusOf: (node) => {
     const readiness = readinessOf(node);
     const { name } = node.metadata;
     return readiness.isReady ? { name } : { name, missing: `NotReady, ${readiness.reason}` };
@@ -30,11 +30,11 @@ const readyCounts: Joining = {
 };
 
 /**
- * Makes the joining of one wait. A node counts when it is Ready, the service knows its host, and
- * knows that it joined: until then the service may still give the host up, and the bootstrap host,
- * which is the only one to tell it before the controller runs, must not go away. A refusal (409) is
- * such knowledge too: another has told it, or it will never take it. What counted once counts on:
- * kubelets drop out for a moment when the API server moves.
+ * Decides for one wait which nodes count. A node counts when it is Ready and the service knows that
+ * its host has joined. Until then the service may still fail the host, and only the bootstrap host
+ * can report it before the controller runs. A refused report (409) counts too: another has reported
+ * it, or the service will never accept it. A node that counted once always counts, because kubelets
+ * drop out for a moment when the API server moves.
  */
 export function joiningOf(scope: StepScope<'inventory'>, tasks: Tasks): Joining {
   if (scope.config.service.url === '') return readyCounts;
@@ -50,7 +50,7 @@ export function joiningOf(scope: StepScope<'inventory'>, tasks: Tasks): Joining 
     if (host === undefined) {
       known.ask();
       return index === undefined
-        ? untold(known.trouble())
+        ? hostsUnlisted(known.lastError())
         : 'Ready, unknown to the inventory service';
     }
     const end = reports.endOf(host);
@@ -63,7 +63,7 @@ export function joiningOf(scope: StepScope<'inventory'>, tasks: Tasks): Joining 
     prepare: () => {
       if (known.hosts() === undefined) known.ask();
     },
-    standingOf: (node) => {
+    statusOf: (node) => {
       const { name } = node.metadata;
       if (counted.has(name)) return { name };
       const missing = missingOf(node);
@@ -73,10 +73,10 @@ export function joiningOf(scope: StepScope<'inventory'>, tasks: Tasks): Joining 
   };
 }
 
-const untold = (trouble: string | undefined): string =>
-  trouble === undefined
-    ? 'Ready, the inventory service has not told its hosts yet'
-    : `Ready, the inventory service does not tell its hosts (${trouble})`;
+const hostsUnlisted = (lastError: string | undefined): string =>
+  lastError === undefined
+    ? 'Ready, the inventory service has not listed its hosts yet'
+    : `Ready, the hosts of the inventory service cannot be listed (${lastError})`;
 
 const unreported = (end: Exclude<ReportEnd, string> | undefined): string =>
   end === undefined ? 'Ready, being reported' : `Ready, not reported yet (${end.failed})`;

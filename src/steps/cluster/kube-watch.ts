@@ -4,16 +4,16 @@ import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
 
-/** The service itself gives a cluster up after this time (assisted-service, INSTALLATION_TIMEOUT). */
+/** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
 export const longestWait = hours(24);
 
-/** A selection whose latest view can be looked at while its watch runs. */
+/** A selection whose latest view can be read while its watch runs. */
 export interface Followed {
   readonly view: () => KubeView;
   readonly watch: Watch;
 }
 
-/** Follows a selection for a wait; the watch rings after each change of the view. */
+/** Follows a selection for a wait; the watch notifies after each change of the view. */
 export function followed(kube: Kube, selection: KubeSelection): Followed {
   let latest: KubeView = { isSynced: false, objects: [] };
   return {
@@ -30,7 +30,7 @@ export function followed(kube: Kube, selection: KubeSelection): Followed {
   };
 }
 
-/** Follows one object; the view holds it alone, or nothing. */
+/** Follows one object; the view has it alone, or nothing. */
 export const followedOne = (kube: Kube, { kind, name, namespace }: KubeRef): Followed =>
   followed(kube, {
     kind,
@@ -45,24 +45,24 @@ export const together =
     await Promise.all(watches.map((watch) => watch(changed, signal)));
   };
 
-/** Why a view may tell less than there is; undefined when it is whole. */
-export function gapIn({ isSynced, trouble }: KubeView): string | undefined {
-  if (trouble !== undefined) return `the API server does not answer (${trouble.code})`;
-  return isSynced ? undefined : 'the API server does not show them yet';
+/** Why a view may be incomplete; undefined when it is complete. */
+export function gapIn({ isSynced, trouble: lastError }: KubeView): string | undefined {
+  if (lastError !== undefined) return `the API server does not answer (${lastError.code})`;
+  return isSynced ? undefined : 'the API server has not listed the objects yet';
 }
 
 /** The first gap in what is followed. */
 export const gapAmong = (...all: readonly Followed[]): string | undefined =>
   all.map(({ view }) => gapIn(view())).find((gap) => gap !== undefined);
 
-/** A selection whose first view is waited for. */
+/** A selection whose first view can be awaited. */
 interface FirstView {
   readonly watch: Watch;
-  /** The latest view; the first as soon as there is one, or the watch has ended without. */
+  /** The latest view; waits for the first one, or for the end of the watch. */
   readonly view: () => Promise<KubeView>;
 }
 
-/** Follows a selection for a wait that has nothing to tell before there is a first view. */
+/** Follows a selection for a wait that has no status before the first view. */
 export function fromFirstView(kube: Kube, selection: KubeSelection): FirstView {
   const { view, watch } = followed(kube, selection);
   const opened = Promise.withResolvers<undefined>();
@@ -72,12 +72,12 @@ export function fromFirstView(kube: Kube, selection: KubeSelection): FirstView {
       return view();
     },
     watch: async (changed, signal) => {
-      const see = (): void => {
+      const open = (): void => {
         opened.resolve(undefined);
         changed();
       };
       try {
-        await watch(see, signal);
+        await watch(open, signal);
       } finally {
         opened.resolve(undefined);
       }
@@ -86,22 +86,22 @@ export function fromFirstView(kube: Kube, selection: KubeSelection): FirstView {
 }
 
 /**
- * Says since when the API server is in trouble. The text stays the same as long as the trouble is of
- * one kind, although each attempt may fail in another way.
+ * Since when the API server cannot be reached. The text stays the same as long as the error code does,
+ * although the messages of the attempts may differ.
  */
-export function apiTroubleOf(
+export function apiErrorOf(
   clock: Clock,
-): (trouble: AgentError | undefined) => string | undefined {
+): (lastError: AgentError | undefined) => string | undefined {
   let known: { readonly code: string; readonly text: string } | undefined;
-  return (trouble) => {
-    if (trouble === undefined) known = undefined;
-    else if (trouble.code !== known?.code) {
+  return (lastError) => {
+    if (lastError === undefined) known = undefined;
+    else if (lastError.code !== known?.code) {
       const time = new Date(clock.now()).toISOString().slice(11, 19);
       const what =
-        trouble.code === 'kube.no-credentials'
-          ? 'there are no credentials for the cluster'
-          : 'the API server does not answer';
-      known = { code: trouble.code, text: `${what} since ${time} UTC: ${trouble.message}` };
+        lastError.code === 'kube.no-credentials'
+          ? 'there have been no credentials for the cluster'
+          : 'the API server has not answered';
+      known = { code: lastError.code, text: `${what} since ${time} UTC: ${lastError.message}` };
     }
     return known?.text;
   };

@@ -5,8 +5,8 @@ import type { StepScope } from '../step.ts';
 /** The logs of the machine-config-server on this host, read as far as they are written. */
 interface McsLogs {
   /**
-   * Reads what is new in each log. Gives the files to watch, and every address that ever asked for
-   * Ignition, in its one spelling.
+   * Reads what is new in each log. Returns the files to watch, and every address that ever requested
+   * Ignition, in canonical form.
    */
   readonly read: (signal: AbortSignal) => Promise<{
     readonly paths: readonly string[];
@@ -15,8 +15,8 @@ interface McsLogs {
 }
 
 /**
- * Makes a reader of the logs. Each instance of the pod has one, under a name of its own; the name is
- * a link into the directory of the pod, followed anew each time since a rotation may move it.
+ * Makes a reader of the logs. Each instance of the pod has its own log. Its name is a link into the
+ * directory of the pod, which is followed each time because a rotation may move the file.
  */
 export function mcsLogsOf({ host, note }: StepScope<'host'>): McsLogs {
   const logs = new Map<string, McsLog>();
@@ -33,7 +33,7 @@ export function mcsLogsOf({ host, note }: StepScope<'host'>): McsLogs {
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      if (!noted.has(what)) note('warn', `${what} is not read`, { code, reason: message });
+      if (!noted.has(what)) note('warn', `cannot read ${what}`, { code, reason: message });
       noted.add(what);
       return undefined;
     }
@@ -61,15 +61,15 @@ export function mcsLogsOf({ host, note }: StepScope<'host'>): McsLogs {
   };
 }
 
-/** File events of paths that come and go while they are watched. */
+/** A watch of files whose list changes. */
 interface ChangingWatch {
   /** Watches exactly these paths from now on. */
   readonly set: (paths: readonly string[]) => void;
-  /** Ends every watch and waits for that. */
+  /** Ends every watch and waits for it. */
   readonly close: () => Promise<void>;
 }
 
-/** Makes a watch of changing paths; one that fails is told, and the others go on. */
+/** Makes a watch of a changing list of files; one that fails is noted, and the others continue. */
 export function changingWatch(
   { host, signal, note }: StepScope<'host'>,
   changed: () => void,
@@ -78,13 +78,13 @@ export function changingWatch(
     string,
     { readonly end: AbortController; readonly ended: Promise<void> }
   >();
-  const begin = (path: string): void => {
+  const start = (path: string): void => {
     const end = new AbortController();
     const either = AbortSignal.any([signal, end.signal]);
     const ended = host.watch([path], changed, either).catch((error: unknown) => {
       if (either.aborted) return;
       const { code, message } = asAgentError(error);
-      note('warn', `${path} is not watched; it is looked at each half minute`, {
+      note('warn', `cannot watch ${path}; polling it every 30 s`, {
         code,
         reason: message,
       });
@@ -98,7 +98,7 @@ export function changingWatch(
   return {
     set: (paths) => {
       for (const path of watches.keys()) if (!paths.includes(path)) stop(path);
-      for (const path of paths) if (!watches.has(path)) begin(path);
+      for (const path of paths) if (!watches.has(path)) start(path);
     },
     close: async () => {
       const all = [...watches];

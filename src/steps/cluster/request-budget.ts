@@ -1,25 +1,25 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 
-/** A waiting host sends two requests in a minute at most, so that hundreds can wait at once. */
+/** A waiting host sends at most two requests a minute, so that hundreds can wait at once. */
 export const perRequest: Millis = seconds(30);
 
 /**
- * What the first look may cost: the cluster, the masters, the arbiters, and the report of what is
- * missing. It is not held against the looks that follow, so that those come without a gap.
+ * What the first poll may cost: the cluster, the masters, the arbiters, and the report of the status.
+ * It does not count against later polls, so that there is no gap after it.
  */
-const firstLook = 4;
+const firstPoll = 4;
 
-/** Spreads requests over looks that come every `perRequest`; each look earns one. */
+/** Spreads requests over polls that come every `perRequest`; each poll earns one. */
 export interface RequestBudget {
-  /** Whether this look may send requests; called once for each look. */
+  /** Whether this poll may send requests; called once for each poll. */
   readonly mayAsk: () => boolean;
   /** A request was sent. */
   readonly spend: () => void;
 }
 
-/** A budget that lets the first look ask at once. */
+/** A budget that allows requests in the first poll. */
 export function requestBudget(): RequestBudget {
-  let credit = firstLook;
+  let credit = firstPoll;
   let isFirst = true;
   return {
     mayAsk: () => {

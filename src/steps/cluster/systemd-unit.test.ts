@@ -5,10 +5,10 @@ import { silently, untilOf } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import {
   busLabel,
-  parseUnitLife,
-  readUnitLife,
-  renderUnitLife,
-  unitLifeArgv,
+  parseUnitProperties,
+  readUnitProperties,
+  renderUnitProperties,
+  unitPropertiesArgv,
   unitMonitorArgv,
   unitState,
   unitStatus,
@@ -150,25 +150,25 @@ describe('the life of a unit', () => {
       'x.service is failed (start-limit-hit), restarted once',
     ],
     ['ActiveState=inactive\nSubState=dead\nResult=success', 'x.service is inactive'],
-    ['', 'the state of x.service is not known'],
+    ['', 'the state of x.service is unknown'],
   ])('%j reads: %s', (stdout, words) => {
-    expect(renderUnitLife('x.service', parseUnitLife(stdout))).toBe(words);
+    expect(renderUnitProperties('x.service', parseUnitProperties(stdout))).toBe(words);
   });
 
   it('is asked for by one command', async () => {
     const host = fakeHost().on(argv).prints('ActiveState=active\nSubState=running');
-    expect(unitLifeArgv('x.service')).toEqual(argv);
-    expect(await readUnitLife(host, 'x.service', signal)).toMatchObject({ state: 'active' });
+    expect(unitPropertiesArgv('x.service')).toEqual(argv);
+    expect(await readUnitProperties(host, 'x.service', signal)).toMatchObject({ state: 'active' });
   });
 
   it('is not known while systemd does not answer', async () => {
     const host = fakeHost().on(argv).fails(1, 'Failed to connect to bus');
-    expect(await readUnitLife(host, 'x.service', signal)).toMatchObject({ state: '' });
+    expect(await readUnitProperties(host, 'x.service', signal)).toMatchObject({ state: '' });
   });
 
   it('cannot be known without systemctl', async () => {
     const host = fakeHost().on(argv).isMissing();
-    await expect(readUnitLife(host, 'x.service', signal)).rejects.toMatchObject({
+    await expect(readUnitProperties(host, 'x.service', signal)).rejects.toMatchObject({
       code: 'command.not-found',
     });
   });

@@ -31,7 +31,7 @@ const olderUnitStateArgv = (unit: string): readonly string[] => [
 export const unitStatusArgv = (unit: string): readonly string[] => ['systemctl', 'status', unit];
 
 /**
- * A unit's name as a part of an object path: systemd writes each byte that is no ASCII letter or
+ * A unit's name as a part of an object path: systemd writes each byte that is not an ASCII letter or
  * digit, and a digit at the beginning, as `_` and two hexadecimal digits (`bus_label_escape`).
  */
 export function busLabel(name: string): string {
@@ -45,8 +45,8 @@ export function busLabel(name: string): string {
 
 /**
  * Prints each change of some units until it is stopped. systemd sends these signals as long as
- * anybody subscribed to them, which logind does as it starts. The text form is asked for because
- * systemd before 240 has no other; it is not parsed, a line means that another look is worth while.
+ * anybody has subscribed to them, which logind does when it starts. The output is text because systemd
+ * before 240 has no other. It is not parsed: each line is a reason to poll.
  */
 export const unitMonitorArgv = (units: readonly string[]): readonly string[] => [
   'busctl',
@@ -64,8 +64,8 @@ export const unitMonitorArgv = (units: readonly string[]): readonly string[] => 
 const longestWatch = hours(24);
 
 /**
- * Rings when one of these units may have changed. It falls silent when busctl is missing or ends,
- * so give the wait an `every` as well.
+ * Notifies when one of these units may have changed. It stops when busctl is missing or ends, so the
+ * wait needs an `every` too.
  */
 export function unitWatch(host: Host, units: readonly string[]): Watch {
   return async (changed, signal) => {
@@ -106,12 +106,12 @@ async function answerOf(
   }
 }
 
-/** systemd may be busy, or be reloaded: the next look tells more. */
+/** systemd may be busy or reloading: the next poll shows more. */
 const isPassing: ReadonlySet<string> = new Set(['command.failed', 'command.timed-out']);
 
 /**
- * What `systemctl status` says of a unit, for a log; empty when nothing can be had. It ends with a
- * code other than 0 for each unit that is not active, which is no failure here.
+ * What `systemctl status` prints about a unit, for a log; empty when that fails. It exits with a code
+ * other than 0 for a unit that is not active, which is no failure here.
  */
 export async function unitStatus(host: Host, unit: string, signal: AbortSignal): Promise<string> {
   try {
@@ -123,8 +123,8 @@ export async function unitStatus(host: Host, unit: string, signal: AbortSignal):
   }
 }
 
-/** How a unit of systemd fares, in the words of `systemctl show`; empty where it does not say. */
-interface UnitLife {
+/** Properties of a unit as `systemctl show` prints them; empty where it prints none. */
+interface UnitProperties {
   /** `active`, `inactive`, `failed`, `activating`, … */
   readonly state: string;
   /** `running`, `dead`, `auto-restart`, … */
@@ -135,13 +135,13 @@ interface UnitLife {
   readonly restarts: number;
 }
 
-/** Prints the properties that `parseUnitLife` reads; every systemd since 235 knows them. */
-export const unitLifeArgv = (unit: string): readonly string[] => [
+/** Prints the properties that `parseUnitProperties` reads; every systemd since 235 knows them. */
+export const unitPropertiesArgv = (unit: string): readonly string[] => [
   ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', unit],
 ];
 
-/** Reads the output of `unitLifeArgv`. */
-export function parseUnitLife(stdout: string): UnitLife {
+/** Reads the output of `unitPropertiesArgv`. */
+export function parseUnitProperties(stdout: string): UnitProperties {
   const value = (name: string): string =>
     new RegExp(`^${name}=(.*)$`, 'm').exec(stdout)?.[1]?.trim() ?? '';
   return {
@@ -152,9 +152,12 @@ export function parseUnitLife(stdout: string): UnitLife {
   };
 }
 
-/** A unit's life for people: `bootkube.service is failed (exit-code), restarted 2 times`. */
-export function renderUnitLife(unit: string, { state, sub, result, restarts }: UnitLife): string {
-  if (state === '') return `the state of ${unit} is not known`;
+/** The properties of a unit for people: `bootkube.service is failed (exit-code), restarted 2 times`. */
+export function renderUnitProperties(
+  unit: string,
+  { state, sub, result, restarts }: UnitProperties,
+): string {
+  if (state === '') return `the state of ${unit} is unknown`;
   const how = state === 'active' ? sub : state;
   const why = result === '' || result === 'success' ? '' : ` (${result})`;
   const times = restarts === 1 ? 'once' : `${restarts} times`;
@@ -162,23 +165,20 @@ export function renderUnitLife(unit: string, { state, sub, result, restarts }: U
 }
 
 /**
- * How a unit fares now; without a state when systemd does not answer.
+ * The properties of a unit now; without a state when systemd does not answer.
  * @throws AgentError `command.not-found`, `command.stopped`
  */
-export async function readUnitLife(
+export async function readUnitProperties(
   host: Host,
   unit: string,
   signal: AbortSignal,
-): Promise<UnitLife> {
+): Promise<UnitProperties> {
   try {
-    const { stdout } = await host.exec(unitLifeArgv(unit), { signal, limit: seconds(30) });
-    return parseUnitLife(stdout);
+    const { stdout } = await host.exec(unitPropertiesArgv(unit), { signal, limit: seconds(30) });
+    return parseUnitProperties(stdout);
   } catch (error) {
     signal.throwIfAborted();
-    const isPassing =
-      error instanceof AgentError &&
-      (error.code === 'command.failed' || error.code === 'command.timed-out');
-    if (isPassing) return parseUnitLife('');
+    if (error instanceof AgentError && isPassing.has(error.code)) return parseUnitProperties('');
     throw error;
   }
 }

@@ -50,15 +50,15 @@ describe('work beside a wait', () => {
       new Promise((resolve) => {
         ends.push(resolve);
       });
-    expect(tasks.isNewUnderWay()).toBe(false);
+    expect(tasks.isNewRunning()).toBe(false);
     tasks.run('a', 0, work);
-    expect(tasks.isNewUnderWay()).toBe(true);
+    expect(tasks.isNewRunning()).toBe(true);
     await clock.advance(seconds(10));
-    expect(tasks.isNewUnderWay()).toBe(false);
+    expect(tasks.isNewRunning()).toBe(false);
     ends[0]?.();
     await settle();
     tasks.run('a', 0, work);
-    expect(tasks.isNewUnderWay()).toBe(false);
+    expect(tasks.isNewRunning()).toBe(false);
   });
 
   it('is stopped at the end, and waited for', async () => {

@@ -1,38 +1,38 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 
-/** Work beside a wait: what takes long must not hold back what is seen meanwhile. */
+/** Background work of a wait, so that slow work does not delay the wait. */
 export interface Tasks {
   /**
-   * Begins work of a name, unless work of that name is under way, or was begun less than `pause` ago.
-   * The work tells its failures itself. When it ends, the bell rings.
+   * Starts the work of a name, unless it is running or was started less than `pause` ago. The work
+   * reports its failures itself. When it ends, the wait is notified.
    */
   readonly run: (name: string, pause: Millis, work: (signal: AbortSignal) => Promise<void>) => void;
-  /** Work that was begun for the first time is under way, and for a short time only. */
-  readonly isNewUnderWay: () => boolean;
-  /** Stops what is under way and waits for it. */
+  /** Whether work that was started for the first time has been running for a short time only. */
+  readonly isNewRunning: () => boolean;
+  /** Stops the running work and waits for it. */
   readonly close: () => Promise<void>;
 }
 
-/** How long a first request may take before it is told that there is no answer. */
+/** How long a first request may take before the status says that there is no answer. */
 const shortTime: Millis = seconds(10);
 
 interface Attempt {
-  readonly begun: number;
+  readonly startedAt: number;
   readonly isFirst: boolean;
   /** Undefined once it has ended. */
   readonly work?: Promise<void>;
 }
 
-/** Work beside one wait; `ring` makes it look again. */
+/** Background work of one wait; `notify` makes it poll. */
 export function tasksOf(
   { clock, signal }: { readonly clock: Clock; readonly signal: AbortSignal },
-  ring: () => void,
+  notify: () => void,
 ): Tasks {
   const closing = new AbortController();
   const inner = AbortSignal.any([signal, closing.signal]);
   const attempts = new Map<string, Attempt>();
-  const begin = async (
+  const start = async (
     name: string,
     attempt: Attempt,
     work: (signal: AbortSignal) => Promise<void>,
@@ -41,22 +41,22 @@ export function tasksOf(
       await work(inner);
     } finally {
       attempts.set(name, attempt);
-      ring();
+      notify();
     }
   };
   return {
     run: (name, pause, work) => {
       const last = attempts.get(name);
-      const begun = clock.elapsed();
-      const isUnderWay = last?.work !== undefined;
-      if (isUnderWay || (last !== undefined && begun - last.begun < pause)) return;
-      const attempt = { begun, isFirst: last === undefined };
-      attempts.set(name, { ...attempt, work: begin(name, attempt, work).catch(() => undefined) });
+      const startedAt = clock.elapsed();
+      const isRunning = last?.work !== undefined;
+      if (isRunning || (last !== undefined && startedAt - last.startedAt < pause)) return;
+      const attempt = { startedAt, isFirst: last === undefined };
+      attempts.set(name, { ...attempt, work: start(name, attempt, work).catch(() => undefined) });
     },
-    isNewUnderWay: () =>
+    isNewRunning: () =>
       [...attempts.values()].some(
-        ({ isFirst, work, begun }) =>
-          isFirst && work !== undefined && clock.elapsed() - begun < shortTime,
+        ({ isFirst, work, startedAt }) =>
+          isFirst && work !== undefined && clock.elapsed() - startedAt < shortTime,
       ),
     close: async () => {
       closing.abort(new Error('the wait is over'));

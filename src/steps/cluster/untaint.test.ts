@@ -49,7 +49,7 @@ async function patchesWith(run: ReturnType<typeof setUp> & { kube: Kube }, sketc
   return { ...(await end), patches: run.kube.writes };
 }
 
-describe('the taint of the cloud', () => {
+describe('the cloud provider taint', () => {
   it.each([
     ['nutanix', {}, 1],
     ['vsphere', {}, 1],
@@ -77,7 +77,7 @@ describe('the taint of the cloud', () => {
         ],
       },
     ]);
-    expect(notes).toContain('info: the taint of the cloud is removed from m1');
+    expect(notes).toContain('info: removed the cloud provider taint from m1');
   });
 
   it.each([
@@ -107,7 +107,7 @@ describe('the taint of the cloud', () => {
     expect((await patchesWith(run, tainted)).patches).toHaveLength(1);
   });
 
-  it('stays until the cluster tells who started it, and is removed then', async () => {
+  it('stays until the invoker is known, and is removed then', async () => {
     const run = setUp('vsphere');
     let asked = 0;
     const get: Kube['get'] = (ref, signal) => {
@@ -117,7 +117,9 @@ describe('the taint of the cloud', () => {
     };
     const { patches, notes } = await patchesWith({ ...run, kube: { ...run.kube, get } }, tainted);
     expect(patches).toHaveLength(1);
-    expect(notes).toContain('warn: find out whether the taint of the cloud is removed: not yet');
+    expect(notes).toContain(
+      'warn: could not decide whether to remove the cloud provider taint; trying again',
+    );
   });
 
   it('is no other taint when the list has changed meanwhile', async () => {
@@ -137,7 +139,9 @@ describe('the taint of the cloud', () => {
     expect(node === undefined ? [] : taintsOf(node).map(({ key }) => key)).toEqual(['other']);
     withNodes(run.kube, { name: 'm1' });
     const { notes } = await end;
-    expect(notes).toContain('warn: remove the taint of the cloud from m1: not yet');
+    expect(notes).toContain(
+      'warn: could not remove the cloud provider taint from m1; trying again',
+    );
     expect(tries).toBe(2);
   });
 });

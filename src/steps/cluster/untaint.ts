@@ -20,19 +20,19 @@ import type { Tasks } from './tasks.ts';
 
 type UntaintScope = StepScope<'kube' | 'inventory' | 'clock'>;
 
-/** What could not be done is tried again after this time. */
-const againAfter: Millis = seconds(5);
+/** The shortest time between two attempts. */
+const retryAfter: Millis = seconds(5);
 
-/** How long the service may take; the install-config tells enough without it. */
+/** How long the service may take; the install-config is enough without it. */
 const serviceLimit: Millis = seconds(30);
 
-/** Takes the taint of the cloud off nodes that are not Ready, where nobody else will. */
+/** Removes the cloud provider taint from nodes that are not Ready, where nobody else does. */
 export interface Untaint {
-  /** Begins what these nodes need, beside the wait. */
-  readonly look: (seen: readonly KubeObject[]) => void;
+  /** Starts in the background what these nodes need. */
+  readonly start: (seen: readonly KubeObject[]) => void;
 }
 
-/** Makes the untaint of one wait. What fails is told in a note, and tried again. */
+/** Makes the untaint of one wait. What fails is noted, and tried again. */
 export function untaintOf(
   scope: UntaintScope,
   tasks: Tasks,
@@ -52,31 +52,31 @@ export function untaintOf(
       const { code, message } = asAgentError(error);
       if (noted.has(`${what} ${code}`)) return;
       noted.add(`${what} ${code}`);
-      scope.note('warn', `${what}: not yet`, { code, reason: message });
+      scope.note('warn', `could not ${what}; trying again`, { code, reason: message });
     }
   };
   const decide = (signal: AbortSignal): Promise<void> =>
-    trying('find out whether the taint of the cloud is removed', signal, async () => {
+    trying('decide whether to remove the cloud provider taint', signal, async () => {
       isWanted = await decideUntaint(scope, installConfig, signal);
     });
   const untaint = (node: KubeObject, signal: AbortSignal): Promise<void> => {
     const { name } = node.metadata;
-    return trying(`remove the taint of the cloud from ${name}`, signal, async () => {
+    return trying(`remove the cloud provider taint from ${name}`, signal, async () => {
       const patch = untaintPatch(node);
       if (patch === undefined) return;
       await scope.kube.patch({ kind: nodes, name }, patch, signal);
-      scope.note('info', `the taint of the cloud is removed from ${name}`);
+      scope.note('info', `removed the cloud provider taint from ${name}`);
     });
   };
   return {
-    look: (seen) => {
+    start: (seen) => {
       const tainted = seen.filter((node) => !readinessOf(node).isReady && hasCloudTaint(node));
       if (tainted.length === 0 || isWanted === false) return;
-      if (isWanted === undefined) tasks.run('decide on the taint', againAfter, decide);
+      if (isWanted === undefined) tasks.run('decide on the taint', retryAfter, decide);
       else
         for (const node of tainted) {
           const { name, resourceVersion = '' } = node.metadata;
-          tasks.run(`untaint ${name} ${resourceVersion}`, againAfter, (signal) =>
+          tasks.run(`untaint ${name} ${resourceVersion}`, retryAfter, (signal) =>
             untaint(node, signal),
           );
         }
@@ -84,7 +84,7 @@ export function untaintOf(
   };
 }
 
-/** Asks only for what the decision depends on. */
+/** Requests only what the decision depends on. */
 async function decideUntaint(
   scope: UntaintScope,
   installConfig: InstallConfig,
@@ -101,13 +101,14 @@ async function decideUntaint(
   return removesCloudTaint({ platform, invoker, version, hasCredentials });
 }
 
-/** What the service knows of the cluster; undefined when it does not tell in a short time. */
+/** The cluster as the service has it; undefined when it does not answer in a short time. */
 async function clusterOf(
   { inventory, clock, config }: UntaintScope,
   signal: AbortSignal,
 ): Promise<InventoryCluster | undefined> {
   if (config.service.url === '') return undefined;
-  const late = (): Error => engineFailure('step.timed-out', 'the service does not tell in time');
+  const late = (): Error =>
+    engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
     return await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
       inventory.cluster(inner),

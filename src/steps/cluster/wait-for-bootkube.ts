@@ -4,9 +4,9 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait, together } from './kube-watch.ts';
 import {
-  readUnitLife,
-  renderUnitLife,
-  unitLifeArgv,
+  readUnitProperties,
+  renderUnitProperties,
+  unitPropertiesArgv,
   unitMonitorArgv,
   unitStatus,
   unitStatusArgv,
@@ -16,26 +16,26 @@ import {
 const unit = 'bootkube.service';
 const directory = '/opt/openshift';
 
-/** bootkube.sh leaves it behind when the control plane of the cluster runs (openshift/installer). */
+/** bootkube.sh writes it when the control plane of the cluster runs (openshift/installer). */
 const doneFile = '.bootkube.done';
 
 /**
- * Waits until bootkube has brought the control plane of the cluster up. A bootkube that fails is
- * started again by systemd and often comes through then: it is told, and waited for further.
+ * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube that
+ * failed, which often helps, so a failure is shown in the status and does not end the wait.
  */
 export const waitForBootkube = step({
   id: 'cluster/wait-for-bootkube',
-  title: 'Wait until bootkube is done',
+  title: 'Wait for bootkube to finish',
   stage: 'Waiting for bootkube',
   uses: ['host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
   waitsFor: `the file ${directory}/${doneFile}, which bootkube writes last`,
-  preview: () => [unitMonitorArgv([unit]), unitLifeArgv(unit), unitStatusArgv(unit)],
+  preview: () => [unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
     const file = `${directory}/${doneFile}`;
-    await until('bootkube is done', () => look(scope), {
+    await until('bootkube has finished', () => poll(scope), {
       watch: together(
         (changed, quiet) => host.watch([file], changed, quiet),
         unitWatch(host, [unit]),
@@ -43,12 +43,12 @@ export const waitForBootkube = step({
       every: seconds(30),
       within: longestWait,
     });
-    note('info', `${unit} is done`, { status: await unitStatus(host, unit, signal) });
+    note('info', `${unit} has finished`, { status: await unitStatus(host, unit, signal) });
   },
 });
 
-async function look({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
+async function poll({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
   const names = await host.list(directory, signal);
   if (names.includes(doneFile)) return { done: true };
-  return { status: renderUnitLife(unit, await readUnitLife(host, unit, signal)) };
+  return { status: renderUnitProperties(unit, await readUnitProperties(host, unit, signal)) };
 }

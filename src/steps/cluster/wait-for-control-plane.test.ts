@@ -6,7 +6,7 @@ import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes } from '../../model/duration.ts';
 import type { Inventory } from '../../ports/inventory.ts';
-import { lookAtControlPlane, waitForControlPlane } from './wait-for-control-plane.ts';
+import { controlPlaneProgress, waitForControlPlane } from './wait-for-control-plane.ts';
 
 const config: ConfigInput = { role: 'worker', service: { url: 'http://svc.example' } };
 const done = (name: string, role = 'master') => inventoryHost({ name, role, stage: 'Done' });
@@ -137,7 +137,7 @@ describe('control-plane/wait-for-masters', () => {
     ]);
     expect(events).toContainEqual(
       expect.objectContaining({
-        status: 'the inventory service does not tell (inventory.unreachable)',
+        status: 'a request to the inventory service failed (inventory.unreachable)',
       }),
     );
   });
@@ -163,7 +163,7 @@ describe('a look at the control plane', () => {
     ['one master', [host('m1', 'Done'), host('m2', 'Joined')], false],
     ['nobody', [], false],
   ])('with %s done', (_, hosts, isReady) => {
-    expect(lookAtControlPlane(hosts).isReady).toBe(isReady);
+    expect(controlPlaneProgress(hosts).isReady).toBe(isReady);
   });
 
   it.each([
@@ -175,6 +175,6 @@ describe('a look at the control plane', () => {
     [[host('', undefined)], '0 of 2 masters are done: host-1 is installing-in-progress'],
     [[host('m1', 'Done')], '1 of 2 masters are done: no other master is known'],
   ])('says what is missing', (hosts, status) => {
-    expect(lookAtControlPlane(hosts).status).toBe(status);
+    expect(controlPlaneProgress(hosts).status).toBe(status);
   });
 });

@@ -11,26 +11,26 @@ import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 
 /**
- * Version 1 of the service has no such stage for a worker, which goes from the write straight
- * to the reboot (assisted-service, stages of a worker before version 2).
+ * Version 1 of the service has no such stage for a worker, which reboots right after the write
+ * (assisted-service, stages of a worker before version 2).
  */
 const hasWorkerStage = condition<Config>(
-  'the service speaks version 2',
+  'the inventory service has API version 2',
   ({ service }) => service.api === 'v2',
 );
 
-/** Kind of a cluster that is installed already and gets further hosts. */
+/** Kind of an installed cluster to which hosts are added. */
 const dayTwo = 'AddHostsCluster';
 
-/** Waits until the control plane can take the worker in: a worker that starts too early is lost. */
+/** Waits until the control plane can serve a worker; one that reboots too early never joins. */
 export const waitForControlPlane = step({
   id: 'control-plane/wait-for-masters',
-  title: 'Wait until two masters are done',
+  title: 'Wait for two masters to finish installing',
   stage: 'Waiting for control plane',
   uses: ['inventory', 'clock'],
   when: all(hasService, hasWorkerStage),
   limit: longestWait + minutes(30),
-  waitsFor: 'two masters in stage Done, at most 24 hours; not at all for a cluster that exists',
+  waitsFor: 'two masters in stage Done, at most 24 hours; skipped for an existing cluster',
   run: async (scope) => {
     const watch = watching(scope, requestBudget());
     await scope.until('two masters are done', watch, { every: perRequest, within: longestWait });
@@ -39,11 +39,11 @@ export const waitForControlPlane = step({
 
 type WaitScope = StepScope<'inventory' | 'clock'>;
 
-/** What is remembered between looks. */
+/** What is remembered between polls. */
 interface Known {
   /** Read until it succeeds, then never again. */
   isDayTwo?: boolean;
-  /** A cluster that has no arbiter gets none: the request is saved from then on. */
+  /** A cluster without an arbiter gets none later, so the request is sent once. */
   hasArbiters?: boolean;
   status: string;
 }
@@ -53,7 +53,7 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<t
   const known: Known = { status: 'the inventory service has not been asked yet' };
   const beat = heartbeatOf(scope);
   // A status that changes is reported to the service, which is a request as well.
-  let told: string | undefined;
+  let reported: string | undefined;
   return async () => {
     if (budget.mayAsk()) {
       try {
@@ -61,11 +61,11 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<t
       } catch (error) {
         signal.throwIfAborted();
         const { code } = asAgentError(error);
-        known.status = `the inventory service does not tell (${code})`;
+        known.status = `a request to the inventory service failed (${code})`;
       }
     }
-    if (known.status !== told) budget.spend();
-    told = known.status;
+    if (known.status !== reported) budget.spend();
+    reported = known.status;
     if (beat(known.status)) budget.spend();
     return { status: known.status };
   };
@@ -80,12 +80,12 @@ async function isReady(scope: WaitScope, budget: RequestBudget, known: Known): P
   if (known.isDayTwo) return true;
   budget.spend();
   const masters = await inventory.hosts('master', signal);
-  const look = lookAtControlPlane([...masters, ...(await arbiters(scope, budget, known))]);
-  known.status = look.status;
-  return look.isReady;
+  const progress = controlPlaneProgress([...masters, ...(await arbiters(scope, budget, known))]);
+  known.status = progress.status;
+  return progress.isReady;
 }
 
-/** Arbiters that cannot be listed hold nobody back; they are asked for again. */
+/** Arbiters that cannot be listed do not delay the wait; they are requested again. */
 async function arbiters(
   { inventory, signal }: WaitScope,
   budget: RequestBudget,
@@ -103,21 +103,21 @@ async function arbiters(
   }
 }
 
-/** A worker may start when so many control-plane hosts are done (assisted-installer, same rule). */
+/** So many control-plane hosts must be done before a worker reboots (assisted-installer, same rule). */
 const enough = 2;
 
-/** What a look at the control plane showed. */
-interface ControlPlaneLook {
+/** How far the control plane is. */
+interface ControlPlaneProgress {
   readonly isReady: boolean;
   /** What is missing, for people: `1 of 2 masters are done: m2 is Joined`. */
   readonly status: string;
 }
 
 /**
- * Decides whether a worker may go on. Arbiters count as masters: of two masters and an arbiter the
- * bootstrap host is one, and it cannot be done before the others.
+ * Decides whether the wait ends. Arbiters count as masters: of two masters and an arbiter the bootstrap
+ * host is one, and it cannot be done before the others.
  */
-export function lookAtControlPlane(hosts: readonly InventoryHost[]): ControlPlaneLook {
+export function controlPlaneProgress(hosts: readonly InventoryHost[]): ControlPlaneProgress {
   const done = hosts.filter(({ stage }) => stage === 'Done').length;
   const others = hosts
     .filter(({ stage }) => stage !== 'Done')

@@ -43,7 +43,7 @@ describe('cluster/wait-for-etcd', () => {
     expect(clock.now()).toBe(seconds(10));
     expect(
       events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
-    ).toEqual(['the state of progress.service is not known', 'progress.service is running']);
+    ).toEqual(['the state of progress.service is unknown', 'progress.service is running']);
   });
 
   it('waits for a unit that is started again', async () => {
@@ -110,7 +110,7 @@ describe('cluster/wait-for-etcd-handover', () => {
   it.each([
     ['etcd stays', () => fakeKube().put(etcds, etcd(running))],
     [
-      'the API server does not answer',
+      'the API server has not answered',
       () => fakeKube().trouble(kubeFailure('kube.unreachable', 'connection refused')),
     ],
   ])('goes on after ten minutes when %s', async (_, make) => {
@@ -118,7 +118,7 @@ describe('cluster/wait-for-etcd-handover', () => {
     const { value, notes } = await runStep(waitForEtcdHandover, { kube: make(), clock, facts });
     expect(value).toEqual({ isSeen: false });
     expect(clock.now()).toBe(minutes(10));
-    expect(notes).toEqual(['warn: it was not seen that etcd has left this host']);
+    expect(notes).toEqual(['warn: could not confirm that etcd has left this host; continuing']);
   });
 
   it('does not wait for an object that nobody makes', async () => {

@@ -3,7 +3,7 @@ import {
   etcdCluster,
   etcdHandover,
   etcdNamespace,
-  type EtcdStanding,
+  type EtcdStatus,
   threeHealthyMembers,
 } from '../../cluster/etcd.ts';
 import { pods } from '../../cluster/kinds.ts';
@@ -25,31 +25,31 @@ import {
   together,
 } from './kube-watch.ts';
 import {
-  readUnitLife,
-  renderUnitLife,
-  unitLifeArgv,
+  readUnitProperties,
+  renderUnitProperties,
+  unitPropertiesArgv,
   unitMonitorArgv,
   unitStatus,
   unitStatusArgv,
   unitWatch,
 } from './systemd-unit.ts';
 
-/** What can go wrong with etcd of the cluster that is being born. */
+/** Failures of etcd in the new cluster. */
 export const etcdFailures = {
   'cluster.etcd-not-overridden': {
     kind: 'cluster',
     title: 'The etcd operator did not keep the override',
-    hint: 'look at the object etcd/cluster and at who else writes it: oc get etcd cluster -o yaml',
+    hint: 'check who else writes etcd/cluster: oc get etcd cluster -o yaml --show-managed-fields',
   },
   'cluster.etcd-not-restored': {
     kind: 'cluster',
-    title: 'The override of the etcd operator could not be taken back',
-    hint: 'look at spec.unsupportedConfigOverrides of etcd/cluster and at who else writes it',
+    title: 'The override of the etcd operator could not be removed',
+    hint: 'check spec.unsupportedConfigOverrides, and who else writes it: oc get etcd cluster -o yaml --show-managed-fields',
   },
   'cluster.etcd-bootstrap-failed': {
     kind: 'cluster',
-    title: 'The bootstrap of the cluster was not brought to its end',
-    hint: 'read the log of progress.service and of bootkube.service on the bootstrap host',
+    title: 'The bootstrap of the cluster did not complete',
+    hint: 'read the log on the bootstrap host: journalctl -u progress.service -u bootkube.service',
   },
 } as const satisfies FailureTable;
 
@@ -57,7 +57,7 @@ export const etcdFailures = {
 export const etcdFailure = failuresOf(etcdFailures);
 
 const EtcdHandoverSchema = z.strictObject({
-  /** It was seen that etcd needs the bootstrap host no more; else it is only likely. */
+  /** The removal was confirmed; else it is only likely. */
   isSeen: z.boolean(),
 });
 
@@ -65,30 +65,29 @@ const EtcdHandoverSchema = z.strictObject({
 export const EtcdHandover = fact('cluster.etcd-handover', EtcdHandoverSchema);
 export type EtcdHandover = z.infer<typeof EtcdHandoverSchema>;
 
-/** Tells the cluster that its bootstrap is over, and ends then (openshift/installer). */
+/** Reports the bootstrap as complete to the cluster, and ends then (openshift/installer). */
 const unit = 'progress.service';
 
-/** How much of what systemd says goes into the failure. */
+/** How many characters of the unit's status go into the failure. */
 const reasonLength = 1000;
 
 /**
- * Waits until the bootstrap is declared complete, upon which the etcd operator takes the member on
- * this host away. A unit that failed for good ends the wait; systemd starts it again by itself
- * before it says so.
+ * Waits until the bootstrap is reported complete; then the etcd operator removes the member on this
+ * host. The wait fails with the unit, which systemd restarts several times before it is `failed`.
  */
 export const waitForEtcd = step({
   id: 'cluster/wait-for-etcd',
-  title: 'Wait until the bootstrap of etcd is complete',
+  title: 'Wait for the etcd bootstrap to complete',
   stage: 'Waiting for bootkube',
   stageInfo: () => 'waiting for ETCD bootstrap to be complete',
   uses: ['host'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
-  waitsFor: `${unit} to have ended`,
-  preview: () => [unitMonitorArgv([unit]), unitLifeArgv(unit), unitStatusArgv(unit)],
+  waitsFor: `${unit} to end`,
+  preview: () => [unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
-    await until('the bootstrap of etcd is complete', () => look(scope), {
+    await until('the etcd bootstrap is complete', () => poll(scope), {
       watch: unitWatch(host, [unit]),
       every: seconds(5),
       within: longestWait,
@@ -97,31 +96,31 @@ export const waitForEtcd = step({
   },
 });
 
-async function look({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
-  const life = await readUnitLife(host, unit, signal);
-  if (life.state === 'inactive') return { done: true };
-  const status = renderUnitLife(unit, life);
-  if (life.state !== 'failed') return { status };
-  const told = await unitStatus(host, unit, signal);
+async function poll({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
+  const properties = await readUnitProperties(host, unit, signal);
+  if (properties.state === 'inactive') return { done: true };
+  const status = renderUnitProperties(unit, properties);
+  if (properties.state !== 'failed') return { status };
+  const log = await unitStatus(host, unit, signal);
   throw etcdFailure('cluster.etcd-bootstrap-failed', status, {
-    context: { unit, result: life.result, log: told.slice(-reasonLength) },
+    context: { unit, result: properties.result, log: log.slice(-reasonLength) },
   });
 }
 
 /**
- * openshift-install waits without a limit of its own, as the usual seconds can become minutes
- * (openshift/installer #9295, OCPBUGS-46363); the minute of the fallback comes on top of this.
+ * openshift-install has no limit of its own here, because the usual seconds can become minutes
+ * (openshift/installer #9295, OCPBUGS-46363). The minute of the fallback is added to this.
  */
 const longestHandover = minutes(10);
 
 /**
  * Waits until etcd has left the bootstrap host. A host that reboots earlier takes a member of etcd
- * away and may take the cluster down with it (OCPBUGS-5988). When it cannot be seen, the installation
- * goes on all the same, and the reboot waits a minute instead.
+ * with it, and may stop the cluster (OCPBUGS-5988). When that cannot be confirmed, the installation
+ * continues, and the reboot is delayed by a minute.
  */
 export const waitForEtcdHandover = step({
   id: 'cluster/wait-for-etcd-handover',
-  title: 'Wait until etcd has left the bootstrap host',
+  title: 'Wait for etcd to leave the bootstrap host',
   uses: ['kube'],
   needs: { controlPlane: ControlPlane },
   gives: EtcdHandover,
@@ -130,23 +129,27 @@ export const waitForEtcdHandover = step({
   run: async ({ kube, until, signal, note }) => {
     const etcds = followedOne(kube, etcdCluster);
     try {
-      const isSeen = await until('etcd has left the bootstrap host', () => lookAt(etcds), {
+      const isSeen = await until('etcd has left the bootstrap host', () => pollHandover(etcds), {
         watch: etcds.watch,
         every: seconds(30),
         within: longestHandover,
       });
-      if (!isSeen) note('warn', 'the etcd operator has no object; what it does cannot be seen');
+      if (!isSeen)
+        note('warn', 'there is no etcd/cluster; cannot check that etcd has left this host');
       return { isSeen };
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      note('warn', 'it was not seen that etcd has left this host', { code, reason: message });
+      note('warn', 'could not confirm that etcd has left this host; continuing', {
+        code,
+        reason: message,
+      });
       return { isSeen: false };
     }
   },
 });
 
-function lookAt(etcds: Followed): Promise<Look<boolean>> {
+function pollHandover(etcds: Followed): Promise<Look<boolean>> {
   const view = etcds.view();
   const gap = gapIn(view);
   if (gap !== undefined) return Promise.resolve({ status: gap });
@@ -156,10 +159,10 @@ function lookAt(etcds: Followed): Promise<Look<boolean>> {
   return Promise.resolve(isReached ? { done: true } : { status });
 }
 
-/** The members of etcd, as they are followed. */
+/** The members of etcd during a wait. */
 interface FollowedMembers {
   /** Whether three of them are healthy, and what is missing. */
-  readonly standing: () => EtcdStanding;
+  readonly status: () => EtcdStatus;
   readonly watch: Watch;
 }
 
@@ -168,7 +171,7 @@ function followMembers(kube: Kube): FollowedMembers {
   const etcds = followedOne(kube, etcdCluster);
   const members = followed(kube, { kind: pods, namespace: etcdNamespace });
   return {
-    standing: () => {
+    status: () => {
       const gap = gapAmong(etcds, members);
       return gap === undefined
         ? threeHealthyMembers(etcds.view().objects[0], members.view().objects)
@@ -179,7 +182,7 @@ function followMembers(kube: Kube): FollowedMembers {
 }
 
 /**
- * Waits until etcd can lose a member, a day unless told.
+ * Waits until etcd can lose a member; a day by default.
  * @throws AgentError `wait.timed-out`, `kube.denied`
  */
 export async function waitForThreeMembers(
@@ -187,11 +190,11 @@ export async function waitForThreeMembers(
   within: Millis = longestWait,
 ): Promise<void> {
   const members = followMembers(kube);
-  const look = (): Promise<Look<true>> => {
-    const { isReached, status } = members.standing();
+  const poll = (): Promise<Look<true>> => {
+    const { isReached, status } = members.status();
     return Promise.resolve(isReached ? { done: true } : { status });
   };
-  await until('three members of etcd are healthy', look, {
+  await until('three etcd members are healthy', poll, {
     watch: members.watch,
     every: seconds(30),
     within,

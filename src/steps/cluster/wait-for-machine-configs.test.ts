@@ -61,7 +61,10 @@ describe('cluster/wait-for-machine-configs', () => {
     expect(asked.filter((name) => name === 'b').length).toBeGreaterThan(1);
     expect(
       events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
-    ).toEqual(['not in the cluster: b', 'the masters differ: m1 wants a, m2 wants b']);
+    ).toEqual([
+      'not in the cluster: MachineConfig b',
+      'the masters differ: m1 desires a, m2 desires b',
+    ]);
   });
 
   it('looks at masters alone', async () => {
@@ -92,7 +95,7 @@ describe('cluster/wait-for-machine-configs', () => {
 
   it.each<[string, FakeKube, string]>([
     ['there is no master', fakeKube(), 'there is no master node yet'],
-    ['a name is missing', fakeKube().put(nodes, master('m1', '')), 'm1 names no current'],
+    ['a name is missing', fakeKube().put(nodes, master('m1', '')), 'm1 has no current'],
   ])('gives up in the end when %s', async (_, kube, status) => {
     const { failure } = await tryStep(waitForMachineConfigs, { kube, facts });
     expect(failure).toMatchObject({
@@ -135,7 +138,7 @@ const node = (name: string, current?: string, desired?: string): KubeObject => (
 
 const present = new Set(['a', 'b']);
 
-describe('whether the masters agree on their MachineConfig', () => {
+describe('whether the masters agree on a MachineConfig', () => {
   it.each<[string, readonly KubeObject[], boolean, string]>([
     ['one master', [node('m1', 'a', 'a')], true, '1 masters agree on a'],
     ['two masters', [node('m1', 'a', 'a'), node('m2', 'a', 'a')], true, '2 masters agree on a'],
@@ -146,17 +149,27 @@ describe('whether the masters agree on their MachineConfig', () => {
       '2 masters agree on b',
     ],
     ['no master', [], false, 'there is no master node yet'],
-    ['no annotation at all', [{ metadata: { name: 'm1' } }], false, 'm1 names no current'],
-    ['no current one', [node('m1', undefined, 'a')], false, 'm1 names no current MachineConfig'],
-    ['no desired one', [node('m1', 'a')], false, 'm1 names no desired MachineConfig'],
-    ['an empty desired one', [node('m1', 'a', '')], false, 'm1 names no desired MachineConfig'],
-    ['a current one that is not there', [node('m1', 'x', 'a')], false, 'not in the cluster: x'],
-    ['a desired one that is not there', [node('m1', 'a', 'x')], false, 'not in the cluster: x'],
+    ['no annotation at all', [{ metadata: { name: 'm1' } }], false, 'm1 has no current'],
+    ['no current one', [node('m1', undefined, 'a')], false, 'm1 has no current MachineConfig'],
+    ['no desired one', [node('m1', 'a')], false, 'm1 has no desired MachineConfig'],
+    ['an empty desired one', [node('m1', 'a', '')], false, 'm1 has no desired MachineConfig'],
+    [
+      'a current one that is not there',
+      [node('m1', 'x', 'a')],
+      false,
+      'not in the cluster: MachineConfig x',
+    ],
+    [
+      'a desired one that is not there',
+      [node('m1', 'a', 'x')],
+      false,
+      'not in the cluster: MachineConfig x',
+    ],
     [
       'different desired ones',
       [node('m1', 'a', 'a'), node('m2', 'a', 'b')],
       false,
-      'the masters differ: m1 wants a, m2 wants b',
+      'the masters differ: m1 desires a, m2 desires b',
     ],
   ])('with %s', (...[, nodes, isAgreed, status]) => {
     const agreement = configsAgree(nodes, present);

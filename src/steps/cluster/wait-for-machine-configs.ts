@@ -8,30 +8,30 @@ import { step, type StepScope } from '../step.ts';
 import { followed, gapIn, longestWait } from './kube-watch.ts';
 
 /**
- * Waits until the MachineConfigs that the masters speak of exist and are the same. A bootstrap host
- * that leaves earlier can leave masters behind whose configuration nobody has.
+ * Waits until the MachineConfigs that the masters name exist and are the same. When the bootstrap host
+ * leaves earlier, a master may need a configuration that nobody has.
  */
 export const waitForMachineConfigs = step({
   id: 'cluster/wait-for-machine-configs',
-  title: 'Wait until the masters agree on their MachineConfig',
+  title: 'Wait for the masters to agree on a MachineConfig',
   uses: ['kube'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
-  waitsFor: 'MachineConfigs that exist and are the same for every master',
+  waitsFor: 'one MachineConfig that exists and is desired by every master',
   run: async (scope) => {
     const { kube, until, note } = scope;
     const masters = followed(kube, { kind: nodes, labelSelector: masterLabel });
     const present = new Set<string>();
-    const look = async (): Promise<Look<string>> => {
+    const poll = async (): Promise<Look<string>> => {
       const gap = gapIn(masters.view());
       if (gap !== undefined) return { status: gap };
       const { objects } = masters.view();
-      const trouble = await findNamed(scope, objects, present);
+      const lastError = await findNamed(scope, objects, present);
       const { isAgreed, status } = configsAgree(objects, present);
       if (isAgreed) return { done: status };
-      return { status: trouble ?? status };
+      return { status: lastError ?? status };
     };
-    const agreed = await until('the masters agree on their MachineConfig', look, {
+    const agreed = await until('the masters agree on a MachineConfig', poll, {
       watch: masters.watch,
       every: seconds(5),
       within: longestWait,
@@ -41,8 +41,8 @@ export const waitForMachineConfigs = step({
 });
 
 /**
- * Looks for the MachineConfigs that were not found yet. One that was found is not asked for again:
- * what a name stands for never changes.
+ * Requests the MachineConfigs that were not found yet. One that was found is not requested again: the
+ * object of a name never changes.
  */
 async function findNamed(
   { kube, signal }: StepScope<'kube'>,
@@ -63,14 +63,14 @@ async function findNamed(
 
 const prefix = 'machineconfiguration.openshift.io';
 
-/** Label of the nodes whose configurations are looked at. */
+/** Label of the nodes whose configurations are compared. */
 const masterLabel = 'node-role.kubernetes.io/master';
 
 interface NodeConfigs {
   readonly node: string;
-  /** Name of the MachineConfig the node has; empty when it says none. */
+  /** Name of the MachineConfig that the node has; empty without one. */
   readonly current: string;
-  /** Name of the MachineConfig the node shall have; empty when it says none. */
+  /** Name of the MachineConfig that the node is to have; empty without one. */
   readonly desired: string;
 }
 
@@ -80,7 +80,7 @@ const configsOf = ({ metadata: { name, annotations } }: KubeObject): NodeConfigs
   desired: annotations?.[`${prefix}/desiredConfig`] ?? '',
 });
 
-/** Names of the MachineConfigs that nodes speak of, each once. */
+/** Names of the MachineConfigs that nodes have or desire, each once. */
 export function namedConfigs(nodes: readonly KubeObject[]): readonly string[] {
   const names = nodes.map(configsOf).flatMap(({ current, desired }) => [current, desired]);
   return [...new Set(names)].filter((name) => name !== '').sort();
@@ -95,9 +95,8 @@ interface Agreement {
 const missing = (status: string): Agreement => ({ isAgreed: false, status });
 
 /**
- * Whether every master has and wants a MachineConfig that exists, and all want the same one. A node
- * that starts with the name of a configuration which only the temporary control plane rendered stays
- * degraded for ever.
+ * Whether every master has and desires a MachineConfig that exists, and all desire the same one. A node
+ * that starts with a configuration that only the temporary control plane rendered stays degraded.
  * @param present names of MachineConfigs that exist
  */
 export function configsAgree(
@@ -107,15 +106,15 @@ export function configsAgree(
   if (nodes.length === 0) return missing('there is no master node yet');
   const all = nodes.map(configsOf);
   for (const { node, current, desired } of all) {
-    if (current === '') return missing(`${node} names no current MachineConfig`);
-    if (desired === '') return missing(`${node} names no desired MachineConfig`);
+    if (current === '') return missing(`${node} has no current MachineConfig`);
+    if (desired === '') return missing(`${node} has no desired MachineConfig`);
   }
   const absent = namedConfigs(nodes).filter((name) => !present.has(name));
-  if (absent.length > 0) return missing(`not in the cluster: ${absent.join(', ')}`);
+  if (absent.length > 0) return missing(`not in the cluster: MachineConfig ${absent.join(', ')}`);
   const wanted = new Set(all.map(({ desired }) => desired));
   if (wanted.size === 1) {
     return { isAgreed: true, status: `${nodes.length} masters agree on ${[...wanted].join('')}` };
   }
-  const said = all.map(({ node, desired }) => `${node} wants ${desired}`);
-  return missing(`the masters differ: ${said.join(', ')}`);
+  const desires = all.map(({ node, desired }) => `${node} desires ${desired}`);
+  return missing(`the masters differ: ${desires.join(', ')}`);
 }

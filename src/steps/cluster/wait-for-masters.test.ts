@@ -100,7 +100,7 @@ describe('cluster/wait-for-masters', () => {
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     const { notes } = await runStep(waitForMasters, run);
     expect(run.inventory.calls).toEqual(['enabledHosts', 'report Joined', 'report Joined']);
-    expect(notes).toContain('warn: Joined of m1 is not reported');
+    expect(notes).toContain('warn: could not report stage Joined of m1');
   });
 
   it('does not count a host whose report does not get through, and tries again', async () => {
@@ -170,7 +170,7 @@ describe('cluster/wait-for-masters', () => {
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     const { events } = await runStep(waitForMasters, run);
     expect(statusesOf(events).join()).toContain(
-      'm1: Ready, the inventory service does not tell its hosts (inventory.unreachable)',
+      'm1: Ready, the hosts of the inventory service cannot be listed (inventory.unreachable)',
     );
     expect(run.clock.now()).toBe(minutes(1));
   });
@@ -202,7 +202,7 @@ describe('cluster/wait-for-masters', () => {
     const { events } = await end;
     expect(statusesOf(events)).toEqual([
       '0 of 2 masters ready; no master has joined yet',
-      '0 of 2 masters ready; no master has joined yet; the API server does not answer since 00:01:00 UTC: connection refused',
+      '0 of 2 masters ready; no master has joined yet; the API server has not answered since 00:01:00 UTC: connection refused',
     ]);
   });
 
@@ -214,7 +214,7 @@ describe('cluster/wait-for-masters', () => {
     run.kube.trouble(undefined);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     expect(statusesOf((await end).events)[0]).toBe(
-      'there are no credentials for the cluster since 00:00:00 UTC: no kubeconfig yet',
+      'there have been no credentials for the cluster since 00:00:00 UTC: no kubeconfig yet',
     );
   });
 

@@ -10,7 +10,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { apiTroubleOf, fromFirstView, longestWait } from './kube-watch.ts';
+import { apiErrorOf, fromFirstView, longestWait } from './kube-watch.ts';
 import { type JoiningNode, joiningOf } from './joining.ts';
 import { tasksOf } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
@@ -18,46 +18,47 @@ import { untaintOf } from './untaint.ts';
 /** Waits until enough masters have joined the control plane that this host runs for them. */
 export const waitForMasters = step({
   id: 'cluster/wait-for-masters',
-  title: 'Wait until the masters have joined',
+  title: 'Wait for the masters to join',
   stage: 'Waiting for control plane',
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
   uses: ['kube', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
-  waitsFor: 'two masters beside this host, Ready and reported as Joined; one where there are two',
+  waitsFor:
+    'two masters besides this host, Ready and reported as Joined; one in a cluster of two masters',
   run: (scope) => waitForNodes(scope, 'master'),
 });
 
 /** Waits until the arbiter has joined, in a cluster that has one. */
 export const waitForArbiter = step({
   id: 'cluster/wait-for-arbiter',
-  title: 'Wait until the arbiter has joined',
+  title: 'Wait for the arbiter to join',
   uses: ['kube', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
-  waitsFor: 'one arbiter, Ready and reported as Joined; not at all where there is none',
+  waitsFor: 'one arbiter, Ready and reported as Joined; skipped in a cluster without one',
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 
 type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
 
-/** What was tried in vain is tried again with a look, which costs nothing by itself. */
-const lookEvery = seconds(5);
+/** Failed background work is started again by a poll; the poll itself sends no request. */
+const pollInterval = seconds(5);
 
-/** Waits until as many nodes of a role are Ready as the bootstrap host must see before it goes. */
+/** Waits until `nodeTarget` nodes of a role count as joined. */
 async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<void> {
   const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
   const target = nodeTarget(role, installConfig);
   if (target === 0) {
-    scope.note('info', `no ${role} is waited for: the install-config asks for none but this host`);
+    scope.note('info', `not waiting for a ${role}: the install-config has none besides this host`);
     return;
   }
   const wait = nodeWait(scope, { role, target, installConfig });
   try {
-    await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.look, {
+    await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.poll, {
       within: longestWait - (scope.clock.elapsed() - since),
-      every: lookEvery,
+      every: pollInterval,
       watch: wait.watch,
     });
   } finally {
@@ -66,7 +67,7 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
 }
 
 interface NodeWait {
-  readonly look: () => Promise<Look<true>>;
+  readonly poll: () => Promise<Look<true>>;
   readonly watch: Watch;
   readonly close: () => Promise<void>;
 }
@@ -81,39 +82,39 @@ function nodeWait(
 ): NodeWait {
   const selection = { kind: nodes, labelSelector: nodeLabel(role) };
   const { view, watch } = fromFirstView(scope.kube, selection);
-  let ring = (): void => undefined;
-  const tasks = tasksOf(scope, () => ring());
+  let notify = (): void => undefined;
+  const tasks = tasksOf(scope, () => notify());
   const joining = joiningOf(scope, tasks);
   const untaint = untaintOf(scope, tasks, installConfig);
-  const troubleOf = apiTroubleOf(scope.clock);
+  const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
-  let told: string | undefined;
+  let reported: string | undefined;
 
-  const look = async (): Promise<Look<true>> => {
-    const { objects, trouble } = await view();
+  const poll = async (): Promise<Look<true>> => {
+    const { objects, trouble: lastError } = await view();
     joining.prepare();
-    untaint.look(objects);
-    const { isDone, status } = lookAtNodes(role, target, objects.map(joining.standingOf));
+    untaint.start(objects);
+    const { isDone, status } = nodeProgress(role, target, objects.map(joining.statusOf));
     if (isDone) return { done: true };
-    const gap = troubleOf(trouble);
-    // What is under way changes in a moment; it is no news by itself.
-    if (told === undefined || !tasks.isNewUnderWay()) {
-      told = gap === undefined ? status : `${status}; ${gap}`;
+    const gap = errorOf(lastError);
+    // A status that only says that work has just started would change in a moment.
+    if (reported === undefined || !tasks.isNewRunning()) {
+      reported = gap === undefined ? status : `${status}; ${gap}`;
     }
-    beat(told);
-    return { status: told };
+    beat(reported);
+    return { status: reported };
   };
   return {
-    look,
+    poll,
     watch: (changed, signal) => {
-      ring = changed;
+      notify = changed;
       return watch(changed, signal);
     },
     close: tasks.close,
   };
 }
 
-/** Waits until the cluster has its install-config, and reads it. */
+/** Waits for the install-config in the cluster, and reads it. */
 async function knownInstallConfig(
   scope: StepScope<'kube' | 'clock'>,
   within: Millis,
@@ -121,45 +122,45 @@ async function knownInstallConfig(
   const { kind, namespace = '', name } = installConfigRef;
   const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
   const { watch, view } = fromFirstView(scope.kube, selection);
-  const troubleOf = apiTroubleOf(scope.clock);
+  const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
-  const look = async (): Promise<Look<InstallConfig>> => {
-    const { objects, trouble } = await view();
+  const poll = async (): Promise<Look<InstallConfig>> => {
+    const { objects, trouble: lastError } = await view();
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
-    const status = troubleOf(trouble) ?? reading.problem;
+    const status = errorOf(lastError) ?? reading.problem;
     beat(status);
     return { status };
   };
   const limits = { within, watch, every: minutes(1) };
-  return scope.until('the cluster has its install-config', look, limits);
+  return scope.until('the install-config is in the cluster', poll, limits);
 }
 
-/** Masters that must be there before the bootstrap host may go: two keep etcd able to write. */
+/** Masters that must have joined before the bootstrap host may leave: with two, etcd can write. */
 const enoughMasters = 2;
 
 /**
- * How many nodes of a role must be Ready before the bootstrap host goes on; 0: none is waited for.
- * One of the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
+ * How many nodes of a role must have joined before the bootstrap host goes on; 0 is no wait. One of
+ * the masters is the bootstrap host itself (assisted-installer, `waitForNodes`).
  */
 export function nodeTarget(role: ControlPlaneRole, config: InstallConfig): number {
   if (role === 'arbiter') return config.arbiterReplicas < 1 ? 0 : 1;
   return Math.max(0, Math.min(config.controlPlaneReplicas - 1, enoughMasters));
 }
 
-/** What a look at the nodes of a role showed. */
-interface NodeLook {
+/** How far the nodes of a role are. */
+interface NodeProgress {
   readonly isDone: boolean;
   /** For people: `1 of 2 masters ready; m2: NotReady, container network is not ready`. */
   readonly status: string;
 }
 
-/** Counts nodes, and says what is missing in words that change only with what they say. */
-export function lookAtNodes(
+/** Decides whether the wait ends: `target` nodes count. Else its status names what is missing. */
+export function nodeProgress(
   role: ControlPlaneRole,
   target: number,
   nodes: readonly JoiningNode[],
-): NodeLook {
+): NodeProgress {
   const counted = nodes.filter(({ missing }) => missing === undefined).length;
   const others = nodes.flatMap(({ name, missing }) =>
     missing === undefined ? [] : [`${name}: ${missing}`],

@@ -8,7 +8,7 @@ import { nodes } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import type { Kube } from '../../ports/kube.ts';
 import type { JoiningNode } from './joining.ts';
-import { lookAtNodes, nodeTarget, waitForArbiter } from './wait-for-masters.ts';
+import { nodeProgress, nodeTarget, waitForArbiter } from './wait-for-masters.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 const facts = { controlPlane: { units: [] } };
@@ -90,7 +90,7 @@ describe('a look at nodes', () => {
     ['master', 1, [{ name: 'm1' }, waiting], true, undefined],
     ['arbiter', 1, [], false, '0 of 1 arbiter ready; no arbiter has joined yet'],
   ] as const)('of role %s, %i wanted: %j', (...[role, target, nodes, isDone, status]) => {
-    const look = lookAtNodes(role, target, nodes);
+    const look = nodeProgress(role, target, nodes);
     expect(look.isDone).toBe(isDone);
     expect(status === undefined ? [] : [status]).toEqual(status === undefined ? [] : [look.status]);
   });

@@ -9,7 +9,7 @@ import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { lookAtWorkers, waitForWorkers } from './wait-for-workers.ts';
+import { workerProgress, waitForWorkers } from './wait-for-workers.ts';
 
 const config: ConfigInput = { role: 'bootstrap', service: { url: 'http://svc.example' } };
 const worker = (stage: string) => inventoryHost({ name: 'w1', role: 'worker', stage });
@@ -55,7 +55,7 @@ describe('cluster/wait-for-workers', () => {
   it('waits while a worker is on its host, two requests in a minute at most', async () => {
     const { asked, ...run } = slowInventory(minutes(10));
     const { events } = await runStep(waitForWorkers, run);
-    expect(statusesOf(events)).toEqual(['0 of 1 workers left their host; w1 is Installing']);
+    expect(statusesOf(events)).toEqual(['0 of 1 workers rebooted or failed; w1 is Installing']);
     expect(asked).toHaveLength(21);
     expect(run.clock.now()).toBe(minutes(10));
   });
@@ -66,7 +66,7 @@ describe('cluster/wait-for-workers', () => {
     const { events } = await runStep(waitForWorkers, { config, kube: agentCluster(), inventory });
     expect(inventory.calls).toHaveLength(3);
     expect(statusesOf(events)).toEqual([
-      'the inventory service does not tell (inventory.unreachable)',
+      'a request to the inventory service failed (inventory.unreachable)',
     ]);
   });
 
@@ -96,7 +96,7 @@ describe('cluster/wait-for-workers', () => {
     const { failure, progress } = await tryStep(waitForWorkers, run);
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
     expect(asked.length).toBeLessThanOrEqual(24 * 60 * 2 + 1);
-    expect(progress[0]?.info).toBe('0 of 1 workers left their host; w1 is Installing (30 min)');
+    expect(progress[0]?.info).toBe('0 of 1 workers rebooted or failed; w1 is Installing (30 min)');
     expect(progress).toHaveLength(48);
   });
 });
@@ -119,22 +119,22 @@ describe('a worker that has left its host', () => {
     ['A stage of next year', false],
     [undefined, false],
   ])('is one in stage %s: %s', (stage, isDone) => {
-    expect(lookAtWorkers([workerIn(stage)]).isDone).toBe(isDone);
+    expect(workerProgress([workerIn(stage)]).isDone).toBe(isDone);
   });
 
   it.each(['error', 'cancelled', 'disabled', 'installed'])('is one that is %s', (status) => {
-    expect(lookAtWorkers([workerIn('Installing', status)]).isDone).toBe(true);
+    expect(workerProgress([workerIn('Installing', status)]).isDone).toBe(true);
   });
 });
 
 it('names the workers that are waited for', () => {
   const unnamed = inventoryHost({ name: '', id: 'h9', role: 'worker', status: 'installing' });
-  expect(lookAtWorkers([workerIn('Writing image to disk'), workerIn('Done'), unnamed])).toEqual({
+  expect(workerProgress([workerIn('Writing image to disk'), workerIn('Done'), unnamed])).toEqual({
     isDone: false,
-    status: '1 of 3 workers left their host; h9 is installing; w1 is Writing image to disk',
+    status: '1 of 3 workers rebooted or failed; h9 is installing; w1 is Writing image to disk',
   });
 });
 
 it('waits for nobody where there are none', () => {
-  expect(lookAtWorkers([]).isDone).toBe(true);
+  expect(workerProgress([]).isDone).toBe(true);
 });

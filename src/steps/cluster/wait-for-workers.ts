@@ -11,23 +11,24 @@ import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
 
-/** How long the cluster is asked who started it; without an answer, it was not the agent-based one. */
+/** How long to try to read the invoker; without it, the cluster counts as not agent-based. */
 const invokerLimit: Millis = minutes(5);
 
 /**
- * Waits until every worker has left its host, where the agent-based installer runs the inventory
- * service on this one: it goes away with the reboot, and the workers need it until theirs.
+ * Waits until every worker has rebooted or failed, where the agent-based installer runs the inventory
+ * service on this host. The service ends with the reboot of this host, and the workers need it until
+ * they reboot.
  */
 export const waitForWorkers = step({
   id: 'cluster/wait-for-workers',
-  title: 'Wait until the workers no longer need this host',
+  title: 'Wait for the workers to reboot',
   uses: ['kube', 'inventory', 'clock'],
   when: hasService,
   limit: longestWait + minutes(30),
-  waitsFor: 'workers that have left their hosts; only with the agent-based installer',
+  waitsFor: 'every worker to reboot into its disk, or to fail; only with the agent-based installer',
   run: async (scope) => {
     if ((await invokerOfCluster(scope)) !== agentBased) return;
-    await scope.until('every worker has left its host', watching(scope), {
+    await scope.until('every worker has rebooted or failed', watching(scope), {
       every: perRequest,
       within: longestWait,
     });
@@ -37,20 +38,20 @@ export const waitForWorkers = step({
 type WorkerWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
 
 async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise<string> {
-  const look = async (signal: AbortSignal): Promise<Look<string>> => {
+  const poll = async (signal: AbortSignal): Promise<Look<string>> => {
     try {
       return { done: invokerOf(await kube.get(invokerRef, signal)) };
     } catch (error) {
       signal.throwIfAborted();
-      return { status: `the cluster does not tell who started it (${asAgentError(error).code})` };
+      return { status: `cannot read the invoker of the cluster (${asAgentError(error).code})` };
     }
   };
   try {
     const limits = { every: seconds(5), within: invokerLimit };
-    return await until('the cluster tells who started it', look, limits);
+    return await until('the invoker of the cluster is known', poll, limits);
   } catch (error) {
     if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    note('warn', 'the cluster does not tell who started it; workers are not waited for', {
+    note('warn', 'cannot read the invoker of the cluster; not waiting for workers', {
       reason: error.message,
     });
     return defaultInvoker;
@@ -65,12 +66,12 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look
     if (budget.mayAsk()) {
       budget.spend();
       try {
-        const look = lookAtWorkers(await scope.inventory.hosts('worker', signal));
-        if (look.isDone) return { done: true };
-        status = look.status;
+        const progress = workerProgress(await scope.inventory.hosts('worker', signal));
+        if (progress.isDone) return { done: true };
+        status = progress.status;
       } catch (error) {
         signal.throwIfAborted();
-        status = `the inventory service does not tell (${asAgentError(error).code})`;
+        status = `a request to the inventory service failed (${asAgentError(error).code})`;
       }
     }
     beat(status);
@@ -78,8 +79,8 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look
   };
 }
 
-/** Stages of a worker that its agent has left behind: nothing of the host needs the service now. */
-const left: ReadonlySet<string> = new Set<Stage>([
+/** Stages of a worker that no longer needs the service. */
+const rebooted: ReadonlySet<string> = new Set<Stage>([
   'Rebooting',
   'Waiting for ignition',
   'Configuring',
@@ -87,7 +88,7 @@ const left: ReadonlySet<string> = new Set<Stage>([
   'Done',
 ]);
 
-/** Statuses and a stage of hosts on which nothing is under way any more. */
+/** Statuses of hosts on which no installation is running. */
 const ended: ReadonlySet<string> = new Set([
   'error',
   'cancelled',
@@ -96,21 +97,20 @@ const ended: ReadonlySet<string> = new Set([
   'added-to-existing-cluster',
 ]);
 
-/** What a look at the workers showed. */
-interface WorkerLook {
+/** How far the workers are. */
+interface WorkerProgress {
   readonly isDone: boolean;
-  /** For people: `1 of 2 workers left their host; w2 is Installing`. */
+  /** For people: `1 of 2 workers rebooted or failed; w2 is Installing`. */
   readonly status: string;
 }
 
 /**
- * Decides whether every worker is past the need of the service, which goes away with this host when
- * the agent-based installer put it here. One that still writes is not, nor one without a stage; one
- * that was given up is, since nothing more comes from it.
+ * Decides whether the wait ends: no worker needs the service any more. A worker that still writes its
+ * disk needs it, and one without a stage; a failed worker does not.
  */
-export function lookAtWorkers(workers: readonly InventoryHost[]): WorkerLook {
+export function workerProgress(workers: readonly InventoryHost[]): WorkerProgress {
   const waiting = workers.filter(
-    ({ stage = '', status }) => !left.has(stage) && stage !== 'Failed' && !ended.has(status),
+    ({ stage = '', status }) => !rebooted.has(stage) && stage !== 'Failed' && !ended.has(status),
   );
   const others = waiting
     .map(({ name, id, stage, status }) => `${name === '' ? id : name} is ${stage ?? status}`)
@@ -118,7 +118,7 @@ export function lookAtWorkers(workers: readonly InventoryHost[]): WorkerLook {
   return {
     isDone: waiting.length === 0,
     status: [
-      `${workers.length - waiting.length} of ${workers.length} workers left their host`,
+      `${workers.length - waiting.length} of ${workers.length} workers rebooted or failed`,
       ...others,
     ].join('; '),
   };

@@ -1,6 +1,6 @@
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
-/** Failures of getting hold of an Ignition config; what is wrong inside one is `src/ignition`'s. */
+/** Failures of fetching an Ignition config; `src/ignition` has those of its content. */
 export const ignitionSourceFailures = {
   'ignition.not-configured': {
     kind: 'input',
@@ -10,30 +10,30 @@ export const ignitionSourceFailures = {
   'ignition.file-not-found': {
     kind: 'input',
     title: 'The Ignition file is not on the host',
-    hint: 'check ignition.file, or ignition.caFile; the path is one of the host',
+    hint: 'check ignition.file and ignition.caFile; both are paths on the host',
   },
   'ignition.cut': {
     kind: 'media',
-    title: 'The Ignition config was not received whole',
-    hint: 'run again; if it stops again, look at the network and the server',
+    title: 'The download of the Ignition config was cut short',
+    hint: 'run again; if it fails again, check the network and the server',
   },
   'ignition.wrong-digest': {
     kind: 'media',
-    title: 'The Ignition config is not the one that was meant',
-    hint: 'compare ignition.sha256 with the file as it is served',
+    title: 'The Ignition config does not match ignition.sha256',
+    hint: 'compare ignition.sha256 with the sha256 of the served file',
   },
   'ignition.oversized': {
     kind: 'input',
-    title: 'What is served as Ignition config is too large to be one',
-    hint: 'check the source; an image or an archive may have been named by mistake',
+    title: 'The Ignition config is too large',
+    hint: 'check that the source is an Ignition config, not an image or an archive',
   },
   'ignition.not-rendered': {
     kind: 'cluster',
-    title: 'The bootstrap did not leave the Ignition of the only node',
-    hint: 'look at "journalctl -u bootkube.service" on the host',
+    title: 'The Ignition of the single node was not rendered',
+    hint: 'read the log on the host: journalctl -u bootkube.service',
     isFinal: true,
   },
 } as const satisfies FailureTable;
 
-/** Builds an error of getting hold of an Ignition config. */
+/** Builds an error of fetching an Ignition config. */
 export const ignitionSourceFailure = failuresOf(ignitionSourceFailures);

@@ -30,38 +30,37 @@ export type HostIgnition = z.infer<typeof HostIgnitionSchema>;
 /** The role that the host will have: the bootstrap host becomes a master. */
 const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
 
-/** Where the config is kept on the host; `coreos-installer` reads it there. */
+/** Where the config is saved on the host; `coreos-installer` reads it there. */
 function hostIgnitionPath(config: Config): string {
   const { hostId } = config.cluster;
   return `/opt/install-dir/${hostRole(config)}${hostId === '' ? '' : `-${hostId}`}.ign`;
 }
 
-/** The Ignition of this host as it was served, and where it is kept. */
-interface KeptIgnition {
+/** The Ignition of this host as it was served, and where it is saved. */
+interface SavedIgnition {
   readonly bytes: Uint8Array;
-  readonly kept: HostIgnition;
-  /** What is odd in it; whoever fetched it tells. */
+  readonly saved: HostIgnition;
   readonly warnings: Warnings;
 }
 
 type Warnings = ParsedConfig['warnings'];
 
-/** Tells what is odd in a config that is taken all the same. */
-export function tellWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings: Warnings): void {
+/** Notes the warnings about a valid config. */
+export function noteWarnings({ note }: Pick<StepScope<never>, 'note'>, warnings: Warnings): void {
   for (const { message, path, rule } of warnings)
     note('warn', `ignition: ${message}`, { path, rule });
 }
 
 /**
- * Fetches the Ignition of this host and keeps it, byte for byte. It is checked as a whole before a
- * byte of it is written, since a host that boots with a broken config is lost until a person comes.
+ * Fetches the Ignition of this host and saves it, byte for byte. It is validated before it is written,
+ * because a host that boots with an invalid config needs manual repair.
  * @throws AgentError `ignition.*`, and what its source fails with
  */
-export async function keepHostIgnition({
+export async function saveHostIgnition({
   config,
   signal,
   ...ports
-}: StepScope<keyof IgnitionPorts>): Promise<KeptIgnition> {
+}: StepScope<keyof IgnitionPorts>): Promise<SavedIgnition> {
   const source = chooseSource(config);
   const download = await source.open(ports, config, { role: hostRole(config), signal });
   const { bytes, sha256 } = await receive(download, { sha256: config.ignition.sha256 });
@@ -70,13 +69,13 @@ export async function keepHostIgnition({
   await ports.host.writeFile(path, bytes, { signal, mode: 0o600 });
   const origin = shownUrl(download.origin);
   const { version } = parsed.ignition;
-  return { bytes, kept: { path, bytes: bytes.length, sha256, origin, version }, warnings };
+  return { bytes, saved: { path, bytes: bytes.length, sha256, origin, version }, warnings };
 }
 
-/** Bootstrap configs reach several MB; nothing that is larger than this is one. */
+/** Bootstrap configs reach several MB; nothing larger than this is an Ignition config. */
 const LARGEST_BYTES = 64 * 1024 * 1024;
 
-/** A config that came whole. */
+/** A config that was received completely. */
 interface ReceivedConfig {
   readonly bytes: Uint8Array;
   /** Lower-case hexadecimal. */
@@ -84,7 +83,7 @@ interface ReceivedConfig {
 }
 
 /**
- * Reads a download to its end and holds it against its announced size and the expected digest.
+ * Reads a download to its end and compares it with its announced size and the expected digest.
  * @throws AgentError `ignition.cut`, `ignition.wrong-digest`, `ignition.oversized`, and what the
  * body fails with
  */
@@ -109,9 +108,13 @@ export async function receive(
   }
   const sha256 = createHash('sha256').update(bytes).digest('hex');
   if (expected.sha256 !== '' && expected.sha256 !== sha256) {
-    throw ignitionSourceFailure('ignition.wrong-digest', `${origin} has another sha256`, {
-      context: { origin, expected: expected.sha256, actual: sha256 },
-    });
+    throw ignitionSourceFailure(
+      'ignition.wrong-digest',
+      `${origin} does not match ignition.sha256`,
+      {
+        context: { origin, expected: expected.sha256, actual: sha256 },
+      },
+    );
   }
   return { bytes, sha256 };
 }
@@ -119,7 +122,7 @@ export async function receive(
 /** Fetches the Ignition of this host. */
 export const fetchHost = step({
   id: 'ignition/fetch-host',
-  title: 'Fetch the Ignition of this host',
+  title: "Fetch this host's Ignition",
   stage: 'Installing',
   stageInfo: hostRole,
   uses: ['host', 'inventory', 'objects', 'web'],
@@ -128,8 +131,8 @@ export const fetchHost = step({
   limit: minutes(45),
   explain: (config) => `${explainSource(config)}, to ${hostIgnitionPath(config)}`,
   run: async (scope) => {
-    const { kept, warnings } = await keepHostIgnition(scope);
-    tellWarnings(scope, warnings);
-    return kept;
+    const { saved, warnings } = await saveHostIgnition(scope);
+    noteWarnings(scope, warnings);
+    return saved;
   },
 });

@@ -3,28 +3,28 @@ import { mergeSingleNode as merge } from '../../ignition/merge.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { explainSource } from './sources.ts';
-import { HostIgnition, keepHostIgnition, tellWarnings } from './fetch-host.ts';
+import { HostIgnition, saveHostIgnition, noteWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
 
-/** Where bootkube leaves the Ignition of the only node (openshift/installer, bootstrap in place). */
+/** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
 export const renderedIgnitionPath = '/opt/openshift/master.ign';
 
 /**
- * The rendered config as it was before the first merge. What is merged takes its place, and merging
- * twice would append twice.
+ * The rendered config before the first merge. The merged config replaces it, and merging twice would
+ * append twice.
  */
-const keptPath = '/opt/install-dir/master.ign.rendered';
+const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
 
-/** Asks whether bootkube left a config. */
+/** Checks whether bootkube wrote a config. */
 export const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 
 /**
- * Merges the overrides of this host into the Ignition that the node's own bootstrap rendered. The
- * node boots with the result; there is no machine-config-server left to point to.
+ * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The node
+ * boots with the result, because no machine-config-server runs then.
  */
 export const mergeSingleNode = step({
   id: 'ignition/merge-single-node',
-  title: "Merge this host's Ignition into that of the only node",
+  title: "Merge this host's Ignition into the rendered master.ign",
   uses: ['host', 'inventory', 'objects', 'web'],
   gives: HostIgnition,
   retry: { attempts: 3, every: seconds(2) },
@@ -33,23 +33,23 @@ export const mergeSingleNode = step({
   preview: () => [hasRenderedArgv],
   run: async (scope) => {
     const { host, signal } = scope;
-    const master = await keepRendered(scope);
-    const { bytes, kept } = await keepHostIgnition(scope);
+    const master = await readRendered(scope);
+    const { bytes, saved } = await saveHostIgnition(scope);
     const { config, json, warnings } = merge({ master, host: bytes });
-    tellWarnings(scope, warnings);
+    noteWarnings(scope, warnings);
     await host.writeFile(renderedIgnitionPath, json, { signal, mode: 0o600 });
     return {
       path: renderedIgnitionPath,
       bytes: Buffer.byteLength(json),
       sha256: createHash('sha256').update(json).digest('hex'),
-      origin: `${kept.origin}, merged into the config that the bootstrap rendered`,
+      origin: `${saved.origin}, merged into the config that the bootstrap rendered`,
       version: config.ignition.version,
     };
   },
 });
 
-/** The rendered config; a copy of it is kept before anything takes its place. */
-async function keepRendered({ host, signal }: StepScope<'host'>): Promise<string> {
+/** The rendered config; a copy of it is saved before it is replaced. */
+async function readRendered({ host, signal }: StepScope<'host'>): Promise<string> {
   const { exitCode } = await host.exec(hasRenderedArgv, {
     signal,
     limit: seconds(20),
@@ -57,12 +57,12 @@ async function keepRendered({ host, signal }: StepScope<'host'>): Promise<string
   });
   const rendered = exitCode === 0 ? await host.readText(renderedIgnitionPath, signal) : undefined;
   if (rendered === undefined) {
-    throw ignitionSourceFailure('ignition.not-rendered', `${renderedIgnitionPath} is not there`, {
+    throw ignitionSourceFailure('ignition.not-rendered', `${renderedIgnitionPath} is missing`, {
       context: { path: renderedIgnitionPath },
     });
   }
-  const kept = await host.readText(keptPath, signal);
-  if (kept !== undefined) return kept;
-  await host.writeFile(keptPath, rendered, { signal, mode: 0o600 });
+  const copy = await host.readText(renderedCopyPath, signal);
+  if (copy !== undefined) return copy;
+  await host.writeFile(renderedCopyPath, rendered, { signal, mode: 0o600 });
   return rendered;
 }

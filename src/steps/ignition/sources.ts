@@ -8,7 +8,7 @@ import { ignitionSourceFailure } from './failures.ts';
 /** The ports that sources of Ignition use. */
 export type IgnitionPorts = Pick<Ports, 'host' | 'inventory' | 'objects' | 'web'>;
 
-/** What is wanted of a source. */
+/** What is requested of a source. */
 interface IgnitionRequest {
   /** The role the host will have: never `bootstrap`, that host becomes a master. */
   readonly role: RoleName;
@@ -16,8 +16,8 @@ interface IgnitionRequest {
 }
 
 /**
- * One place where the Ignition of a host can come from. It opens the download; what comes is checked
- * by whoever asked.
+ * One place where the Ignition of a host can come from. It opens the download and does not check the
+ * content.
  */
 type IgnitionSource = (
   ports: IgnitionPorts,
@@ -61,8 +61,8 @@ const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) 
 };
 
 /**
- * An object store. One config for each role, at `BUCKET/CLUSTER_ID/<role>.ign`, as the install
- * command of 2020 had it.
+ * An object store, with one config for each role at `BUCKET/CLUSTER_ID/<role>.ign`, as in the install
+ * command of 2020.
  */
 const fromS3: IgnitionSource = ({ objects }, { s3, cluster }, { role, signal }) =>
   objects.get(s3.bucket, `${cluster.id}/${role}.ign`, signal);
@@ -71,10 +71,10 @@ const fromS3: IgnitionSource = ({ objects }, { s3, cluster }, { role, signal }) 
 const fromService: IgnitionSource = ({ inventory }, _config, { role, signal }) =>
   inventory.hostIgnition(role, signal);
 
-/** The sources by the name that `ignition.source` has for them. */
+/** The names of the sources in `ignition.source`. */
 type SourceName = Exclude<Config['ignition']['source'], 'auto'>;
 
-/** A source of Ignition, and why it is this one. */
+/** A source of Ignition, and why it was chosen. */
 interface ChosenSource {
   readonly name: SourceName;
   readonly open: IgnitionSource;
@@ -83,7 +83,7 @@ interface ChosenSource {
 
 interface Candidate {
   readonly open: IgnitionSource;
-  /** What must be set for it, for people. */
+  /** The settings that it needs, for people. */
   readonly needs: string;
   /** Where it reads from, or undefined when it is not configured. */
   readonly place: (config: Config) => string | undefined;
@@ -91,7 +91,7 @@ interface Candidate {
 
 const given = (value: string): string | undefined => (value === '' ? undefined : value);
 
-/** In the order of `auto`: what names one config comes before what serves many hosts. */
+/** In the order of `auto`: a setting for one config comes before a server for many hosts. */
 const candidates: Readonly<Record<SourceName, Candidate>> = {
   file: { open: fromFile, needs: 'ignition.file', place: ({ ignition }) => given(ignition.file) },
   url: {
@@ -127,16 +127,15 @@ export function chooseSource(config: Config): ChosenSource {
   const place = name === undefined ? undefined : candidates[name].place(config);
   if (name === undefined || place === undefined) {
     const what = name === undefined ? 'nothing is set' : `${candidates[name].needs} is not set`;
-    throw ignitionSourceFailure('ignition.not-configured', `source of Ignition: ${what}`, {
+    throw ignitionSourceFailure('ignition.not-configured', `no source of Ignition: ${what}`, {
       context: { source },
     });
   }
-  const because =
-    source === 'auto' ? `${candidates[name].needs} is set` : 'ignition.source says so';
+  const because = source === 'auto' ? `${candidates[name].needs} is set` : 'set by ignition.source';
   return { name, open: candidates[name].open, because: `${place} (${because})` };
 }
 
-/** The choice as a plan tells it; a configuration that lacks a source is told, too. */
+/** The choice as a plan prints it, or why there is none. */
 export function explainSource(config: Config): string {
   try {
     const { name, because } = chooseSource(config);

@@ -64,7 +64,7 @@ const reading: readonly ValidationCase[] = [
   { name: 'unknown key', config: text(',"x":1'), rules: ['unknown-key'] },
   { name: 'wrong case', config: text(',"Storage":{}'), rules: ['wrong-case-key'] },
   {
-    name: 'fault below a key in the wrong case',
+    name: 'error below a key in the wrong case',
     config: text(',"Storage":{"FILES":[{"path":"a"}]}'),
     rules: ['path-relative', 'wrong-case-key', 'wrong-case-key'],
   },

@@ -12,11 +12,11 @@ export interface ExpectedNode {
   readonly clientKey?: string;
 }
 
-/** What becomes of a request. Whoever is refused is left alone: somebody else may know better. */
+/** The verdict on a request. A refused request is not denied: somebody else may approve it. */
 export type Verdict =
   | { readonly kind: 'approve' }
   | { readonly kind: 'refuse'; readonly reason: string }
-  /** It is about another node, and nobody's business here. */
+  /** It is about another node. */
   | { readonly kind: 'foreign' };
 
 const nodesGroup = 'system:nodes';
@@ -24,17 +24,17 @@ const userOf = (node: string): string => `system:node:${node}`;
 
 const bootstrapperNamespace = 'openshift-machine-config-operator';
 
-/** Who asks for the first certificate of an OpenShift node, before it has a name of its own. */
+/** Who requests the first certificate of an OpenShift node, before it has an identity of its own. */
 export const nodeBootstrapper = {
   username: `system:serviceaccount:${bootstrapperNamespace}:node-bootstrapper`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${bootstrapperNamespace}`],
 } as const;
 
 /**
- * Judges a request of a kubelet. The rules are those of the signers (k8s.io/kubernetes,
+ * Verifies a request of a kubelet. The rules are those of the signers (k8s.io/kubernetes,
  * pkg/apis/certificates/helpers.go) and of OpenShift's cluster-machine-approver, for one node only.
  */
-export function judgeRequest(
+export function verifyRequest(
   asked: SigningRequest,
   request: CertificateRequest | undefined,
   expected: ExpectedNode,
@@ -42,10 +42,10 @@ export function judgeRequest(
   if (!isAbout(asked, request, expected.name)) return { kind: 'foreign' };
   if (request === undefined) return refuse('it cannot be read');
   const reason =
-    subjectFault(request, userOf(expected.name)) ??
+    subjectRefusal(request, userOf(expected.name)) ??
     (asked.purpose === 'client'
-      ? clientFault(asked, request, expected)
-      : servingFault(asked, request, expected)) ??
+      ? clientRefusal(asked, request, expected)
+      : servingRefusal(asked, request, expected)) ??
     (request.isSigned ? undefined : 'its signature is not that of its key');
   return reason === undefined ? { kind: 'approve' } : refuse(reason);
 }
@@ -62,7 +62,7 @@ export function isAbout(
 
 const refuse = (reason: string): Verdict => ({ kind: 'refuse', reason });
 
-function subjectFault(request: CertificateRequest, user: string): string | undefined {
+function subjectRefusal(request: CertificateRequest, user: string): string | undefined {
   const { commonNames, organizations, otherSubject, otherNames, otherExtensions } = request;
   if (!isOnly(commonNames, user)) return `its common name is ${listed(commonNames)}, not ${user}`;
   if (!isOnly(organizations, nodesGroup)) {
@@ -74,7 +74,7 @@ function subjectFault(request: CertificateRequest, user: string): string | undef
   return undefined;
 }
 
-function clientFault(
+function clientRefusal(
   asked: SigningRequest,
   request: CertificateRequest,
   { name, hasJoined, clientKey }: ExpectedNode,
@@ -82,7 +82,7 @@ function clientFault(
   if (asked.username !== nodeBootstrapper.username) return `${asked.username} asks for it`;
   const missing = nodeBootstrapper.groups.filter((group) => !asked.groups.includes(group));
   if (missing.length > 0) return `who asks is not of the group ${listed(missing)}`;
-  if (!areUsages(asked.usages, 'client auth')) return usageFault(asked);
+  if (!areUsages(asked.usages, 'client auth')) return usageRefusal(asked);
   const names = [...request.dnsNames, ...request.addresses];
   if (names.length > 0) return `it asks for the alternative names ${listed(names)}`;
   if (hasJoined) return `node ${name} has joined already`;
@@ -92,14 +92,14 @@ function clientFault(
   return undefined;
 }
 
-function servingFault(
+function servingRefusal(
   asked: SigningRequest,
   request: CertificateRequest,
   { name, addresses }: ExpectedNode,
 ): string | undefined {
   if (asked.username !== userOf(name)) return `${asked.username} asks for it`;
   if (!asked.groups.includes(nodesGroup)) return `who asks is not of the group ${nodesGroup}`;
-  if (!areUsages(asked.usages, 'server auth')) return usageFault(asked);
+  if (!areUsages(asked.usages, 'server auth')) return usageRefusal(asked);
   const otherNames = request.dnsNames.filter((dns) => dns.toLowerCase() !== name);
   if (otherNames.length > 0) return `it asks for the names ${listed(otherNames)}`;
   if (request.addresses.length === 0) return 'it asks for no address';
@@ -128,7 +128,7 @@ function areUsages(usages: readonly string[], purpose: string): boolean {
   );
 }
 
-const usageFault = ({ usages }: SigningRequest): string =>
+const usageRefusal = ({ usages }: SigningRequest): string =>
   `it asks for the usages ${listed(usages)}`;
 
 const listed = (values: readonly string[]): string =>

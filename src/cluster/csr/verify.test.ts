@@ -6,7 +6,7 @@ import {
   type RequestWishes,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { type ExpectedNode, judgeRequest, nodeBootstrapper } from './judge.ts';
+import { type ExpectedNode, verifyRequest, nodeBootstrapper } from './verify.ts';
 import { readPkcs10 } from './pkcs10.ts';
 import { readSigningRequest, type RequestPurpose } from './signing-request.ts';
 
@@ -22,10 +22,10 @@ interface Case {
   readonly node?: Partial<ExpectedNode>;
 }
 
-async function judged(purpose: RequestPurpose, { request, spec = {}, node }: Case) {
+async function verified(purpose: RequestPurpose, { request, spec = {}, node }: Case) {
   const pem = await pkcs10(request);
   const asked = readSigningRequest(signingRequestObject(purpose, pem, { spec }));
-  return judgeRequest(asked!, await readPkcs10(pem), { ...expected, ...node });
+  return verifyRequest(asked!, await readPkcs10(pem), { ...expected, ...node });
 }
 
 const serving = (...names: readonly string[]): Case => ({
@@ -58,7 +58,7 @@ describe('a client request', () => {
       { spec: { groups: [...nodeBootstrapper.groups, 'system:bootstrappers'] } },
     ],
   ])('of the node is approved with %s', async (_, wishes) => {
-    await expect(judged('client', wishes)).resolves.toEqual(approve);
+    await expect(verified('client', wishes)).resolves.toEqual(approve);
   });
 
   it.each<[string, Case]>([
@@ -69,7 +69,7 @@ describe('a client request', () => {
     ],
     ['a person', { request: { subject: 'O=system:masters, CN=admin' } }],
   ])('of %s is nobody’s business here', async (_, wishes) => {
-    await expect(judged('client', wishes)).resolves.toEqual({ kind: 'foreign' });
+    await expect(verified('client', wishes)).resolves.toEqual({ kind: 'foreign' });
   });
 
   it.each<[string, Case, string]>([
@@ -132,20 +132,20 @@ describe('a client request', () => {
     ['a node that has joined', { node: { hasJoined: true } }, 'joined already'],
     ['another key than before', { node: { clientKey: '00' } }, 'another key'],
   ])('is left alone with %s', async (_, wishes, reason) => {
-    await expect(judged('client', wishes)).resolves.toEqual(refuse(reason));
+    await expect(verified('client', wishes)).resolves.toEqual(refuse(reason));
   });
 
   it('is approved again for the same key', async () => {
     const keys = await keyPair();
     const { key } = (await readPkcs10(await pkcs10({ keys })))!;
-    const again = judged('client', { request: { keys }, node: { clientKey: key } });
+    const again = verified('client', { request: { keys }, node: { clientKey: key } });
     await expect(again).resolves.toEqual(approve);
   });
 
   it('is left alone when it is signed by another key', async () => {
     const [own, other] = await Promise.all([keyPair(), keyPair()]);
     const keys = { publicKey: other.publicKey, privateKey: own.privateKey };
-    await expect(judged('client', { request: { keys } })).resolves.toEqual(refuse('signature'));
+    await expect(verified('client', { request: { keys } })).resolves.toEqual(refuse('signature'));
   });
 });
 
@@ -168,7 +168,7 @@ describe('a serving request', () => {
       },
     ],
   ])('of the node is approved with %s', async (_, wishes) => {
-    await expect(judged('serving', wishes)).resolves.toEqual(approve);
+    await expect(verified('serving', wishes)).resolves.toEqual(approve);
   });
 
   it('of another node is nobody’s business here', async () => {
@@ -179,7 +179,7 @@ describe('a serving request', () => {
       },
       spec: { username: 'system:node:m1' },
     };
-    await expect(judged('serving', other)).resolves.toEqual({ kind: 'foreign' });
+    await expect(verified('serving', other)).resolves.toEqual({ kind: 'foreign' });
   });
 
   it.each<[string, Case, string]>([
@@ -241,11 +241,11 @@ describe('a serving request', () => {
       'organization',
     ],
   ])('is left alone with %s', async (_, wishes, reason) => {
-    await expect(judged('serving', wishes)).resolves.toEqual(refuse(reason));
+    await expect(verified('serving', wishes)).resolves.toEqual(refuse(reason));
   });
 
   it('is left alone when it cannot be read', () => {
     const asked = readSigningRequest(signingRequestObject('serving', 'no request'))!;
-    expect(judgeRequest(asked, undefined, expected)).toEqual(refuse('cannot be read'));
+    expect(verifyRequest(asked, undefined, expected)).toEqual(refuse('cannot be read'));
   });
 });
