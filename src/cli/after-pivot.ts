@@ -26,10 +26,10 @@ export async function runAfterPivot(call: AfterPivotCall): Promise<number> {
   const { config } = checkConfig([]);
   const common = { clock: systemClock, random: systemRandom };
   const level = call.verbose ? 'debug' : 'info';
-  return withoutJournal({ level, stream: 'stdout' }, async ({ tell, play }) => {
-    const kube = kubeCluster({ ...common, credentials, tell });
+  return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run }) => {
+    const kube = kubeCluster({ ...common, credentials, tell: emit });
     try {
-      await play({ role: afterPivot, config, ports: { ...common, kube } });
+      await run({ role: afterPivot, config, ports: { ...common, kube } });
     } finally {
       await kube.close();
     }

@@ -15,16 +15,19 @@ const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';
 function serverIn(environment: Environment): string {
   const host = environment['KUBERNETES_SERVICE_HOST'] ?? '';
   if (host === '') {
-    throw cliFailure('cli.not-in-cluster', 'KUBERNETES_SERVICE_HOST is not set, and no kubeconfig');
+    throw cliFailure(
+      'cli.not-in-cluster',
+      'KUBERNETES_SERVICE_HOST is not set, and no kubeconfig is given',
+    );
   }
   const port = environment['KUBERNETES_SERVICE_PORT'] ?? '443';
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 /**
- * Where the command finds its credentials: a kubeconfig, or those of its pod. They are read anew
- * whenever they are asked for, as a pod's token is replaced every hour.
- * @throws AgentError `cli.not-in-cluster`, `config.file-not-read` before anything is asked
+ * Where the command finds its credentials: a kubeconfig, or those of its pod. They are read again
+ * for each use, as a pod's token is replaced every hour.
+ * @throws AgentError `cli.not-in-cluster`, `config.file-not-read` before the first request
  */
 export async function clusterCredentials(
   environment: Environment,

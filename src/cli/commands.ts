@@ -7,9 +7,9 @@ export const commands = {
   plan: 'print what an install would do',
   config: 'show, validate or describe the configuration',
   journal: 'show what an earlier run on this host did',
-  'after-pivot': 'in the cluster: follow a bootstrap host',
-  layer: 'the OS image of a pool, file to cluster',
-  node: 'change the OS image of this node, and back',
+  'after-pivot': 'in the cluster: complete a bootstrap host',
+  layer: 'check, build, roll back OS images of pools',
+  node: 'switch this node to an OS image, or back',
   completion: 'print the completion script of a shell',
   help: 'print this text',
 } as const;
@@ -31,33 +31,33 @@ export const shells = ['bash', 'zsh', 'fish'] as const;
 
 /** What `node` can do. */
 export const nodeActions = {
-  status: 'print what the host runs, and what it boots next',
+  status: 'print what the host runs and what it boots next',
   apply: 'stage an image for the next boot',
-  rollback: 'drop what is staged, or go back to what ran before',
+  rollback: 'drop the staged image, or return to the previous one',
 } as const;
 
 /** What `config` can do. */
 export const configActions = {
   show: 'print every setting with its origin, secrets masked',
-  validate: 'check the configuration of an install and say what is missing',
+  validate: 'check the configuration of an install; list what is missing',
   schema: 'print the JSON Schema of a configuration file',
 } as const;
 
 /** What `layer` can do: from files alone, on any machine; the last two in a cluster. */
 export const layerActions = {
-  lint: 'say what is wrong with a MachineOSConfig or a Containerfile',
-  render: 'write the build context of a pool to a folder',
-  name: 'print the name of the MachineOSBuild that the cluster would choose',
+  lint: 'check MachineOSConfigs and Containerfiles',
+  render: 'write the build context of a pool to a directory',
+  name: 'print the name of the MachineOSBuild that the cluster would create',
   build: 'build and check the OS image of a pool on this machine',
   push: 'push an image that was built here, and print its pull spec',
-  status: 'print how the pools of a cluster stand to their images',
-  rollback: 'take a pool back to the OS of its release',
+  status: 'print the images of the pools of a cluster, and what runs them',
+  rollback: 'return a pool to the OS of its release',
 } as const;
 
 /** How a command is used that takes the flags of an install too. */
 export const installUsage = '[options] [flags of an install]';
 
-/** The commands that say what they shall do by a second word. */
+/** The commands with subcommands. */
 export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, string>>>> = {
   config: configActions,
   layer: layerActions,
@@ -67,10 +67,10 @@ export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, stri
 /** Version of the program, the same as in package.json. */
 export const version = '0.1.0';
 
-/** A command that was understood and waits to be run; resolves with the exit code. */
+/** A parsed command; runs it and resolves with the exit code. */
 export type ReadyCommand = () => Promise<number>;
 
-/** What the definition of a command is given: the environment, and where to leave what is to be run. */
+/** What the definition of a command is given: the environment, and a place for what the command line asks for. */
 export interface Definition {
   readonly environment: Environment;
   readonly take: (run: ReadyCommand) => void;
@@ -78,7 +78,7 @@ export interface Definition {
 
 /** The option `--format` with the forms that a command prints. */
 export const formatOption = (command: Command, forms: readonly string[]): Option =>
-  command.createOption('--format <form>', 'form of the output').choices(forms).default(forms[0]);
+  command.createOption('--format <format>', 'output format').choices(forms).default(forms[0]);
 
 /** A command line that takes the flags of an install. */
 export interface InstallLine {

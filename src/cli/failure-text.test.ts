@@ -54,7 +54,7 @@ describe('failureText', () => {
 
   it('says who can act where nothing else is known', () => {
     const text = failureText(failure('disk.busy', 'in use', { context: { duration: 7 } }));
-    expect(text).toContain('\nwhy: the host is not in a state that allows it\n');
+    expect(text).toContain('\nwhy: the state of the host does not allow it\n');
   });
 
   it('prefers the hint of the occurrence', () => {

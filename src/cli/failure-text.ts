@@ -5,7 +5,7 @@ type Known = FailureContext[string];
 
 const unknownFailure = {
   code: 'run.unexpected',
-  hint: 'report this with the log',
+  hint: 'report this as a bug, with the log',
 };
 
 /**
@@ -25,7 +25,7 @@ export const exitCodeOf = (thrown: unknown): number =>
 const messageOf = (thrown: unknown): string =>
   thrown instanceof Error ? thrown.message : String(thrown);
 
-/** The chain of causes, as far as the message has not told them; without one, what is known of the circumstances. */
+/** The chain of causes without what the message repeats; without causes, the context of the failure. */
 function why(thrown: unknown): string {
   const causes: string[] = [];
   let cause = thrown instanceof Error ? thrown.cause : undefined;
@@ -33,8 +33,8 @@ function why(thrown: unknown): string {
     causes.push(messageOf(cause));
     cause = cause instanceof Error ? cause.cause : undefined;
   }
-  const untold = withoutRepeats(messageOf(thrown), causes);
-  if (untold.length > 0) return untold.join(', because ');
+  const reasons = withoutRepeats(messageOf(thrown), causes);
+  if (reasons.length > 0) return reasons.join(', because ');
   if (!(thrown instanceof AgentError)) return causes.at(-1) ?? firstFrame(thrown);
   const { stderr } = thrown.context;
   if (causes.length > 0 && typeof stderr === 'string') return lastLines(stderr);
@@ -47,23 +47,23 @@ function why(thrown: unknown): string {
 /** Errors that wrap another one often begin with its words or end with them. */
 const withoutRepeats = (message: string, causes: readonly string[]): readonly string[] =>
   causes.filter(
-    (text, at) => ![message, ...causes.slice(0, at)].some((told) => told.includes(text)),
+    (text, at) => ![message, ...causes.slice(0, at)].some((earlier) => earlier.includes(text)),
   );
 
-const longestWords = 600;
+const longestExcerpt = 600;
 
-/** The end of what a command said, in whole lines where they are short enough. */
-function lastLines(said: string): string {
-  const text = said.trim();
-  if (text.length <= longestWords) return text;
-  const end = text.slice(-longestWords);
+/** The end of a command's output, in whole lines where they are short enough. */
+function lastLines(output: string): string {
+  const text = output.trim();
+  if (text.length <= longestExcerpt) return text;
+  const end = text.slice(-longestExcerpt);
   return end.replace(/^[^\n]*\n/, '… ');
 }
 
 /** Numbers of a context that are milliseconds. */
 const spans: ReadonlySet<string> = new Set(['delay', 'duration', 'elapsed', 'limit']);
 
-/** That something took no time, or one attempt, explains nothing. */
+/** A span of no time, or a single attempt, explains nothing. */
 const isTrifle = (name: string, value: Known): boolean =>
   (spans.has(name) && Number(value) < seconds(1)) || (name === 'attempts' && value === 1);
 
@@ -72,19 +72,19 @@ const shown = (name: string, value: Known): string =>
 
 /** Why, where a failure says no more than its message. */
 const causeOfKind: Readonly<Record<FailureKind, string>> = {
-  bug: 'this is a fault of the program',
-  input: 'what was given cannot be used as it stands',
-  unsupported: 'this build cannot do it',
-  host: 'the host is not in a state that allows it',
-  remote: 'a remote service did not do what was asked',
-  media: 'the image or its medium is not as it must be',
-  limit: 'it took longer than it may',
-  cluster: 'the cluster is not in a state that allows it',
-  'in-doubt': 'nobody can tell from here what has happened',
+  bug: 'this is a bug in the program',
+  input: 'the input is not valid',
+  unsupported: 'this build does not support it',
+  host: 'the state of the host does not allow it',
+  remote: 'a remote service refused or failed',
+  media: 'the image or its medium is damaged',
+  limit: 'the timeout expired',
+  cluster: 'the state of the cluster does not allow it',
+  'in-doubt': 'the outcome of an earlier action is unknown',
 };
 
-/** Where an unforeseen fault was thrown: all that three lines have room for. */
+/** Where an unforeseen error was thrown: all that three lines have room for. */
 const firstFrame = (thrown: unknown): string => {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : '';
-  return /^ +(at .*)$/m.exec(stack)?.[1] ?? 'nothing more is known';
+  return /^ +(at .*)$/m.exec(stack)?.[1] ?? 'no further details';
 };

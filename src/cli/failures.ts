@@ -1,20 +1,20 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Failures of the command line; each is found before anything is touched. */
+/** Failures of the commands; each is found before anything changes. */
 export const cliFailures = {
   'cli.already-running': {
     kind: 'host',
-    title: 'Another agent is at work on this host',
-    hint: 'wait until it has ended, or stop its container; then run this one again',
+    title: 'Another agent is running on this host',
+    hint: 'wait until it ends, or stop its container; then run the command again',
   },
   'cli.journal-not-found': {
     kind: 'input',
-    title: 'There is no journal of an earlier run',
-    hint: 'look at host.root; the journal is /opt/install-dir/journal.jsonl below it',
+    title: 'No journal of an earlier run was found',
+    hint: 'check host.root; the journal is /opt/install-dir/journal.jsonl below it',
   },
   'cli.not-in-cluster': {
     kind: 'input',
-    title: 'The command runs in no pod of a cluster',
+    title: 'The command does not run in a pod of a cluster',
     hint: 'give --kubeconfig FILE',
   },
   'cli.old-node': {
@@ -24,7 +24,7 @@ export const cliFailures = {
   },
   'cli.unknown-command': {
     kind: 'input',
-    title: 'There is no such command',
+    title: 'A command or subcommand does not exist',
     hint: 'see "bootwright --help" for every command',
   },
 } as const satisfies FailureTable;

@@ -10,7 +10,7 @@ export function helpText(): string {
   const shown = rows.filter(([name, { era }]) => era === undefined && name.length > 1);
   const old = rows.filter(([, { era }]) => era !== undefined);
   return [
-    `bootwright ${version}: makes this bare-metal host a node of an OpenShift cluster`,
+    `bootwright ${version}: installs this bare-metal host as an OpenShift node`,
     '',
     'Usage',
     '  bootwright -r ROLE [flags]',
@@ -19,7 +19,7 @@ export function helpText(): string {
     'Commands',
     ...Object.entries(commands).map(([name, summary]) => line(name, summary)),
     '',
-    'Flags (-x is the same as --x, and a value may stand behind =)',
+    'Flags (-x is the same as --x; a value may also follow =)',
     ...shown.map(flagLine),
     '',
     'Flags of Bootwright',
@@ -39,10 +39,10 @@ export function helpText(): string {
     line('DRY_ENABLE …', 'load-test the service'),
     '',
     'Settings come from /etc/bootwright/config.yaml, each --config FILE, the',
-    'environment and the flags; what comes later wins.',
+    'environment and the flags; the later source wins.',
     '',
     'Exit codes: 0 done, 2 wrong input, 3 not supported, 4 host, 5 remote service,',
-    '6 media, 7 time limit, 8 cluster, 9 needs a look, 1 anything else.',
+    '6 media, 7 time limit, 8 cluster, 9 in doubt, 1 anything else.',
     '',
   ].join('\n');
 }

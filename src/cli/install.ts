@@ -33,7 +33,7 @@ export const install: Install = async (loaded, options) => {
   for (const sink of sinks.list) hub.add(sink);
   let failure: string | undefined;
   try {
-    const { ports, close } = portsOf(config, process.env, hub.tell);
+    const { ports, close } = portsOf(config, process.env, hub.emit);
     try {
       await runAlone({ loaded, options, role, ports, hub, stop, mask });
     } finally {
@@ -61,7 +61,7 @@ interface Run {
   readonly mask: (text: string) => string;
 }
 
-/** Runs the role unless another agent is at work on this host. */
+/** Runs the role unless another agent is running on this host. */
 async function runAlone(run: Run): Promise<void> {
   const { loaded, options, role, ports, hub, stop, mask } = run;
   const { config } = loaded;
@@ -69,7 +69,7 @@ async function runAlone(run: Run): Promise<void> {
   const bootId = await readBootId(ports.host, stop.signal);
   const journal = fileJournal(journalPathFor(config));
   if (options.isFresh && (await journal.read()).length > 0) await journal.setAside();
-  for (const note of loaded.notes) hub.tell(noteOf(note));
+  for (const note of loaded.notes) hub.emit(noteOf(note));
   const reporter = reporterFor(run, loaded.firstReport);
   hub.add(reporter.sink);
   try {
@@ -98,7 +98,7 @@ async function runAlone(run: Run): Promise<void> {
 async function takeAgentLock(host: Host, signal: AbortSignal): Promise<void> {
   const lock = await host.lock('bootwright-agent', signal);
   if (lock === undefined) {
-    throw cliFailure('cli.already-running', 'another agent is at work on this host');
+    throw cliFailure('cli.already-running', 'another agent is running on this host');
   }
 }
 
@@ -112,7 +112,7 @@ function reporterFor({ loaded, role, ports, hub, mask }: Run, early?: FirstRepor
     send: async (report, signal) => {
       if (isHeard) await ports.inventory.report(host, report, signal);
     },
-    emit: hub.tell,
+    emit: hub.emit,
     mask,
     ...(early === undefined ? {} : { early }),
   });

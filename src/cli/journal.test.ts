@@ -45,9 +45,9 @@ describe('a journal', () => {
     const lines = renderJournalText({ header, entries }).trimEnd().split('\n');
     expect(lines).toEqual([
       'worker, bootwright 0.1.0, boot b, configuration ffffffffffff',
-      '✓ 1970-01-01T00:00:01.000Z  disk/clean   finished, 2 s, begun 2 times',
+      '✓ 1970-01-01T00:00:01.000Z  disk/clean   finished, 2 s, started 2 times',
       '· 1970-01-01T00:00:03.000Z  image/write  stopped, 1 s',
-      '… 1970-01-01T00:00:05.000Z  logs/upload  did not end',
+      '… 1970-01-01T00:00:05.000Z  logs/upload  did not finish',
     ]);
   });
 

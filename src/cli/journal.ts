@@ -19,7 +19,7 @@ export async function runJournal({ argv, environment, format }: InstallLine): Pr
   });
   const journal = parseJournal(text.split('\n'));
   if (journal === undefined) {
-    throw cliFailure('cli.journal-not-found', `${path} does not begin as a journal does`);
+    throw cliFailure('cli.journal-not-found', `${path} is not a journal`);
   }
   process.stdout.write(format === 'json' ? renderJournalJson(journal) : renderJournalText(journal));
   return 0;
@@ -32,7 +32,7 @@ type ReadJournal = NonNullable<ReturnType<typeof parseJournal>>;
 interface JournalledStep {
   readonly step: string;
   readonly state: 'running' | 'finished' | 'failed' | 'stopped';
-  /** How often the step was begun. */
+  /** How often the step was started. */
   readonly attempts: number;
   /** Milliseconds since the epoch. */
   readonly since: number;
@@ -41,7 +41,7 @@ interface JournalledStep {
   readonly failure?: string;
 }
 
-/** The steps of a journal in the order in which they first stand in it. */
+/** The steps of a journal in the order of their first entries. */
 function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledStep[] {
   const steps = new Map<string, JournalledStep>();
   for (const entry of entries) {
@@ -87,9 +87,9 @@ const marks = { running: '…', finished: '✓', failed: '✗', stopped: '·' } 
 
 function stepLine(step: JournalledStep, width: number): string {
   const facts = [
-    step.state === 'running' ? 'did not end' : step.state,
+    step.state === 'running' ? 'did not finish' : step.state,
     ...(step.duration === undefined ? [] : [renderDuration(step.duration)]),
-    ...(step.attempts > 1 ? [`begun ${step.attempts} times`] : []),
+    ...(step.attempts > 1 ? [`started ${step.attempts} times`] : []),
     ...(step.failure === undefined ? [] : [step.failure]),
   ];
   const at = new Date(step.since).toISOString();

@@ -33,7 +33,7 @@ describe('node status', () => {
     const booted = { checksum: sum('1'), isPinned: true, verification: 'none' } as const;
     const status = { booted, others: [], isBusy: true };
     const text = renderStatusText({ ...snapshot, status });
-    expect(text).toMatch(/^boots next {2}what runs now$/m);
+    expect(text).toMatch(/^boots next {2}the booted deployment$/m);
     expect(text).toMatch(/^booted {6}commit 1{64}$/m);
     expect(text).toMatch(/^ {2}pinned {4}yes$/m);
     expect(text).toMatch(/^busy {8}/m);

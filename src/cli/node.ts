@@ -40,9 +40,9 @@ interface NodeCall extends NodeOptions {
 
 /**
  * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots next.
- * The log goes to standard error. A stop ends it by the code of the signal; the host then boots what
- * it would have booted without it, or what was staged already.
- * @throws AgentError `os.bad-image-name` before the host is asked, `os.runs-another`
+ * The log goes to standard error. A signal ends it with the code of that signal; the host then boots
+ * what it would have booted before, or what was already staged.
+ * @throws AgentError `os.bad-image-name` before the host is contacted, `os.runs-another`
  */
 export async function runNode(call: NodeCall): Promise<number> {
   const { action, environment, runs } = call;
@@ -50,13 +50,13 @@ export async function runNode(call: NodeCall): Promise<number> {
   if (action === 'apply') checkRequest(order);
   if (runs !== undefined) parseImageName(runs);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
-  return withoutJournal({ level, stream: 'stderr' }, async ({ tell, play, signal }) => {
-    const host = nsenterHost({ environment, onCommand: tell });
+  return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
+    const host = nsenterHost({ environment, onCommand: emit });
     const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
     const ports = { host, clock: systemClock };
     const isDue = role !== undefined && (await isInBoot(call, host, signal));
-    const outcome = isDue ? await play({ role, config: order, ports }) : 'finished';
-    // A host that restarts has said all it will.
+    const outcome = isDue ? await run({ role, config: order, ports }) : 'finished';
+    // A host that reboots has nothing more to print.
     if (outcome === 'finished') await print(call, host, signal);
   });
 }
@@ -70,7 +70,7 @@ const orderOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): N
 
 async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): Promise<boolean> {
   if (inBoot === undefined || inBoot === (await readBootId(host, signal))) return true;
-  process.stderr.write(`note: the host has started anew since boot ${inBoot}: nothing is done\n`);
+  process.stderr.write(`note: the host has rebooted since boot ${inBoot}: nothing to do\n`);
   return false;
 }
 
@@ -84,16 +84,16 @@ async function print({ format, runs }: NodeCall, host: Host, signal: AbortSignal
 
 const width = 12;
 
-/** The operating system of a host as people read it. */
+/** The operating system of a host, for people. */
 export function renderStatusText({ driver, reason, status, commandLine }: OsSnapshot): string {
   const next = nextOf(status);
   return [
     line('driver', `${driver}: ${reason}`),
-    line('boots next', next === undefined ? 'what runs now' : nameOf(next)),
+    line('boots next', next === undefined ? 'the booted deployment' : nameOf(next)),
     ...named(status).flatMap(([name, deployment]) => ['', ...linesOf(name, deployment)]),
     '',
     line('kernel', argumentsIn(commandLine).join(' ')),
-    ...(status.isBusy ? [line('busy', 'a change is under way')] : []),
+    ...(status.isBusy ? [line('busy', 'a transaction is in progress')] : []),
     '',
   ].join('\n');
 }

@@ -132,7 +132,10 @@ function defineAfterPivot(root: Command, { environment, take }: Definition): voi
   root
     .command('after-pivot')
     .description(commands['after-pivot'])
-    .option('--kubeconfig <file>', 'credentials for the cluster; those of the pod without it')
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; default: the service account of the pod',
+    )
     .option('--verbose', 'log at level debug', false)
     .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
       take(() => runAfterPivot({ ...options, environment }));
@@ -172,14 +175,14 @@ function defineNode(root: Command, { environment, take }: Definition): void {
     .action((options: NodeOptions) => ready('status', options));
   declare('apply')
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
-    .option('--record', 'write the image down for the Machine Config Daemon', false)
-    .option('--reboot', 'restart the host at the end, if that makes a difference', false)
-    .option('--in-boot <id>', 'do nothing once the host has started anew since this boot')
-    .option('--append-karg <argument>', 'a kernel argument that is to be there', collect)
-    .option('--delete-karg <argument>', 'a kernel argument that is to be gone', collect)
+    .option('--record', 'record the image for the Machine Config Daemon', false)
+    .option('--reboot', 'reboot the host at the end, if a change needs it', false)
+    .option('--in-boot <id>', 'do nothing if the host has rebooted since the boot with this id')
+    .option('--append-karg <argument>', 'kernel argument to append', collect)
+    .option('--delete-karg <argument>', 'kernel argument to delete', collect)
     .action((image: string, options: NodeOptions) => ready('apply', options, image));
   declare('rollback')
-    .option('--reboot', 'restart the host at the end, if that makes a difference', false)
+    .option('--reboot', 'reboot the host at the end, if a change needs it', false)
     .action((options: NodeOptions) => ready('rollback', options));
 }
 
@@ -197,12 +200,12 @@ function requireAction({ command, words: [action] }: CommandCall): void {
   throw cliFailure(
     'cli.unknown-command',
     action === undefined
-      ? `command ${command}: says not what to do`
-      : `command ${command} ${JSON.stringify(action)} does not exist`,
+      ? `\`${command}\` needs a subcommand`
+      : `\`${command}\` has no subcommand ${JSON.stringify(action)}`,
     {
       hint:
         near === undefined
-          ? `write bootwright ${command} and one of ${actions.join(', ')}`
+          ? `run bootwright ${command} with one of ${actions.join(', ')}`
           : `did you mean bootwright ${command} ${near}`,
     },
   );
@@ -211,6 +214,6 @@ function requireAction({ command, words: [action] }: CommandCall): void {
 const misuse = (message: string, { command }: CommandCall): Error =>
   flagFailure(
     'cli.bad-flag',
-    `command ${command}: ${message.replace(/^error: /, '').replace(/\.$/, '')}`,
+    `\`${command}\`: ${message.replace(/^error: /, '').replace(/\.$/, '')}`,
     { hint: `see "bootwright ${command} --help"` },
   );

@@ -6,15 +6,15 @@ import { everyStep } from './plan-text.ts';
 const PlannedStep = z.strictObject({
   id: z.string().describe('area/verb-noun, unique in a role'),
   title: z.string(),
-  stage: z.enum(stages).optional().describe('what the inventory service sees from here on'),
-  isActive: z.boolean().describe('false when the configuration leaves the step out'),
+  stage: z.enum(stages).optional().describe('stage that the inventory service sees from here on'),
+  isActive: z.boolean().describe('false when the configuration skips the step'),
   onlyWhen: z.string().optional(),
   destroys: z.boolean().describe('data is lost on the machine'),
-  preflight: z.boolean().describe('only looks; comes before everything that destroys'),
-  leaves: z.boolean().describe('the host goes away'),
+  preflight: z.boolean().describe('only reads; comes before every step that destroys data'),
+  leaves: z.boolean().describe('reboots the host'),
   rerun: z.enum(['safe', 'probe', 'never', 'always']),
-  uses: z.array(z.string()).describe('ports that the step can reach'),
-  needs: z.array(z.string()).describe('facts that earlier steps give'),
+  uses: z.array(z.string()).describe('ports that the step can use'),
+  needs: z.array(z.string()).describe('facts of earlier steps'),
   gives: z.string().optional(),
   waitsFor: z.string().optional(),
   explanation: z.string().optional().describe('what was chosen for this configuration, and why'),
@@ -38,7 +38,7 @@ export const PlanDocument = z.strictObject({
     ]),
   ),
   follow: z.array(PlannedStep).describe('run in the background'),
-  always: z.array(PlannedStep).describe('run at the end, after a failure too'),
+  always: z.array(PlannedStep).describe('run at the end, also after a failure'),
 });
 export type PlanDocument = z.infer<typeof PlanDocument>;
 

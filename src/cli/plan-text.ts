@@ -10,9 +10,9 @@ export function renderPlanText(plan: Plan): string {
     `${renderCounts(plan)}.`,
     '',
     ...plan.items.flatMap((item) => itemLines(item, width)),
-    ...asideLines('While these run, in the background:', plan.follow, width),
-    ...asideLines('At the end, and after a failure too:', plan.always, width),
-    '• step   ! destroys data   ‣ leaves the host   – left out   $ command on the host',
+    ...sectionLines('Meanwhile, in the background:', plan.follow, width),
+    ...sectionLines('At the end, also after a failure:', plan.always, width),
+    '• step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host',
   ];
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
 }
@@ -20,17 +20,17 @@ export function renderPlanText(plan: Plan): string {
 function itemLines(item: PlannedItem, width: number): readonly string[] {
   if (item.kind === 'step') return textOfStep(item.step, width);
   return [
-    '┬ at the same time',
+    '┬ in parallel',
     ...item.lanes.flatMap(({ name, steps }) => [
       `├─ ${name}`,
       ...steps.flatMap((step) => textOfStep(step, width)).map((line) => `│  ${line}`),
     ]),
-    '┴ when all of these are through',
+    '┴ after all lanes finish',
     '',
   ];
 }
 
-function asideLines(
+function sectionLines(
   heading: string,
   steps: readonly PlannedStep[],
   width: number,
@@ -48,13 +48,31 @@ function markOf({ isActive, destroys, leaves }: PlannedStep): string {
 
 function textOfStep(step: PlannedStep, width: number): readonly string[] {
   const head = `${markOf(step)} ${step.id.padEnd(width)}  ${step.title}`;
-  if (!step.isActive) return [head, `    only when ${step.onlyWhen ?? 'asked for'}`, ''];
+  if (!step.isActive) {
+    const reason = wrapped(`only when ${step.onlyWhen ?? 'asked for'}`);
+    return [head, ...reason.map((line) => `    ${line}`), ''];
+  }
   return [
     head,
-    ...factLines(step).map(([name, text]) => `    ${name.padEnd(10)} ${text}`),
+    ...factLines(step).flatMap(([name, text]) =>
+      wrapped(text).map((line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`),
+    ),
     ...step.commands.map((argv) => `    $ ${renderCommand(argv)}`),
     '',
   ];
+}
+
+/** What fits beside the names of the facts of a step in a lane, in 100 columns. */
+const factWidth = 82;
+
+function wrapped(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = [...lines.slice(-1), word].join(' ');
+    if (lines.length > 0 && longer.length <= factWidth) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
@@ -78,8 +96,8 @@ export function renderPlanMarkdown(plan: Plan): string {
     `${plan.title}. ${renderCounts(plan)}.`,
     '',
     ...numbered(plan.items),
-    ...aside('While these run, in the background:', plan.follow),
-    ...aside('At the end, and after a failure too:', plan.always),
+    ...aside('Meanwhile, in the background:', plan.follow),
+    ...aside('At the end, also after a failure:', plan.always),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
 }
@@ -89,7 +107,7 @@ function numbered(items: readonly PlannedItem[]): readonly string[] {
     const number = `${index + 1}. `;
     if (item.kind === 'step') return markdownOfStep(item.step, number);
     return [
-      `${number}At the same time:`,
+      `${number}In parallel:`,
       ...item.lanes.flatMap(({ name, steps }) => [
         `   - lane ${name}:`,
         ...steps.flatMap((step) => markdownOfStep(step, '- ')).map((line) => `     ${line}`),
@@ -107,8 +125,8 @@ function markdownOfStep(step: PlannedStep, bullet: string): readonly string[] {
   const indent = ' '.repeat(bullet.length);
   const marks = [
     ...(step.destroys ? ['**destroys data**'] : []),
-    ...(step.leaves ? ['leaves the host'] : []),
-    ...(step.isActive ? [] : [`left out: only when ${step.onlyWhen ?? 'asked for'}`]),
+    ...(step.leaves ? ['reboots the host'] : []),
+    ...(step.isActive ? [] : [`skipped: only when ${step.onlyWhen ?? 'asked for'}`]),
   ];
   const head = `${bullet}\`${step.id}\` ${escaped(step.title)}${
     marks.length > 0 ? ` (${marks.join(', ')})` : ''
@@ -129,7 +147,7 @@ function markdownOfStep(step: PlannedStep, bullet: string): readonly string[] {
 
 const escaped = (text: string): string => text.replaceAll(/[<>|*_`]/g, (mark) => `\\${mark}`);
 
-/** An argv as a person would type it; only for reading, nothing is run from it. */
+/** An argv as a person would type it, for reading only. */
 export const renderCommand = (argv: readonly string[]): string => argv.map(quoted).join(' ');
 
 const quoted = (word: string): string =>
@@ -141,8 +159,8 @@ export const renderBounds = ({ limit, attempts }: PlannedStep): string =>
 
 const rerunWords = {
   safe: undefined,
-  probe: 'looks first whether it was done',
-  never: 'a person has to look first',
+  probe: 'checks first whether it is done',
+  never: 'stops, until a person has checked the host',
   always: 'runs again',
 } as const;
 
@@ -162,15 +180,15 @@ export const everyStep = (plan: Plan): readonly PlannedStep[] => [
   ...plan.always,
 ];
 
-/** How many steps there are, what is left out and what destroys, in one sentence. */
+/** How many steps there are, how many are skipped and how many destroy data, in one sentence. */
 export function renderCounts(plan: Plan): string {
   const steps = everyStep(plan);
   const active = steps.filter(({ isActive }) => isActive);
   const destroying = active.filter(({ destroys }) => destroys);
-  const leftOut = steps.length - active.length;
+  const skipped = steps.length - active.length;
   return [
     `${active.length} ${active.length === 1 ? 'step' : 'steps'}`,
-    ...(leftOut > 0 ? [`${leftOut} left out by this configuration`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped by this configuration`] : []),
     destroying.length === 0 ? 'none destroys data' : `${destroying.length} can destroy data`,
   ].join(', ');
 }

@@ -89,7 +89,7 @@ describe('plan as text', () => {
   it('reads like documentation', () => {
     expect(renderPlan(plan, 'text', [new Secret('hidden')])).toMatchInlineSnapshot(`
       "Role small: Shows what a plan can show
-      4 steps, 1 left out by this configuration, 1 can destroy data.
+      4 steps, 1 skipped by this configuration, 1 can destroy data.
 
       • disk/find     Find the disk
           reports    Starting installation
@@ -97,7 +97,7 @@ describe('plan as text', () => {
           gives      disk.target
           takes      at most 1 min
 
-      ┬ at the same time
+      ┬ in parallel
       ├─ disk
       │  ! disk/write    Write the disk
       │      needs      disk.target
@@ -108,19 +108,19 @@ describe('plan as text', () => {
       │  • cluster/wait  Wait for the masters
       │      waits for  two masters are ready
       │      takes      at most 1 h
-      │      if resumed a person has to look first
+      │      if resumed stops, until a person has checked the host
       │
-      ┴ when all of these are through
+      ┴ after all lanes finish
 
       ‣ finish/leave  Leave
           takes      at most 1 min
 
-      At the end, and after a failure too:
+      At the end, also after a failure:
 
       – logs/send     Send the logs
           only when logs are asked for
 
-      • step   ! destroys data   ‣ leaves the host   – left out   $ command on the host
+      • step   ! destroys data   ‣ reboots the host   – skipped   $ command on the host
       "
     `);
   });
@@ -156,7 +156,7 @@ describe('plan as Markdown', () => {
     const markdown = renderPlan(plan, 'markdown');
     expect(markdown).toContain('1. `disk/find` Find the disk');
     expect(markdown).toContain('- `disk/write` Write the disk (**destroys data**)');
-    expect(markdown).toContain('3. `finish/leave` Leave (leaves the host)');
+    expect(markdown).toContain('3. `finish/leave` Leave (reboots the host)');
   });
 });
 

@@ -16,8 +16,8 @@ import { version } from './commands.ts';
 const exitCodeOfSignal = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
 
 /**
- * A run that cannot be ended in order is ended all the same: podman kills after five seconds, and
- * then nobody learns which signal it was.
+ * A run that does not stop in time is ended all the same: podman kills after five seconds, and then
+ * the exit code does not name the signal.
  */
 const lastMoment = 3800;
 
@@ -51,16 +51,16 @@ export function stopSignal(): StopSignal {
   };
 }
 
-/** Hands every event of one run to whoever watches; adapters and the reporter tell theirs here too. */
+/** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
 export interface EventHub {
   /** Names the run. */
   readonly run: string;
-  readonly tell: (happening: RunHappening) => void;
+  readonly emit: (happening: RunHappening) => void;
   readonly sink: Sink;
   readonly add: (sink: Sink) => void;
 }
 
-/** A hub that nobody watches yet. */
+/** A hub without sinks. */
 export function eventHub(clock: Clock, run: string): EventHub {
   const sinks: Sink[] = [];
   const sink: Sink = (event: RunEvent) => {
@@ -69,7 +69,7 @@ export function eventHub(clock: Clock, run: string): EventHub {
   return {
     run,
     sink,
-    tell: (happening) => {
+    emit: (happening) => {
       sink({ ...happening, at: clock.now(), run });
     },
     add: (one) => {
@@ -78,28 +78,27 @@ export function eventHub(clock: Clock, run: string): EventHub {
   };
 }
 
-/** Names the present boot of the host; `unknown` where it tells none. */
+/** The id of the current boot of the host; `unknown` where it has none. */
 export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
   (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';
 
-/** How a command tells what it does. */
-export interface Telling {
+/** Where a command without a journal logs to. */
+interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
-  /** Where the log goes. */
   readonly stream: 'stdout' | 'stderr';
 }
 
-/** What the work of such a command has at hand. */
-export interface Played {
+/** What the work of such a command is given. */
+interface RoleRunner {
   /** Aborted when the command is stopped. */
   readonly signal: AbortSignal;
-  /** Takes what adapters have to tell. */
-  readonly tell: ReturnType<typeof eventHub>['tell'];
+  /** Takes the events of adapters. */
+  readonly emit: EventHub['emit'];
   /** Runs a role from its beginning. */
-  readonly play: <W extends World>(part: Part<W>) => Promise<RunOutcome>;
+  readonly run: <W extends World>(call: RoleCall<W>) => Promise<RunOutcome>;
 }
 
-interface Part<W extends World> {
+interface RoleCall<W extends World> {
   readonly role: Role<W>;
   readonly config: W['config'];
   readonly ports: W['ports'];
@@ -110,8 +109,8 @@ interface Part<W extends World> {
  * written to standard error; a stop ends it by the code of the signal.
  */
 export async function withoutJournal(
-  { level, stream }: Telling,
-  work: (played: Played) => Promise<void>,
+  { level, stream }: LogTarget,
+  work: (runner: RoleRunner) => Promise<void>,
 ): Promise<number> {
   using stop = stopSignal();
   const hub = eventHub(systemClock, systemRandom.uuid());
@@ -122,9 +121,9 @@ export async function withoutJournal(
     mask: (text) => text,
   });
   hub.add(log.sink);
-  const play: Played['play'] = (part) =>
+  const run: RoleRunner['run'] = (call) =>
     runRole({
-      ...part,
+      ...call,
       clock: systemClock,
       journal: noJournal,
       header: { version, fingerprint: 'none', bootId: 'none' },
@@ -134,7 +133,7 @@ export async function withoutJournal(
     });
   let failure: string | undefined;
   try {
-    await work({ signal: stop.signal, tell: hub.tell, play });
+    await work({ signal: stop.signal, emit: hub.emit, run });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();

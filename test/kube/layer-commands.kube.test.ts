@@ -74,9 +74,9 @@ describe('layer status and layer rollback on a real API server', () => {
     await expect(layer('rollback', '--pool', 'none', '--yes')).rejects.toMatchObject(refusal);
   });
 
-  it('have nothing to take back before a hand-over', async () => {
+  it('have nothing to roll back before a hand-over', async () => {
     expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
-    expect(printed.join('')).toContain('nothing to take back');
+    expect(printed.join('')).toContain('nothing to roll back');
   });
 
   it('show a hand-over, and what is missing until the pool is at rest', async () => {
@@ -88,7 +88,7 @@ describe('layer status and layer rollback on a real API server', () => {
       clock: systemClock,
     });
     expect(await layer('status', '--pool', 'master')).toBe(1);
-    expect(printed.join('')).toContain('does not hold     I7: pool Updated is not there');
+    expect(printed.join('')).toContain('violation         I7: pool Updated is not there');
     const condition = (type: string, status: string) => ({
       ...{ type, status, reason: '', message: '' },
       lastTransitionTime: '2026-11-21T12:00:00Z',

@@ -17,7 +17,7 @@ import { buildImage, localTag } from '../../steps/layering/build-image.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/copy-image.ts';
 import { findBuilder, type ImageWork } from '../../steps/layering/image-work.ts';
 import { stopSignal } from '../run-context.ts';
-import { type BuildFiles, readBuildFiles, readSource, say } from './files.ts';
+import { type BuildFiles, readBuildFiles, readSource, printNote } from './files.ts';
 
 /** Nobody waits for this build but the one who asked for it. */
 const longestBuild = minutes(120);
@@ -105,7 +105,7 @@ export async function onThisMachine(
   using stop = stopSignal();
   const scratch = await mkdtemp(join(tmpdir(), 'bootwright-layer-'));
   try {
-    const work = toldWork(call.environment, stop.signal);
+    const work = workWithNotes(call.environment, stop.signal);
     const { name, reason } = await findBuilder(work);
     work.note('info', `images are built with ${name}: ${reason}`);
     const builder = { name, ...(await storeFor(call)) };
@@ -147,7 +147,7 @@ async function storeFor({ storage, environment }: ImageCall): Promise<Pick<Build
   return { store };
 }
 
-function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
+function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork {
   const tell = (text: string): void => {
     process.stderr.write(`${text}\n`);
   };
@@ -161,7 +161,7 @@ function toldWork(environment: Environment, signal: AbortSignal): ImageWork {
     note: (level, message, { reason } = {}) => {
       if (level === 'debug') return;
       const kind = level === 'info' ? 'note' : 'warning';
-      say(kind, reason === undefined ? message : `${message}: ${String(reason)}`);
+      printNote(kind, reason === undefined ? message : `${message}: ${String(reason)}`);
     },
   };
 }
@@ -190,12 +190,12 @@ const writableByOthers = 0o022;
 
 /**
  * Makes the run root, which may lie in a folder where everybody can write.
- * @throws AgentError `layering.store-taken` when it belongs to somebody else
+ * @throws AgentError `layering.store-taken` when it belongs to another user
  */
 export async function prepareRunRoot({ run }: ImageStore): Promise<void> {
   await mkdir(run, { recursive: true, mode: 0o700 });
   const { uid, mode } = await lstat(run);
   const isOurs = process.getuid === undefined || uid === process.getuid();
   if (isOurs && (mode & writableByOthers) === 0) return;
-  throw layeringFailure('layering.store-taken', `${run} belongs to somebody else`);
+  throw layeringFailure('layering.store-taken', `${run} belongs to another user`);
 }

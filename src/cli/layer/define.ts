@@ -35,11 +35,11 @@ const withBuildFiles = (command: Command): Command =>
   );
 
 const withKubeconfig = (command: Command): Command =>
-  command.requiredOption('--kubeconfig <file>', 'file with the credentials of an administrator');
+  command.requiredOption('--kubeconfig <file>', 'kubeconfig of a cluster administrator');
 
 function defineLint(layer: Command, { take }: Definition): void {
   declare(layer, 'lint')
-    .argument('<file...>', 'MachineOSConfigs or Containerfiles')
+    .argument('<file...>', 'files with MachineOSConfigs, or Containerfiles')
     .action((files: readonly string[]) => {
       take(() => runLayerLint(files));
     });
@@ -47,7 +47,7 @@ function defineLint(layer: Command, { take }: Definition): void {
 
 function defineRender(layer: Command, { take }: Definition): void {
   withBuildFiles(declare(layer, 'render'))
-    .requiredOption('--out <dir>', 'folder for the build context, empty or not there yet')
+    .requiredOption('--out <dir>', 'directory for the build context, empty or absent')
     .action((options: RenderCall) => {
       take(() => runLayerRender(options));
     });
@@ -56,7 +56,10 @@ function defineRender(layer: Command, { take }: Definition): void {
 function defineName(layer: Command, { take }: Definition): void {
   withOSConfig(declare(layer, 'name'))
     .requiredOption('--pool <file>', 'file with the MachineConfigPool of the running cluster')
-    .requiredOption('--images <file>', 'file with the four fields of machine-config-osimageurl')
+    .requiredOption(
+      '--images <file>',
+      'file with the four fields of the ConfigMap machine-config-osimageurl',
+    )
     .action((options: NameCall) => {
       take(() => runLayerName(options));
     });
@@ -65,8 +68,8 @@ function defineName(layer: Command, { take }: Definition): void {
 function defineBuildAndPush(layer: Command, { environment, take }: Definition): void {
   for (const action of ['build', 'push'] as const) {
     withBuildFiles(declare(layer, action))
-      .option('--authfile <file>', 'credentials of registries, in the form of a pull secret')
-      .option('--storage <dir>', 'folder for images; the store of the user unless given')
+      .option('--authfile <file>', 'registry credentials, in the form of a pull secret')
+      .option('--storage <dir>', 'directory for images; default: the storage of the user')
       .action((options: Omit<ImageCall, 'environment'>) => {
         const run = action === 'build' ? runLayerBuild : runLayerPush;
         take(() => run({ ...options, environment }));
@@ -76,7 +79,7 @@ function defineBuildAndPush(layer: Command, { environment, take }: Definition): 
 
 function defineStatus(layer: Command, { take }: Definition): void {
   withKubeconfig(declare(layer, 'status'))
-    .option('--pool <name>', 'this pool alone')
+    .option('--pool <name>', 'this pool only')
     .addOption(formatOption(layer, listFormats))
     .action((options: StatusCall) => {
       take(() => runLayerStatus(options));
@@ -85,8 +88,8 @@ function defineStatus(layer: Command, { take }: Definition): void {
 
 function defineRollback(layer: Command, { take }: Definition): void {
   withKubeconfig(declare(layer, 'rollback'))
-    .requiredOption('--pool <name>', 'the pool that is to run the OS of its release again')
-    .option('--yes', 'do it, and not only say what would happen', false)
+    .requiredOption('--pool <name>', 'pool to return to the OS of its release')
+    .option('--yes', 'make the change; without it, only print what would happen', false)
     .action((options: RollbackCall) => {
       take(() => runLayerRollback(options));
     });

@@ -8,7 +8,7 @@ import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/sou
 import { readListed, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
 
 /**
- * Reads a file that was named on the line.
+ * Reads a file that the command line names.
  * @param wanted what it should hold, for the message
  * @throws AgentError `config.file-not-read`, `layering.malformed-file` for what is no UTF-8
  */
@@ -45,16 +45,13 @@ export async function readOne(path: string, kind?: string): Promise<SourceObject
   if (first === undefined) {
     const [other] = objects;
     const place = other === undefined ? path : other.place(['kind']);
-    const problem = other === undefined ? 'is empty' : `is of another kind`;
-    throw layeringFailure(
-      'layering.wrong-object',
-      `${place}: ${wanted} is expected, this ${problem}`,
-    );
+    const problem = other === undefined ? 'the file is empty' : `this is another kind`;
+    throw layeringFailure('layering.wrong-object', `${place}: expected ${wanted}, ${problem}`);
   }
   if (second === undefined) return first;
   throw layeringFailure(
     'layering.wrong-object',
-    `${second.place([])}: there is more than one ${kind ?? 'object'} in the file; give a file with one`,
+    `${second.place([])}: the file has more than one ${kind ?? 'object'}; give a file with one`,
   );
 }
 
@@ -74,12 +71,12 @@ export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): 
 }> {
   const { config, warnings } = buildableOSConfig(await readOne(osConfig, 'MachineOSConfig'));
   const machineConfig = readMachineConfig(await readOne(renderedConfig, 'MachineConfig'));
-  for (const warning of warnings) say('warning', warning);
+  for (const warning of warnings) printNote('warning', warning);
   return { config, machineConfig };
 }
 
 /** What a command tells beside its answer, a line on standard error. */
-export const say = (kind: 'note' | 'warning', text: string): void => {
+export const printNote = (kind: 'note' | 'warning', text: string): void => {
   process.stderr.write(`${kind}: ${oneLine(text)}\n`);
 };
 

@@ -38,16 +38,16 @@ describe('the text of layer status', () => {
     ]);
     expect(text).toContain('pool master (paused)');
     expect(text).toContain(
-      `    m1              Working; runs the release, is to run ${masterImage}\n`,
+      `    m1              Working; runs the release, desired: ${masterImage}\n`,
     );
-    expect(text).toContain('  does not hold     I1: node m1 currentImage is not there');
+    expect(text).toContain('  violation         I1: node m1 currentImage is not there');
   });
 
   it('tells of a node that stays on another image, and of one that says nothing', () => {
     const text = renderPoolStatuses([
       standing({ node: { currentImage: 'x', desiredImage: 'x', state: undefined } }),
     ]);
-    expect(text).toContain('says no state; runs x\n');
+    expect(text).toContain('no state; runs x\n');
   });
 
   it('has one line for a pool that is not layered', () => {
@@ -76,20 +76,20 @@ describe('the text of layer rollback', () => {
       layeredCluster({ build: { metadata: { name: masterBuild } } }),
     );
     const text = renderRollback(plan);
-    expect(text).toContain('MachineOSConfig master is removed');
+    expect(text).toContain('MachineOSConfig master is deleted');
     expect(text).toContain(`MachineOSBuild ${masterBuild} has no owner`);
-    expect(text).toContain('one after the other, each with a drain and restarts: m1, m2');
+    expect(text).toContain('one after the other, each with a drain and reboots: m1, m2');
   });
 
   it('says that no node changes where none has the image', () => {
     expect(renderRollback(planRollback('master', layeredCluster({ nodes: [] })))).toContain(
-      'none changes',
+      'no node changes',
     );
   });
 
-  it('says that there is nothing to take back', () => {
+  it('says that there is nothing to roll back', () => {
     expect(renderRollback(planRollback('worker', layeredCluster()))).toMatch(
-      /nothing to take back/,
+      /nothing to roll back/,
     );
   });
 });

@@ -29,13 +29,12 @@ export interface StatusCall {
 }
 
 /**
- * Prints how the pools of a cluster stand to layering; resolves with 1 when an invariant of a layered pool does not
- * hold.
+ * Prints the layering of the pools of a cluster; resolves with 1 when an invariant of a layered pool is violated.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promise<number> {
   return withCluster(kubeconfig, async (kube, signal) => {
-    const cluster = await lookAtCluster(kube, signal, pool);
+    const cluster = await readCluster(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
     const statuses = pools.map((name) => poolStatus(name, cluster));
     process.stdout.write(
@@ -45,7 +44,7 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
   });
 }
 
-/** The pools as people read them. */
+/** The pools, for people. */
 export const renderPoolStatuses = (statuses: readonly PoolStatus[]): string =>
   statuses.map((status) => `${linesOf(status).join('\n')}\n`).join('\n');
 
@@ -72,7 +71,7 @@ function linesOf(status: PoolStatus): readonly string[] {
     line('nodes', `${onImage} of ${nodes.length} run the image`),
     ...nodes.map((node) => line(`  ${node.name}`, nodeText(node, image))),
     ...violations.map((violation) =>
-      line('does not hold', `${violationText(violation)} (${violation.title})`),
+      line('violation', `${violationText(violation)} (${violation.title})`),
     ),
   ];
 }
@@ -85,12 +84,12 @@ const isOn = ({ currentImage, desiredImage }: NodeImageStatus, image: string): b
 
 function nodeText(node: NodeImageStatus, image: string): string {
   const { state, currentImage, desiredImage } = node;
-  const told = state === '' ? 'says no state' : state;
-  if (isOn(node, image)) return told;
+  const shown = state === '' ? 'no state' : state;
+  if (isOn(node, image)) return shown;
   const named = (text: string): string => (text === '' ? 'the release' : text);
   return currentImage === desiredImage
-    ? `${told}; runs ${named(currentImage)}`
-    : `${told}; runs ${named(currentImage)}, is to run ${named(desiredImage)}`;
+    ? `${shown}; runs ${named(currentImage)}`
+    : `${shown}; runs ${named(currentImage)}, desired: ${named(desiredImage)}`;
 }
 
 /** What `layer rollback` is asked for. */
@@ -102,13 +101,13 @@ export interface RollbackCall {
 }
 
 /**
- * Takes a pool back to the system of its release, by removing its MachineOSConfig; the cluster does the rest. Prints
- * what will happen, and resolves with 2 when it was not confirmed.
+ * Returns a pool to the OS of its release by deleting its MachineOSConfig; the cluster does the rest. Prints what will
+ * happen, and resolves with 2 without `--yes`.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
 export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promise<number> {
   return withCluster(kubeconfig, async (kube, signal) => {
-    const plan = planRollback(pool, await lookAtCluster(kube, signal, pool));
+    const plan = planRollback(pool, await readCluster(kube, signal, pool));
     process.stdout.write(renderRollback(plan));
     if (!plan.removesOsConfig && plan.orphans.length === 0) return 0;
     if (!yes) {
@@ -117,19 +116,19 @@ export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promi
     }
     await carryOut(plan, kube, signal);
     process.stdout.write(
-      `done; follow it with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
+      `done; follow the rollout with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
     );
     return 0;
   });
 }
 
-/** The MachineOSConfig goes first: a builder that still has it makes a build anew that is deleted. */
+/** The MachineOSConfig goes first: a builder that still has it makes a deleted build again. */
 async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Promise<void> {
   if (plan.removesOsConfig) await kube.remove({ kind: machineOSConfigs, name: plan.pool }, signal);
   for (const name of plan.orphans) await kube.remove({ kind: machineOSBuilds, name }, signal);
 }
 
-/** What a rollback will do, as people read it. */
+/** What a rollback will do, for people. */
 export function renderRollback({
   pool,
   removesOsConfig,
@@ -138,17 +137,17 @@ export function renderRollback({
   notes,
 }: RollbackPlan): string {
   if (!removesOsConfig && orphans.length === 0) {
-    return `pool ${pool} has no MachineOSConfig: there is nothing to take back\n`;
+    return `pool ${pool} has no MachineOSConfig: nothing to roll back\n`;
   }
   const reverts =
     nodes.length === 0
-      ? 'no node runs an image of the pool: none changes'
-      : `${nodes.length} nodes go back to the system of the release, one after the other, each with a drain and restarts: ${nodes.join(', ')}`;
+      ? 'no node runs an image of the pool: no node changes'
+      : `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots: ${nodes.join(', ')}`;
   return [
     ...(removesOsConfig
-      ? [`MachineOSConfig ${pool} is removed, and with it the builds that it owns`]
+      ? [`MachineOSConfig ${pool} is deleted, with the MachineOSBuilds that it owns`]
       : []),
-    ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is removed as well`),
+    ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is deleted too`),
     reverts,
     ...notes,
     '',
@@ -156,10 +155,10 @@ export function renderRollback({
 }
 
 /**
- * Looks at all that the cluster says of layering.
+ * Reads all that the cluster has about layering.
  * @throws AgentError `kube.*`, `layering.pool-missing` where there is no pool of the name
  */
-async function lookAtCluster(
+async function readCluster(
   kube: Kube,
   signal: AbortSignal,
   pool?: string,

@@ -97,8 +97,8 @@ describe('layer lint', () => {
     const containerfile = file('Containerfile', 'FROM configs AS final\nRUN x\n');
     expect(await lint(join(folder, 'none'), join(folder, 'dir'), containerfile)).toBe(2);
     expect(lines()).toEqual([
-      'none: error: cannot be read: there is no such file',
-      'dir: error: cannot be read: it is a folder',
+      'none: error: cannot be read: no such file',
+      'dir: error: cannot be read: it is a directory',
       expect.stringMatching(/^Containerfile:2: warning: /),
     ]);
   });

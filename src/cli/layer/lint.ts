@@ -3,7 +3,7 @@ import { exitCodes } from '../../model/failure.ts';
 import { lintBytes, type LintFinding } from '../../layering/lint.ts';
 import { oneLine } from './files.ts';
 
-/** Prints what is wrong with the files, a line each; resolves with 2 when something must be corrected, else with 0. */
+/** Prints the findings of the files, a line each; resolves with 2 when one is an error, else with 0. */
 export async function runLayerLint(paths: readonly string[]): Promise<number> {
   const findings: LintFinding[] = [];
   for (const path of paths) findings.push(...(await findingsIn(path)));
@@ -25,10 +25,10 @@ async function findingsIn(path: string): Promise<readonly LintFinding[]> {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission is denied',
-  EISDIR: 'it is a folder',
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'a part of its path is no folder',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a directory',
+  ENOENT: 'no such file',
+  ENOTDIR: 'a part of its path is not a directory',
 };
 
 /** Why a file could not be read, in a few words. */

@@ -66,13 +66,13 @@ describe('layer name', () => {
   it('doubts a ConfigMap of another name', async () => {
     expect(await name({ imagesFile: configMap('mine') })).toBe(0);
     expect(err()).toMatch(
-      /^note: .*images\.yaml:1: the operator reads the ConfigMap machine-config-osimageurl, this is mine$/m,
+      /^note: .*images\.yaml:1: the operator reads the ConfigMap machine-config-osimageurl, not mine$/m,
     );
   });
 
   it.each([
-    [{ kind: 'Secret' }, /a MachineConfigPool is expected, this is of another kind/],
-    ['', /a MachineConfigPool is expected, this is empty/],
+    [{ kind: 'Secret' }, /expected a MachineConfigPool, this is another kind/],
+    ['', /expected a MachineConfigPool, the file is empty/],
   ])('refuses %j for a pool', async (poolFile, message) => {
     await expect(name({ poolFile })).rejects.toMatchObject({
       code: 'layering.wrong-object',
@@ -85,7 +85,7 @@ describe('layer name', () => {
     await expect(name({ imagesFile: rendered(other) })).rejects.toMatchObject({
       code: 'layering.wrong-object',
       message: expect.stringContaining(
-        `the MachineConfig is ${other}, pool master is configured by ${pool().configuration.name}`,
+        `the MachineConfig is ${other}, but pool master uses ${pool().configuration.name}`,
       ) as string,
     });
   });

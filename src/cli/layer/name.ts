@@ -15,7 +15,7 @@ import {
 } from '../../layering/api/os-images.ts';
 import { isFields } from '../../layering/api/schema.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
-import { readOne, say } from './files.ts';
+import { readOne, printNote } from './files.ts';
 
 /** Where clusters up to 4.21 keep the four texts. */
 const imagesMap = 'machine-config-osimageurl';
@@ -36,9 +36,9 @@ export async function runLayerName(options: NameCall): Promise<number> {
   const pool = readMachineConfigPool(await readOne(options.pool, 'MachineConfigPool'));
   const images = imagesIn(await readOne(options.images), pool);
   const name = buildName({ config, pool, images });
-  for (const warning of warnings) say('warning', warning);
+  for (const warning of warnings) printNote('warning', warning);
   const doubt = foreignSource(pool);
-  if (doubt !== undefined) say('note', doubt);
+  if (doubt !== undefined) printNote('note', doubt);
   process.stdout.write(`${name}\n`);
   return 0;
 }
@@ -49,10 +49,10 @@ function imagesIn(source: SourceObject, pool: MachineConfigPool): OSImages {
   if (kind !== 'ConfigMap') return readImageFields(source);
   const name = isFields(metadata) ? metadata['name'] : undefined;
   if (name !== imagesMap) {
-    const found = typeof name === 'string' ? name : 'without a name';
-    say(
+    const found = typeof name === 'string' ? name : 'one without a name';
+    printNote(
       'note',
-      `${source.place(['metadata', 'name'])}: the operator reads the ConfigMap ${imagesMap}, this is ${found}`,
+      `${source.place(['metadata', 'name'])}: the operator reads the ConfigMap ${imagesMap}, not ${found}`,
     );
   }
   return readOSImages(source);
@@ -65,7 +65,7 @@ function imagesOfRendered(source: SourceObject, pool: MachineConfigPool): OSImag
   if (machineConfig.name === wanted) return imagesOfMachineConfig(machineConfig);
   throw layeringFailure(
     'layering.wrong-object',
-    `${source.place(['metadata', 'name'])}: the MachineConfig is ${machineConfig.name}, pool ${pool.name} is configured by ${wanted}`,
+    `${source.place(['metadata', 'name'])}: the MachineConfig is ${machineConfig.name}, but pool ${pool.name} uses ${wanted}`,
     { hint: `give that one: oc get mc ${wanted} -o yaml` },
   );
 }

@@ -33,7 +33,7 @@ describe('layer render', () => {
     expect(readdirSync(at('deep/out'), { recursive: true }).sort()).toEqual(contextFiles);
     expect(readFileSync(at('deep/out/Containerfile'), 'utf8')).toContain('FROM configs AS final\n');
     expect(out()).toContain(`${at('deep/out')}/machineconfig/machineconfig.json.gz\n`);
-    expect(err()).toContain('kernel arguments are set on each machine');
+    expect(err()).toContain('does not include the kernel arguments');
     expect(readdirSync(at('deep'))).toEqual(['out']);
     expect(['', ...contextFiles].map((name) => modeOf(at(`deep/out/${name}`)))).toEqual([
       '700',
@@ -56,8 +56,8 @@ describe('layer render', () => {
 
   it.each([
     ['a folder that holds something', '', 'is not empty'],
-    ['a file', 'os.yaml', 'is not a folder'],
-    ['a place below a file', 'os.yaml/out', 'is not a folder'],
+    ['a file', 'os.yaml', 'is not a directory'],
+    ['a place below a file', 'os.yaml/out', 'is not a directory'],
   ])('refuses %s as wrong input', async (...[, name, message]) => {
     const words = files();
     await expect(layer('render', ...words, '--out', at(name))).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { credentialsWithin } from '../../layering/api/machine-config.ts';
 import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { shellWord } from '../shell-word.ts';
-import { type BuildFiles, readBuildFiles, say } from './files.ts';
+import { type BuildFiles, readBuildFiles, printNote } from './files.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */
 const SETTINGS_FOLDER = 'containers';
@@ -30,26 +30,29 @@ export async function runLayerRender({ out, ...files }: RenderCall): Promise<num
   process.stdout.write(written.map(({ path }) => `${join(out, path)}\n`).join(''));
   const secrets = credentialsWithin(machineConfig);
   if (secrets.length > 0) {
-    say(
+    printNote(
       'note',
-      `${out} holds credentials of the MachineConfig, which nobody but you can read: ${secrets.join(', ')}`,
+      `${out} holds credentials of the MachineConfig, readable by you only: ${secrets.join(', ')}`,
     );
   }
   if (machineConfig.kernelArguments.length > 0) {
-    say('note', 'kernel arguments are set on each machine and never by an image');
+    printNote(
+      'note',
+      'the image does not include the kernel arguments: the cluster sets them on each node',
+    );
   }
-  // A folder that begins with a dash would be taken for a flag.
+  // A directory that begins with a dash would be taken for a flag.
   const folder = out.startsWith('-') ? `./${out}` : out;
   const tag = config.spec.renderedImagePushSpec;
-  say('note', `build it with: podman build --tag ${shellWord(tag)} ${shellWord(folder)}`);
+  printNote('note', `build it with: podman build --tag ${shellWord(tag)} ${shellWord(folder)}`);
   return 0;
 }
 
 const ownerOnly = { folder: 0o700, file: 0o600 };
 
 /**
- * Writes files to a folder that is empty or not there yet, all of them or none. They hold credentials of machines, so
- * that nobody but their owner can read them.
+ * Writes files to a directory that is empty or absent, all of them or none. They hold credentials of machines, so only
+ * their owner can read them.
  * @throws AgentError `layering.folder-taken`, `layering.not-written`
  */
 export async function writeContext(out: string, files: readonly ContextFile[]): Promise<void> {
@@ -76,11 +79,11 @@ async function isEmptyFolder(folder: string, out: string): Promise<boolean> {
   const entries = await readdir(folder).catch((cause: unknown) => {
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (code === 'ENOENT') return undefined;
-    if (code === 'ENOTDIR') throw taken(`${out} is not a folder`);
+    if (code === 'ENOTDIR') throw taken(`${out} is not a directory`);
     throw layeringFailure('layering.not-written', `${out} cannot be written`, { cause });
   });
   if (entries === undefined) return false;
-  if (entries.length > 0) throw taken(`the folder ${out} is not empty`);
+  if (entries.length > 0) throw taken(`the directory ${out} is not empty`);
   return true;
 }
 
