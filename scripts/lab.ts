@@ -4,7 +4,7 @@ import { play } from '../mocks/lab/play.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
 import { tellOf } from '../mocks/lab/show.ts';
-import { failureText } from '../src/cli/failure-text.ts';
+import { failureText } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
 import { ensureParts } from './parts/ensure.ts';

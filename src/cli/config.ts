@@ -3,6 +3,7 @@ import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/
 import { readSettings } from '../config/sources.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './commands.ts';
+import { printNote } from './messages.ts';
 
 /**
  * Prints every setting with its origin; nothing is touched.
@@ -10,7 +11,7 @@ import type { InstallLine } from './commands.ts';
  */
 export async function runConfigShow({ argv, environment, format }: InstallLine): Promise<number> {
   const loaded = await loadConfig(readSettings(argv, environment));
-  printNotes(loaded.notes);
+  for (const note of loaded.notes) printNote('note', note);
   process.stdout.write(format === 'json' ? renderConfigJson(loaded) : renderConfigText(loaded));
   return 0;
 }
@@ -21,7 +22,7 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
  */
 export async function runConfigValidate({ argv, environment }: InstallLine): Promise<number> {
   const loaded = await loadConfig(readSettings(argv, environment));
-  printNotes(installNotes(loaded));
+  for (const note of installNotes(loaded)) printNote('note', note);
   await requireInstallable(loaded);
   chooseRole(loaded.config);
   process.stdout.write('the configuration is complete\n');
@@ -32,9 +33,4 @@ export async function runConfigValidate({ argv, environment }: InstallLine): Pro
 export function runConfigSchema(): number {
   process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   return 0;
-}
-
-/** Prints what a person should know of a configuration, a line each on standard error. */
-export function printNotes(notes: readonly string[]): void {
-  process.stderr.write(notes.map((note) => `note: ${note}\n`).join(''));
 }

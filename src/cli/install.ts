@@ -14,7 +14,7 @@ import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import { type EventHub, eventHub, readBootId, type StopSignal, stopSignal } from './run-context.ts';
 import { journalPathFor } from './early-report.ts';
-import { exitCodeOf, failureText } from './failure-text.ts';
+import { exitCodeOf, failureText } from './messages.ts';
 import { cliFailure } from './failures.ts';
 import type { FirstReport, Install, InstallOptions, LoadedConfig } from './install-contract.ts';
 import { portsOf } from './install-ports.ts';

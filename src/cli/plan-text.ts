@@ -1,6 +1,6 @@
 import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
 import { renderDuration } from '../model/duration.ts';
-import { shellQuoted } from './shell-word.ts';
+import { shellQuoted } from './messages.ts';
 
 /** A plan for people at a terminal: it reads like the documentation of the role. */
 export function renderPlanText(plan: Plan): string {

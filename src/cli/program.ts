@@ -1,6 +1,6 @@
 import type { Environment } from '../config/environment.ts';
 import type { CommandName } from './commands.ts';
-import { exitCodeOf, failureText } from './failure-text.ts';
+import { exitCodeOf, failureText } from './messages.ts';
 import type { FirstReport } from './install-contract.ts';
 import { installNotes, loadConfig, requireInstallable } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';

@@ -9,7 +9,7 @@ import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Host } from '../ports/host.ts';
-import { exitCodeOf, failureText } from './failure-text.ts';
+import { exitCodeOf, failureText } from './messages.ts';
 import { version } from './commands.ts';
 
 /** The signals that end a run, with their exit codes. */

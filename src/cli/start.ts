@@ -3,7 +3,7 @@ import { configFailure } from '../config/failures.ts';
 import { asksHelp } from '../config/flags.ts';
 import { decideEarlyReport, journalPathOf, type ReportRequest } from './early-report.ts';
 import { readCommandLine } from './command-line.ts';
-import { exitCodeOf, failureText } from './failure-text.ts';
+import { exitCodeOf, failureText } from './messages.ts';
 import { helpText } from './help.ts';
 import type { SentReport } from './first-report.ts';
 import type { Program } from './program.ts';

@@ -73,7 +73,7 @@ describe('an ordered operating system', () => {
       /os\.yaml:\d+: the virtual machine is a master: write master/,
     ],
     [/: Job/g, ': Pod', /Unsupported value: "Pod"/],
-    [/kind: MachineOSConfig/g, 'kind: Secret', /a MachineOSConfig is expected/],
+    [/kind: MachineOSConfig/g, 'kind: Secret', /expected a MachineOSConfig/],
   ])('is refused with %s as %s', async (from, to, words) => {
     await expect(readOsOrder(await changed(from, to))).rejects.toThrow(words);
   });

@@ -16,8 +16,9 @@ import { minutes } from '../../model/duration.ts';
 import { buildImage, localTag } from '../../steps/layering/build-image.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/copy-image.ts';
 import { findBuilder, type ImageWork } from '../../steps/layering/image-work.ts';
+import { printNote } from '../messages.ts';
 import { stopSignal } from '../run-context.ts';
-import { type BuildFiles, readBuildFiles, readSource, printNote } from './files.ts';
+import { type BuildFiles, readBuildFiles, readSource } from './files.ts';
 
 /** Nobody waits for this build but the one who asked for it. */
 const longestBuild = minutes(120);
@@ -148,16 +149,15 @@ async function storeFor({ storage, environment }: ImageCall): Promise<Pick<Build
 }
 
 function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork {
-  const tell = (text: string): void => {
-    process.stderr.write(`${text}\n`);
-  };
   return {
     host: localHost({ environment }),
     clock: systemClock,
     signal,
     // Commands get the proxies of the user anyway.
     env: {},
-    progress: ({ info }) => tell(info),
+    progress: ({ info }) => {
+      process.stderr.write(`${info}\n`);
+    },
     note: (level, message, { reason } = {}) => {
       if (level === 'debug') return;
       const kind = level === 'info' ? 'note' : 'warning';

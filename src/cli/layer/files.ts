@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { configFailure } from '../../config/failures.ts';
-import { buildableOSConfig } from '../../layering/lint.ts';
-import { layeringFailure } from '../../layering/failures.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { decodeSource, sourceFailure, isSourceFinding } from '../../layering/source-text.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { buildableOSConfig } from '../../layering/lint.ts';
 import { readListed, type SourceFile, type SourceObject } from '../../layering/source-object.ts';
+import { printNote } from '../messages.ts';
 
 /**
  * Reads a file that the command line names.
@@ -74,12 +75,3 @@ export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): 
   for (const warning of warnings) printNote('warning', warning);
   return { config, machineConfig };
 }
-
-/** What a command tells beside its answer, a line on standard error. */
-export const printNote = (kind: 'note' | 'warning', text: string): void => {
-  process.stderr.write(`${kind}: ${oneLine(text)}\n`);
-};
-
-/** A text in one line: it may quote what stands in files, and line breaks and what would steer a terminal become blanks. */
-export const oneLine = (text: string): string =>
-  text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { exitCodes } from '../../model/failure.ts';
 import { lintBytes, type LintFinding } from '../../layering/lint.ts';
-import { oneLine } from './files.ts';
+import { exitCodes } from '../../model/failure.ts';
+import { oneLine } from '../messages.ts';
 
 /** Prints the findings of the files, a line each; resolves with 2 when one is an error, else with 0. */
 export async function runLayerLint(paths: readonly string[]): Promise<number> {

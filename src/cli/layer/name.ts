@@ -1,12 +1,10 @@
 import { buildName } from '../../layering/api/build-name.ts';
-import { nameableOSConfig } from '../../layering/lint.ts';
-import { layeringFailure } from '../../layering/failures.ts';
-import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import {
   foreignSource,
   type MachineConfigPool,
   readMachineConfigPool,
 } from '../../layering/api/machine-config-pool.ts';
+import { readMachineConfig } from '../../layering/api/machine-config.ts';
 import {
   imagesOfMachineConfig,
   type OSImages,
@@ -14,8 +12,11 @@ import {
   readOSImages,
 } from '../../layering/api/os-images.ts';
 import { isFields } from '../../layering/api/schema.ts';
+import { layeringFailure } from '../../layering/failures.ts';
+import { nameableOSConfig } from '../../layering/lint.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
-import { readOne, printNote } from './files.ts';
+import { printNote } from '../messages.ts';
+import { readOne } from './files.ts';
 
 /** Where clusters up to 4.21 keep the four texts. */
 const imagesMap = 'machine-config-osimageurl';

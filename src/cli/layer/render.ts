@@ -3,8 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { credentialsWithin } from '../../layering/api/machine-config.ts';
 import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { shellWord } from '../shell-word.ts';
-import { type BuildFiles, readBuildFiles, printNote } from './files.ts';
+import { printNote, shellWord } from '../messages.ts';
+import { type BuildFiles, readBuildFiles } from './files.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */
 const SETTINGS_FOLDER = 'containers';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodes, failuresOf } from '../model/failure.ts';
-import { exitCodeOf, failureText } from './failure-text.ts';
+import { exitCodeOf, failureText, shellWord } from './messages.ts';
 
 const failure = failuresOf({
   'disk.busy': { kind: 'host', title: 'The disk is in use', hint: 'stop what uses it' },
@@ -73,7 +73,7 @@ describe('failureText', () => {
   });
 
   it('says where a foreign error was thrown, and no more of its stack', () => {
-    expect(failureText(new TypeError('boom'))).toMatch(/^why: at .*failure-text\.test\.ts.*$/m);
+    expect(failureText(new TypeError('boom'))).toMatch(/^why: at .*messages\.test\.ts.*$/m);
   });
 
   it('ends a circle of causes', () => {
@@ -87,5 +87,20 @@ describe('exitCodeOf', () => {
   it('is the code of the kind, and that of a bug for anything else', () => {
     expect(exitCodeOf(failure('disk.busy', 'in use'))).toBe(exitCodes.host);
     expect(exitCodeOf(new Error('boom'))).toBe(exitCodes.bug);
+  });
+});
+
+describe('shellWord', () => {
+  it.each([
+    ['ctx/a-b_1.2', 'ctx/a-b_1.2'],
+    ['registry.rig.test:5000/a@sha256:0', 'registry.rig.test:5000/a@sha256:0'],
+    ['my ctx', "'my ctx'"],
+    ['', "''"],
+    ["it's", String.raw`'it'\''s'`],
+    ['$HOME;`id`', "'$HOME;`id`'"],
+    ['~', "'~'"],
+    ['a\nb', "'a\nb'"],
+  ])('writes %j so that a shell reads it as it is', (word, written) => {
+    expect(shellWord(word)).toBe(written);
   });
 });

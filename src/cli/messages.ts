@@ -88,3 +88,19 @@ const firstFrame = (thrown: unknown): string => {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : '';
   return /^ +(at .*)$/m.exec(stack)?.[1] ?? 'no further details';
 };
+
+/** Prints a note or a warning beside the output of a command: a line on standard error. */
+export const printNote = (kind: 'note' | 'warning', text: string): void => {
+  process.stderr.write(`${kind}: ${oneLine(text)}\n`);
+};
+
+/** A text in one line: it may quote what stands in files, and line breaks and what would steer a terminal become blanks. */
+export const oneLine = (text: string): string =>
+  text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');
+
+/** A text in quotes, as a shell takes it for one word whatever is in it. */
+export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+
+/** A word as it is pasted into a shell: in quotes where the shell would read more than its letters. */
+export const shellWord = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
