@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
-import { standInNsenter } from './real/stand-in-nsenter.ts';
+import { standInNsenter } from './real/host-subjects.ts';
 
 let root: string;
 let ran: string[];

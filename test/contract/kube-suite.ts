@@ -4,7 +4,7 @@ import { configMaps, nodes } from '../../src/cluster/kinds.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
 
 /** A Kube with the cluster behind it. */
-export interface KubeWorld {
+interface KubeWorld {
   readonly kube: Kube;
   /** Puts an object there past the port. */
   readonly put: (kind: KubeKind, object: KubeObject) => Promise<void>;

@@ -6,8 +6,14 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { makeCertificates } from './real/certificates.ts';
-import { inTurn, json, type Responder, startServer, type TestServer } from './real/http-server.ts';
+import {
+  inTurn,
+  json,
+  makeCertificates,
+  type Responder,
+  startServer,
+  type TestServer,
+} from './real/http-server.ts';
 import { kubeconfigFor, type KubeStand, node, openStand, status } from './real/kube-stand.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };

@@ -11,8 +11,14 @@ import type { Web } from '../../src/ports/web.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { type Certificates, makeCertificates } from './real/certificates.ts';
-import { inTurn, type Responder, startServer, type TestServer } from './real/http-server.ts';
+import {
+  type Certificates,
+  inTurn,
+  makeCertificates,
+  type Responder,
+  startServer,
+  type TestServer,
+} from './real/http-server.ts';
 
 const signal = new AbortController().signal;
 

@@ -5,14 +5,14 @@ import { NEWEST_MINOR, specVersion } from '../../src/ignition/version.ts';
 import { fallback, type Pool, pools } from './pools.ts';
 
 /** How a config is to be made up. */
-export interface Taste {
+interface Taste {
   readonly minor: number;
   /** One value in this many tends to break a rule; 0 for none. */
   readonly oneBrokenIn: number;
 }
 
 /** JSON of a config. */
-export type LooseConfig = Record<string, unknown>;
+type LooseConfig = Record<string, unknown>;
 
 /** Configs of one spec, made up from the schema: every member of every shape occurs. */
 export function configs(taste: Taste): fc.Arbitrary<LooseConfig> {
@@ -172,11 +172,7 @@ const keyMembers: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** The child with the keys of the parent's entries, position by position, so that they will merge. */
-export function alignKeys(
-  shape: ObjectShape,
-  parent: LooseConfig,
-  child: LooseConfig,
-): LooseConfig {
+function alignKeys(shape: ObjectShape, parent: LooseConfig, child: LooseConfig): LooseConfig {
   const aligned: LooseConfig = {};
   for (const [name, value] of Object.entries(child)) {
     const member = shape.fields[name];
@@ -215,7 +211,7 @@ function without(value: LooseConfig, ...names: readonly string[]): LooseConfig {
 const isFetched = ({ source }: LooseConfig): boolean => /^https?:/u.test(String(source));
 
 /** What makes an object sound whose members are sound by themselves, by the name of its shape. */
-export const repairs: Readonly<Record<string, Repair>> = {
+const repairs: Readonly<Record<string, Repair>> = {
   Owner: (owner) => (owner['id'] === undefined ? owner : without(owner, 'name')),
   Clevis: (clevis) =>
     clevis['custom'] === undefined ? clevis : without(clevis, 'tang', 'threshold', 'tpm2'),

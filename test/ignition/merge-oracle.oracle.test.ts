@@ -5,8 +5,7 @@ import { mergeConfigs, translateUp } from '../../src/ignition/merge.ts';
 import { parseConfig, renderConfig } from '../../src/ignition/parse.ts';
 import { NEWEST_MINOR } from '../../src/ignition/version.ts';
 import { configPairs } from './arbitrary.ts';
-import { startMergeOracle, type MergeOracle } from './oracles.ts';
-import { judge } from './verdict.ts';
+import { judge, type MergeOracle, startMergeOracle } from './oracles.ts';
 
 /** More often than not the newest spec, which has the most members. */
 const minor = fc.oneof(fc.constant(NEWEST_MINOR), fc.integer({ min: 0, max: NEWEST_MINOR }));

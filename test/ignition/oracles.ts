@@ -3,12 +3,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { ignitionMerge } from '../../scripts/parts/oracles.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
+import { parseConfig, parseValidConfig } from '../../src/ignition/parse.ts';
+import { validateConfig } from '../../src/ignition/validate.ts';
+import { AgentError } from '../../src/model/failure.ts';
 
 /** Names Debian's `ignition-validate`, where it is not on the path. */
 const VALIDATE_VARIABLE = 'BOOTWRIGHT_PART_IGNITION_VALIDATE';
 
 /** What Ignition's own code says to a request. */
-export interface MergeAnswer {
+interface MergeAnswer {
   readonly merged?: unknown;
   readonly error?: string;
   readonly report?: string;
@@ -47,7 +50,7 @@ export function startMergeOracle(): MergeOracle {
 }
 
 /** What `ignition-validate` 2.14 says. */
-export interface Verdict {
+interface Verdict {
   readonly isValid: boolean;
   readonly report: string;
 }
@@ -63,4 +66,33 @@ export function askIgnitionValidate(config: unknown): Verdict {
     });
   }
   return { isValid: status === 0, report: stdout + stderr };
+}
+
+/** Our verdict on a config, and why. */
+interface OurVerdict {
+  readonly isValid: boolean;
+  readonly code?: string;
+  readonly rules: readonly string[];
+}
+
+/** Judges a config as the product does; a string is taken as it is, other values as JSON. */
+export function judge(config: unknown): OurVerdict {
+  const text = typeof config === 'string' ? config : JSON.stringify(config);
+  try {
+    const { warnings } = parseValidConfig(text);
+    return { isValid: true, rules: warnings.map(({ rule }) => rule) };
+  } catch (failure) {
+    if (!(failure instanceof AgentError)) throw failure;
+    return { isValid: false, code: failure.code, rules: rulesOf(text) };
+  }
+}
+
+/** All rules that are broken, where the config can be read at all. */
+function rulesOf(text: string): string[] {
+  try {
+    return validateConfig(parseConfig(text).config).map(({ rule }) => rule);
+  } catch (failure) {
+    if (failure instanceof AgentError) return [String(failure.context['rule'] ?? failure.code)];
+    throw failure;
+  }
 }

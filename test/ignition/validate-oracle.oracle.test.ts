@@ -4,9 +4,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { validationCases } from './cases/all.ts';
 import { textOfCase } from './cases/case.ts';
 import { configs } from './arbitrary.ts';
-import { askIgnitionValidate, startMergeOracle, type MergeOracle } from './oracles.ts';
+import { askIgnitionValidate, judge, type MergeOracle, startMergeOracle } from './oracles.ts';
 import * as texts from './texts.ts';
-import { judge } from './verdict.ts';
 
 /** Debian's Ignition 2.14 knows specs up to this one. */
 const NEWEST_MINOR_OF_DEBIAN = 3;

@@ -8,8 +8,7 @@ import {
 import { version } from '../../src/cli/commands.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
-import { onOwnMachine } from './own-machine.ts';
-import { commandForLostDisk } from './service-line.ts';
+import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
 const store = openContainerStore();
 const name = 'localhost/bootwright-test:image';

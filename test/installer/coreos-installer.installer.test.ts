@@ -6,10 +6,8 @@ import { ensureParts } from '../../scripts/parts/ensure.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 import { tinyDisk } from '../../scripts/parts/tiny-disk.ts';
 import { createTestFolder, type TestFolder } from '../guest/rig/test-folder.ts';
-import { serveImage } from './image-server.ts';
+import { compareWithRecording, progressLines, runInstaller, serveImage } from './real-installer.ts';
 import { createLoopDisk, type LoopDisk, readDisk } from './loop-disk.ts';
-import { runInstaller } from './real-installer.ts';
-import { compareWithRecording, progressLines } from './recording.ts';
 
 let folder: TestFolder;
 let disk: LoopDisk;

@@ -6,7 +6,7 @@ import { partFolder } from '../../scripts/parts/part.ts';
 import { imageRegistry } from '../../scripts/parts/servers.ts';
 import { passwordLine } from '../../src/layering/registry/credentials.ts';
 import { registrySettings } from '../../src/layering/registry/staging-registry.ts';
-import { makeCertificates } from '../contract/real/certificates.ts';
+import { makeCertificates } from '../contract/real/http-server.ts';
 import { openSerialLog } from '../guest/rig/serial-log.ts';
 
 /** A registry as the bootstrap host has it: with TLS, and for one user. */

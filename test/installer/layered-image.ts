@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 /** A layer that is put upon an operating system. */
-export interface Layer {
+interface Layer {
   /** Tag of the image that has it. */
   readonly tag: string;
   /** Files by their path in the image, and how many bytes of zeros each has. */

@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { coreosInstaller } from '../../scripts/parts/coreos-installer.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
 
 /** How a run of the real coreos-installer ended and what it said. */
-export interface InstallerRun {
+interface InstallerRun {
   readonly code: number | null;
   readonly stderr: string;
 }
@@ -31,7 +35,7 @@ shift 2
 exec "$@"`;
 
 /** One run: the options, the disk, and shell for what the disk shall suffer first. */
-export interface InstallerTask {
+interface InstallerTask {
   readonly options: readonly string[];
   readonly device: string;
   readonly before?: string;
@@ -51,4 +55,85 @@ export async function runInstaller(task: InstallerTask): Promise<InstallerRun> {
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, stderr };
+}
+
+/** How the server treats whoever asks for the image. */
+interface Serving {
+  readonly image: Buffer;
+  /** Sends the image over about this many seconds; at once without it. */
+  readonly overSeconds?: number;
+  /** Cuts the connection after this share of the image, 0 to 1. */
+  readonly cutAfter?: number;
+}
+
+/** A web server on loopback that has one image, and no signature for it. */
+interface ImageServer extends AsyncDisposable {
+  readonly imageUrl: string;
+}
+
+const pieces = 20;
+
+/** Serves `/tiny.raw`; anything else, such as its signature, is not found. */
+export async function serveImage(serving: Serving): Promise<ImageServer> {
+  const server = createServer((request, response) => {
+    if (request.url === '/tiny.raw') void send(response, serving);
+    else response.writeHead(404).end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    imageUrl: `http://127.0.0.1:${port}/tiny.raw`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+async function send(response: ServerResponse, serving: Serving): Promise<void> {
+  const { image, overSeconds = 0, cutAfter = 1 } = serving;
+  response.writeHead(200, { 'content-length': image.length });
+  const step = Math.ceil(image.length / pieces);
+  const end = image.length * cutAfter;
+  for (let at = 0; at < end; at += step) {
+    if (!response.write(image.subarray(at, Math.min(at + step, end))))
+      await once(response, 'drain');
+    // Time is what is served here: the tool prints a line at most once a second.
+    await sleep((overSeconds * 1000) / pieces);
+  }
+  if (cutAfter < 1) response.destroy();
+  else response.end();
+}
+
+const folder = join(import.meta.dirname, '..', '..', 'mocks', 'logs', 'coreos-installer');
+const progress = /^Read (\S+) [\d.]+ [KMGT]?i?B\/[\d.]+ [KMGT]?i?B \(\d{1,3}%\)$/;
+
+/** Names that differ from run to run, and what stands for them in a recording. */
+type Stands = Readonly<Record<string, string>>;
+
+/**
+ * The recorded output of that name, and the fresh one in the same terms, both without the lines that tell
+ * progress, whose number and figures are never twice the same. With BOOTWRIGHT_RECORD=1 the recording is
+ * first replaced by what was just said.
+ */
+export function compareWithRecording(name: string, said: string, stands: Stands) {
+  const path = join(folder, `${name}.txt`);
+  const fresh = replaceAll(said, stands);
+  if (process.env['BOOTWRIGHT_RECORD'] !== undefined) writeFileSync(path, fresh);
+  return { recorded: withoutProgress(readFileSync(path, 'utf8')), fresh: withoutProgress(fresh) };
+}
+
+/** The lines that tell progress. */
+export function progressLines(said: string): string[] {
+  return said.split('\n').filter((line) => progress.test(line));
+}
+
+function withoutProgress(said: string): string[] {
+  return said.split('\n').filter((line) => !progress.test(line));
+}
+
+function replaceAll(said: string, stands: Stands): string {
+  return Object.entries(stands).reduce((text, [real, stand]) => text.replaceAll(real, stand), said);
 }

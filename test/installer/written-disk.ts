@@ -12,7 +12,7 @@ export interface WrittenDisk extends Disposable {
 }
 
 /** What a disk is made of. */
-export interface DiskOrder {
+interface DiskOrder {
   /** Of the operating system, 768 MiB when unpacked: `labcoreos.raw.zst`. */
   readonly image: string;
   readonly path: string;

@@ -39,10 +39,11 @@ import {
   askFor,
   leaveBehind,
   type PivotedCluster,
+  putEtcdMember,
+  putNode,
   startPivotedCluster,
   until,
 } from './pivoted-cluster.ts';
-import { putEtcdMember, putNode } from './pivoted-objects.ts';
 
 const { signal } = new AbortController();
 let cluster: PivotedCluster;

@@ -12,7 +12,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { clusterOf } from './cluster-of.ts';
+import { clusterOf } from './rig.ts';
 
 const { signal } = new AbortController();
 

@@ -13,7 +13,7 @@ import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
+import { clusterOf } from './rig.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 const facts = { controlPlane: { units: [] } };

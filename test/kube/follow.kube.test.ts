@@ -8,8 +8,7 @@ import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
 import type { KubeView } from '../../src/ports/kube.ts';
-import { nodeOf } from './rig-samples.ts';
-import { clusterOf } from './cluster-of.ts';
+import { clusterOf, nodeOf } from './rig.ts';
 
 /** Longer than any way back; how long it took is told where it fails. */
 const patience = 60_000;

@@ -29,19 +29,21 @@ import {
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { runStep, tryStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
+import { clusterOf } from './rig.ts';
 import {
   build,
+  gateFacts,
   job,
   osConfig,
   ownBuild,
   ownJob,
+  putLayeredMasters,
   putSite,
   removeHandOver,
   secret,
+  sightOfMasters,
   versionsIn,
-} from './hand-over-objects.ts';
-import { gateFacts, putLayeredMasters, sightOfMasters } from './layered-masters.ts';
+} from './layered-masters.ts';
 
 /** The hour at which all is written, so that two ways to the same end can be compared. */
 const clock = { ...systemClock, now: () => Date.UTC(2026, 10, 21, 12) };

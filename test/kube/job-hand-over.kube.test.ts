@@ -20,7 +20,7 @@ import { handedOver, operator } from '../layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
+import { clusterOf } from './rig.ts';
 
 const config = {
   role: 'bootstrap',

@@ -22,8 +22,8 @@ import {
 } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
-import { putSite } from './hand-over-objects.ts';
+import { clusterOf } from './rig.ts';
+import { putSite } from './layered-masters.ts';
 
 let rig: Rig;
 let kube: KubeCluster;

@@ -10,9 +10,8 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import { waitForMasters } from '../../src/steps/cluster/wait-for-masters.ts';
 import { installConfigMap, type NodeSketch, nodeObject } from '../support/cluster-objects.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
-import { runStep } from '../support/run-step.ts';
-import { statusesOf } from '../support/wait-statuses.ts';
-import { clusterOf } from './cluster-of.ts';
+import { runStep, statusesOf } from '../support/run-step.ts';
+import { clusterOf } from './rig.ts';
 
 const networkMissing = 'container runtime network not ready: NetworkReady=false';
 const unanswered = 'the API server has not answered since';

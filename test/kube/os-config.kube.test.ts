@@ -20,9 +20,16 @@ import {
   unknownTo,
   verdictOf,
 } from './os-config-verdict.ts';
-import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
-import { withMoreMembers } from './os-config-members.ts';
-import { contentOf, osConfigFile } from './os-config-text.ts';
+import {
+  brokenMembers,
+  contentOf,
+  osConfigFile,
+  pullSpec,
+  pushSpec,
+  resourceName,
+  times,
+  withMoreMembers,
+} from './os-config-arbitrary.ts';
 
 let rig: Kube;
 beforeAll(async () => {

@@ -1,10 +1,18 @@
+import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
 import { readSigningRequest, type RequestPurpose } from '../../src/cluster/csr/signing-request.ts';
-import { certificateSigningRequests } from '../../src/cluster/kinds.ts';
+import { etcdCluster } from '../../src/cluster/etcd.ts';
+import {
+  certificateSigningRequests,
+  clusterRoleBindings,
+  namespaces,
+  nodes,
+  pods,
+} from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { leaveFollowUp } from '../../src/steps/after-pivot/leave-job.ts';
@@ -12,8 +20,7 @@ import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './cluster-of.ts';
-import { putPivoted } from './pivoted-objects.ts';
+import { clusterOf } from './rig.ts';
 
 const config = {
   role: 'bootstrap',
@@ -110,3 +117,56 @@ export const leaveBehind = (kube: KubeCluster) =>
     inventory: fakeInventory({ hosts: [host] }),
     clock: systemClock,
   });
+
+const rbac = 'rbac.authorization.k8s.io';
+const roleRef = (name: string) => ({ apiGroup: rbac, kind: 'ClusterRole', name });
+
+/** Puts what a cluster has when its bootstrap host leaves: etcd and the right to ask for certificates. */
+async function putPivoted(client: KubeClient): Promise<void> {
+  await client.apply(namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'openshift-etcd' },
+  });
+  await client.apply(etcdCluster.kind, {
+    apiVersion: 'operator.openshift.io/v1',
+    kind: 'Etcd',
+    metadata: { name: 'cluster' },
+    spec: { managementState: 'Managed' },
+  });
+  await client.apply(clusterRoleBindings, {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'bootstrapper' },
+    roleRef: roleRef('system:node-bootstrapper'),
+    subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
+  });
+}
+
+/** Puts the node of that host there, ready or not yet. */
+export async function putNode(client: KubeClient, isReady: boolean): Promise<void> {
+  await client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm0' } });
+  const at = '2026-11-21T00:00:00Z';
+  const ready = {
+    type: 'Ready',
+    status: isReady ? 'True' : 'False',
+    reason: 'x',
+    message: 'x',
+    lastHeartbeatTime: at,
+    lastTransitionTime: at,
+  };
+  await client.mergeStatus({ kind: nodes, name: 'm0' }, { conditions: [ready] });
+}
+
+/** Puts a member of etcd there that is ready. */
+export async function putEtcdMember(client: KubeClient, name: string): Promise<void> {
+  await client.create(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+    spec: { nodeName: name, containers: [{ name: 'etcd', image: 'quay.example/etcd:1' }] },
+  });
+  const ref = { kind: pods, name: `etcd-${name}`, namespace: 'openshift-etcd' };
+  const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T00:00:00Z' };
+  await client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });
+}

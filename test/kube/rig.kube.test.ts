@@ -12,7 +12,7 @@ import {
   nodes,
 } from '../../src/cluster/kinds.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { hostClient, nodeOf, signingRequest } from './rig-samples.ts';
+import { hostClient, nodeOf, signingRequest } from './rig.ts';
 
 const A_WHILE_MILLIS = 500;
 const OUT_OF_PATIENCE_MILLIS = 1500;

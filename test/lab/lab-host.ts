@@ -22,7 +22,7 @@ export const languages: readonly StandInLanguage[] = existsSync('/usr/bin/perl')
   : ['node'];
 
 /** How a command of a simulated host ended. */
-export interface Ended {
+interface Ended {
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly stdout: string;
@@ -30,7 +30,7 @@ export interface Ended {
 }
 
 /** A simulated host, and the stand-in for nsenter that leads to it. */
-export interface LabHost {
+interface LabHost {
   /** Its files are in `root` below this. */
   readonly folder: string;
   readonly machine: Machine;

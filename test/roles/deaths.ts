@@ -6,7 +6,7 @@ export interface Mark {
 }
 
 /** One way to die. */
-export interface Death {
+interface Death {
   /** The line after which. */
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;

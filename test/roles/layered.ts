@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
-import type { BootstrapContents } from '../../mocks/inventory/ignition-files.ts';
 import { digestOfText, publish } from '../../mocks/host/images.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
+import type { BootstrapContents } from '../../mocks/inventory/ignition-files.ts';
 import {
   configMaps,
   machineConfigPools,
@@ -17,6 +17,7 @@ import { NODE_ANNOTATIONS_PATH } from '../../src/layering/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { osConfigManifest, pushSecretManifest } from '../layering/manifests.ts';
 import { poolText, releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
+import { servedToWorker, workerCase } from '../layering/worker.ts';
 import type { FakeKube } from '../support/fake-kube.ts';
 
 const pools = ['master', 'worker'] as const;
@@ -54,7 +55,7 @@ export function giveRelease({ images }: Machine, buildTrouble?: string): void {
 }
 
 /** Puts a file on a host. */
-export type Write = (path: string, text: string) => Promise<void>;
+type Write = (path: string, text: string) => Promise<void>;
 
 /** What the bootstrap controller leaves behind, in its order. */
 export async function writeRendered(write: Write): Promise<void> {
@@ -130,3 +131,20 @@ export const servedAnnotations = {
     [key('desiredImage')]: mastersFinal,
   },
 };
+
+const { repository, rendered, digest, image } = workerCase;
+
+/** Whether a host is a worker whose cluster has an image for its pool, from this release on. */
+export const takesImage = ({ role, cluster }: Config): boolean =>
+  role === 'worker' && cluster.openshiftVersion === '4.21.0';
+
+/** What the cluster serves it; where its images lie it tells only those who were not told before. */
+export const servedTo = ({ layering }: Config): string =>
+  servedToWorker(undefined, layering.repository === '' ? { repository } : {});
+
+/** Puts the image of the workers where they look for it. */
+export function giveWorkerImage({ images }: Machine): void {
+  const held = { digest, labels: { 'ostree.bootable': 'true' } };
+  publish(images, `${repository}:${rendered}`, held);
+  publish(images, image, held);
+}

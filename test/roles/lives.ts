@@ -15,11 +15,10 @@ import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
-import { briskClock } from './brisk-clock.ts';
+import { briskClock, machineHost, type Power } from './machine-host.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { deathsOf, type Mark } from './deaths.ts';
-import { servedTo } from './layered-worker.ts';
-import { machineHost, type Power } from './machine-host.ts';
+import { servedTo } from './layered.ts';
 import {
   type Host,
   ignition,
@@ -43,7 +42,7 @@ const relay: ImageRelay = {
 };
 
 /** One process of the agent, from its start to its end. */
-export interface Life {
+interface Life {
   readonly outcome?: RunOutcome;
   readonly error?: unknown;
   readonly events: readonly RunEvent[];
@@ -138,7 +137,7 @@ export interface Straight extends World {
 }
 
 /** How often and where the agent dies. */
-export interface Lives {
+interface Lives {
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;
   /** After how many commands each life ends that is killed. */
@@ -192,7 +191,7 @@ async function liveOnce(
 }
 
 /** Lives until one is not killed, and holds what it leaves against the straight run. */
-export async function expectAlike(host: Host, straight: Straight, lives: Lives): Promise<void> {
+async function expectAlike(host: Host, straight: Straight, lives: Lives): Promise<void> {
   const { config } = host;
   const world = newWorld(host);
   const { machine } = world;

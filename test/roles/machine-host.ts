@@ -1,4 +1,6 @@
-import { existsSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Machine } from '../../mocks/host/machine.ts';
 import { nsenterOptions, runCommand } from '../../mocks/host/programs.ts';
@@ -8,10 +10,12 @@ import {
   commandStopped,
 } from '../../src/adapters/host/command-failures.ts';
 import { lineSplitter } from '../../src/adapters/host/lines.ts';
+import { piecesOf } from '../../src/adapters/host/pieces.ts';
 import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
 import { seconds } from '../../src/model/duration.ts';
-import { listHostFiles, readHostFile, removeHostFile, writeHostFile } from './host-files.ts';
-import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { hostFailure } from '../../src/ports/host-failures.ts';
+import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../src/ports/host.ts';
 
 /** What ends a process between two of its commands. */
 export interface Power {
@@ -102,3 +106,83 @@ async function runOn(
 async function* nothing(): AsyncGenerator<Uint8Array> {
   // No command of a role reads its input.
 }
+
+// The adapter flushes each file that it writes and hands each call to a thread: what that costs is most of a life, and
+// a machine in this process that never loses its power has nothing of it. The contract suite shows what the adapter does.
+
+/** A place of the host as our process sees it, and as the host does. */
+interface Place {
+  readonly at: string;
+  readonly path: string;
+}
+
+/** Whole text of a file, undefined when there is none. */
+const readHostFile = ({ at, path }: Place): string | undefined =>
+  orWithout(undefined, path, () => readFileSync(at, 'utf8'));
+
+/** Sorted names in a directory; none when there is no such directory. */
+const listHostFiles = ({ at, path }: Place): readonly string[] =>
+  orWithout([], path, () => readdirSync(at).sort());
+
+/** Removes a file if it is there. */
+const removeHostFile = ({ at }: Place): void => rmSync(at, { force: true });
+
+/** Writes a file whole: to another name, then renamed. */
+async function writeHostFile(
+  { at, path }: Place,
+  content: Parameters<Host['writeFile']>[1],
+  { signal, mode = 0o600 }: Parameters<Host['writeFile']>[2],
+): Promise<WrittenFile> {
+  const temporary = join(dirname(at), `.${basename(at)}.part`);
+  const pieces: Uint8Array[] = [];
+  for await (const piece of piecesOf(content)) {
+    signal.throwIfAborted();
+    pieces.push(piece);
+  }
+  signal.throwIfAborted();
+  const whole = Buffer.concat(pieces);
+  try {
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, whole, { mode });
+    renameSync(temporary, at);
+  } catch (cause) {
+    rmSync(temporary, { force: true });
+    throw hostFailure('file.not-written', `${path} cannot be written`, {
+      context: { path },
+      cause,
+    });
+  }
+  const sha256 = createHash('sha256').update(whole).digest('hex');
+  return { path, bytes: whole.length, sha256 };
+}
+
+function orWithout<Found>(none: Found, path: string, look: () => Found): Found {
+  try {
+    return look();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return none;
+    throw hostFailure('file.not-read', `${path} cannot be read`, { context: { path }, cause });
+  }
+}
+
+/** Pauses up to this are between attempts; what is longer is a limit. */
+const longestPause = seconds(20);
+
+/**
+ * A clock for steps that run against a model with real files: pauses are over at once, and no limit
+ * ever passes.
+ */
+export const briskClock = (): Clock => ({
+  now: () => 0,
+  elapsed: () => 0,
+  sleep: (duration, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason as Error);
+        return;
+      }
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+      if (duration <= longestPause) setImmediate(resolve);
+    }),
+});

@@ -9,9 +9,8 @@ import { registryNetwork } from '../../mocks/registries/network.ts';
 import { nodeApply } from '../../src/roles/node-apply.ts';
 import type { NodeRequest } from '../../src/steps/os/index.ts';
 import { runOnNode } from '../support/core-os-node.ts';
-import { briskClock } from './brisk-clock.ts';
+import { briskClock, machineHost } from './machine-host.ts';
 import { hostFolder } from './host-folders.ts';
-import { machineHost } from './machine-host.ts';
 
 const registry = 'mirror.example';
 const imageOf = (digit: string): string => `${registry}/os/node@sha256:${digit.repeat(64)}`;

@@ -21,12 +21,13 @@ import type { Layering } from './corners.ts';
 import { hostFolder } from './host-folders.ts';
 import {
   giveRelease,
+  giveWorkerImage,
   makeLayered,
   type Masters,
   mastersFinal,
   servedAnnotations,
+  takesImage,
 } from './layered.ts';
-import { giveWorkerImage, takesImage } from './layered-worker.ts';
 
 const inBase64 = (content: object): string =>
   `data:;base64,${Buffer.from(JSON.stringify(content)).toString('base64')}`;
@@ -76,7 +77,7 @@ export const imageSha256 = createHash('sha256').update(image).digest('hex');
 export const imageUrl = 'http://mirror.example/image.raw';
 
 /** A machine that nothing was installed on. */
-export function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
+function newMachine(plan: Partial<z.input<typeof HostPlan>>): Machine {
   const root = hostFolder();
   const write = { seconds: 0.002, flushSeconds: 0, lineMillis: 1 };
   for (const [path, content] of Object.entries(files)) {

@@ -1,5 +1,6 @@
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
 import type { BlockDevice } from '../../src/steps/disk/lsblk.ts';
+import { type FakeHost, fakeHost, rest } from './fake-host.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -104,3 +105,18 @@ export const targetOf = (device: BlockDevice): TargetDisk => ({
   sectorBytes: device.sectorBytes,
   type: device.type,
 });
+
+/** A live host on which every command succeeds, with a disk that an operating system can be put on. */
+export const deployableHost = (
+  disk: BlockDevice,
+  commandLine = 'ignition.platform.id=metal',
+): FakeHost =>
+  fakeHost()
+    .on([rest])
+    .succeeds()
+    .on(['uname', '-m'])
+    .prints('x86_64')
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(disk))
+    .on(['cat', '/proc/cmdline'])
+    .prints(commandLine);

@@ -9,8 +9,7 @@ import { lineSplitter } from '../../src/adapters/host/lines.ts';
 import type { Millis } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
-import { type FakeFile, fakeFiles, fileOf, textOf } from './fake-files.ts';
-import { fakeWatch } from './fake-watch.ts';
+import { type FakeFile, fakeFiles, fakeWatch, fileOf, textOf } from './fake-files.ts';
 
 /** A host made of a table of commands and of files in memory. */
 export interface FakeHost extends Host {

@@ -10,14 +10,14 @@ import { inventoryFailure } from '../../src/adapters/http/failures.ts';
 import { downloadOf } from './download.ts';
 
 /** A report as it was received. */
-export interface ReceivedReport {
+interface ReceivedReport {
   readonly host: HostRef;
   readonly stage: Stage;
   readonly info: string;
 }
 
 /** What a fake inventory service knows. */
-export interface InventoryWorld {
+interface InventoryWorld {
   readonly cluster?: Partial<InventoryCluster>;
   readonly hosts?: readonly InventoryHost[];
   /** The pointer config of this host. */

@@ -11,7 +11,7 @@ import type {
 import type { AgentError } from '../../src/model/failure.ts';
 
 /** A write as it was received. */
-export interface KubeWrite {
+interface KubeWrite {
   readonly verb: 'patch' | 'create' | 'replace' | 'remove';
   readonly kind: string;
   readonly name: string;

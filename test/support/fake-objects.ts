@@ -3,7 +3,7 @@ import { objectsFailure } from '../../src/adapters/objects/failures.ts';
 import { downloadOf, type DownloadShape } from './download.ts';
 
 /** An object store in memory. */
-export interface FakeObjects extends Objects {
+interface FakeObjects extends Objects {
   /** Puts an object there; `path` is `bucket/key`. */
   readonly with: (path: string, content: string | Uint8Array, shape?: DownloadShape) => FakeObjects;
   /** The next get fails with this, as many times as said. */

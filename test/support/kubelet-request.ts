@@ -27,7 +27,7 @@ export const keyKinds = {
 } as const;
 
 /** A private key with its public one. */
-export type KeyPair = webcrypto.CryptoKeyPair;
+type KeyPair = webcrypto.CryptoKeyPair;
 
 /** A key pair of a kind. */
 export const keyPair = (kind: keyof typeof keyKinds = 'EC P-256'): Promise<KeyPair> =>
@@ -67,7 +67,7 @@ const usages = {
 } as const;
 
 /** What is unusual about a CertificateSigningRequest. */
-export interface SigningWishes {
+interface SigningWishes {
   readonly name?: string;
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: Readonly<Record<string, unknown>>;

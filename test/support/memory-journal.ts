@@ -19,7 +19,7 @@ export interface MemoryJournal extends Journal {
 }
 
 /** How a journal plays a crash. */
-export interface CrashPlan {
+interface CrashPlan {
   /** The process ends right after this many appends were stored. */
   readonly crashAfter?: number;
   /** What was not flushed is lost with the crash, as at a power loss. */

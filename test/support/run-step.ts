@@ -11,11 +11,11 @@ import {
 import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
+import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import type { InstallWorld } from '../../src/steps/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
-import { fakeImageRelay } from './fake-image-relay.ts';
 import { fakeInventory } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeObjects } from './fake-objects.ts';
@@ -24,14 +24,14 @@ import { fakeWeb } from './fake-web.ts';
 import { memoryJournal } from './memory-journal.ts';
 
 /** A step of the product. */
-export type ProductStep<
+type ProductStep<
   Uses extends keyof Ports,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 > = Step<InstallWorld, Uses, Needs, Gives>;
 
 /** What a step is run with; a port that is not given is an empty fake. */
-export interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
+interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
   readonly config?: ConfigInput;
   /** Values of the facts it needs, under the step's own names for them. */
   readonly facts?: NeedValues<Needs>;
@@ -43,7 +43,7 @@ export interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
 }
 
 /** How a step ended, whatever way. */
-export interface StepEnd<Gives extends AnyFact | undefined> {
+interface StepEnd<Gives extends AnyFact | undefined> {
   readonly value?: Gives extends AnyFact ? FactValue<Gives> : undefined;
   readonly failure?: unknown;
   readonly events: readonly RunEvent[];
@@ -139,7 +139,7 @@ const told = (
 });
 
 /** What a step is run with in the law below; its host must be new at each call. */
-export type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
+type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
   readonly host: FakeHost;
   /** Whatever else the commands of the host change. */
   readonly world?: () => unknown;
@@ -180,3 +180,39 @@ function worldOf(run: { readonly host: FakeHost; readonly world?: () => unknown 
     more: run.world?.(),
   };
 }
+
+/** A relay that hands nothing on and tells what a test wants. */
+interface FakeImageRelay extends ImageRelay {
+  /** What was to be handed on, in order. */
+  readonly served: readonly RelaySource[];
+  /** How many of them are still open. */
+  readonly open: () => number;
+}
+
+/** A relay whose images come to the outcome that is given. */
+function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
+  const served: RelaySource[] = [];
+  let isOpen = 0;
+  return {
+    served,
+    open: () => isOpen,
+    serve: async (source, { signal }) => {
+      await Promise.resolve();
+      signal.throwIfAborted();
+      served.push(source);
+      isOpen += 1;
+      return {
+        url: `http://127.0.0.1:40000/image-${served.length}`,
+        outcome: () => ({ isAsked: true, bytes: 0, resumed: 0, ...outcome }),
+        close: () => {
+          isOpen -= 1;
+          return Promise.resolve();
+        },
+      };
+    },
+  };
+}
+
+/** What the waits of a run told, in order. */
+export const statusesOf = (events: readonly RunEvent[]): readonly string[] =>
+  events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));

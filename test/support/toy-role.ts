@@ -13,18 +13,18 @@ import * as z from 'zod';
 export interface ToyConfig {
   readonly cleans: boolean;
 }
-export interface ToyWorld {
+interface ToyWorld {
   readonly did: string[];
   readonly act: (what: string) => Promise<void>;
 }
-export interface ToyPorts {
+interface ToyPorts {
   readonly world: ToyWorld;
 }
 interface Toy {
   readonly config: ToyConfig;
   readonly ports: ToyPorts;
 }
-export type ToyRole = Role<Toy>;
+type ToyRole = Role<Toy>;
 
 export const failure = failuresOf({
   'toy.broken': { kind: 'host', title: 't', hint: 'h' },
@@ -72,7 +72,7 @@ export function worldOf(
   };
 }
 
-export interface Play {
+interface Play {
   readonly world?: ToyWorld;
   readonly journal?: MemoryJournal;
   readonly config?: ToyConfig;

@@ -3,8 +3,7 @@ import { withInstallConfig, withNodes } from '../../../test/support/cluster-obje
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep, tryStep } from '../../../test/support/run-step.ts';
-import { statusesOf } from '../../../test/support/wait-statuses.ts';
+import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';

@@ -3,13 +3,12 @@ import { orderFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { coreOsDisk, deployableHost, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
 import { webFailure } from '../../adapters/http/failures.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
-import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
 import { bootsBuiltImage, type BuiltImageFacts, overwriteOs } from './overwrite-os.ts';
 
 const osImage = 'quay.example/rhcos@sha256:9';

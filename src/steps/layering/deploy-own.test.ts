@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { deployableHost } from '../../../test/support/deployable-host.ts';
+import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
-import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
 import { deployOwn } from './deploy-own.ts';
 import type { OsImageOrder } from './facts.ts';
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { servedToWorker, workerCase } from '../../../test/layering/worker.ts';
-import { deployableHost } from '../../../test/support/deployable-host.ts';
-import { coreOsDisk, targetOf } from '../../../test/support/disk-samples.ts';
+import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { tryStep } from '../../../test/support/run-step.ts';

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
@@ -6,10 +6,9 @@ import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { nsenterHost } from '../../../src/adapters/host/nsenter-host.ts';
 import type { Host } from '../../../src/ports/host.ts';
 import { any, fakeHost, rest } from '../../support/fake-host.ts';
-import { standInNsenter } from './stand-in-nsenter.ts';
 
 /** A host under test, and a directory of it that both file and command see. */
-export interface Subject {
+interface Subject {
   readonly host: Host;
   /** Whether its commands are programs. */
   readonly isReal: boolean;
@@ -124,3 +123,26 @@ export function everyHost(suite: (subject: () => Subject) => void): void {
     suite(() => subject);
   });
 }
+
+/**
+ * Puts a program called nsenter into `<directory>/bin` that runs what stands after `--`, and
+ * answers as util-linux's nsenter does when there is no such program. Gives the PATH to use.
+ */
+export async function standInNsenter(directory: string): Promise<string> {
+  const bin = join(directory, 'bin');
+  await mkdir(bin, { recursive: true });
+  const program = join(bin, 'nsenter');
+  await writeFile(program, script);
+  await chmod(program, 0o755);
+  return `${bin}:/usr/sbin:/usr/bin:/sbin:/bin`;
+}
+
+const script = `#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+shift
+if ! command -v "$1" >/dev/null; then
+  echo "nsenter: failed to execute $1: No such file or directory" >&2
+  exit 127
+fi
+exec "$@"
+`;

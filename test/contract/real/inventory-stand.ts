@@ -14,7 +14,7 @@ export const host = { infraEnvId: 'I', hostId: 'H' };
 export const ok = json(200, {});
 
 /** A server on loopback that answers as a test says, and inventories that reach it. */
-export interface InventoryStand {
+interface InventoryStand {
   /** The server of the test that runs. */
   readonly server: TestServer;
   readonly v2: (more?: Partial<InventoryOptions>) => Inventory;

@@ -10,7 +10,7 @@ import { quickClock } from '../../support/quick-clock.ts';
 import { json, type Responder, startServer, type TestServer } from './http-server.ts';
 
 /** What is not usual in a kubeconfig of a test. */
-export interface KubeconfigShape {
+interface KubeconfigShape {
   readonly cluster?: object;
   readonly user?: object;
 }

@@ -16,7 +16,7 @@ export interface DiskBoot {
 }
 
 /** A machine that was installed. */
-export interface InstalledMachine extends Pick<GuestShape, 'firmware' | 'variables'> {
+interface InstalledMachine extends Pick<GuestShape, 'firmware' | 'variables'> {
   readonly target: string;
   /** What it does once it has said what it is; it ends by itself then. */
   readonly job?: Job;
@@ -25,7 +25,7 @@ export interface InstalledMachine extends Pick<GuestShape, 'firmware' | 'variabl
 }
 
 /** Where a guest leaves its logs, and how long it may take. */
-export interface BootPlace {
+interface BootPlace {
   /** Ends the guest early. */
   readonly signal?: AbortSignal;
   readonly folder: string;

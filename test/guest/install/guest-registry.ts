@@ -1,12 +1,15 @@
-import { mkdirSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { osImage } from '../../../scripts/parts/os-image.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
+import { imageRegistry } from '../../../scripts/parts/servers.ts';
 import { addLayer } from '../../installer/layered-image.ts';
-import { type ImageRegistry, startRegistry } from '../rig/registry.ts';
+import { openSerialLog } from '../rig/serial-log.ts';
 import type { LayerPlace } from './layer-commands.ts';
 import { gateway } from './outside.ts';
-import { newLayerBytes, pulledBytes } from './pulls.ts';
 
 /** An image that was built for the masters. */
 export interface LayeredImage {
@@ -78,4 +81,100 @@ const letHostPull = `mkdir -p /root/.docker; echo '{"auths":{}}' > /root/.docker
 export function letHostPullFrom(place: string): string {
   const file = `/etc/containers/registries.conf.d/${place.replace(':', '-')}.conf`;
   return `printf '[[registry]]\\nlocation = "${place}"\\ninsecure = true\\n' > ${file}`;
+}
+
+interface Manifest {
+  readonly layers: readonly { readonly digest: string; readonly size: number }[];
+}
+
+interface Index {
+  readonly manifests: readonly { readonly digest: string }[];
+}
+
+const partsOf = (pullSpec: string) => {
+  const [, address = '', repository = '', digest = ''] =
+    /^([^/]+)\/(.+)@(sha256:.+)$/.exec(pullSpec) ?? [];
+  return { address, repository, digest };
+};
+
+/** Compressed bytes of the layers of an image in a registry without TLS that the image of an OCI layout has not. */
+async function newLayerBytes(pullSpec: string, layout: string): Promise<number> {
+  const { address, repository, digest } = partsOf(pullSpec);
+  const answer = await fetch(`http://${address}/v2/${repository}/manifests/${digest}`, {
+    headers: { accept: 'application/vnd.oci.image.manifest.v1+json' },
+  });
+  const { layers } = (await answer.json()) as Manifest;
+  const known = new Set(layersOf(layout));
+  return layers
+    .filter((layer) => !known.has(layer.digest))
+    .reduce((sum, { size }) => sum + size, 0);
+}
+
+function layersOf(layout: string): readonly string[] {
+  const read = <T>(...path: readonly string[]): T =>
+    JSON.parse(readFileSync(join(layout, ...path), 'utf8')) as T;
+  const [first] = read<Index>('index.json').manifests;
+  const blob = (first?.digest ?? '').replace('sha256:', '');
+  return read<Manifest>('blobs', 'sha256', blob).layers.map(({ digest }) => digest);
+}
+
+/**
+ * Bytes that a registry gave out of the repository of an image: layers, manifests and configs. The log has a line in
+ * the combined format of web servers for each request.
+ */
+const pulledBytes = (log: string, pullSpec: string): number => {
+  const begin = `"GET /v2/${partsOf(pullSpec).repository}/`;
+  return log
+    .split('\n')
+    .filter((line) => line.includes(begin))
+    .map((line) => Number(/" 20[06] (\d+) /.exec(line)?.[1] ?? 0))
+    .reduce((sum, bytes) => sum + bytes, 0);
+};
+
+const run = promisify(execFile);
+
+/** A registry of container images on loopback, without TLS. */
+interface ImageRegistry extends AsyncDisposable {
+  readonly port: number;
+  /** Pushes an image of an OCI layout, `FOLDER:TAG`, under a name, and returns its digest there. */
+  readonly push: (layout: string, name: string) => Promise<string>;
+  /** What it said so far, with a line in the combined format for each request. */
+  readonly log: () => string;
+}
+
+/** Starts the registry; its images and its log lie in a folder of the test. */
+async function startRegistry(folder: string): Promise<ImageRegistry> {
+  mkdirSync(folder);
+  const at = (name: string): string => join(folder, name);
+  const settings = {
+    version: '0.1',
+    log: { accesslog: { disabled: false } },
+    storage: { filesystem: { rootdirectory: at('images') } },
+    http: { addr: '127.0.0.1:0' },
+  };
+  // JSON is YAML too.
+  writeFileSync(at('settings.yaml'), JSON.stringify(settings));
+  const log = openSync(at('log.txt'), 'w');
+  const program = join(partFolder(imageRegistry), 'bin', 'docker-registry');
+  // The kernel ends it when the test's process ends, in whatever way.
+  const argv = ['--pdeathsig', 'KILL', '--', program, 'serve', at('settings.yaml')];
+  const child = spawn('setpriv', argv, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const gone = once(child, 'close').then(() => 'too early');
+  const line = await openSerialLog(at('log.txt'), gone).waitForLine(/listening on 127/, 60);
+  const port = Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]);
+  return {
+    port,
+    push: async (layout, name) => {
+      const target = `docker://127.0.0.1:${port}/${name}`;
+      const options = ['--quiet', '--dest-tls-verify=false', '--digestfile', at('digest')];
+      await run('skopeo', ['copy', ...options, `oci:${layout}`, target]);
+      return readFileSync(at('digest'), 'utf8').trim();
+    },
+    log: () => readFileSync(at('log.txt'), 'utf8'),
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await gone;
+    },
+  };
 }

@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { osFile } from '../../../scripts/parts/os-files.ts';
 import { ENCAPSULATED_PATH } from '../../../src/ignition/encapsulated.ts';
-import { jobRunner } from './job-runner.ts';
 
 /** Where the installed system finds the files of the Machine Config Server. */
 const proofPath = '/etc/lab-proof';
@@ -79,3 +80,39 @@ export const pointerConfig = ({
     ],
   },
 });
+
+/** Where the programs of the live system lie on a host whose /usr is read-only. */
+const programs = '/etc/lab';
+
+const live = (path: string): string => readFileSync(osFile(`live/tree/usr/${path}`), 'utf8');
+
+function program(path: string): object {
+  const source = `data:;base64,${Buffer.from(live(path)).toString('base64')}`;
+  const place = `${programs}/${path.split('/').at(-1) ?? ''}`;
+  return { path: place, mode: 0o755, overwrite: true, contents: { source } };
+}
+
+function jobUnit(): string {
+  const more = [
+    `Environment=PATH=${programs}:/usr/sbin:/usr/bin`,
+    // The top folder of a deployment is immutable, and a job wants its /job.
+    'ExecStartPre=chattr -i /',
+    `ExecStart=${programs}/live-job`,
+  ];
+  return (
+    live('lib/systemd/system/live-job.service')
+      // Both write on the second serial port.
+      .replace(/^After=/m, 'After=labcoreos-report.service ')
+      .replace(/^ExecStart=.*$/m, more.join('\n'))
+  );
+}
+
+/** What brings to an installed host, by Ignition, what the live system has to run a job with an agent. */
+const jobRunner = {
+  directories: [{ path: '/etc/pki' }],
+  files: [program('bin/run-agent'), program('libexec/live-job')],
+  units: [
+    { name: 'systemd-networkd-wait-online.service', enabled: true },
+    { name: 'live-job.service', enabled: true, contents: jobUnit() },
+  ],
+} as const;

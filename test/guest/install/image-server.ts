@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
 /** What happens to whoever reads on past a place of the image. */
-export interface Interruption {
+interface Interruption {
   /** 0 to 1. */
   readonly atShare: number;
   /** `hold` sends no more and keeps the connection; `cut` closes it. */

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../../src/engine/events.ts';
 
 /** What the job of a live guest said of one run of the agent. */
-export interface RunAccount {
+interface RunAccount {
   readonly events: readonly RunEvent[];
   /** Undefined as long as the agent runs, and when the guest ended before it. */
   readonly exitCode: number | undefined;

@@ -10,7 +10,7 @@ import { machineConfig } from './ignition.ts';
 const execute = promisify(execFile);
 
 /** `bootwright layer build` and `layer push` for the masters, each for a MachineOSConfig of that name. */
-export interface LayerCommands {
+interface LayerCommands {
   /** The name is that of the layer too. */
   readonly build: (name: string) => Promise<void>;
   /** Pushes what was built last to a repository of that name, and gives its pull spec. */

@@ -8,7 +8,7 @@ import type { Firmware, GuestDisk } from '../rig/qemu-argv.ts';
 import { type Outside, seenByGuests } from './outside.ts';
 
 /** One run of the agent, as a service asks for it. */
-export interface AgentRun {
+interface AgentRun {
   readonly outside: Outside;
   /** Settings of the agent by dotted name, which the service knows nothing of. */
   readonly settings: Readonly<Record<string, string>>;

@@ -1,15 +1,14 @@
 import type { OsSnapshot } from '../../../src/steps/os/step.ts';
 import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
-import type { FailingImages } from './failing-images.ts';
-import type { LayeredImages } from './layered-images.ts';
+import type { FailingImages, LayeredImages } from './layered-images.ts';
 
 /** What `node status --format json` prints, and so do the commands that change a node. */
-export type PrintedStatus = OsSnapshot['status'] &
+type PrintedStatus = OsSnapshot['status'] &
   Pick<OsSnapshot, 'driver'> & { readonly kernelArguments: readonly string[] };
 
 /** One command of a node in a guest. */
-export interface NodeCommand {
+interface NodeCommand {
   readonly exitCode: number;
   readonly seconds: number;
   readonly stdout: string;
@@ -18,7 +17,7 @@ export interface NodeCommand {
 }
 
 /** What the job of one boot of a node told. */
-export interface NodeAccount {
+interface NodeAccount {
   readonly commands: readonly NodeCommand[];
   /** Mount points with `ro` or `rw`, once commands had run. */
   readonly mounts: readonly string[];

@@ -2,9 +2,15 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { ensureBundle } from '../../../scripts/bundle.ts';
+import {
+  buildAgentImage,
+  openContainerStore,
+  withImageRoot,
+} from '../../../scripts/image/agent-image.ts';
 import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
-import { createAgentDisk } from './agent-disk.ts';
+import { createFolderDisk } from '../rig/disks.ts';
 
 /** What every play needs. */
 export interface PlayStage {
@@ -29,4 +35,14 @@ export async function prepareStage(folder: string): Promise<PlayStage> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return { folder, agentDisk, image: { path, sha256: hash.digest('hex') } };
+}
+
+const image = 'localhost/bootwright-test:guest';
+
+/** Builds the shipped image and makes a disk of what a container of it has as its root. */
+async function createAgentDisk(path: string): Promise<void> {
+  await ensureBundle((text) => process.stderr.write(text));
+  const store = openContainerStore();
+  await buildAgentImage(store, { name: image });
+  await withImageRoot(store, image, (folder) => createFolderDisk(path, folder));
 }

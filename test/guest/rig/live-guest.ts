@@ -17,7 +17,7 @@ export interface Job {
 }
 
 /** A live system with a job. */
-export interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
+interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'> {
   readonly firmware?: GuestShape['firmware'];
   /** Disks besides those of the live system and of the job; the serial `agent` is what run-agent starts from. */
   readonly disks: readonly GuestDisk[];

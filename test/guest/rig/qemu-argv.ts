@@ -13,14 +13,14 @@ export interface GuestDisk {
 }
 
 /** Kernel, initrd and command line, for a guest that starts without a boot loader. */
-export interface DirectBoot {
+interface DirectBoot {
   readonly kernel: string;
   readonly initrd: string;
   readonly commandLine: string;
 }
 
 /** A TCP service of this machine, seen in the guest as another host of its network. */
-export interface GuestForward {
+interface GuestForward {
   /** Within 10.0.2.0/24; not .2, .3 or .15. */
   readonly guestAddress: string;
   readonly guestPort: number;
@@ -29,7 +29,7 @@ export interface GuestForward {
 }
 
 /** A port of the guest, seen on 127.0.0.1 of this machine. */
-export interface HostForward {
+interface HostForward {
   readonly hostPort: number;
   readonly guestPort: number;
 }
