@@ -88,8 +88,8 @@ const shown = (seconds: number): string => `${seconds.toFixed(2)} s`;
 const sectionOf = (hosts: readonly HostIdle[]): string => `## Time in which nothing was waited for
 
 The scenario \`${name}\` of the lab, played once against a real API server. Idle is the time in which a step went on
-waiting although nothing was missing for it any more and nothing else was done on the host, and the delay that
-was ordered with the reboot.
+waiting although nothing was missing any more and nothing else was done on the host. The delay that was ordered
+with the reboot counts too.
 
 | Host | Role | Idle | of it before the reboot | Longest step |
 | --- | --- | --- | --- | --- |

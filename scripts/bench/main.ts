@@ -28,8 +28,8 @@ const groups: Readonly<Record<string, Measure>> = {
 const page = (figures: readonly Figure[], sections: readonly string[]): string => `# Performance
 
 Written by \`npm run bench\`. Each figure with a baseline is a ratio to what was measured in the same run on the
-same machine; the others are absolute. The writer is the lab's stand-in for coreos-installer, which prints a line
-per second as the real one does and writes nothing, so that what is measured is the agent's own share. A command
+same machine; the others are absolute. The writer is the lab's stand-in for coreos-installer: it prints a line
+per second as the real one does and writes nothing. So what is measured is the agent's own share. A command
 on the host goes through the lab's stand-in for nsenter, a program of its own that has to be started each time.
 
 ${[renderTable(figures), ...sections].join('\n')}`;

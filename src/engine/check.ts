@@ -252,20 +252,20 @@ function checkOptionalNeeds<W extends World>(role: Role<W>): void {
     (gives as unknown) === undefined ? [] : [(gives as AnyFact).name];
   const everywhere = new Set(mainLine(role).flatMap(({ step }) => gives(step)));
   const before = new Set<string>();
+  const checkInOrder = (steps: readonly AnyStep<W>[]): void => {
+    const known = new Set(before);
+    for (const step of steps) {
+      const late = needsOf(step).find(
+        (need) => isOptional(need) && everywhere.has(need.name) && !known.has(need.name),
+      );
+      if (late !== undefined)
+        throw broken(role, step.id, `${late.name} is given beside it or after it`);
+      for (const name of gives(step)) known.add(name);
+    }
+  };
   for (const item of role.steps) {
     const lists = isLanes(item) ? Object.values(item.lanes) : [[item]];
-    for (const list of lists) {
-      const known = new Set(before);
-      for (const step of list) {
-        const late = needsOf(step).find(
-          (need) => isOptional(need) && everywhere.has(need.name) && !known.has(need.name),
-        );
-        if (late !== undefined) {
-          throw broken(role, step.id, `${late.name} is given beside it or after it`);
-        }
-        for (const name of gives(step)) known.add(name);
-      }
-    }
+    lists.forEach(checkInOrder);
     for (const name of lists.flat().flatMap(gives)) before.add(name);
   }
 }
