@@ -11,7 +11,7 @@ export interface DecodedObject {
   readonly [key: string]: Decoded;
 }
 
-/** What steers the decoding of one config. */
+/** The options of decoding one config. */
 export interface DecodeOptions {
   readonly minor: SpecMinor;
   /** Paths of numbers written as fractions, from `scanJson`. */
@@ -37,7 +37,7 @@ export class Decoder {
     this.#options = options;
   }
 
-  /** Decodes an object over what an earlier key of the same meaning has given. */
+  /** Decodes an object over the value of an earlier key of the same meaning. */
   object(
     shape: ObjectShape,
     value: JsonObject,
@@ -53,7 +53,7 @@ export class Decoder {
       const decoded =
         member === null ? undefined : this.#value(field.shape, member, { path, over });
       if (decoded !== undefined) result[name] = decoded;
-      // Null takes back what a key in another case has given, but for what has no null state.
+      // Null removes the value of a key in another case, unless the field has no null state.
       else if (field.shape.kind !== 'object') this.#clear(result, shape, name);
     }
     return result;

@@ -13,7 +13,7 @@ import { decodeResource } from './resource.ts';
  */
 export const ENCAPSULATED_PATH = '/etc/ignition-machine-config-encapsulated.json';
 
-/** What a first boot would turn the system into. */
+/** The system that a first boot would change to. */
 export interface EncapsulatedMachineConfig {
   /** Pull spec of the operating system image. */
   readonly osImageURL: string;

@@ -1,6 +1,6 @@
 import { failuresOf, type FailureTable } from '../model/failure.ts';
 
-/** Everything that can be wrong with an Ignition config or with what came in its place. */
+/** Failures of reading an Ignition config. */
 export const ignitionFailures = {
   'ignition.empty': {
     kind: 'input',

@@ -1,6 +1,6 @@
 import { ignitionFailure } from './failures.ts';
 
-/** How bad a finding is: Ignition refuses a config with an error and goes on with a warning. */
+/** How severe a finding is: Ignition refuses a config with an error and accepts one with a warning. */
 export type Severity = 'error' | 'warning';
 
 interface Rule {
@@ -18,7 +18,7 @@ const warning = (text: string): Rule => ({ severity: 'warning', text });
 export const findingRules = {
   'wrong-type': error('has the wrong type'),
   'unknown-key': warning('is not a key of this spec and is ignored'),
-  'wrong-case-key': warning('is a key in the wrong case; Ignition takes it all the same'),
+  'wrong-case-key': warning('is a key in the wrong case; Ignition accepts it'),
   'duplicate-key': warning('is given twice in one object; the last one counts'),
   'invalid-utf8': warning('holds bytes that are not UTF-8; they become replacement characters'),
 
@@ -60,31 +60,35 @@ export const findingRules = {
   'partition-label-twice': error('has a partition label that is already used'),
   'partition-overlap': error('overlaps another partition'),
   'partition-zero-and-absent': error(
-    'must not have a partition without a number beside one that shall not exist',
+    'must not have a partition without a number next to one with shouldExist: false',
   ),
-  'partition-absent-with-others': error('shall not exist, so it must have no other settings'),
+  'partition-absent-with-others': error(
+    'has shouldExist: false, so it must have no other settings',
+  ),
   'partition-unnamed': error('needs a number or a label'),
   'label-too-long': error('is too long'),
   'label-colon': error('must not have a colon'),
   'label-needs-format': error('needs a format'),
   'guid-malformed': error('must look like 01234567-89AB-CDEF-EDCB-A98765432101'),
   'format-unknown': error('is not a filesystem format of this spec'),
-  'format-required': error('must not be empty beside other settings of the filesystem'),
-  'filesystem-on-partitions': warning('is a disk with partitions, which the filesystem overwrites'),
-  'filesystem-wiped': warning('is a disk whose table is wiped, and with it the filesystem'),
-  'raid-level-required': error('is needed'),
+  'format-required': error('must not be empty when the filesystem has other settings'),
+  'filesystem-on-partitions': warning('is a disk with partitions; the filesystem overwrites them'),
+  'filesystem-wiped': warning(
+    'is a disk whose partition table is wiped, and the filesystem with it',
+  ),
+  'raid-level-required': error('is required'),
   'raid-level-unknown': error('is not a RAID level'),
   'raid-devices-required': error('needs at least one device'),
   'raid-no-spares': error('cannot have spares at this level'),
   'luks-name-slash': error('must not have a slash'),
   'luks-key-file': error('is not a valid key file'),
-  'clevis-pin-required': error('is needed'),
+  'clevis-pin-required': error('is required'),
   'clevis-pin-unknown': error('must be tpm2, tang or sss'),
-  'clevis-config-required': error('is needed'),
+  'clevis-config-required': error('is required'),
   'clevis-custom-with-others': error('must not mix custom with tang, tpm2 or threshold'),
   'cex-with-clevis': error('must not be used with clevis'),
   'cex-with-key-file': error('must not be used with a key file'),
-  'tang-thumbprint-required': error('is needed'),
+  'tang-thumbprint-required': error('is required'),
   'tang-advertisement': error('is not JSON'),
 
   'unit-name-suffix': error('does not end in a unit suffix'),
@@ -126,7 +130,7 @@ export function memberPath(path: string, ...segments: readonly (string | number)
 }
 
 /**
- * Passes the warnings on where there is no error among the findings.
+ * Returns the findings when all are warnings.
  *
  * @throws AgentError with the given code, the first error in its message and context
  */

@@ -4,7 +4,7 @@ import { finding, type Finding, memberPath } from './finding.ts';
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | JsonObject | readonly JsonValue[];
-/** A JSON object, keys as they stand in the text. */
+/** A JSON object with the keys of the text. */
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
@@ -22,7 +22,7 @@ export function isJsonObject(value: JsonValue | undefined): value is JsonObject 
 }
 
 /**
- * Parses the JSON of a config. What is plainly no config is told apart: nothing at all, a web page.
+ * Parses the JSON of a config. Empty input and a web page are errors of their own.
  * Bytes that are not UTF-8 become replacement characters, as in Go, and are reported.
  *
  * @throws AgentError `ignition.empty`, `ignition.html-page`, `ignition.not-json` (line and column
@@ -55,7 +55,7 @@ function notJson(line: number, column: number, problem: string): Error {
   );
 }
 
-/** Where JSON stops being JSON. Lines and columns count from 1, columns in UTF-16 units. */
+/** Where the first syntax error is. Lines and columns count from 1, columns in UTF-16 units. */
 interface JsonSyntaxProblem {
   readonly line: number;
   readonly column: number;
@@ -63,15 +63,15 @@ interface JsonSyntaxProblem {
   readonly problem: string;
 }
 
-/** What `JSON.parse` does not tell about a text that it accepts. */
+/** What `JSON.parse` does not report about a text that it accepts. */
 interface JsonNotes {
-  /** Paths of keys that stand twice in their object. */
+  /** Paths of duplicate keys in an object. */
   readonly duplicates: readonly string[];
   /** Paths of numbers written with a fraction or an exponent; Go takes none for an integer. */
   readonly fractions: ReadonlySet<string>;
 }
 
-/** Deeper nesting is no config, and would only exhaust the stack. */
+/** No config is nested deeper, and deeper nesting would exhaust the stack. */
 const MAX_DEPTH = 500;
 
 class SyntaxProblem extends Error {
@@ -83,7 +83,7 @@ class SyntaxProblem extends Error {
 }
 
 const blank = /[ \t\n\r]*/uy;
-// oxlint-disable-next-line no-control-regex -- JSON wants control characters escaped
+// oxlint-disable-next-line no-control-regex -- JSON requires escaped control characters
 const plainCharacters = /[^"\\\u0000-\u001f]*/y;
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/uy;
 const number = /-?(?:0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/uy;
@@ -200,8 +200,8 @@ class Scanner {
 }
 
 /**
- * Reads JSON (RFC 8259) for what `JSON.parse` keeps to itself: where the syntax error is, which keys stand
- * twice, which numbers are written as fractions. The parser's own message would quote the text.
+ * Reads JSON (RFC 8259) for what `JSON.parse` does not report: where the syntax error is, which keys are
+ * duplicates, which numbers are written as fractions. The parser's own message would quote the text.
  */
 function scanJson(text: string): JsonSyntaxProblem | JsonNotes {
   const scanner = new Scanner(text);

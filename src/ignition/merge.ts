@@ -8,10 +8,10 @@ import { validateConfig } from './validate.ts';
 import { readSpecVersion, type SpecMinor, specVersion } from './version.ts';
 
 /**
- * Merges a child config over its parent by the rules of Ignition (`config/merge`): a value of the child
- * counts where it is there, objects merge member by member, lists by the key of their entries with the
- * parent's order first. The result has the higher spec version of the two. Two valid configs can merge
- * to an invalid one, so validate the result; how deep configs may be nested is the caller's business.
+ * Merges a child config over its parent by the rules of Ignition (`config/merge`). A value of the child
+ * replaces that of the parent, objects merge member by member, lists by the key of their entries with
+ * the parent's order first. The result has the higher spec version of the two. Two valid configs can
+ * merge to an invalid one, so validate the result.
  *
  * @throws AgentError `ignition.no-version` and the like, for a version that is not known
  */
@@ -29,7 +29,7 @@ export function mergeConfigs(parent: Config, child: Config): Config {
 /** A config is what the shape describes; merging only needs to see it as data. */
 const asData = (config: Config): DecodedObject => config as unknown as DecodedObject;
 
-/** The same config in a newer spec. Spec 3.x only ever added, so the version is all that changes. */
+/** The same config in a newer spec. Spec 3.x has only added keys, so only the version changes. */
 export function translateUp(config: Config, minor: SpecMinor): Config {
   return { ...config, ignition: { ...config.ignition, version: specVersion(minor) } };
 }
@@ -58,7 +58,7 @@ function mergeObjects(
   return merged;
 }
 
-/** Where the child has an entry. */
+/** The place of an entry in the child. */
 interface ChildEntry {
   readonly list: string;
   readonly entry: Decoded;

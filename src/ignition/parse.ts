@@ -7,7 +7,7 @@ import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
 import { readSpecVersion, type SpecMinor } from './version.ts';
 
-/** A config that could be read, and what is odd about it. */
+/** A config, and the warnings about it. */
 export interface ParsedConfig {
   readonly config: Config;
   readonly minor: SpecMinor;
@@ -39,7 +39,7 @@ export function parseConfig(input: Uint8Array | string): ParsedConfig {
 }
 
 /**
- * Reads an Ignition config and holds it against every rule of its spec, as Ignition does on first boot.
+ * Reads an Ignition config and validates it by every rule of its spec, as Ignition does on first boot.
  *
  * @throws AgentError as {@link parseConfig}
  */
@@ -82,7 +82,7 @@ function refuseErrorBody(root: JsonObject): void {
   );
 }
 
-/** A config as compact JSON. Empty objects and lists among the members are left out: they say nothing. */
+/** A config as compact JSON. Empty objects and lists are left out, because they have no meaning. */
 export function renderConfig(config: Config): string {
   return JSON.stringify(withoutEmpty(config));
 }

@@ -26,7 +26,7 @@ export interface EmbeddedPointer {
 export interface RemotePointer {
   readonly kind: 'remote';
   readonly url: string;
-  /** For the compression and the hash of what is fetched: hand it to `decodeContent`. */
+  /** For the compression and the hash of what is fetched: pass it to `decodeContent`. */
   readonly resource: Resource;
   /** PEM certificates to trust, and no others; empty for plain http. */
   readonly certificateAuthorities: string;
@@ -59,7 +59,7 @@ function embeddedContent(url: string, { compression, verification }: Resource): 
   return verification === undefined ? content : decodeContent({ verification }, content);
 }
 
-/** All authorities that the config carries within itself. */
+/** All certificate authorities that are embedded in the config. */
 function trustedCertificates(config: Config, url: string): string {
   const { certificateAuthorities = [] } = config.ignition.security?.tls ?? {};
   const embedded = certificateAuthorities.filter(({ source = '' }) => isDataUrl(source));

@@ -23,8 +23,8 @@ export function decodeResource(resource: Resource, maxBytes = MAX_CONTENT_BYTES)
 }
 
 /**
- * Turns the bytes found at a resource's source into its content: decompressed, then held against the
- * hash, which covers the decompressed content.
+ * Turns the bytes from a resource's source into its content: decompresses them, then verifies the hash,
+ * which covers the decompressed content.
  *
  * @throws AgentError `ignition.gzip`, `ignition.too-large`, `ignition.hash-mismatch`
  */
@@ -90,7 +90,7 @@ const QUOTED = /"(?:[^"\\]|\\.)*"/gsu;
 /** In a value only: names of parameters are not decoded. */
 const BROKEN_ESCAPE = /=[^;]*%(?![0-9a-fA-F]{2})/u;
 
-/** Whether a source is a data URL, so that its content is at hand. */
+/** Whether a source is a data URL, so that its content is embedded. */
 export const isDataUrl = (source: string): boolean => source.startsWith('data:');
 
 /**

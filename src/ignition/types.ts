@@ -1,7 +1,7 @@
 /**
  * The Ignition config of spec 3.0 to 3.5, as it is after decoding: keys in their right case, nulls
- * and unknown keys left out, fields without a null state always there (`''` or 0). Which spec brought
- * which field is told in `schema.ts`. Source: the spec pages and JSON schemas of coreos/ignition.
+ * and unknown keys left out, fields without a null state always there (`''` or 0). `schema.ts` says
+ * which spec added which field. Source: the spec pages and JSON schemas of coreos/ignition.
  */
 export interface Config {
   readonly ignition: Ignition;
@@ -20,7 +20,7 @@ export interface Ignition {
   readonly timeouts?: Timeouts;
 }
 
-/** Other configs: merged into this one in their order, or put in its place. */
+/** Other configs: merged into this one in their order, or replacing it. */
 export interface ConfigReferences {
   readonly merge?: readonly Resource[];
   readonly replace?: Resource;
@@ -108,7 +108,7 @@ export interface PasswdUser {
   readonly uid?: number;
 }
 
-/** Disks and all that lies on them. */
+/** Disks and what is on them. */
 export interface Storage {
   readonly directories?: readonly Directory[];
   readonly disks?: readonly Disk[];

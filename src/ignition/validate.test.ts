@@ -7,12 +7,12 @@ import { validationCases } from '../../test/ignition/cases/all.ts';
 import { textOfCase, type ValidationCase } from '../../test/ignition/cases/case.ts';
 import { validateConfig } from './validate.ts';
 
-interface Judgement {
+interface Verdict {
   readonly rules: readonly string[];
   readonly code?: string;
 }
 
-function judge(text: string): Judgement {
+function verify(text: string): Verdict {
   try {
     const { config, warnings } = parseConfig(text);
     const rules = [...warnings, ...validateConfig(config)].map(({ rule }) => rule);
@@ -24,13 +24,13 @@ function judge(text: string): Judgement {
   }
 }
 
-function expected({ code, rules = [] }: ValidationCase): Judgement {
+function expected({ code, rules = [] }: ValidationCase): Verdict {
   return { rules: [...rules].sort(), ...(code === undefined ? {} : { code }) };
 }
 
 describe('a config', () => {
   it.each(validationCases)('with this is judged rightly: $name', (row) => {
-    expect(judge(textOfCase(row))).toEqual(expected(row));
+    expect(verify(textOfCase(row))).toEqual(expected(row));
   });
 
   it('has a row for every rule', () => {

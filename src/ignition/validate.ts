@@ -41,9 +41,9 @@ const validators = {
 const validatorsByName = new Map<string, Validator<never>>(Object.entries(validators));
 
 /**
- * Holds a config against the rules of its own spec version. The verdict is Ignition's: a config with
- * an error among the findings would stop the first boot. Nothing is fetched, so what comes of merging
- * must be validated by itself.
+ * Validates a config by the rules of its own spec version. The verdict is Ignition's: a config with an
+ * error among the findings would stop the first boot. Nothing is fetched, so a merged config must be
+ * validated again.
  *
  * @throws AgentError `ignition.no-version` and the like, for a version that is not known
  */

@@ -17,7 +17,7 @@ import { sourceViolation, urlScheme } from './resource.ts';
 const MAX_PARTITION_LABEL_BYTES = 36;
 const GUID = /^(?:|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/iu;
 
-/** A disk and how its partitions lie among each other. */
+/** A disk and the relations between its partitions. */
 export function validateDisk(disk: Disk, place: Place): void {
   if (disk.device === '') {
     place.at('device').report('device-required');
@@ -52,7 +52,7 @@ function repeatedAt<T>(values: readonly (T | undefined)[]): number[] {
 
 type Extent = readonly [first: number, last: number];
 
-/** First and last MiB, where both are known. Start 0 lies wherever there is room; size 0 is the rest. */
+/** First and last MiB, where both are known. Start 0 is the first free place; size 0 is the rest. */
 function extent({ startMiB, sizeMiB }: Partition): Extent | undefined {
   if (startMiB === undefined || sizeMiB === undefined || startMiB === 0) return undefined;
   return [startMiB, sizeMiB === 0 ? startMiB : startMiB + sizeMiB - 1];
@@ -161,7 +161,7 @@ export function validateLuks(luks: Luks, place: Place): void {
   if (luks.cex?.enabled === true) validateBesideCex(luks, place.at('cex'));
 }
 
-/** The key of a CryptoExpress adapter leaves no room for another way to unlock. */
+/** The key of a CryptoExpress adapter excludes every other way to unlock. */
 function validateBesideCex({ clevis = {}, keyFile = {} }: Luks, place: Place): void {
   if (isCustom(clevis, place.minor) || hasPins(clevis)) place.report('cex-with-clevis');
   if ((keyFile.source ?? '') !== '') place.report('cex-with-key-file');

@@ -1,7 +1,7 @@
 import { finding, type Finding, type FindingRule, memberPath } from '../finding.ts';
 import type { SpecMinor } from '../version.ts';
 
-/** Where a validator stands: it reports what is wrong there. */
+/** The place in a config that a validator checks and reports on. */
 export class Place {
   readonly path: string;
   /** Rules differ a little from spec to spec. */

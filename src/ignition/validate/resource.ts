@@ -12,7 +12,7 @@ export function validateResource(resource: Resource, place: Place): void {
   }
 }
 
-/** Another config or a certificate authority. Spec 3.0 does not ask for a source beside a hash. */
+/** Another config or a certificate authority. Spec 3.0 does not require a source besides a hash. */
 export function validateReference(resource: Resource, place: Place): void {
   if (place.minor >= 1) validateResource(resource, place);
   else validateFetch(resource, place);
@@ -103,7 +103,7 @@ const USERINFO = /^[A-Za-z0-9\-._~!$&'()*+,;=:@%]*$/u;
 /** A name or an address literal. Only bytes beyond ASCII, and the percent sign, may be escaped. */
 const HOST_NAME =
   /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"\u{80}-\u{10ffff}]|%25|%[89a-fA-F][0-9a-fA-F])*$/u;
-/** What may stand in brackets: the zone of an IPv6 address takes any escape. */
+/** What may be in brackets: the zone of an IPv6 address takes any escape. */
 const ADDRESS = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:<>"\u{80}-\u{10ffff}]|%[0-9a-fA-F]{2})*$/u;
 const OPTIONAL_PORT = /^(?::\d*)?$/u;
 
@@ -137,7 +137,7 @@ function checkedHierarchy(parts: UrlParts): UrlParts | undefined {
   return isSound ? parts : undefined;
 }
 
-/** Whether this is a host, perhaps with a port. Colons in a name are let pass before the last one. */
+/** Whether this is a host, perhaps with a port. Colons in a name are accepted before the last one. */
 function isHost(host: string): boolean {
   if (host.startsWith('[')) {
     const end = host.lastIndexOf(']');
@@ -181,7 +181,7 @@ export function requiredSourceViolation(
   return check.faultOf?.(url, source);
 }
 
-/** The schemes that Ignition fetches from, the spec that brought them, and what more they ask for. */
+/** The schemes that Ignition fetches from, the spec that added them, and their further rules. */
 const schemes: Readonly<
   Record<
     string,

@@ -29,7 +29,7 @@ export function validateDirectory(directory: Directory, place: Place): void {
   validateMode(directory.mode, place);
 }
 
-/** A link by itself; how it lies among the others is checked with the whole storage section. */
+/** A link by itself; its relation to the others is checked with the whole storage section. */
 export function validateLink(link: Link, place: Place): void {
   place.at('path').report(pathViolation(link.path));
 }
@@ -45,7 +45,7 @@ function validateMode(mode: number | undefined, place: Place): void {
   else if ((mode & SPECIAL_BITS) !== 0) place.at('mode').report('mode-special-bits');
 }
 
-/** How the parts of the storage section lie among each other. */
+/** The relations between the parts of the storage section. */
 export function validateStorage(storage: Storage, place: Place): void {
   const { directories = [], files = [], links = [] } = storage;
   for (const [list, nodes] of Object.entries({ directories, files, links })) {
@@ -66,7 +66,7 @@ export function validateStorage(storage: Storage, place: Place): void {
 
 function validateTarget(link: Link, directories: readonly Directory[], place: Place): void {
   const { target = '', hard = false } = link;
-  // Through spec 3.2 an empty target is let pass.
+  // Up to spec 3.2 an empty target is accepted.
   if (target === '' && place.minor >= 3) {
     place.at('target').report('link-target-required');
     return;
@@ -90,7 +90,7 @@ function validateOnDisk(filesystem: Filesystem, disk: Disk, place: Place): void 
 
 const UNIT_FOLDER = '/etc/systemd/system/';
 
-/** No file, directory or link may stand where a unit or a drop-in is written. */
+/** No file, directory or link may be where a unit or a drop-in is written. */
 export function validateConfigPaths({ storage, systemd }: Config, place: Place): void {
   const unitPaths = new Set((systemd?.units ?? []).flatMap(pathsOfUnit));
   for (const list of ['files', 'directories', 'links'] as const) {

@@ -6,7 +6,7 @@ const unitTypes = ['service', 'socket', 'device', 'mount', 'automount', 'swap', 
 const moreUnitTypes = ['timer', 'snapshot', 'slice', 'scope'];
 const unitSuffixes = new Set([...unitTypes, ...moreUnitTypes].map((type) => `.${type}`));
 
-/** A unit: its name, its text, and that enabling it does something. */
+/** A unit: its name, its text, and an [Install] section when it is enabled. */
 export function validateUnit({ contents = '', enabled, name }: Unit, place: Place): void {
   if (!unitSuffixes.has(nameSuffix(name))) place.at('name').report('unit-name-suffix');
   const sections = unitSections(contents);
@@ -35,9 +35,9 @@ export function validateSystemd({ units = [] }: Systemd, place: Place): void {
 }
 
 /**
- * Ignition reads units with go-systemd, whose idea of the syntax is not quite systemd's. It reads
- * through a window of 4096 bytes and refuses a unit when 2048 bytes in it hold no line end; a long
- * line that lies otherwise passes. The window is modelled so that the verdict is the same.
+ * Ignition reads units with go-systemd, whose syntax differs a little from that of systemd. It reads
+ * through a window of 4096 bytes and refuses a unit when 2048 bytes in it hold no line end; another
+ * long line is accepted. The window is modelled so that the verdict is the same.
  */
 const WINDOW_BYTES = 4096;
 const MAX_LINE_BYTES = 2048;

@@ -143,7 +143,7 @@ describe('the job of the controller', () => {
     });
   });
 
-  it('is told to count reboots', () => {
+  it('gets the setting to count reboots', () => {
     const { containers } = podOf({ ...controllerSettings, controller: { notifyNumReboots: true } });
     expect(containers[0]?.env).toContainEqual({ name: 'NOTIFY_NUM_REBOOTS', value: 'true' });
   });

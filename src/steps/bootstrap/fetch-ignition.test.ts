@@ -130,7 +130,7 @@ describe('bootstrap/fetch-ignition', () => {
     expect([...host.files.keys()]).toEqual([]);
   });
 
-  it('tells what is odd in a config that is taken all the same', async () => {
+  it('notes the warnings about a valid config', async () => {
     const inventory = fakeInventory({
       files: { 'bootstrap.ign': '{"ignition":{"version":"3.2.0"},"storag":{}}' },
     });

@@ -87,7 +87,7 @@ describe('bootstrap/overlay-node-image', () => {
     expect(events).toContainEqual(expect.objectContaining({ status: `${pull} is unknown` }));
   });
 
-  it('tells what systemd says of a unit that failed', async () => {
+  it('notes the status of a unit that failed', async () => {
     const host = bareHost()
       .on(state(overlay))
       .prints('failed')

@@ -52,7 +52,7 @@ describe('bootstrap/make-ssh-key', () => {
     ['is missing', undefined],
     ['is empty', ''],
     ['is of another key', publicOf('other')],
-  ])('writes the public half anew when it %s', async (_, text) => {
+  ])('writes the public key again when it %s', async (_, text) => {
     const host = hostWith({
       [key]: 'key old',
       ...(text === undefined ? {} : { [`${key}.pub`]: text }),

@@ -68,7 +68,7 @@ describe('cluster/wait-for-controller', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('tells each event once and waits for the right one', async () => {
+  it('notes each event once and waits for the right one', async () => {
     const clock = fakeClock({ auto: false });
     const inventory = fakeInventory();
     const kube = cluster().put(eventKind, event('controller.17a', 'pulling image'));

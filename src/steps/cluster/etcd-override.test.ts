@@ -136,7 +136,7 @@ describe('cluster/restore-etcd', () => {
     expect(now(kube)).toEqual({ overrides: null, record: undefined });
   });
 
-  it('tells that the API server does not answer, and goes on when it does', async () => {
+  it('reports that the API server does not answer, and continues when it does', async () => {
     const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
     kube.put(pods, member('m3', false));
     const run = runStep(restoreEtcd, { kube });

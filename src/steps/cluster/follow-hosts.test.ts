@@ -167,7 +167,7 @@ describe('cluster/follow-hosts', () => {
     expect(run.inventory.calls).toEqual(['enabledHosts', 'report Configuring', 'enabledHosts']);
   });
 
-  it('asks for hosts until it is told, once in half a minute', async () => {
+  it('requests the hosts until it has them, once in half a minute', async () => {
     const run = setUp([host('m1', '10.0.0.1')]);
     run.inventory.failing('enabledHosts', down, 3);
     withLog(run, line('10.0.0.1'));
@@ -189,7 +189,7 @@ describe('cluster/follow-hosts', () => {
     await end;
   });
 
-  it('begins anew in a log that was rotated', async () => {
+  it('starts from the beginning of a log that was rotated', async () => {
     const run = setUp();
     withLog(run, line('10.0.0.1'));
     const end = runStep(followHosts, run);

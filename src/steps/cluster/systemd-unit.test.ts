@@ -41,16 +41,16 @@ describe('the watch of units', () => {
     expect(argv[3]).toContain('/unit/b_2eservice');
   });
 
-  it('rings for what is printed, and ends with its signal', async () => {
+  it('notified for what is printed, and ends with its signal', async () => {
     const stop = new AbortController();
     const host = fakeHost().on(monitor).hangs('Monitoring bus message stream.');
-    let rings = 0;
+    let notified = 0;
     const watching = unitWatch(host, ['a.service'])(() => {
-      rings += 1;
+      notified += 1;
       queueMicrotask(() => stop.abort());
     }, stop.signal);
     await watching;
-    expect(rings).toBe(1);
+    expect(notified).toBe(1);
     expect(host.calls[0]?.limit).toBe(hours(24));
   });
 
@@ -137,7 +137,7 @@ const argv = [
   ...['systemctl', 'show', '--property=ActiveState,SubState,Result,NRestarts', 'x.service'],
 ];
 
-describe('the life of a unit', () => {
+describe('the properties of a unit', () => {
   it.each([
     ['ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n', 'x.service is running'],
     // systemd prints the properties in an order of its own.

@@ -6,14 +6,14 @@ import { tasksOf } from './tasks.ts';
 function setUp() {
   const clock = fakeClock({ auto: false });
   const controller = new AbortController();
-  const rings: number[] = [];
-  const tasks = tasksOf({ clock, signal: controller.signal }, () => rings.push(clock.now()));
-  return { clock, controller, rings, tasks };
+  const notified: number[] = [];
+  const tasks = tasksOf({ clock, signal: controller.signal }, () => notified.push(clock.now()));
+  return { clock, controller, notified, tasks };
 }
 
 describe('work beside a wait', () => {
-  it('is under way once, and rings when it ends', async () => {
-    const { rings, tasks } = setUp();
+  it('is under way once, and notified when it ends', async () => {
+    const { notified, tasks } = setUp();
     const gate = Promise.withResolvers<undefined>();
     let begun = 0;
     const work = async (): Promise<void> => {
@@ -23,10 +23,10 @@ describe('work beside a wait', () => {
     tasks.run('a', 0, work);
     tasks.run('a', 0, work);
     tasks.run('b', 0, work);
-    expect([begun, rings.length]).toEqual([2, 0]);
+    expect([begun, notified.length]).toEqual([2, 0]);
     gate.resolve(undefined);
     await settle();
-    expect(rings).toHaveLength(2);
+    expect(notified).toHaveLength(2);
   });
 
   it('is begun again after its pause, also when it failed', async () => {

@@ -65,7 +65,7 @@ describe('the cloud provider taint', () => {
     expect(run.inventory.calls.filter((call) => call === 'cluster')).toHaveLength(1);
   });
 
-  it('is removed by its place, with a test of what stands there', async () => {
+  it('is removed by its place, with a test of its value', async () => {
     const { patches, notes } = await patchesWith(setUp('vsphere'), tainted);
     expect(patches).toMatchObject([
       {

@@ -8,7 +8,7 @@ const facts = { controlPlane: { units: ['bootkube.service'] } };
 const doneFile = '/opt/openshift/.bootkube.done';
 const status = ['systemctl', 'status', 'bootkube.service'];
 
-const life = (state: string, result = 'success', restarts = 0) =>
+const unitProperties = (state: string, result = 'success', restarts = 0) =>
   `ActiveState=${state}\nSubState=running\nResult=${result}\nNRestarts=${restarts}\n`;
 
 const bootstrapHost = () =>
@@ -17,7 +17,7 @@ const bootstrapHost = () =>
     .on(['busctl', rest])
     .isMissing()
     .on(['systemctl', 'show', rest])
-    .prints(life('active'))
+    .prints(unitProperties('active'))
     .on(status)
     .fails(3, '', 'bootkube.service - Bootstrap a Kubernetes cluster');
 
@@ -50,14 +50,14 @@ describe('cluster/wait-for-bootkube', () => {
     );
   });
 
-  it('tells that bootkube failed, and goes on waiting', async () => {
+  it('reports that bootkube failed, and keeps waiting', async () => {
     const host = bootstrapHost();
-    let looks = 0;
+    let polls = 0;
     host.on(['systemctl', 'show', rest]).answers(() => {
-      looks += 1;
-      if (looks === 2) return life('activating', 'exit-code', 1);
-      if (looks === 3) host.withFile(doneFile, '');
-      return life('failed', 'exit-code');
+      polls += 1;
+      if (polls === 2) return unitProperties('activating', 'exit-code', 1);
+      if (polls === 3) host.withFile(doneFile, '');
+      return unitProperties('failed', 'exit-code');
     });
     const { events } = await runStep(waitForBootkube, { host, facts });
     expect(
@@ -69,7 +69,7 @@ describe('cluster/wait-for-bootkube', () => {
     ]);
   });
 
-  it('looks again when systemd says that the unit changed', async () => {
+  it('polls again when systemd says that the unit changed', async () => {
     const clock = fakeClock({ auto: false });
     const host = bootstrapHost();
     const monitor = Promise.withResolvers<undefined>();
@@ -77,7 +77,9 @@ describe('cluster/wait-for-bootkube', () => {
       await monitor.promise;
       return 'Type=signal';
     });
-    host.on(['systemctl', 'show', rest]).inTurn(life('active'), life('failed', 'signal'));
+    host
+      .on(['systemctl', 'show', rest])
+      .inTurn(unitProperties('active'), unitProperties('failed', 'signal'));
     const { signal, ...controller } = stopper();
     const run = tryStep(waitForBootkube, { host, clock, facts, signal });
     await settle();
@@ -92,7 +94,7 @@ describe('cluster/wait-for-bootkube', () => {
 
   it('gives up in the end with what it saw last', async () => {
     const host = bootstrapHost();
-    host.on(['systemctl', 'show', rest]).prints(life('failed', 'start-limit-hit'));
+    host.on(['systemctl', 'show', rest]).prints(unitProperties('failed', 'start-limit-hit'));
     const { failure } = await tryStep(waitForBootkube, { host, facts });
     expect(failure).toMatchObject({
       code: 'wait.timed-out',

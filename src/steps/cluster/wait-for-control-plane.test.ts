@@ -70,7 +70,7 @@ describe('control-plane/wait-for-masters', () => {
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 
-  it('tells what is missing', async () => {
+  it('reports what is missing', async () => {
     const { clock, inventory } = slowInventory(minutes(20));
     const { events } = await runStep(waitForControlPlane, { config, clock, inventory });
     expect(events).toContainEqual(

@@ -11,22 +11,22 @@ import { waitForEtcd, waitForEtcdHandover } from './wait-for-etcd.ts';
 const facts = { controlPlane: { units: [] } };
 const status = ['systemctl', 'status', 'progress.service'];
 
-const life = (state: string, sub: string, result = 'success') =>
+const unitProperties = (state: string, sub: string, result = 'success') =>
   `ActiveState=${state}\nSubState=${sub}\nResult=${result}\nNRestarts=0\n`;
 
-const hostWith = (...lives: readonly string[]) =>
+const hostWith = (...properties: readonly string[]) =>
   fakeHost()
     .on(['busctl', rest])
     .isMissing()
     .on(['systemctl', 'show', rest])
-    .inTurn(...lives)
+    .inTurn(...properties)
     .on(status)
     .fails(3, '', 'progress.service: Main process exited, code=exited');
 
 describe('cluster/wait-for-etcd', () => {
   it('is through when the unit has ended', async () => {
     const clock = fakeClock();
-    const host = hostWith(life('inactive', 'dead'));
+    const host = hostWith(unitProperties('inactive', 'dead'));
     const { events } = await runStep(waitForEtcd, { host, clock, facts });
     expect(events[0]).toMatchObject({
       stage: 'Waiting for bootkube',
@@ -36,9 +36,13 @@ describe('cluster/wait-for-etcd', () => {
     expect(host.ran.at(-1)).toEqual(status);
   });
 
-  it('looks every five seconds where systemd tells nothing', async () => {
+  it('polls every five seconds without notifications of systemd', async () => {
     const clock = fakeClock();
-    const host = hostWith('', life('active', 'running'), life('inactive', 'dead'));
+    const host = hostWith(
+      '',
+      unitProperties('active', 'running'),
+      unitProperties('inactive', 'dead'),
+    );
     const { events } = await runStep(waitForEtcd, { host, clock, facts });
     expect(clock.now()).toBe(seconds(10));
     expect(
@@ -48,8 +52,8 @@ describe('cluster/wait-for-etcd', () => {
 
   it('waits for a unit that is started again', async () => {
     const host = hostWith(
-      life('activating', 'auto-restart', 'exit-code'),
-      life('inactive', 'dead'),
+      unitProperties('activating', 'auto-restart', 'exit-code'),
+      unitProperties('inactive', 'dead'),
     );
     const { events } = await runStep(waitForEtcd, { host, facts });
     expect(events).toContainEqual(
@@ -58,7 +62,7 @@ describe('cluster/wait-for-etcd', () => {
   });
 
   it('fails with the reason when the unit failed for good', async () => {
-    const host = hostWith(life('failed', 'failed', 'exit-code'));
+    const host = hostWith(unitProperties('failed', 'failed', 'exit-code'));
     const { failure } = await tryStep(waitForEtcd, { host, facts });
     expect(failure).toMatchObject({
       code: 'cluster.etcd-bootstrap-failed',
@@ -71,7 +75,10 @@ describe('cluster/wait-for-etcd', () => {
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(waitForEtcd, () => ({ host: hostWith(life('inactive', 'dead')), facts }));
+    await isSafeToRepeat(waitForEtcd, () => ({
+      host: hostWith(unitProperties('inactive', 'dead')),
+      facts,
+    }));
   });
 });
 

@@ -69,7 +69,7 @@ it.each([
 
 const waiting: JoiningNode = { name: 'm2', missing: 'NotReady, container network is not ready' };
 
-describe('a look at nodes', () => {
+describe('a progress at nodes', () => {
   it.each([
     ['master', 2, [], false, '0 of 2 masters ready; no master has joined yet'],
     [
@@ -90,8 +90,10 @@ describe('a look at nodes', () => {
     ['master', 1, [{ name: 'm1' }, waiting], true, undefined],
     ['arbiter', 1, [], false, '0 of 1 arbiter ready; no arbiter has joined yet'],
   ] as const)('of role %s, %i wanted: %j', (...[role, target, nodes, isDone, status]) => {
-    const look = nodeProgress(role, target, nodes);
-    expect(look.isDone).toBe(isDone);
-    expect(status === undefined ? [] : [status]).toEqual(status === undefined ? [] : [look.status]);
+    const progress = nodeProgress(role, target, nodes);
+    expect(progress.isDone).toBe(isDone);
+    expect(status === undefined ? [] : [status]).toEqual(
+      status === undefined ? [] : [progress.status],
+    );
   });
 });

@@ -81,7 +81,7 @@ describe('cluster/wait-for-workers', () => {
     expect(inventory.calls).toEqual(['hosts worker']);
   });
 
-  it('waits for nobody when it never tells', async () => {
+  it('waits for nobody when the invoker cannot be read', async () => {
     const clock = fakeClock();
     const kube = agentCluster().trouble(kubeFailure('kube.unreachable', 'down'));
     const inventory = fakeInventory();

@@ -148,9 +148,9 @@ describe('ignition/fetch-host', () => {
   });
 
   it('stops reading what is too large to be a config', async () => {
-    const piece = new Uint8Array(16 * 1024 * 1024);
+    const chunk = new Uint8Array(16 * 1024 * 1024);
     async function* endless(): AsyncGenerator<Uint8Array> {
-      for (;;) yield await Promise.resolve(piece);
+      for (;;) yield await Promise.resolve(chunk);
     }
     const inventory = fakeInventory().answering({
       hostIgnition: () => Promise.resolve({ body: endless(), origin: 'endless' }),
@@ -160,7 +160,7 @@ describe('ignition/fetch-host', () => {
     });
   });
 
-  it('tells what is odd in a config that is taken all the same', async () => {
+  it('notes the warnings about a valid config', async () => {
     const ignition = '{"ignition":{"version":"3.2.0"},"storag":{}}';
     const { notes } = await runStep(fetchHost, { config, inventory: fakeInventory({ ignition }) });
     expect(notes).toHaveLength(1);

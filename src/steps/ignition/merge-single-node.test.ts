@@ -98,7 +98,7 @@ describe('ignition/merge-single-node', () => {
     expect(host.textOf(path)).toBe(master);
   });
 
-  it('tells once what is odd in either', async () => {
+  it('notes the warnings about each once', async () => {
     const inventory = fakeInventory({
       ignition: '{"ignition":{"version":"3.2.0"},"storag":{}}',
     });
