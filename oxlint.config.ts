@@ -26,7 +26,6 @@ const packageHomes: Readonly<Record<string, string>> = {
   execa: 'adapters/host',
   '@aws-sdk/client-s3': 'adapters/objects',
   commander: 'cli',
-  '@kubernetes/client-node': 'adapters/kube',
   '@peculiar/x509': 'cluster/csr',
   bcryptjs: 'layering/registry',
   'dockerfile-ast': 'layering/containerfile',

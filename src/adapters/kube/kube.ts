@@ -1,4 +1,3 @@
-import { PatchStrategy } from '@kubernetes/client-node/dist/patch.js';
 import type { LookupFunction } from 'node:net';
 import type { RunHappening } from '../../engine/events.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -83,7 +82,10 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
 
-const patchTypes = { merge: PatchStrategy.MergePatch, json: PatchStrategy.JsonPatch } as const;
+const patchTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+} as const;
 
 const jsonBody = (object: KubeObject): NonNullable<ApiRequest['body']> => ({
   type: 'application/json',

@@ -1,16 +1,41 @@
-// The reading of a kubeconfig is the official client's. Its file is named because the package's
-// index, and KubeConfig itself, load the model of every Kubernetes object: 33 to 73 MB of memory
-// for a waiting agent, against 1. The version is exact in package.json.
-import {
-  type Cluster,
-  newClusters,
-  newContexts,
-  newUsers,
-  type User,
-} from '@kubernetes/client-node/dist/config_types.js';
 import { parseDocument } from 'yaml';
+import * as z from 'zod';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+
+const text = z.string().nullish();
+
+const Cluster = z.object({
+  server: z.string().min(1),
+  'certificate-authority-data': text,
+  'certificate-authority': text,
+  'insecure-skip-tls-verify': z.boolean().nullish(),
+  'tls-server-name': text,
+});
+
+const User = z.object({
+  'client-certificate-data': text,
+  'client-certificate': text,
+  'client-key-data': text,
+  'client-key': text,
+  token: text,
+  /** kubectl's spelling, and the one of other clients. */
+  tokenFile: text,
+  'token-file': text,
+  username: text,
+  password: text,
+  as: text,
+});
+
+const Context = z.object({ cluster: z.string().min(1), user: text });
+
+/** A kubeconfig, as much of it as is used (k8s.io/client-go, `clientcmd/api/v1`). */
+const Kubeconfig = z.object({
+  'current-context': text,
+  clusters: z.array(z.object({ name: z.string(), cluster: Cluster })).nullish(),
+  users: z.array(z.object({ name: z.string(), user: User.nullish() })).nullish(),
+  contexts: z.array(z.object({ name: z.string(), context: Context })).nullish(),
+});
 
 /** How an API server is reached, and as whom. */
 export interface ClusterAccess {
@@ -38,78 +63,65 @@ export interface ClusterAccess {
  * @throws AgentError `kube.bad-credentials`, which never shows the text
  */
 export function readKubeconfig(text: string): ClusterAccess {
-  const { cluster, user } = currentOf(text);
+  const { cluster, user } = currentOf(parsed(text));
   refuseFiles({ ...cluster, ...user });
-  if (!URL.canParse(cluster.server) || !/^https?:/.test(cluster.server)) {
-    throw bad(`the server of cluster ${cluster.name} is not a URL`);
+  const server = cluster.server.replace(/\/$/, '');
+  if (!URL.canParse(server) || !/^https?:/.test(server)) {
+    throw bad('the server of its cluster is not a URL');
   }
+  const ca = cluster['certificate-authority-data'];
+  const serverName = cluster['tls-server-name'];
+  const certificate = user['client-certificate-data'];
+  const key = user['client-key-data'];
   const authorization = authorizationOf(user);
   return {
-    server: cluster.server,
-    isInsecure: cluster.skipTLSVerify,
-    ...(cluster.caData ? { ca: decode(cluster.caData) } : {}),
-    ...(cluster.tlsServerName ? { serverName: cluster.tlsServerName } : {}),
-    ...(user.certData ? { certificate: decode(user.certData) } : {}),
-    ...(user.keyData ? { key: new Secret(decode(user.keyData)) } : {}),
+    server,
+    isInsecure: cluster['insecure-skip-tls-verify'] === true,
+    ...(ca ? { ca: decode(ca) } : {}),
+    ...(serverName ? { serverName } : {}),
+    ...(certificate ? { certificate: decode(certificate) } : {}),
+    ...(key ? { key: new Secret(decode(key)) } : {}),
     ...(authorization === undefined ? {} : { authorization: new Secret(authorization) }),
-    ...(user.impersonateUser ? { impersonate: user.impersonateUser } : {}),
+    ...(user.as ? { impersonate: user.as } : {}),
   };
 }
 
 interface Current {
-  readonly cluster: Cluster;
-  readonly user: User;
+  readonly cluster: z.output<typeof Cluster>;
+  readonly user: z.output<typeof User>;
 }
 
-function currentOf(text: string): Current {
-  const config = parsed(text);
+function currentOf(config: z.output<typeof Kubeconfig>): Current {
   const name = config['current-context'];
-  try {
-    const context = newContexts(config['contexts']).find((one) => one.name === name);
-    const cluster = newClusters(config['clusters']).find((one) => one.name === context?.cluster);
-    // A file of a token is the only one that the client reads here; it would be one of ours.
-    const user = newUsers(withoutTokenFiles(config['users'])).find(
-      (one) => one.name === context?.user,
-    );
-    if (cluster !== undefined && user !== undefined) return { cluster, user };
-  } catch (error) {
-    throw bad(error instanceof Error ? error.message : 'an entry cannot be read');
-  }
+  const context = config.contexts?.find((one) => one.name === name)?.context;
+  const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
+  const user = config.users?.find((one) => one.name === context?.user);
+  if (cluster !== undefined && user !== undefined) return { cluster, user: user.user ?? {} };
   throw bad(`the current context ${JSON.stringify(name)} names no cluster and user in it`);
 }
 
-function parsed(text: string): Record<string, unknown> {
+function parsed(text: string): z.output<typeof Kubeconfig> {
   // What the parser says of a fault can hold the line with the key in it.
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
   const value: unknown = document.errors.length > 0 ? undefined : document.toJS();
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw bad('it is not a YAML mapping');
+  const { data, error } = Kubeconfig.safeParse(value);
+  if (data !== undefined) return data;
+  const path = error.issues[0]?.path.join('.') ?? '';
+  throw bad(
+    path === '' ? 'it is not a YAML mapping' : `${path} is missing, or is not as it must be`,
+  );
+}
+
+function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void {
+  const keys = ['certificate-authority', 'client-certificate', 'client-key'] as const;
+  const file = keys.map((key) => given[key]).find((one) => one);
+  if (file) throw bad(`it names the file ${file}; only what it holds itself is used`);
+  if (given.tokenFile || given['token-file']) {
+    throw bad('it names the file of a token; only what it holds itself is used');
   }
-  return value as Record<string, unknown>;
 }
 
-interface UserEntry {
-  readonly user?: Readonly<Record<string, unknown>>;
-}
-
-/** kubectl's spelling, and the one that the client reads. */
-const tokenFileKeys = ['tokenFile', 'token-file'];
-
-function withoutTokenFiles(users: unknown): unknown {
-  if (!Array.isArray(users)) return users;
-  const entries = users as readonly (UserEntry | null)[];
-  if (entries.some((one) => tokenFileKeys.some((key) => one?.user?.[key] !== undefined))) {
-    throw new Error('it names the file of a token; only what it holds itself is used');
-  }
-  return users;
-}
-
-function refuseFiles({ caFile, certFile, keyFile }: Partial<Cluster & User>): void {
-  const named = [caFile, certFile, keyFile].find((one) => one);
-  if (named) throw bad(`it names the file ${named}; only what it holds itself is used`);
-}
-
-function authorizationOf({ token, username, password }: User): string | undefined {
+function authorizationOf({ token, username, password }: Current['user']): string | undefined {
   if (token) return `Bearer ${token}`;
   if (!username) return undefined;
   return `Basic ${Buffer.from(`${username}:${password ?? ''}`).toString('base64')}`;
