@@ -1,10 +1,10 @@
 import { variableOf } from '../../src/config/environment.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
+import type { Setting } from '../../src/config/setting-table.ts';
 import {
   secretFiles,
   type SettingKey,
   settingKeys,
-  type SettingKind,
   settingKinds,
 } from '../../src/config/settings.ts';
 import { checkConfig, settingIn } from '../../src/config/load.ts';
@@ -92,7 +92,7 @@ const kindWords = {
   secret: 'secret',
 } as const;
 
-const kindCell = (kind: SettingKind): string =>
+const kindCell = (kind: Setting): string =>
   kind.kind === 'word' ? kind.words.map(codeCell).join(', ') : kindWords[kind.kind];
 
 const defaultCell = (value: unknown): string =>

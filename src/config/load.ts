@@ -5,13 +5,13 @@ import { derive, requireComplete } from './complete.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { invalid, readValue, requireWriterArgs } from './read-value.ts';
 import { Config } from './schema.ts';
+import type { Setting } from './setting-table.ts';
 import {
   isSettingKey,
   type Layer,
   mergeLayers,
   type SettingKey,
   settingKeys,
-  type SettingKind,
   settingKinds,
 } from './settings.ts';
 import { type CommandSettings, layersOver } from './sources.ts';
@@ -118,7 +118,7 @@ function requireReadable({ image }: Config, given: Layer): void {
 const sentence = ({ message }: z.core.$ZodIssue): string =>
   message.charAt(0).toLowerCase() + message.slice(1);
 
-const wanted: Readonly<Record<SettingKind['kind'], string>> = {
+const wanted: Readonly<Record<Setting['kind'], string>> = {
   text: 'a string',
   word: 'one of the values listed in docs/configuration.md',
   url: 'a string, http://HOST:PORT or https://HOST:PORT',

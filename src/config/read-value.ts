@@ -2,13 +2,8 @@ import { nearestName } from '../lib/nearest.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
-import {
-  type SettingKey,
-  type SettingKind,
-  settingKinds,
-  type SettingValue,
-  shownText,
-} from './settings.ts';
+import type { Setting } from './setting-table.ts';
+import { type SettingKey, settingKinds, type SettingValue, shownText } from './settings.ts';
 import { mistakeInWriterArgs } from './writer-args.ts';
 
 /**
@@ -25,7 +20,7 @@ export function readValue(key: SettingKey, text: string, origin: string): Settin
 
 type Reader = (key: SettingKey, text: string, origin: string) => SettingValue;
 
-const readers: Readonly<Record<Exclude<SettingKind['kind'], 'word'>, Reader>> = {
+const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   text: (key, text, origin) => (key === 'image.stream' ? readPlace(key, text, origin) : text),
   secret: (_, text) => new Secret(text),
   url: readUrl,

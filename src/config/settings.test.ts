@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { secretFiles, settingKeys, type SettingKind, settingKinds } from './settings.ts';
+import type { Setting } from './setting-table.ts';
+import { secretFiles, settingKeys, settingKinds } from './settings.ts';
 import { configJsonSchema } from './show.ts';
 
 interface Property {
@@ -10,7 +11,7 @@ interface Property {
   readonly anyOf?: readonly { readonly format?: string; readonly pattern?: string }[];
 }
 
-function kindIn(property: Property): SettingKind['kind'] | 'list or argv' {
+function kindIn(property: Property): Setting['kind'] | 'list or argv' {
   if (property.enum !== undefined) return 'word';
   if (property.anyOf !== undefined) {
     return property.anyOf.some(({ format }) => format === 'uri') ? 'url' : 'sha256';

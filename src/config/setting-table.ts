@@ -1,0 +1,201 @@
+// Every setting, once: flags, variables and the schema are made of this table. It is plain data, so that a
+// flag or a variable can be checked, and the first report can leave, before a parser is loaded.
+import { roleNames } from '../model/role.ts';
+
+/** A setting: what may be written for it, what it is unless given, and what it is for. */
+export type Setting =
+  | {
+      readonly kind: 'text' | 'url' | 'sha256';
+      readonly byDefault: string;
+      readonly summary: string;
+    }
+  | { readonly kind: 'count'; readonly byDefault: number | undefined; readonly summary: string }
+  | { readonly kind: 'port'; readonly byDefault: number; readonly summary: string }
+  | { readonly kind: 'flag'; readonly byDefault: boolean; readonly summary: string }
+  | { readonly kind: 'list' | 'argv' | 'secret'; readonly summary: string }
+  | WordSetting<string>;
+
+/** A setting that takes one of a few words. */
+export interface WordSetting<Word extends string> {
+  readonly kind: 'word';
+  readonly words: readonly Word[];
+  readonly byDefault: Word;
+  readonly summary: string;
+}
+
+const text = (summary: string, byDefault = '') => ({ kind: 'text', byDefault, summary }) as const;
+const url = (summary: string) => ({ kind: 'url', byDefault: '', summary }) as const;
+const sha256 = (summary: string) => ({ kind: 'sha256', byDefault: '', summary }) as const;
+const flag = (summary: string, byDefault = false) =>
+  ({ kind: 'flag', byDefault, summary }) as const;
+const port = (summary: string, byDefault: number) =>
+  ({ kind: 'port', byDefault, summary }) as const;
+const count = (summary: string, byDefault: number) =>
+  ({ kind: 'count', byDefault, summary }) as const;
+const optionalCount = (summary: string) =>
+  ({ kind: 'count', byDefault: undefined, summary }) as const;
+const list = (summary: string) => ({ kind: 'list', summary }) as const;
+const argv = (summary: string) => ({ kind: 'argv', summary }) as const;
+const secret = (summary: string) => ({ kind: 'secret', summary }) as const;
+const word = <const Word extends string>(
+  words: readonly Word[],
+  byDefault: NoInfer<Word>,
+  summary: string,
+): WordSetting<Word> => ({ kind: 'word', words, byDefault, summary });
+
+/** The settings by section, in the order in which they are shown. */
+export const settingTable = {
+  role: word(roleNames, 'master', 'role of this host'),
+  cluster: {
+    id: text('id of the cluster at the inventory service'),
+    infraEnvId: text('id of the infra-env of this host; unset: the cluster id'),
+    hostId: text('id of this host; without it nothing is reported'),
+    openshiftVersion: text('OpenShift version of the cluster', '4.4'),
+    controlPlaneCount: count(
+      'number of control-plane nodes; 1 selects the single-node flow, 0 means unknown',
+      0,
+    ),
+    kubeconfig: text(
+      'kubeconfig on the host; if it is absent, the inventory service is asked for one',
+      '/opt/openshift/auth/kubeconfig',
+    ),
+  },
+  bootstrap: {
+    lanes: word(
+      ['beside', 'in-turn'],
+      'beside',
+      'write the disk while the control plane starts, or one after the other on a small host',
+    ),
+    etcdOverride: word(
+      ['auto', 'always', 'never'],
+      'auto',
+      'allow etcd to start with fewer than three members; auto: for OpenShift 4.6 and older',
+    ),
+    followUp: word(
+      ['auto', 'always', 'never'],
+      'auto',
+      'create a job in the cluster that approves this host and restores etcd; auto: if images.self is known',
+    ),
+  },
+  layering: {
+    mode: word(
+      ['auto', 'on', 'off'],
+      'auto',
+      'build the operating system of the nodes during the installation; auto: if the manifests hold a MachineOSConfig',
+    ),
+    failurePolicy: word(
+      ['fail', 'fallback-stock'],
+      'fail',
+      'if an image cannot be built: fail the installation, or go on with the operating system of the release',
+    ),
+    registryImage: text(
+      'image of the registry on the bootstrap host; unset: docker-registry of the release',
+    ),
+    registryPort: port('port of the registry on the bootstrap host', 22_626),
+    buildMinutes: count('timeout of the build of one image, in minutes', 30),
+    pushTo: text(
+      'HOST/[NAMESPACE] for the images of pools without a MachineOSConfig; each of them gets one',
+    ),
+    repository: text(
+      'HOST/[NAMESPACE/]NAME where a worker finds the image of its pool; unset: the image that its MachineConfig names, with image.skipMcoReboot',
+    ),
+  },
+  service: {
+    url: url('base URL of the inventory service, without /api'),
+    api: word(['v2', 'v1', 'bm-inventory-v1'], 'v2', 'version of the service interface'),
+    token: secret('token of the service; from PULL_SECRET_TOKEN or a file, never from a flag'),
+    tokenFile: text('file with the token of the service; PULL_SECRET_TOKEN wins over it'),
+    insecure: flag('do not verify the certificate of the service'),
+    caFile: text('PEM file with certificates to trust in addition to those of the system'),
+  },
+  disk: {
+    device: text('disk to install to, preferably /dev/disk/by-id/…'),
+    format: list('further disks to wipe of their partition tables'),
+    cleanup: flag(
+      'remove LVM, device-mapper and RAID leftovers from the disk before the write',
+      true,
+    ),
+  },
+  image: {
+    source: word(
+      ['auto', 'live', 'file', 'url', 'stream'],
+      'auto',
+      'source of the operating system; auto: the first that is configured',
+    ),
+    file: text('image file on the host'),
+    url: url('http(s) URL of an image'),
+    sha256: sha256('SHA-256 of the image as stored, compressed or not'),
+    stream: text('CoreOS stream metadata, a file on the host or an http(s) URL'),
+    nodeImage: text('pull spec of the node image, checked against the release before the write'),
+    writerArgs: argv('further arguments for coreos-installer'),
+    existingRoot: text('container image to deploy into the running root instead of a disk write'),
+    skipMcoReboot: flag('write the final OS image before the first boot'),
+  },
+  ignition: {
+    source: word(
+      ['auto', 'service', 's3', 'url', 'file'],
+      'auto',
+      'source of the Ignition; auto: the first that is configured',
+    ),
+    url: url('http(s) URL of the Ignition of this host'),
+    file: text('file on the host with the Ignition of this host'),
+    caFile: text('PEM file with certificates to trust for ignition.url'),
+    sha256: sha256('SHA-256 of the Ignition as it is served'),
+  },
+  s3: {
+    endpoint: url('endpoint of the object store'),
+    bucket: text('bucket that holds CLUSTER_ID/bootstrap.ign, master.ign and worker.ign'),
+    region: text('region to sign for', 'us-east-1'),
+    accessKeyId: text('access key id; unset: anonymous access'),
+    secretAccessKey: secret('secret access key; from AWS_SECRET_ACCESS_KEY or a file'),
+    secretAccessKeyFile: text(
+      'file with the secret access key; AWS_SECRET_ACCESS_KEY wins over it',
+    ),
+  },
+  images: {
+    controller: text(
+      'image of the in-cluster controller',
+      'quay.io/ocpmetal/assisted-installer-controller:latest',
+    ),
+    agent: text('image that holds logs_sender', 'quay.io/ocpmetal/assisted-installer-agent:latest'),
+    mco: text('machine-config-operator image of the release'),
+    mustGather: text('must-gather image, or a JSON object of them'),
+    self: text('image of this program; detected in a container of podman'),
+  },
+  controller: {
+    checkClusterVersion: flag('the controller waits for the cluster version operator'),
+    notifyNumReboots: flag('the controller reports how often each node started'),
+    serviceIps: list('addresses of the service for the host aliases of the controller'),
+  },
+  proxy: {
+    http: url('proxy for http'),
+    https: url('proxy for https'),
+    no: text('addresses that need no proxy, comma separated'),
+  },
+  log: {
+    verbose: flag('log at level debug'),
+    format: word(['auto', 'json', 'pretty'], 'auto', 'form of the log on stdout'),
+    file: text('log file on the host', '/var/log/assisted-installer.log'),
+    events: text('file for the event stream, one JSON object per line; fd:3 for a descriptor'),
+  },
+  host: {
+    reach: word(
+      ['nsenter', 'dry'],
+      'nsenter',
+      'nsenter: the real host; dry: for load tests of the service, nothing is changed',
+    ),
+    root: text('directory with /opt, /var/log, /dev, /tmp and /etc/pki of the host', '/'),
+  },
+  dry: {
+    hostId: text('names the log file of a dry run'),
+    rebootMarker: text('file to touch instead of a reboot'),
+    clusterHosts: text(
+      'JSON file with the hosts of a dry cluster; only the role bootstrap uses it',
+    ),
+  },
+  finish: {
+    rebootDelayMinutes: optionalCount(
+      'minutes between the last report and the reboot, 0 for none; unset: at once, or after a minute where a bootstrap host did not see etcd leave it',
+    ),
+  },
+} as const satisfies Readonly<Record<string, Setting | Readonly<Record<string, Setting>>>>;
