@@ -54,7 +54,6 @@ beforeAll(async () => {
 beforeEach(() => {
   lane.write(PULL_SECRET_PATH, readFileSync(site.authFile, 'utf8'));
   lane.write(lanePaths.pushSecret, pushSecret(site.final));
-  lane.write(lanePaths.osConfig, osConfig(repository));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -174,15 +173,10 @@ describe('the lane that builds on a bootstrap host', () => {
   it('pushes no image with two kernels', async () => {
     const registry = await start();
     const kernel = '/usr/lib/modules/6.2.0';
-    lane.write(
-      lanePaths.osConfig,
-      osConfig(
-        repository,
-        `FROM configs AS final\nRUN mkdir ${kernel} && touch ${kernel}/vmlinuz\n`,
-      ),
-    );
+    const content = `FROM configs AS final\nRUN mkdir ${kernel} && touch ${kernel}/vmlinuz\n`;
     const other = anotherConfig('3');
-    const run = { ...laneRun, facts: { ...facts(), rendered: other, registry } };
+    const orders = { order: orderInto(repository, content), rendered: other };
+    const run = { ...laneRun, facts: { ...orders, registry } };
     expect((await tryStep(buildImages, run)).failure).toMatchObject({
       code: 'layering.image-kernels',
       message: expect.stringContaining('6.1.0 and 6.2.0') as string,

@@ -15,7 +15,7 @@ import {
   site,
 } from './hand-over-site.ts';
 import { poolObject } from './layered-pool.ts';
-import { images, osConfigObject } from './samples.ts';
+import { images, ordered, osConfigObject } from './samples.ts';
 
 const digest = `sha256:${'e'.repeat(64)}`;
 const repository = 'registry.rig.test/ocl/worker';
@@ -58,7 +58,7 @@ export const bothSite: typeof site = [
 const workerFacts = {
   order: {
     pool: 'worker',
-    osConfig: '/layering/worker.yaml',
+    ...ordered(workerOsConfig),
     pushSecret: '/layering/push.yaml',
     repository,
   },
@@ -96,6 +96,5 @@ export function bothHost(): FakeHost {
   return handOverHost()
     .on(['skopeo', 'inspect', rest])
     .answers((argv) => digestOf(argv.at(-1)?.includes(repository) === true ? workerFinal : final))
-    .withFile(workerFacts.order.osConfig, JSON.stringify(workerOsConfig))
     .withFile(workerFacts.rendered.file, JSON.stringify(workerConfig));
 }

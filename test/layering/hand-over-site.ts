@@ -14,7 +14,7 @@ import type {
 } from '../../src/steps/layering/facts.ts';
 import { fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import { poolObject } from './layered-pool.ts';
-import { images, machineConfigObject, osConfigObject, pool } from './samples.ts';
+import { images, machineConfigObject, ordered, osConfigObject, pool } from './samples.ts';
 
 const digest = `sha256:${'d'.repeat(64)}`;
 
@@ -43,7 +43,7 @@ export const handOverFacts: HandOverFacts = {
     pools: [
       {
         pool: 'master',
-        osConfig: '/layering/master.yaml',
+        ...ordered(osConfigObject()),
         pushSecret: '/layering/push.yaml',
         repository: 'registry.rig.test/ocl/master',
       },
@@ -97,7 +97,6 @@ export const handOverHost = (): FakeHost =>
     .succeeds()
     .on(['skopeo', 'inspect', rest])
     .prints(digest)
-    .withFile('/layering/master.yaml', JSON.stringify(osConfigObject()))
     .withFile('/layering/push.yaml', JSON.stringify(secret))
     .withFile(
       `/machine-configs/${rendered}.yaml`,

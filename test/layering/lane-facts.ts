@@ -1,5 +1,6 @@
 import type { OsImageOrder, RenderedConfig } from '../../src/steps/layering/facts.ts';
 import { releaseImage, renderedName } from './rendered.ts';
+import { ordered, osConfigObject } from './samples.ts';
 
 /** An order for some pools. */
 export const orderFor = (
@@ -11,7 +12,7 @@ export const orderFor = (
   why: 'the release can do it',
   pools: pools.map((pool) => ({
     pool,
-    osConfig: `/opt/openshift/bootwright-layering/os-configs/${pool}.yaml`,
+    ...ordered(osConfigObject({}, pool)),
     pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
     repository: `registry.example.com/ocl/${pool}`,
   })),

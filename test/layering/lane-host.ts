@@ -9,7 +9,7 @@ import type {
 } from '../../src/steps/layering/facts.ts';
 import { any, fakeHost, type FakeHost, rest } from '../support/fake-host.ts';
 import type { Clock } from '../../src/ports/clock.ts';
-import { images, machineConfigObject, osConfigObject } from './samples.ts';
+import { images, machineConfigObject, ordered, osConfigObject } from './samples.ts';
 
 /** Digest of what is built. */
 export const builtDigest = `sha256:${'d'.repeat(64)}`;
@@ -28,7 +28,7 @@ export const laneOrder: OsImageOrder & { readonly kind: 'on' } = {
   pools: [
     {
       pool: 'master',
-      osConfig: '/stash/master.yaml',
+      ...ordered(osConfigObject()),
       pushSecret: '/manifests/push.yaml',
       repository: 'registry.rig.test/ocl/master',
     },
@@ -77,7 +77,6 @@ const secret = (registry: string): object => ({
 /** A bootstrap host on which every command of the lane succeeds. */
 export function laneHost(clock?: Clock): FakeHost {
   const host = fakeHost(clock === undefined ? {} : { clock })
-    .withFile('/stash/master.yaml', JSON.stringify(osConfigObject()))
     .withFile('/manifests/push.yaml', JSON.stringify(secret('registry.rig.test')))
     .withFile(laneRendered[0]?.file ?? '', JSON.stringify(machineConfigObject()))
     .withFile(PULL_SECRET_PATH, '{"auths":{"registry.rig.test":{"auth":"hidden"}}}')

@@ -31,6 +31,14 @@ export const osConfigObject = (spec: Fields = {}, name = 'master'): Fields => ({
 export const osConfig = (spec: Fields = {}, name = 'master'): MachineOSConfig =>
   readMachineOSConfig(lineless(osConfigObject(spec, name), 'os.yaml'));
 
+/** A MachineOSConfig in the form in which an order has it. */
+export const ordered = (
+  object: Fields,
+): { readonly object: Fields; readonly config: MachineOSConfig } => ({
+  object,
+  config: readMachineOSConfig(lineless(object, 'os.yaml')),
+});
+
 const reference = (name: string): PoolReference => ({
   apiVersion: '',
   fieldPath: '',

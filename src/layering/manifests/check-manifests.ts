@@ -5,6 +5,7 @@ import {
   segmentsOf,
   userContainerfile,
 } from '../api/os-config.ts';
+import type { Fields } from '../api/schema.ts';
 import { lintContainerfile } from '../containerfile/lint.ts';
 import { layeringFailure } from '../failures.ts';
 import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-manifests.ts';
@@ -12,6 +13,8 @@ import { type FoundObject, isBuiltBefore, type OsManifests } from './bootstrap-m
 /** A MachineOSConfig that an image can be built from. */
 export interface BuildableConfig {
   readonly config: MachineOSConfig;
+  /** The same as its manifest holds it. */
+  readonly object: Fields;
   /** Name of the Secret that may push the image. */
   readonly pushSecret: string;
   /** Name of the Secret among the manifests that may pull the base; the cluster's pull secret without it. */
@@ -105,6 +108,7 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   }
   return {
     config,
+    object: object.value,
     pushSecret: spec.renderedImagePushSecret.name,
     ...(base === undefined || base === madeByOperator ? {} : { baseSecret: base }),
   };

@@ -1,7 +1,6 @@
 import { machineOSConfigs } from '../../cluster/kinds.ts';
 import { textAt } from '../../layering/api/cluster-object.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
-import { lineless } from '../../layering/source-object.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { FoundRecord, recordRef } from '../after-pivot/record.ts';
@@ -82,10 +81,7 @@ async function handOverIfFitting(scope: BringScope, image: LeftImage): Promise<v
     'warn',
     `pool ${pool} is rendered as ${rendered} by now, and its image was built for ${renderedConfig}: the cluster builds anew`,
   );
-  await submitOsConfig(
-    scope,
-    lineless(osConfig, `the MachineOSConfig ${pool} of the installation`),
-  );
+  await submitOsConfig(scope, osConfig);
 }
 
 /** The time of the job counts from when it was left, whichever of its pods this is. */

@@ -1,6 +1,5 @@
 import { dirname } from 'node:path/posix';
 import { readMachineConfig } from '../../layering/api/machine-config.ts';
-import { readMachineOSConfig } from '../../layering/api/os-config.ts';
 import { isFields } from '../../layering/api/schema.ts';
 import {
   buildArgv,
@@ -121,7 +120,7 @@ async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   const work = imageWork(scope);
   const text = await pullSecretFor(scope, order, [registry.authFile]);
   const inputs = {
-    config: readMachineOSConfig(await readOne(scope, order.osConfig)),
+    config: order.config,
     machineConfig: readMachineConfig(await readOne(scope, rendered.file)),
     caBundle: await trustedCertificates(scope),
   };

@@ -16,7 +16,7 @@ import {
 } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
-import type { SourceObject } from '../../layering/source-object.ts';
+import type { Fields } from '../../layering/api/schema.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -125,7 +125,8 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
 
 /** A MachineOSConfig with the build and the image that are its own from the start. */
 interface OsConfigOrder {
-  readonly source: SourceObject;
+  /** As its manifest holds it. */
+  readonly osConfig: Fields;
   readonly build: string;
   readonly image: string;
 }
@@ -138,11 +139,11 @@ interface OsConfigOrder {
  */
 export async function putOsConfig(
   scope: StepScope<'kube'>,
-  { source, build, image }: OsConfigOrder,
+  { osConfig, build, image }: OsConfigOrder,
 ): Promise<string> {
   const { kube, signal } = scope;
-  const ref = osConfigRef(source);
-  const found = await findOrMake(scope, source, build);
+  const ref = osConfigRef(osConfig);
+  const found = await findOrMake(scope, osConfig, build);
   const body = annotationPatch(found, build);
   if (body !== undefined) await kube.patch(ref, { type: 'merge', body }, signal);
   const generation = countAt(found, 'metadata', 'generation');
@@ -159,35 +160,32 @@ export async function putOsConfig(
  * stays as it is.
  * @throws AgentError `layering.os-config-differs`, `kube.*`
  */
-export async function submitOsConfig(
-  scope: StepScope<'kube'>,
-  source: SourceObject,
-): Promise<void> {
-  await findOrMake(scope, source);
+export async function submitOsConfig(scope: StepScope<'kube'>, osConfig: Fields): Promise<void> {
+  await findOrMake(scope, osConfig);
 }
 
-function requireSame(source: SourceObject, found: KubeObject): void {
-  if (asksTheSame(source.value, found)) return;
+function requireSame(osConfig: Fields, found: KubeObject): void {
+  if (asksTheSame(osConfig, found)) return;
   throw layeringStepFailure(
     'layering.os-config-differs',
-    `MachineOSConfig ${found.metadata.name} of the cluster has another spec than ${source.place(['spec'])}`,
+    `MachineOSConfig ${found.metadata.name} of the cluster has another spec than that of the installation`,
   );
 }
 
 async function findOrMake(
   scope: StepScope<'kube'>,
-  source: SourceObject,
+  osConfig: Fields,
   build?: string,
 ): Promise<KubeObject> {
-  const ref = osConfigRef(source);
-  const found = await createUnlessThere(scope, ref, osConfigRequest(source.value, build));
-  requireSame(source, found);
+  const ref = osConfigRef(osConfig);
+  const found = await createUnlessThere(scope, ref, osConfigRequest(osConfig, build));
+  requireSame(osConfig, found);
   return found;
 }
 
-const osConfigRef = ({ value }: SourceObject): KubeRef => ({
+const osConfigRef = (osConfig: Fields): KubeRef => ({
   kind: machineOSConfigs,
-  name: osConfigRequest(value).metadata.name,
+  name: osConfigRequest(osConfig).metadata.name,
 });
 
 /**

@@ -17,7 +17,7 @@ import {
   operatorNamespace,
   readSecretManifest,
 } from '../../layering/manifests/bootstrap-manifests.ts';
-import { lineless, type SourceObject } from '../../layering/source-object.ts';
+import { lineless } from '../../layering/source-object.ts';
 import { seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
@@ -25,7 +25,6 @@ import { type ImageTag, tagImage } from './copy-image.ts';
 import type { PoolOrder, PublishedImage, RenderedConfig } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { createUnlessThere, putBuild, putOsConfig, tieBuild } from './hand-over-objects.ts';
-import { readManifest } from './manifests.ts';
 import { waitForSameRendered } from './rendered-pool.ts';
 
 /** A pool with what was made for it. */
@@ -46,8 +45,9 @@ export async function handOverPool(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   pool: PoolHandOver,
 ): Promise<void> {
-  const { image, source } = await prepareImage(scope, pool);
-  await tagAndWrite(scope, tagOf(image, pool), () => handOverImage(scope, image, source));
+  const image = await prepareImage(scope, pool);
+  const { config } = pool.order;
+  await tagAndWrite(scope, tagOf(image, pool), () => handOverImage(scope, image, config));
 }
 
 /**
@@ -59,25 +59,24 @@ export async function leaveImage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   pool: PoolHandOver,
 ): Promise<LeftImage> {
-  const { image } = await prepareImage(scope, pool);
+  const image = await prepareImage(scope, pool);
   await tagImage(scope, tagOf(image, pool));
   return image;
 }
 
 /**
  * Tells the cluster of an image, once its Secrets are there.
- * @param source the MachineOSConfig where it was read, for messages
+ * @param config the MachineOSConfig of the image as the API server would keep it
  * @throws AgentError `layering.*`, `kube.*`
  */
 export async function handOverImage(
   scope: StepScope<'kube' | 'clock'>,
   { pool, renderedConfig, machineOSBuild: build, image, osConfig }: LeftImage,
-  source: SourceObject = lineless(osConfig, `the MachineOSConfig ${pool} of the installation`),
+  config: MachineOSConfig = readMachineOSConfig(lineless(osConfig, `MachineOSConfig ${pool}`)),
 ): Promise<void> {
-  const config = readMachineOSConfig(source);
   const wanted = machineOSBuildObject(config, { name: build, renderedConfig });
   await putBuild(scope, { wanted, image });
-  const uid = await putOsConfig(scope, { source, build, image });
+  const uid = await putOsConfig(scope, { osConfig, build, image });
   await tieBuild(scope, wanted, { name: config.name, uid });
   scope.note('info', `pool ${pool} has its image`, { image, machineOSBuild: build });
 }
@@ -91,16 +90,13 @@ const tagOf = ({ image, machineOSBuild }: LeftImage, { order }: PoolHandOver) =>
 async function prepareImage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   { order, rendered, image: { final: image } }: PoolHandOver,
-): Promise<{ readonly image: LeftImage; readonly source: SourceObject }> {
-  const source = await readManifest(scope, { path: order.osConfig, kind: 'MachineOSConfig' });
-  const config = readMachineOSConfig(source);
+): Promise<LeftImage> {
+  const { pool, config, object: osConfig } = order;
   const found = await waitForSameRendered(scope, rendered);
-  scope.progress({ info: `Handing the image of ${order.pool} over` });
+  scope.progress({ info: `Handing the image of ${pool} over` });
   await putSecrets(scope, order, config);
   const machineOSBuild = await nameOfBuild(scope, config, found);
-  const { pool } = order;
-  const left = { pool, renderedConfig: rendered.name, machineOSBuild, image };
-  return { image: { ...left, osConfig: source.value }, source };
+  return { pool, renderedConfig: rendered.name, machineOSBuild, image, osConfig };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue, NeedValues } from '../../engine/fact.ts';
-import { readMachineOSConfig } from '../../layering/api/os-config.ts';
 import { copyImageArgv, inspectDigestArgv } from '../../layering/build/container-tools.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
@@ -22,7 +21,6 @@ import {
 import { layeringStepFailure } from './failures.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
 import { handOverPool, leaveImage, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
-import { readManifest } from './manifests.ts';
 import { waitForPool } from './rendered-pool.ts';
 
 /** The facts that a hand-over needs. */
@@ -178,10 +176,9 @@ async function submitStock(
   pools: readonly PoolOrder[],
 ): Promise<void> {
   for (const order of pools) {
-    const source = await readManifest(scope, { path: order.osConfig, kind: 'MachineOSConfig' });
     await waitForPool(scope, order.pool);
-    await putSecrets(scope, order, readMachineOSConfig(source));
-    await submitOsConfig(scope, source);
+    await putSecrets(scope, order, order.config);
+    await submitOsConfig(scope, order.object);
     scope.note('info', `pool ${order.pool}: the cluster builds its image later`);
   }
 }

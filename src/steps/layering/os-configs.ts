@@ -73,9 +73,9 @@ function orderOf({ toBuild, builtBefore }: BuildRequests, config: Config): OsIma
   return { kind: 'on', pools: toBuild.map(poolOrder), delivery: kind, why };
 }
 
-const poolOrder = ({ config, pushSecret, baseSecret }: BuildableConfig): PoolOrder => ({
+const poolOrder = ({ config, object, pushSecret, baseSecret }: BuildableConfig): PoolOrder => ({
   pool: config.name,
-  osConfig: stashedPath(config.name),
+  ...{ object, config },
   pushSecret: stashedSecret(pushSecret),
   ...(baseSecret === undefined ? {} : { baseSecret: stashedSecret(baseSecret) }),
   repository: repositoryOf(config.spec.renderedImagePushSpec),
@@ -88,7 +88,7 @@ const secrets = `${folder}/secrets`;
 /** What waits: MachineOSConfigs, and copies of the Secrets that they name. */
 export const stashFolders = { osConfigs, secrets } as const;
 
-/** Where the MachineOSConfig of a pool lies until it is handed over. */
+/** Where the manifest of a MachineOSConfig lies, out of reach of the bootstrap controllers. */
 export const stashedPath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
 
 /** Where a copy of a Secret lies, and nothing else beside it. */
@@ -117,10 +117,10 @@ export const stashOsConfigs = step({
     if (order.kind === 'off') return;
     const { host, signal } = scope;
     await host.exec(stashFoldersArgv, { signal, limit: seconds(20) });
-    for (const { pool, osConfig, pushSecret, baseSecret } of order.pools) {
+    for (const { pool, pushSecret, baseSecret } of order.pools) {
       for (const path of [pushSecret, baseSecret])
         if (path !== undefined) await copySecret(scope, path);
-      await stash(scope, { isWanted: isOsConfigOf(pool), to: osConfig });
+      await stash(scope, { isWanted: isOsConfigOf(pool), to: stashedPath(pool) });
     }
   },
 });

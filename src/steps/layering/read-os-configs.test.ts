@@ -35,7 +35,8 @@ describe('layering/read-os-configs', () => {
       why: expect.stringContaining('4.21.3') as string,
       pools: ['master', 'worker'].map((pool) => ({
         pool,
-        osConfig: `/opt/openshift/bootwright-layering/os-configs/${pool}.yaml`,
+        object: expect.objectContaining({ kind: 'MachineOSConfig' }) as object,
+        config: expect.objectContaining({ name: pool }) as object,
         pushSecret: '/opt/openshift/bootwright-layering/secrets/push.yaml',
         repository: `registry.example.com/ocl/${pool}`,
       })),

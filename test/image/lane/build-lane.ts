@@ -11,7 +11,6 @@ import { registryProgram, type SecureRegistry } from './secure-registry.ts';
 
 /** Where things lie on the bootstrap host. */
 export const lanePaths = {
-  osConfig: '/opt/openshift/bootwright-layering/master.yaml',
   pushSecret: '/opt/openshift/openshift/push.yaml',
   rendered: '/etc/mcs/bootstrap/machine-configs/rendered.yaml',
 } as const;

@@ -1,4 +1,6 @@
+import type { Fields } from '../../../src/layering/api/schema.ts';
 import type { OsImageOrder } from '../../../src/steps/layering/facts.ts';
+import { ordered } from '../../layering/samples.ts';
 import { lanePaths } from './build-lane.ts';
 import type { SecureRegistry } from './secure-registry.ts';
 
@@ -28,7 +30,7 @@ export const machineConfig = (
 export const osConfig = (
   repository: string,
   content = 'FROM configs AS final\nRUN cp /etc/from-the-pool /usr/share/by-the-user\n',
-): object => ({
+): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineOSConfig',
   metadata: { name: 'master' },
@@ -51,14 +53,14 @@ export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object
 });
 
 /** The order for one image, which belongs into a repository. */
-export const orderInto = (repository: string): OsImageOrder & { kind: 'on' } => ({
+export const orderInto = (repository: string, content?: string): OsImageOrder & { kind: 'on' } => ({
   kind: 'on',
   delivery: 'first-boot',
   why: 'a test',
   pools: [
     {
       pool: 'master',
-      osConfig: lanePaths.osConfig,
+      ...ordered(osConfig(repository, content)),
       pushSecret: lanePaths.pushSecret,
       repository,
     },
