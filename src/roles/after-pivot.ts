@@ -4,7 +4,7 @@ import { lanes } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
 import * as left from '../steps/after-pivot/index.ts';
 import { restoreEtcd } from '../steps/cluster/etcd-override.ts';
-import { bringImages } from '../steps/layering/bring-images.ts';
+import { rollOutImages } from '../steps/layering/roll-out-images.ts';
 
 /** All that a pod in the cluster can reach: there is no host, and no inventory service. */
 export interface ClusterWorld {
@@ -21,7 +21,7 @@ export const afterPivot = role<ClusterWorld>('after-pivot', {
     lanes<ClusterWorld>({
       requests: [left.approveOwnRequests],
       etcd: [restoreEtcd],
-      images: [bringImages],
+      images: [rollOutImages],
     }),
     left.removeRecord,
   ],

@@ -63,7 +63,7 @@ export const buildOwnImage = [
   layering.buildImages,
   layering.publishImages,
   layering.serveImages,
-  layering.releaseConfigServer,
+  layering.unblockConfigServer,
   layering.handOverServed,
   layering.deployOwn,
   image.overwriteOs,

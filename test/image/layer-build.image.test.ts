@@ -26,7 +26,7 @@ import { runStep, tryStep } from '../support/run-step.ts';
 import { type LaneHost, lanePaths } from './lane/build-lane.ts';
 import {
   machineConfig,
-  orderInto,
+  requestInto,
   osConfig,
   pushSecret,
   renderedConfig,
@@ -57,7 +57,7 @@ beforeEach(() => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const order = () => orderInto(repository);
+const request = () => requestInto(repository);
 
 const rendered = (image = site.osImage) => [
   { pool: 'master', name: renderedConfig, file: lanePaths.rendered, osImage: image },
@@ -68,7 +68,7 @@ const accessTo = ({ authFile: auth, certificates }: StagingRegistry) => ({
   certificates: lane.at(certificates),
 });
 
-const facts = (image = site.osImage) => ({ order: order(), rendered: rendered(image) });
+const facts = (image = site.osImage) => ({ request: request(), rendered: rendered(image) });
 const start = async (): Promise<StagingRegistry> => {
   const { disk } = lane;
   const { value } = await runStep(startRegistry, { ...laneRun, facts: { ...facts(), disk } });
@@ -127,7 +127,7 @@ describe('the lane that builds on a bootstrap host', () => {
 
     // The registry went away meanwhile; it is brought back.
     await lane.registry.stop();
-    const publish = { order: order(), registry, built: value };
+    const publish = { request: request(), registry, built: value };
     lane.write(PULL_SECRET_PATH, site.release.pullSecret);
     const refused = await tryStep(publishImages, { ...laneRun, facts: publish });
     expect(refused.failure).toMatchObject({ code: 'layering.not-pullable' });
@@ -175,7 +175,7 @@ describe('the lane that builds on a bootstrap host', () => {
     const kernel = '/usr/lib/modules/6.2.0';
     const content = `FROM configs AS final\nRUN mkdir ${kernel} && touch ${kernel}/vmlinuz\n`;
     const other = anotherConfig('3');
-    const orders = { order: orderInto(repository, content), rendered: other };
+    const orders = { request: requestInto(repository, content), rendered: other };
     const run = { ...laneRun, facts: { ...orders, registry } };
     expect((await tryStep(buildImages, run)).failure).toMatchObject({
       code: 'layering.image-kernels',
@@ -195,12 +195,12 @@ describe('the lane that builds on a bootstrap host', () => {
     lane.write(lanePaths.pushSecret, pushSecret(mortal));
     lane.write(PULL_SECRET_PATH, mortal.pullSecret);
     const repository = `${mortal.address}/${names.final}`;
-    const [pool] = order().pools;
+    const [pool] = request().pools;
     const run = {
       ...laneRun,
       clock: quickClock(),
       facts: {
-        order: { ...order(), pools: [{ ...pool!, repository }] },
+        request: { ...request(), pools: [{ ...pool!, repository }] },
         registry,
         built: value,
       },
@@ -221,7 +221,7 @@ describe('the lane that builds on a bootstrap host', () => {
     const { value } = await builtOn(registry);
     const stranger = { auths: { [site.final.address]: { auth: btoa('tester:wrong') } } };
     lane.write(lanePaths.pushSecret, pushSecret({ pullSecret: JSON.stringify(stranger) }));
-    const run = { ...laneRun, facts: { order: order(), registry, built: value } };
+    const run = { ...laneRun, facts: { request: request(), registry, built: value } };
     expect((await tryStep(publishImages, run)).failure).toMatchObject({
       code: 'layering.registry-denied',
     });

@@ -215,7 +215,7 @@ describe('the command after-pivot', () => {
     };
   };
 
-  it('ends well where no host is waited for', async () => {
+  it('ends well where there is no record of a bootstrap host', async () => {
     const { ended } = await start();
     const [log, complaints, exit] = await ended;
     expect({ complaints, exit }).toEqual({ complaints: '', exit: [0, null] });

@@ -24,7 +24,7 @@ import {
   operator,
   rendered,
   renderedPool,
-  stockFacts,
+  fallbackFacts,
 } from '../layering/hand-over-site.ts';
 import { osConfigObject } from '../layering/samples.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -150,7 +150,7 @@ describe('a hand-over on a real API server', () => {
   });
 
   it('gives the cluster the order alone when there is no image', async () => {
-    await runStep(handOverToRollOut, { ...setting(), facts: { ...stockFacts, by: byHost } });
+    await runStep(handOverToRollOut, { ...setting(), facts: { ...fallbackFacts, by: byHost } });
     const found = await rig.client.get(osConfig);
     expect(found?.metadata.annotations).toBeUndefined();
     expect(found).not.toHaveProperty('status');

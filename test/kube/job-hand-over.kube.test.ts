@@ -13,8 +13,8 @@ import {
   readRecord,
   recordRef,
 } from '../../src/steps/after-pivot/record.ts';
-import { bringImages } from '../../src/steps/layering/bring-images.ts';
-import { leaveHandOver } from '../../src/steps/layering/hand-over.ts';
+import { rollOutImages } from '../../src/steps/layering/roll-out-images.ts';
+import { createHandOverJob } from '../../src/steps/layering/hand-over.ts';
 import { bothFacts, bothHost, bothSite } from '../layering/both-pools.ts';
 import { handedOver, operator } from '../layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../layering/left-images.ts';
@@ -75,7 +75,7 @@ async function putEtcdMember(node: string): Promise<void> {
 
 it('hands the images of both pools over with no rights but those of the job', async () => {
   const admin = opened(rig.kubeconfig);
-  await runStep(leaveHandOver, {
+  await runStep(createHandOverJob, {
     config,
     facts: bothFacts('after-join'),
     kube: admin,
@@ -96,7 +96,7 @@ it('hands the images of both pools over with no rights but those of the job', as
     if (event.type === 'step.retrying') over.abort(event.failure);
   };
   const { signal } = over;
-  await runStep(bringImages, { kube, clock: systemClock, facts: { record }, signal, heard });
+  await runStep(rollOutImages, { kube, clock: systemClock, facts: { record }, signal, heard });
 
   for (const { pool, image, machineOSBuild } of record.images) {
     expect(await handedOver(kube, { pool, machineOSBuild })).toMatchObject([

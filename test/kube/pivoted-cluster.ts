@@ -15,7 +15,7 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { leaveFollowUp } from '../../src/steps/after-pivot/leave-job.ts';
+import { createFollowUpJob } from '../../src/steps/after-pivot/leave-job.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
@@ -110,7 +110,7 @@ export async function until(what: () => Promise<boolean>): Promise<void> {
 
 /** Leaves what follows the bootstrap host in the cluster. */
 export const leaveBehind = (kube: KubeCluster) =>
-  runStep(leaveFollowUp, {
+  runStep(createFollowUpJob, {
     config,
     kube,
     host: fakeHost(),

@@ -56,7 +56,7 @@ export const bothSite: typeof site = [
 ];
 
 const workerFacts = {
-  order: {
+  request: {
     pool: 'worker',
     ...ordered(workerOsConfig),
     pushSecret: '/layering/push.yaml',
@@ -82,10 +82,11 @@ const workerFacts = {
  * @throws TypeError when those of the masters hold no image
  */
 export function bothFacts(delivery: 'first-boot' | 'after-join'): HandOverFacts {
-  const { order, rendered, published } = handOverFacts;
-  if (order.kind === 'off' || published.kind === 'stock') throw new TypeError('there is no image');
+  const { request, rendered, published } = handOverFacts;
+  if (request.kind === 'off' || published.kind === 'stock')
+    throw new TypeError('there is no image');
   return {
-    order: { ...order, delivery, pools: [...order.pools, workerFacts.order] },
+    request: { ...request, delivery, pools: [...request.pools, workerFacts.request] },
     rendered: [...rendered, workerFacts.rendered],
     published: { ...published, images: [...published.images, workerFacts.published] },
   };

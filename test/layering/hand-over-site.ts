@@ -8,7 +8,7 @@ import type { Kube, KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FactValue } from '../../src/engine/fact.ts';
 import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
 import type {
-  OsImageOrder,
+  BuildRequest,
   PublishedImages,
   RenderedConfig,
 } from '../../src/steps/layering/facts.ts';
@@ -29,14 +29,14 @@ export const buildNamed = 'master-b3ffe60c1714f15a7c675f2d775b5940';
 
 /** Facts of a hand-over, whatever became of its images. */
 export interface HandOverFacts {
-  readonly order: OsImageOrder;
+  readonly request: BuildRequest;
   readonly rendered: RenderedConfig[];
   readonly published: FactValue<typeof PublishedImages>;
 }
 
 /** The facts of a hand-over of the masters. */
 export const handOverFacts: HandOverFacts = {
-  order: {
+  request: {
     kind: 'on',
     delivery: 'first-boot',
     why: 'asked for',
@@ -72,10 +72,10 @@ export const handOverFacts: HandOverFacts = {
 };
 
 /** Who hands over what nodes get once they have joined, where no job does. */
-export const byHost = { kind: 'host', why: 'nothing follows this host' } as const;
+export const byHost = { kind: 'host', why: 'there is no follow-up job' } as const;
 
 /** Secret and configuration of a hand-over that failed to build anything. */
-export const stockFacts: HandOverFacts = {
+export const fallbackFacts: HandOverFacts = {
   ...handOverFacts,
   published: { kind: 'stock', why: 'the build failed' },
 };

@@ -1,12 +1,12 @@
-import type { OsImageOrder, RenderedConfig } from '../../src/steps/layering/facts.ts';
+import type { BuildRequest, RenderedConfig } from '../../src/steps/layering/facts.ts';
 import { releaseImage, renderedName } from './rendered.ts';
 import { ordered, osConfigObject } from './samples.ts';
 
 /** An order for some pools. */
-export const orderFor = (
+export const requestFor = (
   pools: readonly string[],
   delivery: 'first-boot' | 'after-join' = 'first-boot',
-): OsImageOrder => ({
+): BuildRequest => ({
   kind: 'on',
   delivery,
   why: 'the release can do it',
@@ -19,7 +19,7 @@ export const orderFor = (
 });
 
 /** No order. */
-export const noOrder: OsImageOrder = { kind: 'off', why: 'no manifest holds a MachineOSConfig' };
+export const noRequest: BuildRequest = { kind: 'off', why: 'no manifest holds a MachineOSConfig' };
 
 /** What the bootstrap controller rendered for a pool. */
 export const renderedFor = (pool: string): RenderedConfig => ({

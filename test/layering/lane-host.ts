@@ -3,7 +3,7 @@ import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
 import { stagingFiles, stagingPlaces } from '../../src/layering/registry/staging-registry.ts';
 import { coreOsDisk, lsblkOutput } from '../support/disk-samples.ts';
 import type {
-  OsImageOrder,
+  BuildRequest,
   RenderedConfig,
   StagingRegistry,
 } from '../../src/steps/layering/facts.ts';
@@ -21,7 +21,7 @@ export const baseDigest = images.baseOSContainerImage.slice(-71);
 export const laneConfig = { layering: { mode: 'on' } } as const;
 
 /** The order for the pool of masters. */
-export const laneOrder: OsImageOrder & { readonly kind: 'on' } = {
+export const laneRequest: BuildRequest & { readonly kind: 'on' } = {
   kind: 'on',
   delivery: 'first-boot',
   why: 'a test',

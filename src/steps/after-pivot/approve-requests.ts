@@ -32,12 +32,12 @@ const mostConflicts = 3;
  */
 export const approveOwnRequests = step({
   id: 'after-pivot/approve-requests',
-  title: 'Approve the certificate requests of the host that has left',
+  title: 'Approve the certificate requests of the bootstrap host',
   uses: ['kube', 'clock'],
   needs: { record: FoundRecord },
-  skipIf: ({ record }) => (record === null ? 'no host is waited for' : undefined),
+  skipIf: ({ record }) => (record === null ? 'there is no record of a bootstrap host' : undefined),
   limit: longestWait + minutes(10),
-  waitsFor: 'the node of the host to be Ready, with a serving certificate, at most 24 hours',
+  waitsFor: 'the node of the host to be Ready with a serving certificate, at most 24 hours',
   run: async (scope, { record }) => {
     if (record === null) return;
     const requests = followed(scope.kube, { kind: certificateSigningRequests });
@@ -149,7 +149,7 @@ async function decide(
   if (verdict.kind !== 'approve') {
     const reason = verdict.kind === 'refuse' ? verdict.reason : 'it is of another node';
     if (!memory.refused.has(asked.uid)) {
-      scope.note('warn', `request ${name} is left alone: ${reason}`, { purpose });
+      scope.note('warn', `certificate request ${name} is not approved: ${reason}`, { purpose });
     }
     memory.refused.add(asked.uid);
     return { name, purpose, state, reason };
@@ -188,7 +188,7 @@ async function approve(
     try {
       const next = approved(latest, { message, at: clock.now() });
       await kube.replace(ref, next, { subresource: 'approval', signal });
-      note('info', `request ${name} is approved`, { purpose, node });
+      note('info', `certificate request ${name} is approved`, { purpose, node });
       return 'approved';
     } catch (error) {
       const isConflict = error instanceof AgentError && error.code === 'kube.conflict';

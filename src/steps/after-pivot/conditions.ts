@@ -7,6 +7,6 @@ export const wantsFollowUp = ({ bootstrap: { followUp }, images }: Config): bool
 
 /** Whether something follows this host into its cluster. A dry host goes nowhere. */
 export const leavesFollowUp = condition<Config>(
-  'something is to follow the bootstrap host, and the image of this program is known',
+  'the follow-up job is wanted, and the image of this program is known',
   (config) => config.host.reach !== 'dry' && wantsFollowUp(config),
 );

@@ -5,17 +5,17 @@ export const afterPivotFailures = {
   'after-pivot.bad-record': {
     kind: 'cluster',
     title: 'The record of the bootstrap host in the cluster cannot be read',
-    hint: 'look at ConfigMap assisted-installer/bootwright-after-pivot; delete it when the host has joined',
+    hint: 'check ConfigMap assisted-installer/bootwright-after-pivot; delete it once the host has joined',
   },
   'after-pivot.no-image': {
     kind: 'input',
-    title: 'The image of this program is not known',
+    title: 'The image of this program is unknown',
     hint: 'give --images.self IMAGE, or set bootstrap.followUp to never',
   },
   'after-pivot.not-left': {
     kind: 'cluster',
-    title: 'What is to follow the bootstrap host is not in the cluster as it was sent',
-    hint: 'look at the object that the message names, delete it, and run again',
+    title: 'An object of the follow-up job is not in the cluster as it was sent',
+    hint: 'delete the object that the message names, and run again',
   },
 } as const satisfies FailureTable;
 

@@ -19,7 +19,7 @@ import {
 import type { ConfigInput } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { leaveFollowUp } from './leave-job.ts';
+import { createFollowUpJob } from './leave-job.ts';
 import { clientKeyPatch, recordRef } from './record.ts';
 
 const config = {
@@ -58,7 +58,7 @@ const recordIn = (kube: FakeKube): unknown => kube.objectsOf(configMaps)[0]?.['d
 describe('after-pivot/leave-job', () => {
   it('leaves a record, permissions and a job', async () => {
     const run = world();
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(left(run.kube)).toEqual([
       'namespaces /assisted-installer',
       'clusterroles /bootwright-after-pivot',
@@ -80,26 +80,26 @@ describe('after-pivot/leave-job', () => {
 
   it('makes whatever must be there before the job is', async () => {
     const run = world();
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(run.kube.writes.at(-1)).toMatchObject({ verb: 'create', kind: 'jobs' });
   });
 
   it('changes nothing when it is run again', async () => {
     const run = world();
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     const before = run.kube.writes.length;
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(run.kube.writes.slice(before)).toEqual([]);
   });
 
   it('mends what an earlier attempt left, and keeps what the job has added', async () => {
     const run = world();
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     const { signal } = new AbortController();
     await run.kube.patch(recordRef, clientKeyPatch('00ff'), signal);
     const late = { type: 'merge', body: { data: { node: 'late' } } } as const;
     await run.kube.patch(recordRef, late, signal);
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'm0', clientKey: '00ff' });
   });
 
@@ -107,7 +107,7 @@ describe('after-pivot/leave-job', () => {
     const run = world();
     const there = { metadata: { name: 'assisted-installer', labels: { own: 'yes' } } };
     run.kube.put(namespaces, there);
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(run.kube.objectsOf(namespaces)).toMatchObject([there]);
   });
 
@@ -115,7 +115,7 @@ describe('after-pivot/leave-job', () => {
     const run = world();
     run.kube.put(etcdCluster.kind, { metadata: { name: 'cluster' }, spec: {} });
     await run.kube.patch(etcdCluster, overridePatch(null), new AbortController().signal);
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(recordIn(run.kube)).toMatchObject({ etcdOverridden: 'true' });
   });
 
@@ -132,7 +132,7 @@ describe('after-pivot/leave-job', () => {
     run.host
       .on(['ip', '-json', 'address', 'show', 'scope', 'global'])
       .prints(JSON.stringify(output));
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
   });
 
@@ -145,7 +145,7 @@ describe('after-pivot/leave-job', () => {
     };
     const run = { ...world(), clock, inventory: { ...inventory, enabledHosts } };
     run.host.withFile('/proc/sys/kernel/hostname', 'live-1\n');
-    await runStep(leaveFollowUp, run);
+    await runStep(createFollowUpJob, run);
     expect(recordIn(run.kube)).toMatchObject({ node: 'live-1' });
     expect(clock.now()).toBe(seconds(30));
   });
@@ -156,7 +156,7 @@ describe('after-pivot/leave-job', () => {
     ['would follow a dry host', { ...config, host: { reach: 'dry' } }],
   ])('is left out when it %s', async (_, other) => {
     const run = { ...world(), config: other };
-    const { events } = await runStep(leaveFollowUp, run);
+    const { events } = await runStep(createFollowUpJob, run);
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(run.kube.writes).toEqual([]);
   });
@@ -164,8 +164,8 @@ describe('after-pivot/leave-job', () => {
   it('ends no installation by itself', async () => {
     const run = world();
     run.kube.trouble(kubeFailure('kube.unreachable', 'down'));
-    const { notes } = await runStep(leaveFollowUp, run);
-    expect(notes).toEqual([expect.stringMatching(/^warn: nothing follows this host/)]);
+    const { notes } = await runStep(createFollowUpJob, run);
+    expect(notes).toEqual([expect.stringMatching(/^warn: the follow-up job is not created/)]);
   });
 
   it('is left where the API server does not know of a time to live', async () => {
@@ -184,7 +184,7 @@ describe('after-pivot/leave-job', () => {
       bootstrap: { followUp: 'always' },
     } satisfies ConfigInput;
     const kube = { ...run.kube, create };
-    expect(await tryStep(leaveFollowUp, { ...run, kube, config: asked })).not.toHaveProperty(
+    expect(await tryStep(createFollowUpJob, { ...run, kube, config: asked })).not.toHaveProperty(
       'failure',
     );
   });
@@ -210,7 +210,7 @@ describe('after-pivot/leave-job', () => {
     const run = world();
     prepare(run);
     const asked = { ...config, images, bootstrap: { followUp: 'always' } } satisfies ConfigInput;
-    const { failure } = await tryStep(leaveFollowUp, { ...run, config: asked });
+    const { failure } = await tryStep(createFollowUpJob, { ...run, config: asked });
     expect(failure).toMatchObject({ code });
   });
 });

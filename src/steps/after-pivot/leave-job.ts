@@ -22,11 +22,11 @@ import type { PivotRecord } from './record.ts';
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 
 /** As `layering/leave-hand-over`, where no operating system is built. */
-export const leaveFollowUp = step({
+export const createFollowUpJob = step({
   id: 'after-pivot/leave-job',
-  title: 'Leave a job in the cluster that follows this host',
+  title: 'Create the follow-up job in the cluster',
   uses: ['kube', 'host', 'inventory', 'clock'],
-  when: all(leavesFollowUp, not(buildsOsImages, 'no operating system is built')),
+  when: all(leavesFollowUp, not(buildsOsImages, 'no OS image is built')),
   limit: minutes(20),
   explain: ({ images }: Config) => `runs ${images.self}`,
   preview: () => [listAddressesArgv],
@@ -50,7 +50,7 @@ export async function leaveJob(scope: LeaveScope, images: readonly LeftImage[]):
     scope.signal.throwIfAborted();
     const { code, message, hint } = asAgentError(error);
     if (scope.config.bootstrap.followUp === 'always') throw error;
-    scope.note('warn', `nothing follows this host into its cluster: ${message}`, { code, hint });
+    scope.note('warn', `the follow-up job is not created: ${message}`, { code, hint });
     return false;
   }
 }
@@ -67,7 +67,7 @@ async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<v
   const { openshiftVersion } = config.cluster;
   // What a job runs cannot be changed; one that is there is of an earlier attempt, or in the way.
   await put(scope, jobManifest({ image, openshiftVersion }), 'compare');
-  note('info', `a job follows this host as node ${record.node}`, {
+  note('info', `the follow-up job waits for node ${record.node}`, {
     image,
     addresses: record.addresses.join(', '),
     isEtcdOverridden: record.isEtcdOverridden,
@@ -85,14 +85,14 @@ async function recordOf(scope: LeaveScope): Promise<Omit<PivotRecord, 'images'>>
   const { kube, signal, note } = scope;
   const node = await findOwnNode(scope);
   if (node === undefined) {
-    throw afterPivotFailure('after-pivot.not-left', 'the name of this host is not known', {
-      hint: 'give the host a name in the inventory service, or by its network',
+    throw afterPivotFailure('after-pivot.not-left', 'the name of this host is unknown', {
+      hint: 'set the host name in the inventory service, or by DHCP or DNS',
     });
   }
   if (node.addresses.length === 0) {
     note(
       'warn',
-      'no address of this host is known; its serving certificate is for others to approve',
+      'no address of this host is known; approve its serving certificate by hand: oc adm certificate approve NAME',
     );
   }
   const etcd = await kube.get(etcdCluster, signal);

@@ -57,7 +57,7 @@ async function inventoryHost({
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the inventory service does not tell what it has of this host', {
+    note('warn', 'the inventory service does not answer for this host', {
       code,
       reason: message,
     });

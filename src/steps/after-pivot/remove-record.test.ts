@@ -18,7 +18,7 @@ function refusing(code: 'kube.denied' | 'kube.unreachable'): FakeKube {
 describe('after-pivot/remove-record', () => {
   it('is done when the role is gone and the answer that said so was lost', async () => {
     const { notes } = await runStep(removeRecord, { kube: refusing('kube.denied') });
-    expect(notes).toEqual(['info: the permissions are gone already']);
+    expect(notes).toEqual(['info: the permissions are already removed']);
   });
 
   it('fails when it cannot be known', async () => {

@@ -10,7 +10,7 @@ import { recordRef } from './record.ts';
  */
 export const removeRecord = step({
   id: 'after-pivot/remove-record',
-  title: 'Remove the record and the permissions that were left with it',
+  title: 'Remove the record and the permissions of this job',
   uses: ['kube'],
   limit: minutes(5),
   run: async ({ kube, signal, note }) => {
@@ -20,7 +20,7 @@ export const removeRecord = step({
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'kube.denied') throw error;
       // The role itself allows it: it is gone, and only the word of that was lost.
-      note('info', 'the permissions are gone already', { reason: error.message });
+      note('info', 'the permissions are already removed', { reason: error.message });
     }
   },
 });

@@ -27,7 +27,7 @@ describe('the standing of the own node', () => {
     [{ readiness: ready }, 'm0 is Ready and waits for a serving certificate'],
     [
       { readiness: ready, requests: [serving('pending', 'it asks for no address')] },
-      'm0 is Ready and waits for a serving certificate; request s is left alone: it asks for no address',
+      'm0 is Ready and waits for a serving certificate; certificate request s is not approved: it asks for no address',
     ],
   ])('says what is missing', (look, status) => {
     expect(standing(look)).toEqual({ isDone: false, status });

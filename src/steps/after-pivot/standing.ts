@@ -48,6 +48,9 @@ export function standingOf({ node, readiness, readyFor, requests }: OwnNodeLook)
         : `${node} has joined and is not Ready: ${readiness.reason}`;
   const left = requests
     .filter(({ state }) => state === 'pending')
-    .map(({ name, reason }) => `; request ${name} is left alone: ${reason ?? 'not looked at yet'}`);
+    .map(
+      ({ name, reason }) =>
+        `; certificate request ${name} is not approved: ${reason ?? 'not checked yet'}`,
+    );
   return { isDone: isReady && (isServing || isQuiet), status: [about, ...left].join('') };
 }

@@ -1,5 +1,5 @@
-import { handOverFacts, stockFacts } from '../../../test/layering/hand-over-site.ts';
-import { orderFor } from '../../../test/layering/lane-facts.ts';
+import { handOverFacts, fallbackFacts } from '../../../test/layering/hand-over-site.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -54,7 +54,7 @@ const facts = {
   disk: targetOf(sda),
   ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
   written: { disk: '/dev/sda' },
-  ...{ order: undefined, published: undefined, boot: undefined },
+  ...{ request: undefined, published: undefined, boot: undefined },
 };
 
 const overwrite = ({ host, disk = sda, web = fakeWeb(), writerArgs = [], ...more }: Setting) =>
@@ -214,7 +214,7 @@ describe('image/overwrite-os', () => {
     const host = hostWith(sda).on(broken.split(' ')).fails(1, 'error: no');
     const { notes } = await overwrite({ host });
     expect(notes).toEqual([
-      'warn: the final operating system is not written; the node will reboot once more',
+      'warn: the final OS image is not written; the node will reboot once more',
     ]);
     const commands = ran(host);
     expect(commands.filter((command) => command === broken).length).toBeGreaterThanOrEqual(3);
@@ -256,21 +256,21 @@ describe('image/overwrite-os', () => {
 
 describe('the built image', () => {
   const { published } = handOverFacts;
-  const { published: stock } = stockFacts;
-  const order = orderFor(['master']);
+  const { published: stock } = fallbackFacts;
+  const request = requestFor(['master']);
   const off = { kind: 'off', why: 'no manifest' } as const;
 
   it.each<[string, Partial<BuiltImageFacts>, boolean]>([
     ['nothing is known of one', {}, false],
-    ['nothing is ordered', { order: off, published: stock }, false],
-    ['nodes join without it', { order: orderFor(['master'], 'after-join'), published }, false],
-    ['it was built', { order, published }, true],
-    ['it could not be built', { order, published: stock }, false],
+    ['nothing is ordered', { request: off, published: stock }, false],
+    ['nodes join without it', { request: requestFor(['master'], 'after-join'), published }, false],
+    ['it was built', { request, published }, true],
+    ['it could not be built', { request, published: stock }, false],
     ['a worker found none', { boot: { kind: 'stock', why: 'none' } }, false],
     ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],
     ['a worker gets it at its first boot', { boot: { kind: 'first-boot', why: 'x' } }, true],
   ])('is booted first when %s: %s', (...[, facts, isBooted]) => {
-    const none = { order: undefined, published: undefined, boot: undefined };
+    const none = { request: undefined, published: undefined, boot: undefined };
     expect(bootsBuiltImage({ ...none, ...facts })).toBe(isBooted);
   });
 
@@ -282,7 +282,7 @@ describe('the built image', () => {
       facts: { ...facts, boot: { kind: 'deployed' } },
     });
     expect(events).toMatchObject([
-      { type: 'step.skipped', reason: 'the built image is written instead' },
+      { type: 'step.skipped', reason: 'the built OS image is deployed instead' },
     ]);
     expect(host.ran).toEqual([]);
   });

@@ -7,8 +7,8 @@ import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { joinsWithStock } from '../layering/conditions.ts';
-import { OsImageOrder, PublishedImages, WorkerBoot } from '../layering/facts.ts';
+import { joinsWithReleaseImage } from '../layering/conditions.ts';
+import { BuildRequest, PublishedImages, WorkerBoot } from '../layering/facts.ts';
 import { step } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
 import { authFile } from './existing-root.ts';
@@ -16,7 +16,7 @@ import { WrittenImage } from './facts.ts';
 import { findFinalOs } from './final-os.ts';
 
 const skipsReboot = condition<Config>(
-  'the final operating system is written before the first boot',
+  'the final OS image is written before the first boot',
   ({ image }) => image.skipMcoReboot,
 );
 
@@ -28,18 +28,19 @@ const skipsReboot = condition<Config>(
  */
 export const overwriteOs = step({
   id: 'image/overwrite-os',
-  title: 'Write the final operating system before the first boot',
+  title: 'Write the final OS image before the first boot',
   uses: ['host', 'web', 'clock'],
   needs: {
     disk: TargetDisk,
     ignition: HostIgnition,
     written: WrittenImage,
-    order: ifGiven(OsImageOrder),
+    request: ifGiven(BuildRequest),
     published: ifGiven(PublishedImages),
     boot: ifGiven(WorkerBoot),
   },
   when: all(writesDisk, skipsReboot),
-  skipIf: (facts) => (bootsBuiltImage(facts) ? 'the built image is written instead' : undefined),
+  skipIf: (facts) =>
+    bootsBuiltImage(facts) ? 'the built OS image is deployed instead' : undefined,
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
@@ -48,7 +49,7 @@ export const overwriteOs = step({
   run: async (scope, { disk, ignition }) => {
     const { signal, note } = scope;
     try {
-      await withHeartbeat('writing the final operating system', scope, async () => {
+      await withHeartbeat('writing the final OS image', scope, async () => {
         if (!(await canDeploy(scope))) return;
         const os = await findFinalOs(scope, ignition.path);
         await deployFinal(scope, disk, { os, source: { image: os.osImageURL, authFile } });
@@ -56,7 +57,7 @@ export const overwriteOs = step({
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      note('warn', 'the final operating system is not written; the node will reboot once more', {
+      note('warn', 'the final OS image is not written; the node will reboot once more', {
         code,
         reason: message,
       });
@@ -66,12 +67,12 @@ export const overwriteOs = step({
 
 /** What is known of built images on a host: a bootstrap host has an order, a worker looks for the image of its pool. */
 export interface BuiltImageFacts {
-  readonly order: OsImageOrder | undefined;
+  readonly request: BuildRequest | undefined;
   readonly published: PublishedImages | undefined;
   readonly boot: WorkerBoot | undefined;
 }
 
 /** Which operating system a host boots first: an image that was built, or that of the release. */
-export const bootsBuiltImage = ({ order, published, boot }: BuiltImageFacts): boolean =>
-  (order !== undefined && !joinsWithStock(order) && published?.kind === 'published') ||
+export const bootsBuiltImage = ({ request, published, boot }: BuiltImageFacts): boolean =>
+  (request !== undefined && !joinsWithReleaseImage(request) && published?.kind === 'published') ||
   (boot !== undefined && boot.kind !== 'stock');

@@ -13,7 +13,7 @@ import { repositoryConfig, repositoryConfigName } from '../../layering/served-co
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages } from './conditions.ts';
-import { OsImageOrder } from './facts.ts';
+import { BuildRequest } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { manifestFolders, readManifestFiles } from './manifests.ts';
 
@@ -33,14 +33,14 @@ export const defaultConfigPath = (pool: string): string =>
  */
 export const addDefaultOsConfigs = step({
   id: 'layering/add-default-os-configs',
-  title: 'Write a MachineOSConfig for each pool that has none',
+  title: 'Add a MachineOSConfig for each pool without one',
   uses: ['host'],
   when: all(
     buildsOsImages,
     condition<Config>('layering.pushTo is set', ({ layering }) => layering.pushTo !== ''),
   ),
   limit: minutes(5),
-  explain: ({ layering }) => `their images go below ${layering.pushTo}`,
+  explain: ({ layering }) => `their images are pushed to ${layering.pushTo}`,
   run: async (scope) => {
     const { config, note } = scope;
     const pools = poolsWithoutConfig(readOsManifests(await readManifestFiles(scope)));
@@ -56,7 +56,7 @@ export const addDefaultOsConfigs = step({
     }
     note(
       'warn',
-      `the pull secret of the cluster, which every node gets, may push to ${pushTo}: prefer a MachineOSConfig with a Secret of its own`,
+      `every node gets the pull secret, which may push to ${pushTo}: use a MachineOSConfig with a push Secret of its own`,
     );
   },
 });
@@ -65,7 +65,7 @@ function refuseUnusable(repository: string): void {
   if (isPullRepository(repository)) return;
   throw layeringStepFailure(
     'layering.push-to-unusable',
-    `${repository} is no name that the cluster takes for an image of a pool`,
+    `${repository} is not a valid image name for the cluster`,
   );
 }
 
@@ -82,7 +82,7 @@ async function credentialsFor(
   if (found !== undefined) return found;
   throw layeringStepFailure(
     'layering.no-push-credentials',
-    `the pull secret of the cluster has nothing for ${repository}`,
+    `the pull secret of the cluster has no credentials for ${repository}`,
   );
 }
 
@@ -106,16 +106,16 @@ export const repositoryManifest = (pool: string): string =>
  */
 export const nameRepositories = step({
   id: 'layering/name-repositories',
-  title: 'Write into the MachineConfigs where the images of their pools lie',
+  title: 'Add a MachineConfig that names the image repository of each pool',
   uses: ['host'],
-  needs: { order: OsImageOrder },
+  needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: ({ order }) =>
-    order.kind === 'off' || order.delivery !== 'first-boot' ? order.why : undefined,
+  skipIf: ({ request }) =>
+    request.kind === 'off' || request.delivery !== 'first-boot' ? request.why : undefined,
   limit: minutes(5),
-  run: async ({ host, signal }, { order }) => {
-    if (order.kind === 'off') return;
-    for (const { pool, repository } of order.pools.filter((one) => one.pool !== 'master')) {
+  run: async ({ host, signal }, { request }) => {
+    if (request.kind === 'off') return;
+    for (const { pool, repository } of request.pools.filter((one) => one.pool !== 'master')) {
       const text = `${JSON.stringify(repositoryConfig({ pool, repository }), null, 2)}\n`;
       await host.writeFile(repositoryManifest(pool), text, { signal, mode: 0o644 });
     }

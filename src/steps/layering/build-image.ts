@@ -28,7 +28,7 @@ import {
 import { layeringFailure } from '../../layering/failures.ts';
 import { type Millis, minutes, renderDuration } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { factsOf, type ImageWork, saidBy, unreadable } from './image-work.ts';
+import { factsOf, type ImageWork, stderrOf, unreadable } from './image-work.ts';
 
 /** What is built, with what, and where. */
 interface ImageBuild extends PlanRequest {
@@ -136,7 +136,7 @@ async function mountEntitlement(
       limit: quick,
     });
   }
-  if (mounts.length > 0) note('info', 'the build gets the entitlement of this host');
+  if (mounts.length > 0) note('info', 'the build uses the entitlement of this host');
   return mounts.map(({ volume }) => volume);
 }
 
@@ -154,7 +154,7 @@ async function runBuild(work: ImageWork, build: ImageBuild, run: BuildRun): Prom
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'layering.build-cut-off') throw error;
-    note('warn', 'the build lost its network and is tried once more', { reason: error.message });
+    note('warn', 'the build lost its network; it is retried once', { reason: error.message });
     await attempt(work, build, run);
   }
 }
@@ -205,7 +205,7 @@ function explained(
     const message = `the build for pool ${pool} did not end within ${renderDuration(limit)}`;
     return layeringFailure('layering.build-too-long', message, { cause: error, context: { log } });
   }
-  const said = saidBy(error);
+  const said = stderrOf(error);
   if (said === undefined || !(error instanceof AgentError)) return error;
   const code =
     classifyPullError(said) === 'network' ? 'layering.build-cut-off' : 'layering.build-failed';
@@ -250,7 +250,10 @@ async function blameForLint(work: ImageWork, of: ImageToVerify, said: string): P
   if (ofBase.lint === undefined) {
     throw layeringFailure('layering.image-lint', `${image}: ${said}`, { context: { image, base } });
   }
-  work.note('warn', 'bootc finds faults that the base has too', { base, faults: ofBase.lint });
+  work.note('warn', 'bootc container lint reports findings that the base image has too', {
+    base,
+    faults: ofBase.lint,
+  });
 }
 
 async function lookInside(
@@ -276,6 +279,6 @@ async function lookInside(
   }
   await host
     .exec(removeArgv(builder, looked), { signal, limit: longestLook })
-    .catch(() => note('debug', 'what the look left in the store is still there'));
+    .catch(() => note('debug', 'the image of the check is still in the store'));
   return reader.seen();
 }

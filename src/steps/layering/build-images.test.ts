@@ -3,7 +3,7 @@ import {
   builtDigest,
   laneConfig,
   laneHost,
-  laneOrder,
+  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -14,7 +14,7 @@ import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
 
-const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
 const config = { ...laneConfig, proxy: { https: 'http://user:hidden@proxy.example.com' } };
 const run = (host = freshHost()) => ({ host, facts, config });
 const scratch = `${stagingPlaces().scratch}/master`;
@@ -150,7 +150,9 @@ describe('layering/build-images', () => {
     const { failure, notes } = await tryStep(buildImages, run(host));
     const code = failure instanceof AgentError ? failure.code : undefined;
     expect(code).toBe(ofBase === '' ? 'layering.image-lint' : undefined);
-    expect(notes.includes('warn: bootc finds faults that the base has too')).toBe(ofBase !== '');
+    expect(
+      notes.includes('warn: bootc container lint reports findings that the base image has too'),
+    ).toBe(ofBase !== '');
     expect(host.ran.some((argv) => argv.includes('push'))).toBe(ofBase !== '');
   });
 

@@ -16,13 +16,13 @@ import { hours, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildImage, localTag } from './build-image.ts';
-import { buildsOsImages, orStock } from './conditions.ts';
+import { buildsOsImages, withReleaseFallback } from './conditions.ts';
 import { digestAt, pushImage } from './copy-image.ts';
 import {
   type BuiltImage,
   BuiltImages,
-  OsImageOrder,
-  type PoolOrder,
+  BuildRequest,
+  type PoolRequest,
   type RenderedConfig,
   RenderedConfigs,
   StagingRegistry,
@@ -50,28 +50,28 @@ export const storageRun = '/run/bootwright/storage';
  */
 export const buildImages = step({
   id: 'layering/build-images',
-  title: 'Build the operating systems of the pools',
+  title: 'Build the OS images of the pools',
   uses: ['host', 'clock'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
   gives: BuiltImages,
   when: buildsOsImages,
   limit: hours(6),
   explain: ({ layering }) =>
-    `the build of one image may take ${layering.buildMinutes} minutes; each is looked into before it is pushed, by "bootc container lint" too where it has bootc`,
+    `each build may take ${layering.buildMinutes} minutes; each image is checked before it is pushed, with bootc container lint where it has bootc`,
   preview: () => previewOf(),
-  run: async (scope, { order, rendered, registry }) => {
-    if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
+  run: async (scope, { request, rendered, registry }) => {
+    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
     if (registry.kind === 'stock') return registry;
-    return orStock(scope, async () => {
+    return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { name, reason } = await findBuilder(imageWork(scope));
-      scope.note('info', `images are built with ${name}`, { reason });
+      scope.note('info', `OS images are built with ${name}`, { reason });
       const store = { storage: placesIn(dirname(registry.data)).storage, run: storageRun };
       const images: BuiltImage[] = [];
-      for (const pool of order.pools) {
+      for (const pool of request.pools) {
         const config = rendered.find((one) => one.pool === pool.pool);
         if (config === undefined) continue;
-        const job = { order: pool, rendered: config, registry, builder: { name, store } };
+        const job = { request: pool, rendered: config, registry, builder: { name, store } };
         images.push((await builtBefore(scope, job)) ?? (await build(scope, job)));
       }
       return { kind: 'built', images } as const;
@@ -80,7 +80,7 @@ export const buildImages = step({
 });
 
 interface BuildJob {
-  readonly order: PoolOrder;
+  readonly request: PoolRequest;
   readonly rendered: RenderedConfig;
   readonly registry: RunningRegistry;
   readonly builder: Builder;
@@ -115,17 +115,17 @@ async function builtBefore(scope: BuildScope, job: BuildJob): Promise<BuiltImage
 
 async function build(scope: BuildScope, job: BuildJob): Promise<BuiltImage> {
   const { config } = scope;
-  const { order, rendered, registry, builder } = job;
-  const scratch = `${placesIn(dirname(registry.data)).scratch}/${order.pool}`;
+  const { request, rendered, registry, builder } = job;
+  const scratch = `${placesIn(dirname(registry.data)).scratch}/${request.pool}`;
   const work = imageWork(scope);
-  const text = await pullSecretFor(scope, order, [registry.authFile]);
+  const text = await pullSecretFor(scope, request, [registry.authFile]);
   const inputs = {
-    config: order.config,
+    config: request.config,
     machineConfig: readMachineConfig(await readOne(scope, rendered.file)),
     caBundle: await trustedCertificates(scope),
   };
   const staged = await baseInStaging(scope, job);
-  return withAuthFile(scope, { name: `build-${order.pool}`, text }, async (authFile) => {
+  return withAuthFile(scope, { name: `build-${request.pool}`, text }, async (authFile) => {
     const access = { authFile, certificates: registry.certificates };
     const tag = await buildImage(work, {
       ...inputs,
@@ -156,7 +156,7 @@ async function readOne({ host, signal }: BuildScope, path: string): Promise<Sour
   const text = await host.readText(path, signal);
   const [object] = text === undefined ? [] : readObjects({ path, text });
   if (object !== undefined) return object;
-  throw layeringFailure('layering.build-failed', `${path} is gone from the host`);
+  throw layeringFailure('layering.build-failed', `${path} is missing`);
 }
 
 /** PEM certificates; empty when the cluster trusts no others than the system. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { orderFor } from '../../../test/layering/lane-facts.ts';
+import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { masterImage, masterRendered } from '../../../test/layering/layered-pool.ts';
 import { servedIgnition } from '../../../test/layering/served.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -19,7 +19,7 @@ const embedded = (text: string): string =>
 
 const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', digest: 'd' };
 const facts = {
-  order: orderFor(['master']),
+  request: requestFor(['master']),
   published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
   ignition: { path, bytes: 1, sha256: '', origin: '', version: '3.2.0' },
 };

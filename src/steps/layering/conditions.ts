@@ -4,14 +4,14 @@ import { asAgentError } from '../../engine/failures.ts';
 import { deliveryOf } from '../../layering/manifests/delivery.ts';
 import { writesDisk } from '../conditions.ts';
 import type { StepScope } from '../step.ts';
-import type { OsImageOrder, PublishedImage, PublishedImages } from './facts.ts';
+import type { BuildRequest, PublishedImage, PublishedImages } from './facts.ts';
 
 /**
  * Whether the manifests may ask for operating systems. Of a release that knows no MachineOSConfig nothing is looked
  * for, unless it is asked for.
  */
 export const looksForOsConfigs = condition<Config>(
-  'operating systems may be built during the installation',
+  'OS images may be built during the installation',
   ({ layering: { mode }, cluster }) =>
     mode === 'on' || (mode === 'auto' && deliveryOf(cluster.openshiftVersion).kind !== 'none'),
   ({ layering: { mode }, cluster }) =>
@@ -22,33 +22,36 @@ export const looksForOsConfigs = condition<Config>(
 export const buildsOsImages = all(writesDisk, looksForOsConfigs);
 
 /** Why a step of the lane has nothing to do, where nothing is to be built. */
-export const unlessOrdered = ({ order }: { readonly order: OsImageOrder }): string | undefined =>
-  order.kind === 'off' ? order.why : undefined;
+export const unlessRequested = ({
+  request,
+}: {
+  readonly request: BuildRequest;
+}): string | undefined => (request.kind === 'off' ? request.why : undefined);
 
 /** Why nothing is copied, where nothing is to be built or there is no registry for it on this host. */
 export const unlessStaged = (needs: {
-  readonly order: OsImageOrder;
-  readonly registry: { readonly kind: 'running' } | Stock;
+  readonly request: BuildRequest;
+  readonly registry: { readonly kind: 'running' } | ReleaseFallback;
 }): string | undefined =>
-  unlessOrdered(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined);
+  unlessRequested(needs) ?? (needs.registry.kind === 'stock' ? needs.registry.why : undefined);
 
 /** Whether nodes join with the system of the release, and come to their image afterwards. */
-export const joinsWithStock = (order: OsImageOrder): boolean =>
-  order.kind === 'on' && order.delivery === 'after-join';
+export const joinsWithReleaseImage = (request: BuildRequest): boolean =>
+  request.kind === 'on' && request.delivery === 'after-join';
 
 /** Why a step has nothing to do that masters are held back for. */
-export const unlessHeld = (needs: { readonly order: OsImageOrder }): string | undefined =>
-  joinsWithStock(needs.order) ? needs.order.why : unlessOrdered(needs);
+export const unlessBlocked = (needs: { readonly request: BuildRequest }): string | undefined =>
+  joinsWithReleaseImage(needs.request) ? needs.request.why : unlessRequested(needs);
 
 /** Why nothing is changed in what masters are served. */
 export function unlessServed({
-  order,
+  request,
   published,
 }: {
-  readonly order: OsImageOrder;
+  readonly request: BuildRequest;
   readonly published: PublishedImages;
 }): string | undefined {
-  if (order.kind === 'off' || order.delivery !== 'first-boot') return order.why;
+  if (request.kind === 'off' || request.delivery !== 'first-boot') return request.why;
   return published.kind === 'stock' ? published.why : undefined;
 }
 
@@ -59,12 +62,15 @@ export const mastersPool = 'master';
 const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
 
 /** Why no node boots straight into an image before this host leaves, or undefined when some do. */
-export function whyNotServed(order: OsImageOrder, published: PublishedImages): string | undefined {
-  const why = unlessHeld({ order });
+export function whyNotServed(
+  request: BuildRequest,
+  published: PublishedImages,
+): string | undefined {
+  const why = unlessBlocked({ request });
   if (why !== undefined) return why;
   if (published.kind === 'stock') return published.why;
   return controlPlaneImages(published).length === 0
-    ? 'no image was built for the control plane'
+    ? 'no OS image was built for the control plane'
     : undefined;
 }
 
@@ -79,7 +85,7 @@ export const mastersImage = (published: PublishedImages): PublishedImage | undef
   controlPlaneImages(published).find(({ pool }) => pool === mastersPool);
 
 /** The operating system of the release is used, and why. */
-export interface Stock {
+export interface ReleaseFallback {
   readonly kind: 'stock';
   readonly why: string;
 }
@@ -88,17 +94,17 @@ export interface Stock {
  * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the operating system
  * of the release takes the place of the built one, and the failure is told. A step that was stopped did not fail.
  */
-export async function orStock<T>(
+export async function withReleaseFallback<T>(
   { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,
   run: () => Promise<T>,
-): Promise<T | Stock> {
+): Promise<T | ReleaseFallback> {
   try {
     return await run();
   } catch (error) {
     signal.throwIfAborted();
     if (config.layering.failurePolicy !== 'fallback-stock') throw error;
     const { code, message, hint } = asAgentError(error);
-    note('warn', 'the operating system of the release is used instead of a built one', {
+    note('warn', 'the OS image of the release is used instead of a built one', {
       code,
       reason: message,
       hint,

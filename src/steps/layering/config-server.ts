@@ -9,8 +9,8 @@ import { servedMachineConfig } from '../../layering/manifests/served-machine-con
 import { minutes, seconds } from '../../model/duration.ts';
 import { unitState, unitStateArgv } from '../cluster/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, unlessHeld, unlessServed } from './conditions.ts';
-import { OsImageOrder, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { buildsOsImages, unlessBlocked, unlessServed } from './conditions.ts';
+import { BuildRequest, PublishedImages, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 
 /** Two units of systemd: one watches a path, the other one runs a command each time. */
@@ -49,19 +49,19 @@ async function startWatch(
   await host.exec(argv, { signal, limit: seconds(60) });
 }
 
-const holdUnit = pathUnit('bootwright-hold');
+const blockUnit = pathUnit('bootwright-hold');
 
 /** The unit of systemd that waits for the file. */
-export const holdPathUnit = holdUnit.path;
+export const blockPathUnit = blockUnit.path;
 
 /** The unit that moves it away, once for each time that it comes. */
-export const holdServiceUnit = holdUnit.service;
+export const blockServiceUnit = blockUnit.service;
 
 /**
  * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
  * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
  */
-export const holdArgv = watchArgv(holdUnit, `PathExists=${controllerConfig}`, [
+export const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
   ...['mv', '--force', controllerConfig, heldControllerConfig],
 ]);
 
@@ -69,16 +69,16 @@ export const holdArgv = watchArgv(holdUnit, `PathExists=${controllerConfig}`, [
  * Has the machine-config-server of this host answer 500, which Ignition asks again after, from its first request
  * until the images are there: a master that is served before would boot the operating system of the release.
  */
-export const holdConfigServer = step({
+export const blockConfigServer = step({
   id: 'layering/hold-config-server',
-  title: 'Hold the masters back until their image is built',
+  title: 'Block the machine-config-server until the OS images are built',
   uses: ['host'],
-  needs: { order: OsImageOrder },
+  needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessHeld,
+  skipIf: unlessBlocked,
   limit: minutes(3),
-  preview: () => [unitStateArgv(holdPathUnit), holdArgv],
-  run: (scope) => startWatch(scope, holdUnit, holdArgv),
+  preview: () => [unitStateArgv(blockPathUnit), blockArgv],
+  run: (scope) => startWatch(scope, blockUnit, blockArgv),
 });
 
 /** The machine-config-server of a bootstrap host serves no other pools (machine-config-operator, `pkg/server`). */
@@ -111,9 +111,9 @@ const folderArgv = ['install', '--directory', dirname(servedCopy(''))] as const;
  */
 export const serveImages = step({
   id: 'layering/serve-images',
-  title: 'Put the built image into what the masters are served',
+  title: 'Serve the built OS image to the masters',
   uses: ['host'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, published: PublishedImages },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, published: PublishedImages },
   when: buildsOsImages,
   skipIf: unlessServed,
   limit: minutes(5),
@@ -164,28 +164,28 @@ async function serve(
 }
 
 /** Ends the hold; systemd forgets the unit with it. */
-export const endHoldArgv = ['systemctl', 'stop', holdPathUnit] as const;
+export const endBlockArgv = ['systemctl', 'stop', blockPathUnit] as const;
 
 /** Puts the file back that the server cannot do without. */
-export const putBackArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
+export const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
 
 /** systemctl's answer for a unit that does not exist. */
 const noSuchUnit = 5;
 
 /** Lets the machine-config-server of this host serve, with the built image or without. */
-export const releaseConfigServer = step({
+export const unblockConfigServer = step({
   id: 'layering/release-config-server',
-  title: 'Let the masters have their Ignition',
+  title: 'Unblock the machine-config-server',
   uses: ['host'],
-  needs: { order: OsImageOrder },
+  needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessHeld,
+  skipIf: unlessBlocked,
   limit: minutes(3),
-  preview: () => [endHoldArgv, putBackArgv],
+  preview: () => [endBlockArgv, unblockArgv],
   run: async ({ host, signal }) => {
-    await host.exec(endHoldArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
+    await host.exec(endBlockArgv, { signal, limit: seconds(60), accept: [0, noSuchUnit] });
     // Not there: it was never held, or an earlier run has put it back.
     if ((await host.realPath(heldControllerConfig, signal)) === undefined) return;
-    await host.exec(putBackArgv, { signal, limit: seconds(30) });
+    await host.exec(unblockArgv, { signal, limit: seconds(30) });
   },
 });

@@ -3,7 +3,7 @@ import {
   baseDigest,
   laneConfig,
   laneHost,
-  laneOrder,
+  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -13,7 +13,7 @@ import { rest } from '../../../test/support/fake-host.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { copyBase } from './publish-images.ts';
 
-const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 const copies = (host: ReturnType<typeof laneHost>) =>
   host.ran.filter(([program, action]) => program === 'skopeo' && action === 'copy');
@@ -73,7 +73,7 @@ describe('layering/copy-base', () => {
     const host = laneHost(clock).on(['skopeo', 'copy', rest]).inTurn(lost, lost, '');
     const { notes } = await runStep(copyBase, { ...run(host), clock });
     expect(copies(host)).toHaveLength(3);
-    expect(notes.filter((note) => note.includes('is tried again'))).toHaveLength(2);
+    expect(notes.filter((note) => note.includes('is retried'))).toHaveLength(2);
   });
 
   it('leaves it to the build where the policy is to go on', async () => {

@@ -20,7 +20,7 @@ import { digestInList, goArchitecture, lacksArchitecture } from '../../os/regist
 import { withHeartbeat } from '../heartbeat.ts';
 import { architectureArgv } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
-import { factsOf, type ImageWork, imageWork, saidBy, withTries } from './image-work.ts';
+import { factsOf, type ImageWork, imageWork, stderrOf, withTries } from './image-work.ts';
 import { withSecretFile } from './manifests.ts';
 
 /** Gigabytes over a slow line. */
@@ -116,7 +116,7 @@ export async function pushImage(
     });
     const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
     if (digest === undefined) {
-      throw layeringFailure('layering.push-failed', `${builder.name} names no digest of ${to}`);
+      throw layeringFailure('layering.push-failed', `${builder.name} reported no digest for ${to}`);
     }
     await requireDigest(work, { ...access, image: to, digest });
     return digest;
@@ -139,15 +139,15 @@ export async function requireBuilt(
   }: { readonly builder: Builder; readonly tag: string; readonly builtFrom: string },
 ): Promise<void> {
   const { labels } = await factsOf(work, builder, tag).catch((error: unknown) => {
-    const said = error instanceof AgentError ? saidBy(error.cause) : undefined;
+    const said = error instanceof AgentError ? stderrOf(error.cause) : undefined;
     if (said === undefined || !absent.test(said)) throw error;
-    throw layeringFailure('layering.not-built', `there is no image ${tag} in the store`);
+    throw layeringFailure('layering.not-built', `image ${tag} is not in the store`);
   });
   if (labels[builtFromLabel] === builtFrom) return;
   throw layeringFailure(
     'layering.not-built',
-    `${tag} was built from another Containerfile, another MachineConfig, or by another version`,
-    { hint: 'build it again: bootwright layer build with the same words' },
+    `${tag} was built from another Containerfile or MachineConfig, or by another version of this program`,
+    { hint: 'build it again: bootwright layer build with the same arguments' },
   );
 }
 
@@ -196,7 +196,7 @@ async function requireArchitecture(
     .exec(inspectConfigArgv(base), { signal, env, limit: longestQuestion })
     .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
     .catch((error: unknown) => {
-      if (lacksArchitecture(saidBy(error) ?? '')) return 'other architectures alone';
+      if (lacksArchitecture(stderrOf(error) ?? '')) return 'other architectures alone';
       throw error;
     });
   if (found === wanted) return;
@@ -228,7 +228,7 @@ export async function requirePullable(
   work: ImageWork,
   { image, digest }: { readonly image: string; readonly digest: string },
 ): Promise<void> {
-  const what = `asking for ${image} as a node will`;
+  const what = `inspecting ${image} with the pull secret of the cluster`;
   try {
     await withTries(work, { what, otherwise: 'layering.copy-failed' }, () =>
       requireDigest(work, { image, authFile: PULL_SECRET_PATH, digest }),
@@ -265,7 +265,7 @@ export async function tagImage(
 ): Promise<void> {
   const digest = digestOf(final);
   if (digest === undefined) {
-    throw layeringFailure('layering.copy-failed', `${final} names no digest`);
+    throw layeringFailure('layering.copy-failed', `${final} has no digest`);
   }
   await withSecretFile(scope, { secret: pushSecret, name: `tag-${tag}` }, (authFile) =>
     copyImage(imageWork(scope), {

@@ -20,7 +20,7 @@ import {
 import { leaveCommands, mountCommands, type UndoableCommand } from '../image/overwrite-argv.ts';
 import { runUndoable } from '../image/undoable.ts';
 import { step, type StepScope } from '../step.ts';
-import { orStock } from './conditions.ts';
+import { withReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerBoot, WorkerImage } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { workerFiles } from './find-worker-image.ts';
@@ -33,7 +33,7 @@ type DeployScope = StepScope<'host' | 'clock'>;
  */
 export const deployWorkerImage = step({
   id: 'layering/deploy-worker-image',
-  title: 'Write the built image before the first boot',
+  title: 'Deploy the built OS image before the first boot',
   uses: ['host', 'clock'],
   needs: { disk: TargetDisk, image: WorkerImage },
   gives: WorkerBoot,
@@ -51,7 +51,7 @@ export const deployWorkerImage = step({
     if (image.kind === 'stock') return image;
     const deploy = (): Promise<WorkerBoot> => deployOrPivot(scope, disk, image);
     // What the cluster serves cannot be taken back here.
-    return image.kind === 'served' ? deploy() : orStock(scope, deploy);
+    return image.kind === 'served' ? deploy() : withReleaseFallback(scope, deploy);
   },
 });
 
@@ -66,7 +66,7 @@ async function deployOrPivot(
   const source = { image, authFile, ...(certificates === undefined ? {} : { certificates }) };
   const os = await osOf(scope, found);
   try {
-    await withHeartbeat('writing the built image', scope, () =>
+    await withHeartbeat('deploying the built OS image', scope, () =>
       deployFinal(scope, disk, { os, source }),
     );
     return { kind: 'deployed' };
@@ -75,7 +75,7 @@ async function deployOrPivot(
     const failure = asAgentError(error);
     if (!canPivotAtFirstBoot(failure)) throw error;
     const { code, message } = failure;
-    note('warn', 'the built image is not written; the node will pull it and reboot once more', {
+    note('warn', 'the built OS image is not deployed; the node will pull it and reboot once more', {
       code,
       reason: message,
     });
@@ -98,7 +98,7 @@ async function osOf(
 async function readServed({ host, signal }: StepScope<'host'>, path: string): Promise<string> {
   const text = await host.readText(path, signal);
   if (text !== undefined) return text;
-  throw layeringStepFailure('layering.served-lost', `there is no ${path}`, { context: { path } });
+  throw layeringStepFailure('layering.served-lost', `${path} is missing`, { context: { path } });
 }
 
 /** Where the boot partition is mounted meanwhile. */
@@ -113,13 +113,13 @@ const onDisk = `${place}/ignition/config.ign`;
  */
 export const overlayWorkerConfig = step({
   id: 'layering/overlay-worker-config',
-  title: 'Tell the node that it runs the built image',
+  title: 'Add the built OS image to the Ignition config of this node',
   uses: ['host'],
   needs: { disk: TargetDisk, ignition: HostIgnition, image: WorkerImage, boot: WorkerBoot },
   when: all(writesDisk, takesBuiltImage),
   skipIf: ({ image, boot }) => {
     if (boot.kind === 'stock') return boot.why;
-    return image.kind === 'served' ? 'the cluster serves the built image by itself' : undefined;
+    return image.kind === 'served' ? 'the cluster already serves the built OS image' : undefined;
   },
   destroys: true,
   touches: ['disk:install'],

@@ -4,7 +4,7 @@ import { coreOsDisk, deployableHost, targetOf } from '../../../test/support/disk
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, tryStep } from '../../../test/support/run-step.ts';
 import { deployOwn } from './deploy-own.ts';
-import type { OsImageOrder } from './facts.ts';
+import type { BuildRequest } from './facts.ts';
 
 const digest = `sha256:${'d'.repeat(64)}`;
 const address = '192.0.2.5:22626';
@@ -28,7 +28,7 @@ const originOf = (image: string): string =>
 const hostWith = (origins = originOf(final)): FakeHost =>
   deployableHost(sda).on(['find', rest]).prints(origins).withFile(file, machineConfig);
 
-const on: OsImageOrder = { kind: 'on', pools: [], delivery: 'first-boot', why: 'asked' };
+const on: BuildRequest = { kind: 'on', pools: [], delivery: 'first-boot', why: 'asked' };
 const image = { pool: 'master', renderedConfig: rendered, staged, digest, final };
 const registry = {
   kind: 'running',
@@ -49,7 +49,7 @@ const settings = (host: FakeHost, differs: object = {}) => ({
   facts: {
     disk: targetOf(sda),
     written: { disk: '/dev/sda' },
-    order: on,
+    request: on,
     rendered: [{ pool: 'master', name: rendered, file, osImage: 'stock' }],
     registry,
     published: { kind: 'published' as const, images: [image] },
@@ -100,7 +100,7 @@ describe('layering/deploy-own', () => {
     const { failure, notes } = await tryStep(deployOwn, settings(host));
     expect(failure).toBeUndefined();
     expect(notes).toEqual([
-      'warn: the built image is not written; this node will pull it and reboot once more',
+      'warn: the built OS image is not deployed; this node will pull it and reboot once more',
     ]);
   });
 
@@ -112,8 +112,11 @@ describe('layering/deploy-own', () => {
   });
 
   it.each([
-    ['nothing is built', { order: { kind: 'off', why: 'x' } }],
-    ['nodes get their image after they have joined', { order: { ...on, delivery: 'after-join' } }],
+    ['nothing is built', { request: { kind: 'off', why: 'x' } }],
+    [
+      'nodes get their image after they have joined',
+      { request: { ...on, delivery: 'after-join' } },
+    ],
     ['the build gave way to the release', { published: { kind: 'stock', why: 'x' } }],
     ['there is no registry', { registry: { kind: 'stock', why: 'x' } }],
   ])('does nothing where %s', async (_, differs) => {

@@ -18,7 +18,7 @@ import type { PullSource } from '../image/overwrite-argv.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, mastersImage, mastersPool, whyNotServed } from './conditions.ts';
 import {
-  OsImageOrder,
+  BuildRequest,
   type PublishedImage,
   PublishedImages,
   type RenderedConfig,
@@ -33,19 +33,19 @@ import { readManifest } from './manifests.ts';
  */
 export const deployOwn = step({
   id: 'layering/deploy-own',
-  title: 'Write the built image on the disk of this host',
+  title: 'Deploy the built OS image to the disk of this host',
   uses: ['host', 'clock'],
   needs: {
     disk: TargetDisk,
     written: WrittenImage,
-    order: OsImageOrder,
+    request: BuildRequest,
     rendered: RenderedConfigs,
     registry: StagingRegistry,
     published: PublishedImages,
   },
   when: all(writesDisk, buildsOsImages),
-  skipIf: ({ order, registry, published }) =>
-    whyNotServed(order, published) ?? (registry.kind === 'stock' ? registry.why : undefined),
+  skipIf: ({ request, registry, published }) =>
+    whyNotServed(request, published) ?? (registry.kind === 'stock' ? registry.why : undefined),
   destroys: true,
   touches: ['disk:install'],
   limit: hours(6),
@@ -62,7 +62,7 @@ export const deployOwn = step({
     try {
       if (!(await canDeploy(scope))) return;
       const os = await osOf(scope, image, rendered);
-      await withHeartbeat('writing the built image', scope, () =>
+      await withHeartbeat('deploying the built OS image', scope, () =>
         // The registry, and what was built, lie on the root file system of the same disk.
         deployFinal(scope, disk, { os, source: sourceOf(image, registry), isRootShared: true }),
       );
@@ -71,10 +71,14 @@ export const deployOwn = step({
       const failure = asAgentError(error);
       if (!canPivotAtFirstBoot(failure)) throw error;
       const { code, message } = failure;
-      note('warn', 'the built image is not written; this node will pull it and reboot once more', {
-        code,
-        reason: message,
-      });
+      note(
+        'warn',
+        'the built OS image is not deployed; this node will pull it and reboot once more',
+        {
+          code,
+          reason: message,
+        },
+      );
     }
   },
 });

@@ -63,7 +63,7 @@ describe('layering/deploy-worker-image', () => {
       const { value, notes } = await deploy({ host: failing(stderr) });
       expect(value).toMatchObject({ kind: 'first-boot' });
       expect(notes).toEqual([
-        'warn: the built image is not written; the node will pull it and reboot once more',
+        'warn: the built OS image is not deployed; the node will pull it and reboot once more',
       ]);
     },
   );

@@ -3,7 +3,7 @@ import { fact } from '../../engine/fact.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
 import { isFields, type Fields, type Value } from '../../layering/api/schema.ts';
 
-const PoolOrderSchema = z.object({
+const PoolRequestSchema = z.object({
   /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
   pool: z.string(),
   /** The MachineOSConfig as its manifest holds it. */
@@ -19,14 +19,14 @@ const PoolOrderSchema = z.object({
 });
 
 /** A pool whose machines are to run a built image. */
-export type PoolOrder = z.infer<typeof PoolOrderSchema>;
+export type PoolRequest = z.infer<typeof PoolRequestSchema>;
 
-const OsImageOrderSchema = z.discriminatedUnion('kind', [
+const BuildRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('off'), why: z.string() }),
   z.object({
     kind: z.literal('on'),
     /** The pool of masters comes first. */
-    pools: z.array(PoolOrderSchema),
+    pools: z.array(PoolRequestSchema),
     /**
      * `first-boot`: nodes are served the image and boot into it at once. `after-join`: they boot the system of the
      * release, and the Machine Config Operator rolls the image out once it is handed over.
@@ -37,8 +37,8 @@ const OsImageOrderSchema = z.discriminatedUnion('kind', [
 ]);
 
 /** Whether operating systems are built during this installation, and for which pools. */
-export const OsImageOrder = fact('layering.order', OsImageOrderSchema);
-export type OsImageOrder = z.infer<typeof OsImageOrderSchema>;
+export const BuildRequest = fact('layering.order', BuildRequestSchema);
+export type BuildRequest = z.infer<typeof BuildRequestSchema>;
 
 const RenderedConfigSchema = z.object({
   pool: z.string(),

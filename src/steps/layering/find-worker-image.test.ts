@@ -99,7 +99,7 @@ describe('layering/find-worker-image', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'wait.updated',
-        sentence: `the image of ${rendered} is in ${repository}`,
+        sentence: `${repository} has the image of ${rendered}`,
         status: expect.stringContaining(stderr) as string,
       }),
     );

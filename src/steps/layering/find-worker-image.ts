@@ -28,7 +28,7 @@ import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
 import { readRendered } from '../image/final-os.ts';
 import { step, type StepScope } from '../step.ts';
-import { orStock, type Stock } from './conditions.ts';
+import { withReleaseFallback, type ReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerImage } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 
@@ -36,7 +36,7 @@ import { layeringStepFailure } from './failures.ts';
 const longestWait = minutes(30);
 
 /** A registry that restarts; what a cluster tells may also be of an image that it no longer builds under this name. */
-const longestWaitAsTold = minutes(5);
+const longestWaitAsServed = minutes(5);
 
 /**
  * Finds the image that was built for the pool of this worker: under the name of the rendered MachineConfig, in the
@@ -45,14 +45,14 @@ const longestWaitAsTold = minutes(5);
  */
 export const findWorkerImage = step({
   id: 'layering/find-worker-image',
-  title: 'Find the built image of the pool',
+  title: 'Find the built OS image of the pool',
   uses: ['host', 'web'],
   needs: { ignition: HostIgnition, written: WrittenImage },
   gives: WorkerImage,
   when: all(writesDisk, takesBuiltImage),
   limit: hours(1),
   waitsFor:
-    'the machine-config-server, at most 20 minutes, and the image, at most 30, or 5 where only the served config tells of it',
+    'the machine-config-server, at most 20 minutes, then the image, at most 30 minutes, or 5 where only the served config names it',
   explain: ({ layering }) =>
     `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
   preview: ({ layering }) => {
@@ -62,9 +62,9 @@ export const findWorkerImage = step({
   },
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
-    if (repository === '') return findAsTold(scope, ignition.path);
+    if (repository === '') return findAsServed(scope, ignition.path);
     refuseUnusable(repository);
-    return orStock(scope, async () =>
+    return withReleaseFallback(scope, async () =>
       lookForImage(scope, {
         ...(await readServed(scope, ignition.path)),
         repository,
@@ -75,38 +75,46 @@ export const findWorkerImage = step({
 });
 
 const namedRepository = ({ repository }: FindScope['config']['layering']): string =>
-  repository === '' ? 'the repository that the served config tells, if any' : repository;
+  repository === '' ? 'the repository that the served config names, if any' : repository;
 
 /**
  * Most clusters tell nothing, and what they serve is then not looked at any closer. One that tells of an image and has none
  * for this MachineConfig builds by itself, and brings the node there once it has joined.
  */
-async function findAsTold(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
+async function findAsServed(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
   const { note } = scope;
   const read = (bytes: Uint8Array) => ({ text: textOf(bytes), repository: repositoryIn(bytes) });
   const told = await readRendered(scope, ignitionPath, { read }).catch((error: unknown) =>
-    toldOff(scope, error, 'whether the pool has an image of its own cannot be seen'),
+    useReleaseImage(
+      scope,
+      error,
+      'the served config cannot be read, so the image of the pool is unknown',
+    ),
   );
   if ('kind' in told) return told;
   const { text, repository } = told;
   if (repository === undefined)
-    return { kind: 'stock', why: 'the served config tells of no image of the pool' };
-  note('info', 'the served config tells where the images of the pool lie', { repository });
-  return orStock(scope, async () => {
+    return { kind: 'stock', why: 'the served config names no image repository' };
+  note('info', 'the served config names the image repository of the pool', { repository });
+  return withReleaseFallback(scope, async () => {
     refuseUnusable(repository);
-    const lead = { text, served: readServedConfig(text), repository, within: longestWaitAsTold };
+    const lead = { text, served: readServedConfig(text), repository, within: longestWaitAsServed };
     return lookForImage(scope, lead).catch((error: unknown) => {
       if (asAgentError(error).code !== 'wait.timed-out') throw error;
-      return toldOff(scope, error, 'the pool has no image for what it is served');
+      return useReleaseImage(scope, error, 'the pool has no image for the served MachineConfig');
     });
   });
 }
 
 /** The system of the release instead, with a warning. */
-function toldOff({ signal, note }: FindScope, error: unknown, what: string): Stock {
+function useReleaseImage(
+  { signal, note }: FindScope,
+  error: unknown,
+  what: string,
+): ReleaseFallback {
   signal.throwIfAborted();
   const { code, message } = asAgentError(error);
-  note('warn', `${what}; the system of the release is installed`, { code, reason: message });
+  note('warn', `${what}; the OS image of the release is installed`, { code, reason: message });
   return { kind: 'stock', why: `${code}: ${message}` };
 }
 
@@ -159,18 +167,18 @@ async function lookForImage(
   const kept = { rendered, served: workerFiles.served, ...access };
   const named = imageServed(served, repository);
   if (named !== undefined) {
-    note('info', 'the cluster serves the built image by itself', { image: named });
+    note('info', 'the cluster already serves the built OS image', { image: named });
     return { kind: 'served', image: named, ...kept };
   }
   const tagged = { image: `${repository}:${rendered}`, ...access };
   const digest = await scope.until(
-    `the image of ${rendered} is in ${repository}`,
+    `${repository} has the image of ${rendered}`,
     () => look(scope, tagged),
     { every: seconds(15), within },
   );
   const image = `${repository}@${digest}`;
   await refuseOtherArchitecture(scope, { image, ...access });
-  note('info', 'the built image is found', { image, rendered });
+  note('info', 'the built OS image is found', { image, rendered });
   return { kind: 'overlay', image, ...kept };
 }
 
@@ -185,7 +193,7 @@ function imageServed(served: ServedConfig, repository: string): string | undefin
   if (named === undefined) return osImage.startsWith(`${repository}@`) ? osImage : undefined;
   const fault = servedImageProblem(served, named);
   if (fault === undefined) return named;
-  throw layeringStepFailure('layering.served-torn', `of ${served.rendered} ${fault}`);
+  throw layeringStepFailure('layering.served-torn', `${served.rendered}: ${fault}`);
 }
 
 /** Keeps what the machine will pull with where programs of the host find it. */

@@ -23,10 +23,10 @@ import {
   controlPlaneImages,
   mastersImage,
   mastersPool,
-  unlessOrdered,
+  unlessRequested,
   whyNotServed,
 } from './conditions.ts';
-import { OsImageOrder, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
+import { BuildRequest, type PublishedImage, PublishedImages, StagingRegistry } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 
 /**
@@ -35,26 +35,26 @@ import { layeringStepFailure } from './failures.ts';
  */
 export const waitForLayeredMasters = step({
   id: 'layering/wait-for-masters',
-  title: 'Wait until the masters run the built image and the cluster is content with it',
+  title: 'Wait for the masters to run the built OS image',
   uses: ['kube'],
   needs: {
     controlPlane: ControlPlane,
-    order: OsImageOrder,
+    request: BuildRequest,
     published: PublishedImages,
     registry: StagingRegistry,
   },
   when: buildsOsImages,
-  skipIf: ({ order, published }) =>
-    unlessOrdered({ order }) ?? (published.kind === 'stock' ? published.why : undefined),
+  skipIf: ({ request, published }) =>
+    unlessRequested({ request }) ?? (published.kind === 'stock' ? published.why : undefined),
   limit: longestWait + minutes(10),
-  waitsFor: 'the invariants of a layered pool on nodes, pool, MachineOSConfig and MachineOSBuild',
-  run: async (scope, { order, published, registry }) => {
-    const why = whyNotServed(order, published);
+  waitsFor: 'nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
+  run: async (scope, { request, published, registry }) => {
+    const why = whyNotServed(request, published);
     if (why === undefined) {
       scope.progress({ info: 'Waiting for the masters to run their image' });
       for (const image of controlPlaneImages(published)) await waitForPool(scope, image);
     } else {
-      scope.note('info', `no node is waited for: ${why}`);
+      scope.note('info', `not waiting for nodes: ${why}`);
     }
     if (registry.kind === 'running') await requireNoStaging(scope, registry.address);
   },
@@ -92,7 +92,7 @@ async function waitForPool(
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
     return Promise.resolve({ status: `${violationText(first)}${more}` });
   };
-  await until(`the nodes of pool ${pool} run their image, and the cluster knows it`, look, {
+  await until(`the nodes of pool ${pool} run their OS image and the pool is updated`, look, {
     watch: together(...all.map(({ watch }) => watch)),
     every: seconds(30),
     within: longestWait,
@@ -130,13 +130,13 @@ async function requireNoStaging(
  */
 export const checkServedConfig = step({
   id: 'layering/check-served-config',
-  title: 'Check that this host is served the built image',
+  title: 'Check that this host is served the built OS image',
   uses: ['host', 'web'],
-  needs: { order: OsImageOrder, published: PublishedImages, ignition: HostIgnition },
+  needs: { request: BuildRequest, published: PublishedImages, ignition: HostIgnition },
   when: buildsOsImages,
-  skipIf: ({ order, published }) => whyNotServed(order, published),
+  skipIf: ({ request, published }) => whyNotServed(request, published),
   limit: minutes(30),
-  waitsFor: 'the built image in what the machine-config-server serves, at most 20 minutes',
+  waitsFor: 'the machine-config-server to serve the built OS image, at most 20 minutes',
   run: async (scope, { published, ignition }) => {
     const image = mastersImage(published)?.final;
     // This host becomes a master, whatever the other pools are.

@@ -21,7 +21,7 @@ import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { Bundle } from './log-bundle.ts';
 
-interface ClusterPiece extends KubeSelection {
+interface ClusterLog extends KubeSelection {
   readonly name: string;
   readonly show: (objects: readonly KubeObject[]) => string;
 }
@@ -40,7 +40,7 @@ const nodeShape = ({ metadata, status }: KubeObject): object => {
   };
 };
 
-const pieces: readonly ClusterPiece[] = [
+const pieces: readonly ClusterLog[] = [
   { name: 'machineosconfigs', kind: machineOSConfigs, show: asYaml },
   { name: 'machineosbuilds', kind: machineOSBuilds, show: asYaml },
   { name: 'machineconfigpools', kind: machineConfigPools, show: asYaml },
@@ -59,12 +59,12 @@ const pieces: readonly ClusterPiece[] = [
 ];
 
 /** Gathers what the API shows of the pools, their images, their nodes and their operator; there is none before it is born. */
-export async function addClusterPieces(scope: ClusterScope, bundle: Bundle): Promise<void> {
+export async function addClusterLogs(scope: ClusterScope, bundle: Bundle): Promise<void> {
   await Promise.all([
     ...pieces.map(({ name, show, ...selection }) =>
       bundle.add(`cluster-${name}.yaml`, async () => show(await listed(scope, selection))),
     ),
-    addOperatorPieces(scope, bundle),
+    addOperatorLogs(scope, bundle),
   ]);
 }
 
@@ -78,7 +78,7 @@ const daemon = 'machine-config-daemon';
 const proxy = 'kube-rbac-proxy';
 
 /** Gathers what the Machine Config Operator does: its pods, what happened to them, and what they say. */
-async function addOperatorPieces(scope: ClusterScope, bundle: Bundle): Promise<void> {
+async function addOperatorLogs(scope: ClusterScope, bundle: Bundle): Promise<void> {
   const namespace = operatorNamespace;
   const found = listed(scope, { kind: pods, namespace });
   await Promise.all([

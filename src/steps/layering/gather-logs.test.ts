@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
@@ -16,7 +16,7 @@ import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
-import { stashFolders } from './os-configs.ts';
+import { asideFolders } from './os-configs.ts';
 
 /** Each stands for a secret of its own; all of them begin alike. */
 const planted = (name: string): string => `planted-${name}-7f3a9c`;
@@ -55,8 +55,8 @@ function hostWithSecrets(): FakeHost {
     .join(' ');
   const log = `${everything}\nAuthorization: Basic ${planted('unknown')}\nSTEP 3/4: RUN dnf\n`;
   const host = fakeHost()
-    .withFile(`${stashFolders.osConfigs}/master.yaml`, osConfigManifest('master'))
-    .withFile(`${stashFolders.secrets}/push.yaml`, secretManifest)
+    .withFile(`${asideFolders.osConfigs}/master.yaml`, osConfigManifest('master'))
+    .withFile(`${asideFolders.secrets}/push.yaml`, secretManifest)
     .withFile(PULL_SECRET_PATH, auths('quay.io', 'pull'))
     .withFile(stagingFiles.authFile, auths('127.0.0.1:22626', 'staging'))
     .withFile(`${stagingFiles.served}/tls.key`, planted('key'))
@@ -115,7 +115,7 @@ const bundleOf = (host: FakeHost): ReadonlyMap<string, string> =>
       .map((path) => [path.slice(bundleFolder.length + 1), host.textOf(path) ?? '']),
   );
 
-const facts = { order: orderFor(['master']) };
+const facts = { request: requestFor(['master']) };
 
 describe('layering/gather-logs', () => {
   it('keeps what tells of the build, for root alone', async () => {
@@ -138,7 +138,7 @@ describe('layering/gather-logs', () => {
     expect(JSON.parse(bundle.get('credentials.json') ?? '')).toEqual([
       { from: PULL_SECRET_PATH, registries: ['quay.io'] },
       { from: stagingFiles.authFile, registries: ['127.0.0.1:22626'] },
-      { from: `${stashFolders.secrets}/push.yaml`, registries: ['registry.example.com'] },
+      { from: `${asideFolders.secrets}/push.yaml`, registries: ['registry.example.com'] },
     ]);
     for (const path of bundle.keys()) {
       expect(host.files.get(`${bundleFolder}/${path}`)?.mode).toBe(0o600);
@@ -194,11 +194,11 @@ describe('layering/gather-logs', () => {
     expect(bundleOf(host).get('index.txt')).toContain('cluster-nodes.yaml: ');
     host.on(['install', rest]).fails(1, 'read-only file system');
     const { notes } = await runStep(gatherLogs, { config, facts, host });
-    expect(notes).toEqual(['warn: the logs of the images are not gathered']);
+    expect(notes).toEqual(['warn: the logs of the image builds are not gathered']);
   });
 
   it('has nothing to do without an order', async () => {
-    const { events } = await runStep(gatherLogs, { config, facts: { order: noOrder } });
+    const { events } = await runStep(gatherLogs, { config, facts: { request: noRequest } });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
 });

@@ -14,12 +14,17 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
 import { storageRun } from './build-images.ts';
-import { buildsOsImages, unlessOrdered } from './conditions.ts';
-import { holdPathUnit, holdServiceUnit, servePathUnit, serveServiceUnit } from './config-server.ts';
-import { OsImageOrder } from './facts.ts';
-import { addClusterPieces } from './gather-from-cluster.ts';
+import { buildsOsImages, unlessRequested } from './conditions.ts';
+import {
+  blockPathUnit,
+  blockServiceUnit,
+  servePathUnit,
+  serveServiceUnit,
+} from './config-server.ts';
+import { BuildRequest } from './facts.ts';
+import { addClusterLogs } from './gather-from-cluster.ts';
 import { type Bundle, openBundle, readKnownSecrets } from './log-bundle.ts';
-import { stashFolders } from './os-configs.ts';
+import { asideFolders } from './os-configs.ts';
 
 type GatherScope = StepScope<'host' | 'kube' | 'clock'>;
 
@@ -51,10 +56,10 @@ const gathering = {
 export const gatherLogs = step({
   ...gathering,
   id: 'layering/gather-logs',
-  title: 'Gather the logs of the images that were built',
-  needs: { order: OsImageOrder },
+  title: 'Gather the logs of the image builds',
+  needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: unlessOrdered,
+  skipIf: unlessRequested,
   run: (scope) => gather(scope, 'before the host leaves'),
 });
 
@@ -65,10 +70,10 @@ export const gatherLogs = step({
 export const gatherLogsAtTheEnd = step({
   ...gathering,
   id: 'layering/gather-logs-at-the-end',
-  title: 'Gather the logs of the images, also when the installation has failed',
+  title: 'Gather the logs of the image builds, also after a failure',
   when: buildsOsImages,
   run: async (scope) => {
-    const stashed = await scope.host.list(stashFolders.osConfigs, scope.signal);
+    const stashed = await scope.host.list(asideFolders.osConfigs, scope.signal);
     if (stashed.length > 0 && !(await isGathered(scope))) await gather(scope, 'after a failure');
   },
 });
@@ -95,14 +100,14 @@ async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
     const { mask, sources } = await readKnownSecrets(scope);
     const bundle = openBundle(scope, { mask });
     await bundle.add('credentials.json', () => Promise.resolve(JSON.stringify(sources, null, 2)));
-    await addHostPieces(scope, bundle);
-    await addClusterPieces(scope, bundle);
+    await addHostLogs(scope, bundle);
+    await addClusterLogs(scope, bundle);
     await bundle.close(titleOf(occasion));
     for (const argv of copyCommands(config.cluster.hostId)) await run(argv);
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the logs of the images are not gathered', { code, reason: message });
+    note('warn', 'the logs of the image builds are not gathered', { code, reason: message });
   }
 }
 
@@ -116,7 +121,7 @@ const journalArgv = (...matches: readonly string[]): readonly string[] => [
 ];
 
 const units = [
-  ...[holdPathUnit, holdServiceUnit, servePathUnit, serveServiceUnit],
+  ...[blockPathUnit, blockServiceUnit, servePathUnit, serveServiceUnit],
   ...['bootkube.service', 'kubelet.service', 'crio.service'],
   ...['release-image.service', 'node-image-pull.service', 'node-image-overlay.service'],
 ];
@@ -148,14 +153,14 @@ const gatheringCommands: Readonly<Record<string, readonly string[]>> = {
 const longestCommand = seconds(20);
 
 /** Gathers what the host can tell of the lane. */
-async function addHostPieces(scope: HostScope, bundle: Bundle): Promise<void> {
+async function addHostLogs(scope: HostScope, bundle: Bundle): Promise<void> {
   const read = (path: string) => () => scope.host.readText(path, scope.signal);
   await bundle.add('kernel-arguments.txt', read('/proc/cmdline'));
   for (const name of ['registries.conf', 'policy.json']) {
     await bundle.add(name, read(`/etc/containers/${name}`));
   }
-  for (const name of await scope.host.list(stashFolders.osConfigs, scope.signal)) {
-    await bundle.add(`os-config-${name}`, read(`${stashFolders.osConfigs}/${name}`));
+  for (const name of await scope.host.list(asideFolders.osConfigs, scope.signal)) {
+    await bundle.add(`os-config-${name}`, read(`${asideFolders.osConfigs}/${name}`));
   }
   for (const pool of await scope.host.list(scratch, scope.signal)) {
     const folder = `${scratch}/${pool}`;

@@ -28,7 +28,7 @@ import { layeringStepFailure } from './failures.ts';
 type BuildScope = StepScope<'kube' | 'clock'>;
 
 /** A build to be handed over, and the image it is to stand for. */
-interface BuildOrder {
+interface BuildHandOver {
   readonly wanted: MachineOSBuildObject;
   readonly image: string;
 }
@@ -43,12 +43,12 @@ const jobComesWithin = seconds(12);
  * off is taken up again.
  * @throws AgentError `layering.build-in-the-way`, `layering.not-kept`, `kube.*`
  */
-export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder): Promise<void> {
+export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOver): Promise<void> {
   const { clock, kube, signal, note } = scope;
   const ref = buildRef(wanted);
   const request = wanted as unknown as KubeObject;
   const found = await createUnlessThere(scope, ref, request);
-  const standing = standingUnlessInTheWay(found, { wanted, image });
+  const standing = statusUnlessInTheWay(found, { wanted, image });
   if (!standing.isFinished) {
     const status = finishedStatus(found, { image, at: new Date(clock.now()) });
     await keepStatus(scope, ref, { found, status });
@@ -57,7 +57,7 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
     await removeJob(scope, ref.name);
     return;
   }
-  note('info', `MachineOSBuild ${ref.name} was made by the cluster's builder; it is taken over`);
+  note('info', `MachineOSBuild ${ref.name} was created by the cluster's builder; it is taken over`);
   await waitForJob(scope, ref.name);
   await removeJob(scope, ref.name);
   const { labels, annotations } = wanted.metadata;
@@ -66,10 +66,10 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildOrder)
   await requireKept(scope, ref, body);
 }
 
-function standingUnlessInTheWay(found: KubeObject, order: BuildOrder) {
-  const standing = buildStatusOf(found, order);
+function statusUnlessInTheWay(found: KubeObject, request: BuildHandOver) {
+  const standing = buildStatusOf(found, request);
   if (standing.kind !== 'in-the-way') return standing;
-  const { name } = order.wanted.metadata;
+  const { name } = request.wanted.metadata;
   throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${standing.why}`);
 }
 
@@ -103,10 +103,10 @@ async function waitForJob(scope: BuildScope, build: string): Promise<void> {
   const look = (): Promise<Look<true>> => {
     const view = followedJobs.view();
     if (view.objects.length > 0) return Promise.resolve({ done: true });
-    return Promise.resolve({ status: gapIn(view) ?? 'the builder has started no job' });
+    return Promise.resolve({ status: gapIn(view) ?? 'the builder has not started a job' });
   };
   try {
-    await scope.until(`job ${name} is there, if the builder starts it by mistake`, look, {
+    await scope.until(`the builder starts job ${name} by mistake`, look, {
       watch: followedJobs.watch,
       within: jobComesWithin,
     });
@@ -120,11 +120,11 @@ async function removeJob({ kube, signal, note }: BuildScope, build: string): Pro
   const ref = { kind: jobs, name: jobOf(build), namespace: operatorNamespace };
   if ((await kube.get(ref, signal)) === undefined) return;
   await kube.remove(ref, signal);
-  note('warn', `job ${ref.name} is removed: the image of its build is there already`);
+  note('warn', `job ${ref.name} is removed: the image of its build already exists`);
 }
 
 /** A MachineOSConfig with the build and the image that are its own from the start. */
-interface OsConfigOrder {
+interface OsConfigHandOver {
   /** As its manifest holds it. */
   readonly osConfig: Fields;
   readonly build: string;
@@ -139,7 +139,7 @@ interface OsConfigOrder {
  */
 export async function putOsConfig(
   scope: StepScope<'kube'>,
-  { osConfig, build, image }: OsConfigOrder,
+  { osConfig, build, image }: OsConfigHandOver,
 ): Promise<string> {
   const { kube, signal } = scope;
   const ref = osConfigRef(osConfig);
@@ -168,7 +168,7 @@ function requireSame(osConfig: Fields, found: KubeObject): void {
   if (asksTheSame(osConfig, found)) return;
   throw layeringStepFailure(
     'layering.os-config-differs',
-    `MachineOSConfig ${found.metadata.name} of the cluster has another spec than that of the installation`,
+    `MachineOSConfig ${found.metadata.name} in the cluster has another spec than that of the installation`,
   );
 }
 
@@ -238,7 +238,7 @@ async function requireKept(
   const object = `${ref.kind.plural}/${ref.name}`;
   throw layeringStepFailure(
     'layering.not-kept',
-    `${object} is ${left === undefined ? 'not there any more' : 'not as it was written'}`,
+    `${object} is ${left === undefined ? 'missing' : 'not as it was written'}`,
     { context: { object } },
   );
 }

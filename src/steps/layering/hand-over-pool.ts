@@ -22,14 +22,14 @@ import { seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import { type ImageTag, tagImage } from './copy-image.ts';
-import type { PoolOrder, PublishedImage, RenderedConfig } from './facts.ts';
+import type { PoolRequest, PublishedImage, RenderedConfig } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { createUnlessThere, putBuild, putOsConfig, tieBuild } from './hand-over-objects.ts';
 import { waitForSameRendered } from './rendered-pool.ts';
 
 /** A pool with what was made for it. */
 export interface PoolHandOver {
-  readonly order: PoolOrder;
+  readonly request: PoolRequest;
   readonly rendered: RenderedConfig;
   readonly image: PublishedImage;
 }
@@ -46,7 +46,7 @@ export async function handOverPool(
   pool: PoolHandOver,
 ): Promise<void> {
   const image = await prepareImage(scope, pool);
-  const { config } = pool.order;
+  const { config } = pool.request;
   await tagAndWrite(scope, tagOf(image, pool), () => handOverImage(scope, image, config));
 }
 
@@ -55,7 +55,7 @@ export async function handOverPool(
  * None of the controllers does anything about it.
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
-export async function leaveImage(
+export async function stageImage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
   pool: PoolHandOver,
 ): Promise<LeftImage> {
@@ -78,23 +78,26 @@ export async function handOverImage(
   await putBuild(scope, { wanted, image });
   const uid = await putOsConfig(scope, { osConfig, build, image });
   await tieBuild(scope, wanted, { name: config.name, uid });
-  scope.note('info', `pool ${pool} has its image`, { image, machineOSBuild: build });
+  scope.note('info', `the OS image of pool ${pool} is handed over`, {
+    image,
+    machineOSBuild: build,
+  });
 }
 
-const tagOf = ({ image, machineOSBuild }: LeftImage, { order }: PoolHandOver) => ({
+const tagOf = ({ image, machineOSBuild }: LeftImage, { request }: PoolHandOver) => ({
   final: image,
   tag: machineOSBuild,
-  pushSecret: order.pushSecret,
+  pushSecret: request.pushSecret,
 });
 
 async function prepareImage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
-  { order, rendered, image: { final: image } }: PoolHandOver,
+  { request, rendered, image: { final: image } }: PoolHandOver,
 ): Promise<LeftImage> {
-  const { pool, config, object: osConfig } = order;
+  const { pool, config, object: osConfig } = request;
   const found = await waitForSameRendered(scope, rendered);
   scope.progress({ info: `Handing the image of ${pool} over` });
-  await putSecrets(scope, order, config);
+  await putSecrets(scope, request, config);
   const machineOSBuild = await nameOfBuild(scope, config, found);
   return { pool, renderedConfig: rendered.name, machineOSBuild, image, osConfig };
 }
@@ -147,7 +150,7 @@ async function atMost({ clock, signal }: StepScope<'clock'>, over: Promise<void>
  */
 export async function putSecrets(
   scope: StepScope<'host' | 'kube'>,
-  { pushSecret, baseSecret }: PoolOrder,
+  { pushSecret, baseSecret }: PoolRequest,
   { spec }: MachineOSConfig,
 ): Promise<void> {
   const wanted = new Map([[spec.renderedImagePushSecret.name, pushSecret]]);
@@ -208,7 +211,7 @@ async function nameOfBuild(
   if (rendered === undefined) {
     throw layeringStepFailure(
       'layering.images-unknown',
-      `the cluster has no MachineConfig ${name}`,
+      `MachineConfig ${name} is not in the cluster`,
     );
   }
   const machineConfig = readMachineConfig(asSource({ ...rendered, kind: 'MachineConfig' }));
@@ -227,7 +230,7 @@ async function imagesFor(
   if (found !== undefined) return readOSImages(asSource({ ...found, kind: 'ConfigMap' }));
   throw layeringStepFailure(
     'layering.images-unknown',
-    `there is no ConfigMap ${imagesMap.name} in ${operatorNamespace}`,
+    `ConfigMap ${imagesMap.name} is not in namespace ${operatorNamespace}`,
   );
 }
 

@@ -4,7 +4,7 @@ import {
   handOverFacts,
   handOverHost,
   site,
-  stockFacts,
+  fallbackFacts,
 } from '../../../test/layering/hand-over-site.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
@@ -12,20 +12,20 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { handOverServed, handOverToRollOut } from './hand-over.ts';
 
 const config = { layering: { mode: 'on' } } as const;
-const { order } = handOverFacts;
+const { request } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
 const byJob = { kind: 'job' } as const;
 const rolledOut = {
   ...handOverFacts,
-  order: order.kind === 'off' ? order : { ...order, delivery: 'after-join' as const },
+  request: request.kind === 'off' ? request : { ...request, delivery: 'after-join' as const },
 };
 
 describe.each([
   ['served', { ...handOverFacts, by }, [true, false]],
   ['rolled out by the cluster', { ...rolledOut, by }, [false, true]],
   ['rolled out, and handed over by a job', { ...rolledOut, by: byJob }, [false, false]],
-  ['built by the cluster', { ...stockFacts, by }, [false, true]],
-  ['not ordered', { ...handOverFacts, order: none, by }, [false, false]],
+  ['built by the cluster', { ...fallbackFacts, by }, [false, true]],
+  ['not ordered', { ...handOverFacts, request: none, by }, [false, false]],
 ] as const)('an image that is %s', (...[, facts, [isEarly, isLate]]) => {
   const settings = () => ({
     kube: site.reduce((made, [kind, object]) => made.put(kind, object), fakeKube()),

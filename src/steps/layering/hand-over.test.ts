@@ -45,7 +45,7 @@ describe('layering/hand-over', () => {
       'patch machineosconfigs status',
       'patch machineosbuilds',
     ]);
-    expect(notes).toEqual(['info: pool master has its image']);
+    expect(notes).toEqual(['info: the OS image of pool master is handed over']);
   });
 
   it('writes the labels with the request that makes the build, under the name that the builder would take', async () => {
@@ -121,7 +121,7 @@ describe('layering/hand-over', () => {
     await settle();
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
     tagged.resolve(undefined);
-    expect((await done).notes).toEqual(['info: pool master has its image']);
+    expect((await done).notes).toEqual(['info: the OS image of pool master is handed over']);
   });
 
   it('writes nothing at a second time', async () => {
@@ -148,7 +148,7 @@ describe('layering/hand-over', () => {
 
   it('does nothing where nothing is to be built', async () => {
     const kube = siteCluster();
-    const facts = { ...handOverFacts, order: { kind: 'off', why: 'none' } as const };
+    const facts = { ...handOverFacts, request: { kind: 'off', why: 'none' } as const };
     const { events } = await runStep(handOverServed, { ...handOverTo(kube), facts });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(kube.writes).toEqual([]);
@@ -179,7 +179,7 @@ describe('the wait for the MachineConfig of the cluster', () => {
     const { events } = await done;
     const told = events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
     expect(told).toEqual([
-      'there is no MachineConfigPool master yet',
+      'MachineConfigPool master does not exist yet',
       'MachineConfigPool master is not rendered yet',
       `it is rendered as ${other}: spec.kernelArguments differs`,
     ]);

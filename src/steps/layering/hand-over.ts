@@ -8,11 +8,16 @@ import { leaveJob } from '../after-pivot/leave-job.ts';
 import { listAddressesArgv } from '../after-pivot/own-host.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, joinsWithStock, unlessOrdered, unlessServed } from './conditions.ts';
+import {
+  buildsOsImages,
+  joinsWithReleaseImage,
+  unlessRequested,
+  unlessServed,
+} from './conditions.ts';
 import {
   HandOverBy,
-  OsImageOrder,
-  type PoolOrder,
+  BuildRequest,
+  type PoolRequest,
   type PublishedImage,
   PublishedImages,
   type RenderedConfig,
@@ -20,12 +25,12 @@ import {
 } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
-import { handOverPool, leaveImage, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
+import { handOverPool, stageImage, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
 import { waitForPool } from './rendered-pool.ts';
 
 /** The facts that a hand-over needs. */
 const handOverNeeds = {
-  order: OsImageOrder,
+  request: BuildRequest,
   rendered: RenderedConfigs,
   published: PublishedImages,
 } as const;
@@ -33,13 +38,13 @@ const handOverNeeds = {
 /** What the steps that hand over are made of; each adds when there is nothing to do. */
 const handingOver = {
   id: 'layering/hand-over',
-  title: 'Hand the built images over to the cluster',
+  title: 'Hand the built OS images over to the cluster',
   uses: ['host', 'kube', 'clock'],
   when: buildsOsImages,
   // The API server goes away for a while whenever etcd gets or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'each MachineConfigPool to be rendered in the cluster as on this host',
+  waitsFor: 'the cluster to render each MachineConfigPool as this host did',
   preview: (): readonly (readonly string[])[] => {
     const authFile = '<push Secret>';
     const to = { image: '<repository>:<MachineOSBuild>', authFile };
@@ -50,15 +55,15 @@ const handingOver = {
   },
   run: async (
     scope: StepScope<'host' | 'kube' | 'clock'>,
-    { order, rendered, published }: NeedValues<typeof handOverNeeds>,
+    { request, rendered, published }: NeedValues<typeof handOverNeeds>,
   ): Promise<void> => {
-    if (order.kind === 'off') return;
+    if (request.kind === 'off') return;
     if (published.kind === 'stock') {
-      scope.note('info', `no image is handed over: ${published.why}`);
-      await submitStock(scope, order.pools);
+      scope.note('info', `no OS image is handed over: ${published.why}`);
+      await submitOsConfigs(scope, request.pools);
       return;
     }
-    for (const pool of poolsOf(order.pools, { rendered, images: published.images })) {
+    for (const pool of poolsOf(request.pools, { rendered, images: published.images })) {
       await handOverPool(scope, pool);
     }
   },
@@ -74,18 +79,18 @@ interface MadeForPools {
  * @throws AgentError `layering.no-image`
  */
 const poolsOf = (
-  orders: readonly PoolOrder[],
+  orders: readonly PoolRequest[],
   { rendered, images }: MadeForPools,
 ): readonly PoolHandOver[] =>
-  orders.map((order) => {
-    const config = rendered.find(({ pool }) => pool === order.pool);
-    const image = images.find(({ pool }) => pool === order.pool);
+  orders.map((request) => {
+    const config = rendered.find(({ pool }) => pool === request.pool);
+    const image = images.find(({ pool }) => pool === request.pool);
     if (config !== undefined && image?.renderedConfig === config.name) {
-      return { order, rendered: config, image };
+      return { request, rendered: config, image };
     }
     throw layeringStepFailure(
       'layering.no-image',
-      `pool ${order.pool} has no image of its MachineConfig ${config?.name ?? '(none)'}`,
+      `pool ${request.pool} has no OS image for MachineConfig ${config?.name ?? '(none)'}`,
     );
   });
 
@@ -108,12 +113,12 @@ export const handOverServed = step({
 export const handOverToRollOut = step({
   ...handingOver,
   id: 'layering/hand-over-to-roll-out',
-  title: 'Let the cluster roll out what its nodes do not run yet',
+  title: 'Hand the OS images over for the cluster to roll out',
   needs: { ...handOverNeeds, by: HandOverBy },
   skipIf: (needs) => {
-    if (needs.by.kind === 'job') return 'a job in the cluster does it, once etcd has three members';
-    if (unlessServed(needs) === undefined) return 'nodes are served their image';
-    return unlessOrdered(needs);
+    if (needs.by.kind === 'job') return 'the follow-up job does it once etcd has three members';
+    if (unlessServed(needs) === undefined) return 'nodes are served their OS image';
+    return unlessRequested(needs);
   },
 });
 
@@ -121,47 +126,48 @@ export const handOverToRollOut = step({
  * Leaves the job that follows this host, and with it the images of nodes that get theirs once they have joined: a drain
  * of one of two masters takes etcd along, and there are three when this host is away. Secrets and tags are there before.
  */
-export const leaveHandOver = step({
+export const createHandOverJob = step({
   id: 'layering/leave-hand-over',
-  title: 'Leave a job in the cluster that follows this host and hands the images over',
+  title: 'Create the follow-up job, which hands the OS images over',
   uses: ['kube', 'host', 'inventory', 'clock'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, published: PublishedImages },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, published: PublishedImages },
   gives: HandOverBy,
   when: buildsOsImages,
   // The API server goes away for a while whenever etcd gets or loses a member.
   retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'each MachineConfigPool to be rendered in the cluster as on this host',
+  waitsFor: 'the cluster to render each MachineConfigPool as this host did',
   explain: (config) =>
     wantsFollowUp(config)
-      ? `a job follows this host, and runs ${config.images.self}`
-      : 'nothing follows this host: it hands over itself what nodes get once they have joined',
+      ? `the follow-up job runs ${config.images.self}`
+      : 'there is no follow-up job: this host hands the OS images over itself',
   preview: () => [listAddressesArgv],
   run: async (scope, needs) => {
-    if (!isActive(leavesFollowUp, scope.config)) return byHost('nothing follows this host');
-    const images = await imagesToLeave(scope, needs);
+    if (!isActive(leavesFollowUp, scope.config)) return byHost('there is no follow-up job');
+    const images = await imagesToStage(scope, needs);
     const isLeft = await leaveJob(scope, images);
-    if (!isLeft) return byHost('no job could be left');
-    return images.length === 0 ? byHost('nothing is left to hand over') : { kind: 'job' as const };
+    if (!isLeft) return byHost('the follow-up job could not be created');
+    return images.length === 0 ? byHost('there is nothing to hand over') : { kind: 'job' as const };
   },
 });
 
 const byHost = (why: string) => ({ kind: 'host' as const, why });
 
 interface Made {
-  readonly order: FactValue<typeof OsImageOrder>;
+  readonly request: FactValue<typeof BuildRequest>;
   readonly rendered: readonly RenderedConfig[];
   readonly published: PublishedImages;
 }
 
-async function imagesToLeave(
+async function imagesToStage(
   scope: StepScope<'host' | 'kube' | 'clock'>,
-  { order, rendered, published }: Made,
+  { request, rendered, published }: Made,
 ): Promise<readonly LeftImage[]> {
-  if (order.kind === 'off' || !joinsWithStock(order) || published.kind === 'stock') return [];
+  if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'stock')
+    return [];
   const images: LeftImage[] = [];
-  for (const pool of poolsOf(order.pools, { rendered, images: published.images })) {
-    images.push(await leaveImage(scope, pool));
+  for (const pool of poolsOf(request.pools, { rendered, images: published.images })) {
+    images.push(await stageImage(scope, pool));
   }
   return images;
 }
@@ -171,14 +177,14 @@ async function imagesToLeave(
  * can run the job, which takes a worker, or masters that take work.
  * @throws AgentError `layering.*`, `kube.*`, `wait.timed-out`
  */
-async function submitStock(
+async function submitOsConfigs(
   scope: StepScope<'host' | 'kube'>,
-  pools: readonly PoolOrder[],
+  pools: readonly PoolRequest[],
 ): Promise<void> {
-  for (const order of pools) {
-    await waitForPool(scope, order.pool);
-    await putSecrets(scope, order, order.config);
-    await submitOsConfig(scope, order.object);
-    scope.note('info', `pool ${order.pool}: the cluster builds its image later`);
+  for (const request of pools) {
+    await waitForPool(scope, request.pool);
+    await putSecrets(scope, request, request.config);
+    await submitOsConfig(scope, request.object);
+    scope.note('info', `pool ${request.pool}: the cluster builds the OS image later`);
   }
 }

@@ -24,7 +24,7 @@ export interface ImageWork extends Pick<
 }
 
 /** What a command said on its standard error; undefined when something else failed. */
-export function saidBy(error: unknown): string | undefined {
+export function stderrOf(error: unknown): string | undefined {
   if (!(error instanceof AgentError) || error.code !== 'command.failed') return undefined;
   const { stderr } = error.context;
   return typeof stderr === 'string' ? `${stderr}\n${error.message}` : error.message;
@@ -58,7 +58,7 @@ export async function withTries<T>(
       signal.throwIfAborted();
       const failure = explained(error, tried);
       if (failure.code !== 'layering.registry-unreachable' || attempt >= attempts) throw failure;
-      note('warn', `${tried.what} failed and is tried again`, { reason: failure.message, attempt });
+      note('warn', `${tried.what} failed and is retried`, { reason: failure.message, attempt });
       await clock.sleep(pause, signal);
     }
   }
@@ -70,7 +70,7 @@ const codes = {
 } as const;
 
 function explained(error: unknown, { what, otherwise }: Tried): AgentError {
-  const said = saidBy(error);
+  const said = stderrOf(error);
   if (said === undefined || !(error instanceof AgentError)) throw error;
   const trouble = classifyPullError(said);
   const code = trouble === 'network' || trouble === 'denied' ? codes[trouble] : otherwise;
@@ -98,7 +98,7 @@ export async function findBuilder(work: ImageWork): Promise<BuilderChoice> {
   for (const name of builderNames) if (await isThere(work, name)) there.add(name);
   const choice = chooseBuilder(there);
   if (choice !== undefined) return choice;
-  throw layeringFailure('layering.no-builder', 'neither buildah nor podman is on the host');
+  throw layeringFailure('layering.no-builder', 'the host has neither buildah nor podman');
 }
 
 async function isThere({ host, signal }: ImageWork, name: BuilderName): Promise<boolean> {
@@ -131,7 +131,7 @@ export async function factsOf(
 
 /** A command that could not look at an image; any other error is what it is. */
 export function unreadable(error: unknown, image: string): unknown {
-  const said = saidBy(error);
+  const said = stderrOf(error);
   if (said === undefined || !(error instanceof Error)) return error;
   return layeringFailure('layering.image-unreadable', `${image}: ${error.message}`, {
     cause: error,

@@ -1,11 +1,11 @@
 export { addDefaultOsConfigs, nameRepositories } from './add-manifests.ts';
 export { buildImages } from './build-images.ts';
-export { holdConfigServer, releaseConfigServer, serveImages } from './config-server.ts';
+export { blockConfigServer, unblockConfigServer, serveImages } from './config-server.ts';
 export { deployOwn } from './deploy-own.ts';
 export { checkServedConfig, waitForLayeredMasters } from './gates.ts';
 export { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
-export { handOverServed, handOverToRollOut, leaveHandOver } from './hand-over.ts';
-export { checkSingleNode, readOsConfigs, stashOsConfigs } from './os-configs.ts';
+export { handOverServed, handOverToRollOut, createHandOverJob } from './hand-over.ts';
+export { checkSingleNode, readOsConfigs, setAsideOsConfigs } from './os-configs.ts';
 export { copyBase, publishImages, sendBase } from './publish-images.ts';
 export { stopRegistry } from './staging-registry.ts';
 export { startRegistry } from './start-registry.ts';

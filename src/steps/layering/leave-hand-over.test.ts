@@ -6,7 +6,7 @@ import {
   handOverHost,
   operator,
   site,
-  stockFacts,
+  fallbackFacts,
 } from '../../../test/layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
@@ -16,12 +16,12 @@ import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step
 import { configMaps, jobs, machineOSConfigs, secrets } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { readRecord } from '../after-pivot/record.ts';
-import { leaveHandOver } from './hand-over.ts';
+import { createHandOverJob } from './hand-over.ts';
 
-const { order } = handOverFacts;
+const { request } = handOverFacts;
 const ordered = (delivery: 'first-boot' | 'after-join', facts = handOverFacts) => ({
   ...facts,
-  order: order.kind === 'off' ? order : { ...order, delivery },
+  request: request.kind === 'off' ? request : { ...request, delivery },
 });
 
 const run = (facts = ordered('after-join'), followUp: 'auto' | 'always' | 'never' = 'auto') => ({
@@ -45,7 +45,7 @@ const recorded = ({ kube }: ReturnType<typeof run>) =>
 describe('layering/leave-hand-over', () => {
   it('leaves an image that the cluster rolls out to the job', async () => {
     const made = run();
-    const { value } = await runStep(leaveHandOver, made);
+    const { value } = await runStep(createHandOverJob, made);
     expect(value).toEqual({ kind: 'job' });
     expect(recorded(made)).toEqual([[leftImage]]);
     expect(made.kube.objectsOf(jobs)).toHaveLength(1);
@@ -57,13 +57,13 @@ describe('layering/leave-hand-over', () => {
       kube: bothSite.reduce((kube, [kind, object]) => kube.put(kind, object), fakeKube()),
       host: bothHost(),
     };
-    await runStep(leaveHandOver, made);
+    await runStep(createHandOverJob, made);
     expect(recorded(made)).toEqual([[leftImage, leftWorkers]]);
   });
 
   it('gives the image its tag and the cluster its Secret, and starts nothing', async () => {
     const made = run();
-    await runStep(leaveHandOver, made);
+    await runStep(createHandOverJob, made);
     const copies = made.host.ran.filter(([, verb]) => verb === 'copy').map((argv) => argv.at(-1));
     expect(copies).toEqual([`docker://${final.replace(/@.*/, '')}:${leftImage.machineOSBuild}`]);
     expect(made.kube.objectsOf(secrets).map(({ metadata }) => metadata.namespace)).toEqual([
@@ -73,35 +73,35 @@ describe('layering/leave-hand-over', () => {
   });
 
   it.each([
-    ['nodes are served their image', ordered('first-boot')],
-    ['nothing could be built', ordered('after-join', stockFacts)],
-    ['nothing is ordered', { ...handOverFacts, order: { kind: 'off', why: 'none' } as const }],
+    ['nodes are served their OS image', ordered('first-boot')],
+    ['nothing could be built', ordered('after-join', fallbackFacts)],
+    ['nothing is ordered', { ...handOverFacts, request: { kind: 'off', why: 'none' } as const }],
   ])('leaves a job without images when %s', async (_, facts) => {
     const made = run(facts);
-    const { value } = await runStep(leaveHandOver, made);
-    expect(value).toEqual({ kind: 'host', why: 'nothing is left to hand over' });
+    const { value } = await runStep(createHandOverJob, made);
+    expect(value).toEqual({ kind: 'host', why: 'there is nothing to hand over' });
     expect(recorded(made)).toEqual([[]]);
   });
 
   it('leaves nothing when nothing is to follow the host', async () => {
     const made = run(ordered('after-join'), 'never');
-    const { value } = await runStep(leaveHandOver, made);
+    const { value } = await runStep(createHandOverJob, made);
     expect(value).toMatchObject({ kind: 'host' });
     expect(made.kube.writes).toEqual([]);
   });
 
   it.each([
-    ['auto', { value: { kind: 'host', why: 'no job could be left' } }],
+    ['auto', { value: { kind: 'host', why: 'the follow-up job could not be created' } }],
     ['always', { failure: { code: 'after-pivot.not-left' } }],
   ] as const)('with %s, when the host has no name, ends so', async (followUp, end) => {
     const made = run(ordered('after-join'), followUp);
     expect(
-      await tryStep(leaveHandOver, { ...made, inventory: fakeInventory({ hosts: [] }) }),
+      await tryStep(createHandOverJob, { ...made, inventory: fakeInventory({ hosts: [] }) }),
     ).toMatchObject(end);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(leaveHandOver, () => {
+    await isSafeToRepeat(createHandOverJob, () => {
       const made = run();
       return { ...made, world: () => recorded(made) };
     });

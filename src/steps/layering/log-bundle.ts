@@ -18,7 +18,7 @@ import { type Masker, masker } from '../../lib/masker.ts';
 import { secretValues } from '../../lib/secret-values.ts';
 import { Secret } from '../../model/secret.ts';
 import type { StepScope } from '../step.ts';
-import { stashFolders } from './os-configs.ts';
+import { asideFolders } from './os-configs.ts';
 
 /** A bundle that is being filled. */
 export interface Bundle {
@@ -95,8 +95,8 @@ async function readCredentials({
     const text = await host.readText(path, signal);
     if (text !== undefined) found.push({ from: path, ...credentialsIn(text) });
   }
-  for (const name of await host.list(stashFolders.secrets, signal)) {
-    const path = `${stashFolders.secrets}/${name}`;
+  for (const name of await host.list(asideFolders.secrets, signal)) {
+    const path = `${asideFolders.secrets}/${name}`;
     const text = await host.readText(path, signal);
     if (text !== undefined) found.push({ from: path, ...credentialsOf({ path, text }) });
   }

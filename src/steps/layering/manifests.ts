@@ -120,5 +120,5 @@ const clusterSecret = async (scope: AuthScope): Promise<{ from: string; text: st
 async function textOf({ host, signal }: AuthScope, path: string): Promise<string> {
   const text = await host.readText(path, signal);
   if (text !== undefined) return text;
-  throw layeringFailure('layering.bad-credentials', `${path} is not on the host`);
+  throw layeringFailure('layering.bad-credentials', `${path} is missing`);
 }

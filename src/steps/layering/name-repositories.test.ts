@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { repositoryIn } from '../../layering/served-config.ts';
 import { nameRepositories, repositoryManifest } from './add-manifests.ts';
 
 const config = { layering: { mode: 'on' as const } };
-const facts = { order: orderFor(['master', 'worker']) };
+const facts = { request: requestFor(['master', 'worker']) };
 
 describe('layering/name-repositories', () => {
   it('tells workers where their images lie, among the manifests that are rendered and applied', async () => {
@@ -23,11 +23,11 @@ describe('layering/name-repositories', () => {
     isSafeToRepeat(nameRepositories, () => ({ config, facts, host: fakeHost() })));
 
   it.each([
-    ['nothing is built', noOrder],
-    ['nodes join with the system of the release', orderFor(['worker'], 'after-join')],
-  ])('has nothing to do when %s', async (_, order) => {
+    ['nothing is built', noRequest],
+    ['nodes join with the system of the release', requestFor(['worker'], 'after-join')],
+  ])('has nothing to do when %s', async (_, request) => {
     const host = fakeHost();
-    const { events } = await runStep(nameRepositories, { config, host, facts: { order } });
+    const { events } = await runStep(nameRepositories, { config, host, facts: { request } });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(host.files.size).toBe(0);
   });

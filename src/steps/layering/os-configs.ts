@@ -21,7 +21,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { usesExistingRoot } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, looksForOsConfigs } from './conditions.ts';
-import { OsImageOrder, type PoolOrder } from './facts.ts';
+import { BuildRequest, type PoolRequest } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { readManifestFiles } from './manifests.ts';
 
@@ -31,17 +31,17 @@ import { readManifestFiles } from './manifests.ts';
  */
 export const readOsConfigs = step({
   id: 'layering/read-os-configs',
-  title: 'Look for MachineOSConfigs among the manifests',
+  title: 'Read the MachineOSConfigs among the manifests',
   uses: ['host'],
-  gives: OsImageOrder,
+  gives: BuildRequest,
   when: looksForOsConfigs,
   limit: minutes(5),
   explain: ({ cluster }) => deliveryOf(cluster.openshiftVersion).why,
   run: async (scope) => {
     const { config, note } = scope;
-    const orders = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
-    for (const warning of orders.warnings) note('warn', warning);
-    return orderOf(orders, config);
+    const found = buildRequestsIn(readOsManifests(await readManifestFiles(scope)));
+    for (const warning of found.warnings) note('warn', warning);
+    return requestOf(found, config);
   },
 });
 
@@ -49,13 +49,13 @@ export const readOsConfigs = step({
  * The order that the manifests and the settings make together.
  * @throws AgentError `layering.nothing-to-build`, `layering.release-too-old`, `layering.needs-disk`
  */
-function orderOf({ toBuild, builtBefore }: BuildRequests, config: Config): OsImageOrder {
+function requestOf({ toBuild, builtBefore }: BuildRequests, config: Config): BuildRequest {
   const isAskedFor = config.layering.mode === 'on';
   if (toBuild.length === 0) {
     const why =
       builtBefore.length === 0
         ? 'no manifest holds a MachineOSConfig'
-        : `the image of ${builtBefore.join(' and ')} was built before`;
+        : `the OS image of ${builtBefore.join(' and ')} was built before`;
     if (isAskedFor) throw layeringStepFailure('layering.nothing-to-build', why);
     return { kind: 'off', why };
   }
@@ -67,17 +67,17 @@ function orderOf({ toBuild, builtBefore }: BuildRequests, config: Config): OsIma
   if (isActive(usesExistingRoot, config)) {
     throw layeringStepFailure(
       'layering.needs-disk',
-      'there is a MachineOSConfig, and the system goes into the running root',
+      'there is a MachineOSConfig, and image.existingRoot is set',
     );
   }
-  return { kind: 'on', pools: toBuild.map(poolOrder), delivery: kind, why };
+  return { kind: 'on', pools: toBuild.map(poolRequest), delivery: kind, why };
 }
 
-const poolOrder = ({ config, object, pushSecret, baseSecret }: BuildableConfig): PoolOrder => ({
+const poolRequest = ({ config, object, pushSecret, baseSecret }: BuildableConfig): PoolRequest => ({
   pool: config.name,
   ...{ object, config },
-  pushSecret: stashedSecret(pushSecret),
-  ...(baseSecret === undefined ? {} : { baseSecret: stashedSecret(baseSecret) }),
+  pushSecret: asideSecret(pushSecret),
+  ...(baseSecret === undefined ? {} : { baseSecret: asideSecret(baseSecret) }),
   repository: repositoryOf(config.spec.renderedImagePushSpec),
 });
 
@@ -86,16 +86,16 @@ const osConfigs = `${folder}/os-configs`;
 const secrets = `${folder}/secrets`;
 
 /** What waits: MachineOSConfigs, and copies of the Secrets that they name. */
-export const stashFolders = { osConfigs, secrets } as const;
+export const asideFolders = { osConfigs, secrets } as const;
 
 /** Where the manifest of a MachineOSConfig lies, out of reach of the bootstrap controllers. */
-export const stashedPath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
+export const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
 
 /** Where a copy of a Secret lies, and nothing else beside it. */
-export const stashedSecret = (name: string): string => `${secrets}/${name}.yaml`;
+export const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
 /** Makes the folders of what waits; credentials lie in one. */
-export const stashFoldersArgv = [
+export const asideFoldersArgv = [
   ...['install', '--directory', '--mode', '0700', folder, osConfigs, secrets],
 ] as const;
 
@@ -104,23 +104,23 @@ export const stashFoldersArgv = [
  * names no image yet, and with it all MachineConfigs; a cluster of an older release would begin to build by itself.
  * The Secrets that they name stay, and are copied.
  */
-export const stashOsConfigs = step({
+export const setAsideOsConfigs = step({
   id: 'layering/stash-os-configs',
-  title: 'Keep the MachineOSConfigs until their images are built',
+  title: 'Set the MachineOSConfigs aside until their images are built',
   uses: ['host'],
-  needs: { order: OsImageOrder },
+  needs: { request: BuildRequest },
   when: buildsOsImages,
-  skipIf: ({ order }) => (order.kind === 'off' ? order.why : undefined),
+  skipIf: ({ request }) => (request.kind === 'off' ? request.why : undefined),
   limit: minutes(5),
-  preview: () => [stashFoldersArgv],
-  run: async (scope, { order }) => {
-    if (order.kind === 'off') return;
+  preview: () => [asideFoldersArgv],
+  run: async (scope, { request }) => {
+    if (request.kind === 'off') return;
     const { host, signal } = scope;
-    await host.exec(stashFoldersArgv, { signal, limit: seconds(20) });
-    for (const { pool, pushSecret, baseSecret } of order.pools) {
+    await host.exec(asideFoldersArgv, { signal, limit: seconds(20) });
+    for (const { pool, pushSecret, baseSecret } of request.pools) {
       for (const path of [pushSecret, baseSecret])
         if (path !== undefined) await copySecret(scope, path);
-      await stash(scope, { isWanted: isOsConfigOf(pool), to: stashedPath(pool) });
+      await stash(scope, { isWanted: isOsConfigOf(pool), to: asidePath(pool) });
     }
   },
 });
@@ -134,7 +134,7 @@ async function stash(
   const { host, signal } = scope;
   const found = await find(scope, isWanted);
   if (found === undefined) {
-    await requireStashed(scope, to);
+    await requireSetAside(scope, to);
     return;
   }
   // Written first and taken away then, so that it is always in one place at least.
@@ -147,9 +147,9 @@ async function stash(
 async function copySecret(scope: StepScope<'host'>, to: string): Promise<void> {
   const found = await find(
     scope,
-    ({ value }) => stashedSecret(registrySecretOf(value)?.name ?? '') === to,
+    ({ value }) => asideSecret(registrySecretOf(value)?.name ?? '') === to,
   );
-  if (found === undefined) await requireStashed(scope, to);
+  if (found === undefined) await requireSetAside(scope, to);
   else await scope.host.writeFile(to, found.text, { signal: scope.signal, mode: 0o600 });
 }
 
@@ -165,9 +165,9 @@ async function find(
 }
 
 /** An earlier run may have come so far. */
-async function requireStashed({ host, signal }: StepScope<'host'>, path: string): Promise<void> {
+async function requireSetAside({ host, signal }: StepScope<'host'>, path: string): Promise<void> {
   if ((await host.readText(path, signal)) !== undefined) return;
-  throw layeringStepFailure('layering.not-stashed', `${path} is not there, nor its manifest`);
+  throw layeringStepFailure('layering.not-stashed', `neither ${path} nor its manifest exists`);
 }
 
 /**
@@ -177,7 +177,7 @@ async function requireStashed({ host, signal }: StepScope<'host'>, path: string)
  */
 export const checkSingleNode = step({
   id: 'layering/check-single-node',
-  title: 'Check that no MachineOSConfig stops the only node',
+  title: 'Check that no MachineOSConfig blocks the only node',
   uses: ['host'],
   when: looksForOsConfigs,
   limit: minutes(5),
@@ -191,7 +191,7 @@ export const checkSingleNode = step({
     if (layering.mode !== 'on' && (first === undefined || !isFatal)) return;
     throw layeringStepFailure(
       'layering.single-node',
-      first === undefined ? 'layering.mode is on' : `there is the MachineOSConfig ${first}`,
+      first === undefined ? 'layering.mode is on' : `there is MachineOSConfig ${first}`,
     );
   },
 });

@@ -3,7 +3,7 @@ import {
   builtDigest,
   laneConfig,
   laneHost,
-  laneOrder,
+  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -17,7 +17,7 @@ const { pool, name } = laneRendered[0]!;
 const staged = `127.0.0.1:22626/layering/os@${builtDigest}`;
 const image = { pool, renderedConfig: name, staged, digest: builtDigest };
 const facts = {
-  order: laneOrder,
+  request: laneRequest,
   registry: laneRegistry,
   built: { kind: 'built' as const, images: [image] },
 };

@@ -10,13 +10,13 @@ import {
 import { hours } from '../../model/duration.ts';
 import { architectureArgv } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, orStock, unlessStaged } from './conditions.ts';
+import { buildsOsImages, withReleaseFallback, unlessStaged } from './conditions.ts';
 import { copyBaseImage, copyImage, digestAt, requirePullable } from './copy-image.ts';
 import {
   type BuiltImage,
   BuiltImages,
-  OsImageOrder,
-  type PoolOrder,
+  BuildRequest,
+  type PoolRequest,
   type PublishedImage,
   PublishedImages,
   RenderedConfigs,
@@ -32,35 +32,35 @@ import { keepRegistry, type RunningRegistry, stagingRepository } from './staging
  */
 export const copyBase = step({
   id: 'layering/copy-base',
-  title: 'Copy the operating system of the release into the registry',
+  title: 'Copy the OS image of the release to the staging registry',
   uses: ['host', 'clock'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(3),
   preview: () => copyPreview(),
-  run: async (scope, { order, rendered, registry }) => {
-    if (order.kind === 'off' || registry.kind === 'stock') return;
+  run: async (scope, { request, rendered, registry }) => {
+    if (request.kind === 'off' || registry.kind === 'stock') return;
     // Without it the build takes the base from where it comes from; if that fails too, the build tells.
-    await orStock(scope, async () => {
+    await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const copied = new Set<string>();
       for (const { pool, osImage } of rendered) {
         if (copied.has(osImage)) continue;
-        const from = order.pools.find((one) => one.pool === pool);
-        await copyOne(scope, { registry, osImage, baseSecret: from?.baseSecret });
+        const from = request.pools.find((one) => one.pool === pool);
+        await copyBaseOf(scope, { registry, osImage, baseSecret: from?.baseSecret });
         copied.add(osImage);
       }
     });
   },
 });
 
-interface BaseToCopy extends Pick<PoolOrder, 'baseSecret'> {
+interface BaseToCopy extends Pick<PoolRequest, 'baseSecret'> {
   readonly registry: RunningRegistry;
   readonly osImage: string;
 }
 
-async function copyOne(
+async function copyBaseOf(
   scope: StepScope<'host' | 'clock'>,
   { registry, osImage, baseSecret }: BaseToCopy,
 ): Promise<void> {
@@ -92,9 +92,9 @@ function copyPreview(): readonly (readonly string[])[] {
  */
 export const sendBase = step({
   id: 'layering/send-base',
-  title: 'Send the operating system of the release ahead to the final registry',
+  title: 'Copy the OS image of the release to the final registry',
   uses: ['host', 'clock'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, registry: StagingRegistry },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, registry: StagingRegistry },
   when: buildsOsImages,
   skipIf: unlessStaged,
   limit: hours(4),
@@ -108,14 +108,14 @@ export const sendBase = step({
       inspectDigestArgv({ ...to, authFile: PULL_SECRET_PATH }),
     ];
   },
-  run: async (scope, { order, rendered, registry }) => {
-    if (order.kind === 'off' || registry.kind === 'stock') return;
+  run: async (scope, { request, rendered, registry }) => {
+    if (request.kind === 'off' || registry.kind === 'stock') return;
     // Where the policy is to go on, what comes of it is told when the images themselves are published.
-    await orStock(scope, async () => {
+    await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { authFile, certificates } = registry;
       for (const { pool, osImage } of rendered) {
-        const goal = order.pools.find((one) => one.pool === pool);
+        const goal = request.pools.find((one) => one.pool === pool);
         const image = `${stagingRepository(registry)}:${baseTag(osImage)}`;
         const from = { image, authFile, certificates };
         if (goal !== undefined) await send(scope, { from, goal, tag: baseTag(osImage) });
@@ -124,18 +124,18 @@ export const sendBase = step({
   },
 });
 
-interface Parcel {
+interface BaseTransfer {
   readonly from: ImageAt;
-  readonly goal: PoolOrder;
+  readonly goal: PoolRequest;
   readonly tag: string;
 }
 
 async function send(
   scope: StepScope<'host' | 'clock'>,
-  { from, goal: { pool, repository, pushSecret }, tag }: Parcel,
+  { from, goal: { pool, repository, pushSecret }, tag }: BaseTransfer,
 ): Promise<void> {
   const work = imageWork(scope);
-  const what = `sending the base image of ${pool} to ${repository}`;
+  const what = `copying the base image of ${pool} to ${repository}`;
   const image = `${repository}:${tag}`;
   scope.progress({ info: `Sending the base image of ${pool} ahead` });
   const tried = { what, otherwise: 'layering.copy-failed' } as const;
@@ -152,22 +152,22 @@ async function send(
  */
 export const publishImages = step({
   id: 'layering/publish-images',
-  title: 'Copy the images to their final registry',
+  title: 'Copy the built OS images to their final registry',
   uses: ['host', 'clock'],
-  needs: { order: OsImageOrder, registry: StagingRegistry, built: BuiltImages },
+  needs: { request: BuildRequest, registry: StagingRegistry, built: BuiltImages },
   gives: PublishedImages,
   when: buildsOsImages,
   limit: hours(4),
   preview: () => publishPreview(),
-  run: async (scope, { order, registry, built }) => {
+  run: async (scope, { request, registry, built }) => {
     if (built.kind === 'stock') return built;
-    if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
+    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
     if (registry.kind === 'stock') return registry;
-    return orStock(scope, async () => {
+    return withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const images: PublishedImage[] = [];
       for (const image of built.images) {
-        const pool = order.pools.find((one) => one.pool === image.pool);
+        const pool = request.pools.find((one) => one.pool === image.pool);
         if (pool !== undefined) images.push(await publish(scope, { registry, image, pool }));
       }
       return { kind: 'published', images } as const;
@@ -178,7 +178,7 @@ export const publishImages = step({
 interface Publication {
   readonly registry: RunningRegistry;
   readonly image: BuiltImage;
-  readonly pool: PoolOrder;
+  readonly pool: PoolRequest;
 }
 
 async function publish(
@@ -190,7 +190,7 @@ async function publish(
   scope.progress({ info: `Publishing OS image of ${pool}` });
   await withSecretFile(scope, { secret: pushSecret, name: `push-${pool}` }, (pushAuth) =>
     copyImage(imageWork(scope), {
-      what: `copying the image of ${pool} to ${repository}`,
+      what: `copying the OS image of ${pool} to ${repository}`,
       from: { image: staged, authFile, certificates },
       to: { image: `${repository}:${renderedConfig}`, authFile: pushAuth },
       digest,

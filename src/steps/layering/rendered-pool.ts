@@ -26,10 +26,10 @@ export async function waitForPool(
     const gap = gapIn(view);
     if (gap !== undefined) return Promise.resolve({ status: gap });
     const rendered = renderedNameOf(view.objects[0]);
-    const status = `MachineConfigPool ${pool} is ${view.objects.length === 0 ? 'not there' : 'not rendered'} yet`;
+    const status = `MachineConfigPool ${pool} ${view.objects.length === 0 ? 'does not exist' : 'is not rendered'} yet`;
     return Promise.resolve(rendered === '' ? { status } : { done: rendered });
   };
-  return until(`the cluster has pool ${pool}`, look, {
+  return until(`MachineConfigPool ${pool} is rendered`, look, {
     watch: pools.watch,
     every: seconds(30),
     within: longestWait,
@@ -55,7 +55,7 @@ export async function waitForSameRendered(
     const gap = gapIn(view);
     if (gap !== undefined) return { status: gap };
     const [found] = view.objects;
-    if (found === undefined) return { status: `there is no MachineConfigPool ${pool} yet` };
+    if (found === undefined) return { status: `MachineConfigPool ${pool} does not exist yet` };
     const there = renderedNameOf(found);
     if (there === name) return { done: { ...found, kind: 'MachineConfigPool' } };
     if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
@@ -77,7 +77,7 @@ function differencesFrom(
   return async (other) => {
     const told = known.get(other) ?? (await differenceFrom(scope, rendered, other));
     if (told !== undefined) known.set(other, told);
-    return told ?? 'what differs cannot be read now';
+    return told ?? 'the difference cannot be read now';
   };
 }
 

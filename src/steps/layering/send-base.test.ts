@@ -3,7 +3,7 @@ import {
   baseDigest,
   laneConfig,
   laneHost,
-  laneOrder,
+  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -13,7 +13,7 @@ import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import { sendBase } from './publish-images.ts';
 
-const facts = { order: laneOrder, rendered: laneRendered, registry: laneRegistry };
+const facts = { request: laneRequest, rendered: laneRendered, registry: laneRegistry };
 const tag = `base-${'a'.repeat(32)}`;
 const repository = 'registry.rig.test/ocl/master';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { renderedText } from '../../../test/layering/rendered.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -12,7 +12,7 @@ const pools = ['master', 'worker'];
 const digest = `sha256:${'f'.repeat(64)}`;
 const finalOf = (pool: string): string => `registry.example.com/ocl/${pool}@${digest}`;
 const facts = {
-  order: orderFor(pools),
+  request: requestFor(pools),
   rendered: pools.map(renderedFor),
   published: {
     kind: 'published' as const,
@@ -73,8 +73,8 @@ describe('layering/serve-images', () => {
   });
 
   it.each([
-    ['nothing is ordered', { ...facts, order: noOrder }],
-    ['the operator rolls out', { ...facts, order: orderFor(pools, 'after-join') }],
+    ['nothing is ordered', { ...facts, request: noRequest }],
+    ['the operator rolls out', { ...facts, request: requestFor(pools, 'after-join') }],
     ['there is no image', { ...facts, published: { kind: 'stock' as const, why: 'it failed' } }],
   ])('changes nothing where %s', async (...[, given]) => {
     const machine = host();

@@ -18,8 +18,8 @@ import { readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, unlessOrdered } from './conditions.ts';
-import { OsImageOrder, StagingRegistry } from './facts.ts';
+import { buildsOsImages, unlessRequested } from './conditions.ts';
+import { BuildRequest, StagingRegistry } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 
 /**
@@ -59,9 +59,12 @@ export async function untilRegistryAnswers(
   };
   const look = async (signal: AbortSignal): Promise<Look<true>> => {
     const stranger = await ask(signal);
-    if (stranger !== '401') return { status: `it answers ${said(stranger)} without credentials` };
+    if (stranger !== '401')
+      return { status: `it answers ${said(stranger)} to a request without credentials` };
     const known = await ask(signal, stagingFiles.curl);
-    return known === '200' ? { done: true } : { status: `it answers ${said(known)} to its user` };
+    return known === '200'
+      ? { done: true }
+      : { status: `it answers ${said(known)} to a request with credentials` };
   };
   await until(`the registry at ${address} answers`, look, {
     every: seconds(1),
@@ -96,12 +99,12 @@ const unmountArgv = ['umount', mount] as const;
  */
 export const stopRegistry = step({
   id: 'layering/stop-registry',
-  title: 'Stop the registry and clear its data off the disk',
+  title: 'Stop the staging registry and remove its data from the disk',
   uses: ['host'],
-  needs: { order: OsImageOrder, registry: StagingRegistry, disk: TargetDisk },
+  needs: { request: BuildRequest, registry: StagingRegistry, disk: TargetDisk },
   when: all(writesDisk, buildsOsImages),
   // One that failed to start may have left something too.
-  skipIf: unlessOrdered,
+  skipIf: unlessRequested,
   destroys: true,
   touches: ['disk:install'],
   limit: minutes(30),
@@ -130,7 +133,7 @@ export const stopRegistry = step({
     await host.exec(unmountWorkArgv, { signal, limit: minutes(2), accept: nothingThere });
     await host.exec(clearArgv, { signal, limit: minutes(10) });
     await host.exec(flushArgv, { signal, limit: minutes(10) });
-    await scope.until('the written disk is free', () => leave(scope), {
+    await scope.until('the written disk is no longer busy', () => leave(scope), {
       every: seconds(2),
       within: minutes(1),
     });
@@ -165,7 +168,7 @@ async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<
   const shown = traces.map((path) => path.replace(mount, ''));
   throw layeringStepFailure(
     'layering.staging-left',
-    `${address} is spoken of on the written disk: ${shown.join(', ')}`,
+    `files on the written disk refer to ${address}: ${shown.join(', ')}`,
     { context: { address, found: traces.length } },
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   laneConfig,
   laneHost,
-  laneOrder,
+  laneRequest,
   laneRegistry,
   laneRendered,
 } from '../../../test/layering/lane-host.ts';
@@ -14,7 +14,7 @@ import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-sa
 import { startRegistry } from './start-registry.ts';
 
 const disk = coreOsDisk('sda');
-const facts = { order: laneOrder, rendered: laneRendered, disk: targetOf(disk) };
+const facts = { request: laneRequest, rendered: laneRendered, disk: targetOf(disk) };
 const run = (host = laneHost()) => ({ host, facts, config: laneConfig });
 
 describe('layering/start-registry', () => {
@@ -82,7 +82,7 @@ describe('layering/start-registry', () => {
     const { failure } = await tryStep(startRegistry, { ...run(host), clock });
     expect(failure).toMatchObject({
       code: 'wait.timed-out',
-      message: expect.stringContaining('it answers 200 without credentials') as string,
+      message: expect.stringContaining('it answers 200 to a request without credentials') as string,
     });
   });
 
@@ -123,12 +123,12 @@ describe('layering/start-registry', () => {
 
   it.each([
     [{ kind: 'off', why: 'nothing is asked for' } as const, laneRendered, 'nothing is asked for'],
-    [laneOrder, [], 'no MachineConfig was rendered'],
-  ])('touches nothing where nothing is to be built', async (order, rendered, why) => {
+    [laneRequest, [], 'no MachineConfig was rendered'],
+  ])('touches nothing where nothing is to be built', async (request, rendered, why) => {
     const { host } = run();
     const { value } = await runStep(startRegistry, {
       ...run(host),
-      facts: { ...facts, order, rendered },
+      facts: { ...facts, request, rendered },
     });
     expect(value).toEqual({ kind: 'stock', why });
     expect(host.ran).toEqual([]);

@@ -33,8 +33,8 @@ import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { proxyEnv } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, orStock } from './conditions.ts';
-import { OsImageOrder, RenderedConfigs, StagingRegistry } from './facts.ts';
+import { buildsOsImages, withReleaseFallback } from './conditions.ts';
+import { BuildRequest, RenderedConfigs, StagingRegistry } from './facts.ts';
 import { type RunningRegistry, untilRegistryAnswers } from './staging-registry.ts';
 
 type RegistryScope = StepScope<'host' | 'clock' | 'random'>;
@@ -48,9 +48,9 @@ const longestPull = minutes(30);
  */
 export const startRegistry = step({
   id: 'layering/start-registry',
-  title: 'Start the registry that images are built in',
+  title: 'Start the staging registry',
   uses: ['host', 'clock', 'random'],
-  needs: { order: OsImageOrder, rendered: RenderedConfigs, disk: TargetDisk },
+  needs: { request: BuildRequest, rendered: RenderedConfigs, disk: TargetDisk },
   gives: StagingRegistry,
   when: buildsOsImages,
   touches: ['disk:install'],
@@ -58,18 +58,18 @@ export const startRegistry = step({
   waitsFor: 'the registry to answer, at most 2 minutes',
   explain: ({ layering }) =>
     layering.registryImage === ''
-      ? 'the registry is that of the release, docker-registry'
-      : `the registry is ${layering.registryImage}, as layering.registryImage says`,
+      ? 'the registry is docker-registry of the release'
+      : `the registry is ${layering.registryImage} (layering.registryImage)`,
   preview: ({ layering }) => previewOf(layering),
-  run: async (scope, { order, rendered, disk }) => {
-    if (order.kind === 'off') return { kind: 'stock', why: order.why } as const;
+  run: async (scope, { request, rendered, disk }) => {
+    if (request.kind === 'off') return { kind: 'stock', why: request.why } as const;
     if (rendered.length === 0)
       return { kind: 'stock', why: 'no MachineConfig was rendered' } as const;
-    return orStock(scope, async () => {
+    return withReleaseFallback(scope, async () => {
       try {
         return await start(scope, disk);
       } catch (error) {
-        await letGo(scope);
+        await cleanUp(scope);
         throw error;
       }
     });
@@ -95,7 +95,7 @@ async function start(scope: RegistryScope, target: TargetDisk): Promise<RunningR
 }
 
 /** Where the installation goes on without images, nothing must be in the way of the written disk. */
-async function letGo({ host }: RegistryScope): Promise<void> {
+async function cleanUp({ host }: RegistryScope): Promise<void> {
   const { signal } = new AbortController();
   for (const argv of [removeRegistryArgv, ['umount', stagingPlaces().mount]]) {
     await host.exec(argv, { signal, limit: seconds(30) }).catch(() => undefined);

@@ -5,7 +5,7 @@ import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.t
 import { tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import type { BlockDevice } from '../disk/lsblk.ts';
-import type { OsImageOrder } from './facts.ts';
+import type { BuildRequest } from './facts.ts';
 import { stopRegistry } from './staging-registry.ts';
 
 const { mount, work } = stagingPlaces();
@@ -33,7 +33,7 @@ const hostWith = (disk = sda): FakeHost =>
     .withFile(`${deployment}/etc/hostname`, '')
     .withFile(`${deployment}.origin`, '');
 
-const on: OsImageOrder = { kind: 'on', pools: [], delivery: 'first-boot', why: '' };
+const on: BuildRequest = { kind: 'on', pools: [], delivery: 'first-boot', why: '' };
 
 const stop = (host: FakeHost, differs: object = {}) =>
   tryStep(stopRegistry, {
@@ -41,7 +41,7 @@ const stop = (host: FakeHost, differs: object = {}) =>
     host,
     clock: fakeClock(),
     facts: {
-      order: on,
+      request: on,
       disk: targetOf(sda),
       registry: {
         kind: 'running',
@@ -108,7 +108,7 @@ describe('layering/stop-registry', () => {
 
   it('does nothing where nothing was to be built', async () => {
     const host = hostWith();
-    await stop(host, { order: { kind: 'off', why: 'nothing asks for it' } });
+    await stop(host, { request: { kind: 'off', why: 'nothing asks for it' } });
     expect(host.ran).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import {
   layeredCluster,
   type LayeredPool,
@@ -23,11 +23,11 @@ import { waitForLayeredMasters } from './gates.ts';
 
 const address = '10.0.0.1:5000';
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
-const order = orderFor(['master']);
+const request = requestFor(['master']);
 const image = { pool: 'master', renderedConfig: masterRendered, staged: 's', digest: 'd' };
 const facts = {
   controlPlane: { units: [] },
-  order,
+  request,
   published: { kind: 'published' as const, images: [{ ...image, final: masterImage }] },
   registry: { kind: 'running' as const, address, data: '', certificates: '', authFile: '' },
 };
@@ -76,7 +76,7 @@ describe('layering/wait-for-masters', () => {
   });
 
   it.each([
-    ['nothing is built', { order: noOrder }],
+    ['nothing is built', { request: noRequest }],
     ['the system of the release is used', { published: { kind: 'stock' as const, why: 'x' } }],
   ])('is left out where %s', async (_, more) => {
     const run = { config, facts: { ...facts, ...more }, kube: fakeKube() };
@@ -85,13 +85,13 @@ describe('layering/wait-for-masters', () => {
   });
 
   it.each([
-    ['the cluster rolls the image out', { order: orderFor(['master'], 'after-join') }],
+    ['the cluster rolls the image out', { request: requestFor(['master'], 'after-join') }],
     ['only workers get an image', { published: { kind: 'published' as const, images: [] } }],
   ])('waits for no node where %s, and guards all the same', async (_, more) => {
     const kube = fakeKube();
     const run = { config, facts: { ...facts, ...more }, kube };
     const { notes } = await runStep(waitForLayeredMasters, run);
-    expect(notes).toEqual([expect.stringContaining('no node is waited for')]);
+    expect(notes).toEqual([expect.stringContaining('not waiting for nodes')]);
     kube.put(machineConfigs, { metadata: { name: 'x' }, spec: { osImageURL: `${address}/x` } });
     const { failure } = await tryStep(waitForLayeredMasters, run);
     expect(failure).toMatchObject({ code: 'layering.staging-referenced' });

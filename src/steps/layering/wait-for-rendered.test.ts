@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor, renderedFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { poolText, renderedText } from '../../../test/layering/rendered.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
@@ -13,7 +13,7 @@ import { waitForRendered } from './wait-for-rendered.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const pools = ['master', 'worker'];
-const facts = { order: orderFor(pools) };
+const facts = { request: requestFor(pools) };
 const host = (rendered = pools) =>
   rendered.reduce(
     (machine, pool) =>
@@ -39,7 +39,7 @@ describe('layering/wait-for-rendered', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'wait.updated',
-        status: `${heldControllerConfig} is not there yet`,
+        status: `${heldControllerConfig} does not exist yet`,
       }),
     );
   });
@@ -48,13 +48,13 @@ describe('layering/wait-for-rendered', () => {
     const { value } = await runStep(waitForRendered, {
       host: host().withFile(controllerConfig, ''),
       config,
-      facts: { order: orderFor(pools, 'after-join') },
+      facts: { request: requestFor(pools, 'after-join') },
     });
     expect(value).toHaveLength(2);
   });
 
   it('gives nothing without an order', async () => {
-    const given = { host: fakeHost(), config, facts: { order: noOrder } };
+    const given = { host: fakeHost(), config, facts: { request: noRequest } };
     const { value } = await runStep(waitForRendered, given);
     expect(value).toEqual([]);
   });
@@ -70,7 +70,7 @@ describe('layering/wait-for-rendered', () => {
     const { failure, events } = await run;
     expect(events).toContainEqual(
       expect.objectContaining({
-        status: 'machine-config-controller failed and is started again: no featuregate',
+        status: 'machine-config-controller failed and is restarted: no featuregate',
       }),
     );
     expect(failure).toMatchObject({
@@ -85,7 +85,7 @@ describe('layering/wait-for-rendered', () => {
     const { failure } = await tryStep(waitForRendered, { host: machine, config, facts });
     expect(failure).toMatchObject({
       code: 'layering.not-rendered',
-      message: `there is no ${poolFile('worker')}`,
+      message: `${poolFile('worker')} is missing`,
     });
   });
 

@@ -13,29 +13,29 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait, together } from '../cluster/kube-watch.ts';
 import { unitMonitorArgv, unitWatch } from '../cluster/systemd-unit.ts';
 import { step, type StepScope } from '../step.ts';
-import { buildsOsImages, joinsWithStock } from './conditions.ts';
-import { holdServiceUnit } from './config-server.ts';
-import { OsImageOrder, type RenderedConfig, RenderedConfigs } from './facts.ts';
+import { buildsOsImages, joinsWithReleaseImage } from './conditions.ts';
+import { blockServiceUnit } from './config-server.ts';
+import { BuildRequest, type RenderedConfig, RenderedConfigs } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 
 /** Waits until the temporary control plane has rendered what the images are built from. */
 export const waitForRendered = step({
   id: 'layering/wait-for-rendered',
-  title: 'Wait until the MachineConfigs of the pools are rendered',
+  title: 'Wait for the MachineConfigs of the pools to be rendered',
   uses: ['host'],
-  needs: { order: OsImageOrder },
+  needs: { request: BuildRequest },
   gives: RenderedConfigs,
   when: buildsOsImages,
   limit: longestWait + minutes(10),
   waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,
-  preview: () => [unitMonitorArgv([holdServiceUnit])],
-  run: async (scope, { order }) => {
-    if (order.kind === 'off') return [];
-    const isHeld = !joinsWithStock(order);
+  preview: () => [unitMonitorArgv([blockServiceUnit])],
+  run: async (scope, { request }) => {
+    if (request.kind === 'off') return [];
+    const isHeld = !joinsWithReleaseImage(request);
     await untilRendered(scope, isHeld ? heldControllerConfig : controllerConfig);
     return readRenderedConfigs(
       scope,
-      order.pools.map(({ pool }) => pool),
+      request.pools.map(({ pool }) => pool),
     );
   },
 });
@@ -55,7 +55,7 @@ async function untilRendered(scope: RenderingScope, awaited: string): Promise<vo
   await until('the MachineConfigs are rendered', () => look(scope, { awaited, failed }), {
     watch: together(
       (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
-      unitWatch(host, [holdServiceUnit]),
+      unitWatch(host, [blockServiceUnit]),
     ),
     every: seconds(30),
     within: longestWait,
@@ -78,9 +78,9 @@ async function look(scope: RenderingScope, { awaited, failed }: Awaited): Promis
     if (reason !== undefined) failed.set(name, reason);
   }
   const reason = [...failed.values()].at(-1);
-  if (reason === undefined) return { status: `${awaited} is not there yet` };
+  if (reason === undefined) return { status: `${awaited} does not exist yet` };
   if (failed.size < enoughFailures) {
-    return { status: `machine-config-controller failed and is started again: ${reason}` };
+    return { status: `machine-config-controller failed and is restarted: ${reason}` };
   }
   throw layeringStepFailure('layering.not-rendered', `machine-config-controller failed: ${reason}`);
 }
@@ -97,7 +97,7 @@ async function readRenderedConfigs(
   const read = async (path: string): Promise<string> => {
     const text = await host.readText(path, signal);
     if (text !== undefined) return text;
-    throw layeringStepFailure('layering.not-rendered', `there is no ${path}`);
+    throw layeringStepFailure('layering.not-rendered', `${path} is missing`);
   };
   const rendered: RenderedConfig[] = [];
   for (const pool of pools) {

@@ -1,5 +1,5 @@
 import type { Fields } from '../../../src/layering/api/schema.ts';
-import type { OsImageOrder } from '../../../src/steps/layering/facts.ts';
+import type { BuildRequest } from '../../../src/steps/layering/facts.ts';
 import { ordered } from '../../layering/samples.ts';
 import { lanePaths } from './build-lane.ts';
 import type { SecureRegistry } from './secure-registry.ts';
@@ -53,7 +53,10 @@ export const pushSecret = (registry: Pick<SecureRegistry, 'pullSecret'>): object
 });
 
 /** The order for one image, which belongs into a repository. */
-export const orderInto = (repository: string, content?: string): OsImageOrder & { kind: 'on' } => ({
+export const requestInto = (
+  repository: string,
+  content?: string,
+): BuildRequest & { kind: 'on' } => ({
   kind: 'on',
   delivery: 'first-boot',
   why: 'a test',

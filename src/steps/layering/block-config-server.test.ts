@@ -1,40 +1,40 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
 import {
-  endHoldArgv,
-  holdArgv,
-  holdConfigServer,
-  holdPathUnit,
-  putBackArgv,
-  releaseConfigServer,
+  endBlockArgv,
+  blockArgv,
+  blockConfigServer,
+  blockPathUnit,
+  unblockArgv,
+  unblockConfigServer,
 } from './config-server.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
-const facts = { order: orderFor(['master']) };
+const facts = { request: requestFor(['master']) };
 
 /** A systemd that knows whether it waits for the file, and a mv that moves. */
 function host({ isArmed = false } = {}): FakeHost {
   let armed = isArmed;
   const machine: FakeHost = fakeHost();
   return machine
-    .on(unitStateArgv(holdPathUnit))
+    .on(unitStateArgv(blockPathUnit))
     .answers(() => (armed ? 'active' : 'inactive'))
-    .on(holdArgv)
+    .on(blockArgv)
     .answers(() => {
       armed = true;
       return '';
     })
-    .on(endHoldArgv)
+    .on(endBlockArgv)
     .answers(() => {
       const exitCode = armed ? 0 : 5;
       armed = false;
       return { exitCode };
     })
-    .on(putBackArgv)
+    .on(unblockArgv)
     .answers(async (...[, , { signal }]) => {
       machine.withFile(controllerConfig, machine.textOf(heldControllerConfig) ?? '');
       await machine.remove(heldControllerConfig, signal);
@@ -42,14 +42,14 @@ function host({ isArmed = false } = {}): FakeHost {
 }
 
 const others = [
-  ['nothing is ordered', noOrder],
-  ['the operator rolls out', orderFor(['master'], 'after-join')],
+  ['nothing is ordered', noRequest],
+  ['the operator rolls out', requestFor(['master'], 'after-join')],
 ] as const;
 
 describe('layering/hold-config-server', () => {
   it('has systemd wait for the file', async () => {
     const machine = host();
-    await runStep(holdConfigServer, { host: machine, config, facts });
+    await runStep(blockConfigServer, { host: machine, config, facts });
     expect(machine.ran.at(-1)).toEqual([
       'systemd-run',
       '--unit=bootwright-hold',
@@ -64,18 +64,18 @@ describe('layering/hold-config-server', () => {
 
   it('does so once', async () => {
     const machine = host({ isArmed: true });
-    await runStep(holdConfigServer, { host: machine, config, facts });
-    expect(machine.ran).not.toContainEqual(holdArgv);
+    await runStep(blockConfigServer, { host: machine, config, facts });
+    expect(machine.ran).not.toContainEqual(blockArgv);
   });
 
-  it.each(others)('holds nobody back where %s', async (...[, order]) => {
+  it.each(others)('holds nobody back where %s', async (...[, request]) => {
     const machine = host();
-    await runStep(holdConfigServer, { host: machine, config, facts: { order } });
+    await runStep(blockConfigServer, { host: machine, config, facts: { request } });
     expect(machine.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(holdConfigServer, () => ({ host: host(), config, facts }));
+    await isSafeToRepeat(blockConfigServer, () => ({ host: host(), config, facts }));
   });
 });
 
@@ -85,24 +85,24 @@ describe('layering/release-config-server', () => {
 
   it('ends the hold before it puts the file back, else that would be held at once', async () => {
     const machine = held();
-    await runStep(releaseConfigServer, { host: machine, config, facts });
-    expect(machine.ran).toEqual([endHoldArgv, putBackArgv]);
+    await runStep(unblockConfigServer, { host: machine, config, facts });
+    expect(machine.ran).toEqual([endBlockArgv, unblockArgv]);
     expect(machine.textOf(controllerConfig)).toBe('kind: ControllerConfig');
   });
 
   it('does without a file that was never held', async () => {
     const machine = host().withFile(controllerConfig, 'as it came');
-    await runStep(releaseConfigServer, { host: machine, config, facts });
+    await runStep(unblockConfigServer, { host: machine, config, facts });
     expect(machine.textOf(controllerConfig)).toBe('as it came');
   });
 
-  it.each(others)('has nothing to release where %s', async (...[, order]) => {
+  it.each(others)('has nothing to release where %s', async (...[, request]) => {
     const machine = host();
-    await runStep(releaseConfigServer, { host: machine, config, facts: { order } });
+    await runStep(unblockConfigServer, { host: machine, config, facts: { request } });
     expect(machine.ran).toEqual([]);
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(releaseConfigServer, () => ({ host: held(), config, facts }));
+    await isSafeToRepeat(unblockConfigServer, () => ({ host: held(), config, facts }));
   });
 });

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { noOrder, orderFor } from '../../../test/layering/lane-facts.ts';
+import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { stashedPath, stashedSecret, stashFoldersArgv, stashOsConfigs } from './os-configs.ts';
+import { asidePath, asideSecret, asideFoldersArgv, setAsideOsConfigs } from './os-configs.ts';
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
-const facts = { order: orderFor(['master', 'worker']) };
+const facts = { request: requestFor(['master', 'worker']) };
 const alone = '/opt/openshift/openshift/worker.yaml';
 const shared = '/opt/openshift/manifests/all.yaml';
 const other = '/opt/openshift/manifests/other.yaml';
 const host = () =>
   fakeHost()
-    .on(stashFoldersArgv)
+    .on(asideFoldersArgv)
     .prints('')
     .withFile(alone, osConfigManifest('worker'))
     .withFile(shared, `${pushSecretManifest()}---\n${osConfigManifest('master')}`)
@@ -21,40 +21,40 @@ const host = () =>
 describe('layering/stash-os-configs', () => {
   it('takes them out of the manifests, and nothing else', async () => {
     const machine = host();
-    await runStep(stashOsConfigs, { host: machine, config, facts });
-    expect(machine.textOf(stashedPath('worker'))).toBe(osConfigManifest('worker'));
-    expect(machine.textOf(stashedPath('master'))?.trimStart()).toBe(osConfigManifest('master'));
+    await runStep(setAsideOsConfigs, { host: machine, config, facts });
+    expect(machine.textOf(asidePath('worker'))).toBe(osConfigManifest('worker'));
+    expect(machine.textOf(asidePath('master'))?.trimStart()).toBe(osConfigManifest('master'));
     expect(machine.files.has(alone)).toBe(false);
     expect(machine.textOf(shared)).toBe(pushSecretManifest());
-    expect(machine.textOf(stashedSecret('push'))).toBe(pushSecretManifest());
+    expect(machine.textOf(asideSecret('push'))).toBe(pushSecretManifest());
     expect(machine.textOf(other)).toContain('name: infra');
   });
 
   it('goes on where it was stopped between the two', async () => {
-    const machine = host().withFile(stashedPath('worker'), 'an older text');
+    const machine = host().withFile(asidePath('worker'), 'an older text');
     await machine.remove(shared, new AbortController().signal);
     machine
-      .withFile(stashedPath('master'), osConfigManifest('master'))
-      .withFile(stashedSecret('push'), pushSecretManifest());
-    await runStep(stashOsConfigs, { host: machine, config, facts });
-    expect(machine.textOf(stashedPath('worker'))).toBe(osConfigManifest('worker'));
-    expect(machine.textOf(stashedPath('master'))).toBe(osConfigManifest('master'));
+      .withFile(asidePath('master'), osConfigManifest('master'))
+      .withFile(asideSecret('push'), pushSecretManifest());
+    await runStep(setAsideOsConfigs, { host: machine, config, facts });
+    expect(machine.textOf(asidePath('worker'))).toBe(osConfigManifest('worker'));
+    expect(machine.textOf(asidePath('master'))).toBe(osConfigManifest('master'));
   });
 
   it.each([alone, shared])('fails when what was in %s is in neither place', async (path) => {
     const machine = host();
     await machine.remove(path, new AbortController().signal);
-    const { failure } = await tryStep(stashOsConfigs, { host: machine, config, facts });
+    const { failure } = await tryStep(setAsideOsConfigs, { host: machine, config, facts });
     expect(failure).toMatchObject({ code: 'layering.not-stashed' });
   });
 
   it('leaves the manifests alone without an order', async () => {
     const machine = host();
-    await runStep(stashOsConfigs, { host: machine, config, facts: { order: noOrder } });
+    await runStep(setAsideOsConfigs, { host: machine, config, facts: { request: noRequest } });
     expect(machine.textOf(alone)).toBe(osConfigManifest('worker'));
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(stashOsConfigs, () => ({ host: host(), config, facts }));
+    await isSafeToRepeat(setAsideOsConfigs, () => ({ host: host(), config, facts }));
   });
 });

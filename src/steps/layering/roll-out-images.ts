@@ -11,34 +11,34 @@ import { submitOsConfig } from './hand-over-objects.ts';
 import { handOverImage } from './hand-over-pool.ts';
 import { waitForPool } from './rendered-pool.ts';
 
-type BringScope = StepScope<'kube' | 'clock'>;
+type RollOutScope = StepScope<'kube' | 'clock'>;
 
 /** The job has a day: what is left by then is handed over as it is. */
-const timeToBring = hours(22);
+const timeToRollOut = hours(22);
 
 /**
  * Brings the images that the bootstrap host has left to their pools, one pool after the other, once etcd can lose a
  * member: then the Machine Config Operator rolls them out.
  */
-export const bringImages = step({
+export const rollOutImages = step({
   id: 'layering/bring-images',
-  title: 'Bring the images that the bootstrap host has left to their pools',
+  title: 'Hand the OS images of this installation over to their pools',
   uses: ['kube', 'clock'],
   needs: { record: FoundRecord },
   skipIf: ({ record }) =>
-    (record?.images ?? []).length === 0 ? 'no image was left to be handed over' : undefined,
+    (record?.images ?? []).length === 0 ? 'there is no OS image to hand over' : undefined,
   // The API server goes away for a while whenever a master restarts.
   retry: { attempts: 100, every: seconds(15) },
   limit: longestWait + minutes(30),
   waitsFor: 'three healthy members of etcd',
   run: async (scope, { record }) => {
     const images = record?.images ?? [];
-    const end = await endOfBringing(scope);
+    const end = await endOfRollOut(scope);
     const failures: unknown[] = [];
     for (const [index, image] of images.entries()) {
       const within = Math.max(0, end - scope.clock.now()) / (images.length - index);
-      await bringImage(scope, image, within).catch((error: unknown) => {
-        refusedHandOver(scope, image, error);
+      await rollOutImage(scope, image, within).catch((error: unknown) => {
+        reportRefusal(scope, image, error);
         failures.push(error);
       });
     }
@@ -47,13 +47,13 @@ export const bringImages = step({
 });
 
 /** @throws AgentError `layering.*`, `wait.timed-out`, `kube.*` */
-async function bringImage(scope: BringScope, image: LeftImage, within: Millis): Promise<void> {
+async function rollOutImage(scope: RollOutScope, image: LeftImage, within: Millis): Promise<void> {
   if (within > 0 && !(await isHandedOver(scope, image))) await waitForThreeMembers(scope, within);
   await handOverIfFitting(scope, image);
 }
 
 async function isHandedOver(
-  { kube, signal }: BringScope,
+  { kube, signal }: RollOutScope,
   { pool, image }: LeftImage,
 ): Promise<boolean> {
   const found = await kube.get({ kind: machineOSConfigs, name: pool }, signal);
@@ -61,16 +61,16 @@ async function isHandedOver(
 }
 
 /** What cannot be handed over stays so; an API server that is away is asked again. */
-function refusedHandOver(scope: BringScope, image: LeftImage, error: unknown): void {
+function reportRefusal(scope: RollOutScope, image: LeftImage, error: unknown): void {
   scope.signal.throwIfAborted();
   if (!(error instanceof AgentError) || error.code.startsWith('kube.')) throw error;
-  scope.note('warn', `pool ${image.pool} does not get its image: ${error.message}`, {
+  scope.note('warn', `the OS image of pool ${image.pool} is not handed over: ${error.message}`, {
     code: error.code,
   });
 }
 
 /** An image of another MachineConfig than that of its pool is none to hand over. */
-async function handOverIfFitting(scope: BringScope, image: LeftImage): Promise<void> {
+async function handOverIfFitting(scope: RollOutScope, image: LeftImage): Promise<void> {
   const { pool, renderedConfig, osConfig } = image;
   const rendered = await waitForPool(scope, pool);
   if (rendered === renderedConfig) {
@@ -79,14 +79,14 @@ async function handOverIfFitting(scope: BringScope, image: LeftImage): Promise<v
   }
   scope.note(
     'warn',
-    `pool ${pool} is rendered as ${rendered} by now, and its image was built for ${renderedConfig}: the cluster builds anew`,
+    `pool ${pool} is now rendered as ${rendered}, and its OS image was built for ${renderedConfig}: the cluster builds a new one`,
   );
   await submitOsConfig(scope, osConfig);
 }
 
 /** The time of the job counts from when it was left, whichever of its pods this is. */
-async function endOfBringing({ kube, clock, signal }: BringScope): Promise<number> {
+async function endOfRollOut({ kube, clock, signal }: RollOutScope): Promise<number> {
   const record = await kube.get(recordRef, signal);
   const left = Date.parse(record?.metadata.creationTimestamp ?? '');
-  return (Number.isNaN(left) ? clock.now() : left) + timeToBring;
+  return (Number.isNaN(left) ? clock.now() : left) + timeToRollOut;
 }

@@ -4,7 +4,7 @@ import {
   handOverHost,
   renderedPool,
   site,
-  stockFacts,
+  fallbackFacts,
 } from '../../../test/layering/hand-over-site.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
@@ -14,7 +14,7 @@ import { handOverToRollOut } from './hand-over.ts';
 
 const setting = (kube: FakeKube) => ({
   config: { role: 'bootstrap', layering: { mode: 'on' } } as const,
-  facts: { ...stockFacts, by: byHost },
+  facts: { ...fallbackFacts, by: byHost },
   kube,
   host: handOverHost(),
   clock: fakeClock(),
@@ -28,8 +28,8 @@ describe('a hand-over without an image', () => {
     expect(writes).toEqual(['create secrets', 'create machineosconfigs']);
     expect(kube.objectsOf(machineOSConfigs)[0]?.metadata.annotations).toEqual({});
     expect(notes).toEqual([
-      'info: no image is handed over: the build failed',
-      'info: pool master: the cluster builds its image later',
+      'info: no OS image is handed over: the build failed',
+      'info: pool master: the cluster builds the OS image later',
     ]);
     await runStep(handOverToRollOut, setting(kube));
     expect(kube.writes).toHaveLength(2);
@@ -48,7 +48,7 @@ describe('a hand-over without an image', () => {
     kube.put(machineConfigPools, renderedPool('rendered-master-other'));
     const { events } = await done;
     expect(events.flatMap((one) => (one.type === 'wait.updated' ? [one.status] : []))).toEqual([
-      'MachineConfigPool master is not there yet',
+      'MachineConfigPool master does not exist yet',
       'MachineConfigPool master is not rendered yet',
     ]);
   });

@@ -8,7 +8,7 @@ import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../clu
 import { osConfigRequest } from '../../layering/hand-over/hand-over.ts';
 import { hours } from '../../model/duration.ts';
 import { recordRef } from '../after-pivot/record.ts';
-import { bringImages } from './bring-images.ts';
+import { rollOutImages } from './roll-out-images.ts';
 
 const images = [leftImage, leftWorkers];
 
@@ -22,22 +22,22 @@ function leftBefore({ kube, clock }: JobSite, age: number): void {
 describe('layering/bring-images', () => {
   it('leaves what the bootstrap host would have left', async () => {
     const site = jobSite();
-    await runStep(bringImages, jobIn(site, images));
+    await runStep(rollOutImages, jobIn(site, images));
     for (const image of images) await isHandedOver(site.kube, image);
   });
 
   it('changes nothing at a second time', async () => {
     const site = jobSite();
-    await runStep(bringImages, jobIn(site, images));
+    await runStep(rollOutImages, jobIn(site, images));
     const before = site.kube.writes.length;
-    await runStep(bringImages, jobIn(site, images));
+    await runStep(rollOutImages, jobIn(site, images));
     expect(site.kube.writes.slice(before)).toEqual([]);
   });
 
   it('writes nothing before etcd can lose a member', async () => {
     const site = jobSite(['m1', 'm2']);
     leftBefore(site, 0);
-    const { events, failure } = await tryStep(bringImages, jobIn(site, images));
+    const { events, failure } = await tryStep(rollOutImages, jobIn(site, images));
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
     expect(site.kube.writes).toEqual([]);
     expect(statusesOf(events)).toContain('2 of 3 etcd members ready');
@@ -46,7 +46,7 @@ describe('layering/bring-images', () => {
   it('waits for no member of etcd once the job is about to end', async () => {
     const site = jobSite(['m1', 'm2']);
     leftBefore(site, hours(22));
-    await runStep(bringImages, jobIn(site, images));
+    await runStep(rollOutImages, jobIn(site, images));
     for (const image of images) await isHandedOver(site.kube, image);
   });
 
@@ -54,15 +54,15 @@ describe('layering/bring-images', () => {
     'goes on where a pod of the job ended %s any of its writes',
     async (when) => {
       const whole = jobSite();
-      await runStep(bringImages, jobIn(whole, images));
+      await runStep(rollOutImages, jobIn(whole, images));
       const writes = whole.kube.writes.length;
       expect(writes).toBeGreaterThan(8);
       for (let write = 0; write < writes; write += 1) {
         const site = jobSite();
         const kube = dyingKube(site.kube, write, when);
-        const { failure } = await tryStep(bringImages, jobIn({ ...site, kube }, images));
+        const { failure } = await tryStep(rollOutImages, jobIn({ ...site, kube }, images));
         expect(failure, `write ${write}`).toBeDefined();
-        await runStep(bringImages, jobIn(site, images));
+        await runStep(rollOutImages, jobIn(site, images));
         for (const image of images) await isHandedOver(site.kube, image);
       }
     },
@@ -73,9 +73,9 @@ describe('layering/bring-images', () => {
     const site = jobSite();
     const { kube } = site;
     kube.put(machineConfigPools, poolObject('master', { configuration: { name: 'other' } }));
-    const { notes } = await runStep(bringImages, jobIn(site, [leftImage]));
+    const { notes } = await runStep(rollOutImages, jobIn(site, [leftImage]));
     expect(notes).toContainEqual(
-      expect.stringMatching(/^warn: pool master is rendered as other by now/),
+      expect.stringMatching(/^warn: pool master is now rendered as other/),
     );
     expect(kube.objectsOf(machineOSBuilds)).toEqual([]);
     expect(kube.objectsOf(machineOSConfigs)).toHaveLength(1);
@@ -85,17 +85,17 @@ describe('layering/bring-images', () => {
     const site = jobSite();
     const spec = { ...(leftImage.osConfig['spec'] as object), renderedImagePushSpec: 'r.test/x:1' };
     site.kube.put(machineOSConfigs, { ...osConfigRequest(leftImage.osConfig), spec });
-    const { failure, notes } = await tryStep(bringImages, jobIn(site, images));
+    const { failure, notes } = await tryStep(rollOutImages, jobIn(site, images));
     expect(failure).toMatchObject({ code: 'layering.os-config-differs' });
     expect(notes).toContainEqual(
-      expect.stringMatching(/^warn: pool master does not get its image: /),
+      expect.stringMatching(/^warn: the OS image of pool master is not handed over: /),
     );
     await isHandedOver(site.kube, leftWorkers);
   });
 
   it('has nothing to do without images', async () => {
     const site = jobSite();
-    await runStep(bringImages, jobIn(site, []));
+    await runStep(rollOutImages, jobIn(site, []));
     expect(site.kube.writes).toEqual([]);
   });
 });

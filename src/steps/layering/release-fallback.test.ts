@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { Config } from '../../config/schema.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import { orStock } from './conditions.ts';
+import { withReleaseFallback } from './conditions.ts';
 
 const failing = (): Promise<never> =>
   Promise.reject(hostFailure('file.not-written', 'the disk is full'));
@@ -14,22 +14,22 @@ const scopeOf = (
   note: vi.fn(),
 });
 
-describe('orStock', () => {
+describe('withReleaseFallback', () => {
   it('gives what was made', async () => {
     const scope = scopeOf('fallback-stock');
-    await expect(orStock(scope, () => Promise.resolve(1))).resolves.toBe(1);
+    await expect(withReleaseFallback(scope, () => Promise.resolve(1))).resolves.toBe(1);
     expect(scope.note).not.toHaveBeenCalled();
   });
 
   it('fails where nothing else is asked for', async () => {
-    await expect(orStock(scopeOf('fail'), failing)).rejects.toMatchObject({
+    await expect(withReleaseFallback(scopeOf('fail'), failing)).rejects.toMatchObject({
       code: 'file.not-written',
     });
   });
 
   it('falls back, and says why', async () => {
     const scope = scopeOf('fallback-stock');
-    await expect(orStock(scope, failing)).resolves.toEqual({
+    await expect(withReleaseFallback(scope, failing)).resolves.toEqual({
       kind: 'stock',
       why: 'file.not-written: the disk is full',
     });
@@ -42,6 +42,8 @@ describe('orStock', () => {
 
   it('takes being stopped for no failure', async () => {
     const stopped = AbortSignal.abort(new Error('stopped'));
-    await expect(orStock(scopeOf('fallback-stock', stopped), failing)).rejects.toThrow('stopped');
+    await expect(withReleaseFallback(scopeOf('fallback-stock', stopped), failing)).rejects.toThrow(
+      'stopped',
+    );
   });
 });

@@ -40,7 +40,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     const { value, notes } = await find(served(text), host);
     expect(value).toEqual({
       kind: 'stock',
-      why: 'the served config tells of no image of the pool',
+      why: 'the served config names no image repository',
     });
     expect([host.ran, notes]).toEqual([[], []]);
   });
@@ -49,7 +49,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     const { value, notes } = await find(fakeWeb());
     expect(value).toMatchObject({ kind: 'stock' });
     expect(notes).toEqual([
-      'warn: whether the pool has an image of its own cannot be seen; the system of the release is installed',
+      'warn: the served config cannot be read, so the image of the pool is unknown; the OS image of the release is installed',
     ]);
   });
 
@@ -59,7 +59,7 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
     const { value, notes } = await find(served(servedToWorker(undefined, { repository })), host);
     expect(value).toMatchObject({ kind: 'stock' });
     expect(notes).toContain(
-      'warn: the pool has no image for what it is served; the system of the release is installed',
+      'warn: the pool has no image for the served MachineConfig; the OS image of the release is installed',
     );
   });
 
