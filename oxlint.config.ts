@@ -46,11 +46,11 @@ const pure = Object.keys(fences).filter((name) => !['config', 'adapters'].includ
 const isWithin = (path: string, folder: string): boolean =>
   path === folder || path.startsWith(`${folder}/`);
 
-/** A pattern of import paths; the dots of names stand for themselves. */
+/** A pattern of import paths; the dots of names are literal. */
 const matching = (before: string, names: readonly string[]): string =>
   `^${before}(${names.join('|').replaceAll('.', String.raw`\.`)})(/|$)`;
 
-/** The parts of src that a folder of it may not import; a folder that only gives one file is told file by file. */
+/** The parts of src that a folder of it may not import; file by file where only some are allowed. */
 const refusedTo = (folder: string, allowed: readonly string[]): readonly string[] =>
   readdirSync('src').flatMap((name) => {
     if (name === folder || allowed.includes(name)) return [];
