@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { clusterParts, kubeParts } from './rig.ts';
 import { ensureParts } from './parts/ensure.ts';
 import { ensureBundle } from './bundle.ts';
-import { play } from '../mocks/lab/play.ts';
+import { runScenario } from '../mocks/lab/run.ts';
 import { DEFAULT_SCENARIO, readScenario } from '../mocks/lab/scenario.ts';
 import { renderSvg, renderTable, type Table, tableOf } from '../mocks/lab/table.ts';
 
 const COLUMNS = 116;
-const LOOK_EVERY_MILLIS = 100;
+const POLL_INTERVAL_MILLIS = 100;
 
 const variety = ({ rows }: Table): number => new Set(rows.map(({ stage }) => stage)).size;
 
@@ -17,18 +17,18 @@ await ensureParts(clusterParts);
 
 let best: Table | undefined;
 let folder = '';
-const report = await play({
+const report = await runScenario({
   name: DEFAULT_SCENARIO,
   scenario: await readScenario(DEFAULT_SCENARIO),
   bundle: await ensureBundle((text) => process.stderr.write(text)),
   kube: await kubeParts(),
   signal: new AbortController().signal,
-  watch: (stage) => {
-    ({ folder } = stage);
+  watch: (run) => {
+    ({ folder } = run);
     const timer = setInterval(() => {
-      const table = tableOf(stage, Date.now());
+      const table = tableOf(run, Date.now());
       if (best === undefined || variety(table) > variety(best)) best = table;
-    }, LOOK_EVERY_MILLIS);
+    }, POLL_INTERVAL_MILLIS);
     return () => {
       clearInterval(timer);
     };

@@ -1,10 +1,15 @@
 // What the lab does when it is asked for virtual machines.
 import type { LabOptions } from '../mocks/lab/options.ts';
 import { readScenario } from '../mocks/lab/scenario.ts';
-import { tellOf } from '../mocks/lab/show.ts';
-import { playInGuest } from '../mocks/lab/vm/one-master.ts';
-import { playClusterInGuests } from '../mocks/lab/vm/cluster.ts';
-import { guestPlan, type OsOrder, readOsOrder, refuseOrderFor } from '../mocks/lab/vm/plan.ts';
+import { showRun } from '../mocks/lab/show.ts';
+import { runMasterInGuest } from '../mocks/lab/vm/one-master.ts';
+import { runClusterInGuests } from '../mocks/lab/vm/cluster.ts';
+import {
+  guestPlan,
+  type OsBuildRequest,
+  readBuildRequest,
+  refuseBuildFor,
+} from '../mocks/lab/vm/plan.ts';
 import { runLayerLint } from '../src/cli/layer/lint.ts';
 import { bundlePath } from './bundle.ts';
 import { agentImageBase } from './parts/agent-image.ts';
@@ -19,9 +24,9 @@ const guestParts = [osDisk, qemu, liveRoot, agentImageBase];
 
 /**
  * Plays a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.
- * @throws RangeError for a scenario, or an order, that cannot be played so
+ * @throws RangeError for a scenario, or an request, that cannot be played so
  */
-export async function playInVirtualMachines(
+export async function runInVirtualMachines(
   options: LabOptions,
   firmware: 'bios' | 'uefi',
 ): Promise<number> {
@@ -29,29 +34,29 @@ export async function playInVirtualMachines(
   const plan = guestPlan(name, await readScenario(name));
   const { kind, scenario } = plan;
   if (osConfig !== undefined) {
-    refuseOrderFor(plan, name);
+    refuseBuildFor(plan, name);
     // Its findings are told on standard output.
     if ((await runLayerLint([osConfig])) !== 0) return 2;
   }
-  const order = osConfig === undefined ? undefined : await readOsOrder(osConfig);
+  const request = osConfig === undefined ? undefined : await readBuildRequest(osConfig);
   const hosts = scenario.hosts.map((host) => `${host.name} (${host.role})`).join(', ');
   process.stdout.write(
     [
       `${scenario.title} in virtual machines: ${hosts}.`,
       `Each starts from a live system by ${firmware}, is installed by the real agent with the real`,
       'coreos-installer, and starts from its own disk.',
-      ...(order === undefined ? [] : [orderWords(order)]),
+      ...(request === undefined ? [] : [buildWords(request)]),
       '\n',
     ].join('\n'),
   );
   if (kind === 'cluster') {
     await ensureParts([...clusterParts, ...guestParts]);
     const ground = { name, scenario, firmware, kube: await kubeParts(), bundle: bundlePath };
-    return tellOf(options, (watched) => playClusterInGuests({ ...ground, ...watched }));
+    return showRun(options, (watched) => runClusterInGuests({ ...ground, ...watched }));
   }
-  await ensureParts([...guestParts, ...(order === undefined ? [] : [osImage, imageRegistry])]);
-  return tellOf(options, (watched) => playInGuest({ firmware, order, ...watched }));
+  await ensureParts([...guestParts, ...(request === undefined ? [] : [osImage, imageRegistry])]);
+  return showRun(options, (watched) => runMasterInGuest({ firmware, request, ...watched }));
 }
 
-const orderWords = ({ file, pushSpec }: OsOrder): string =>
+const buildWords = ({ file, pushSpec }: OsBuildRequest): string =>
   `The image of ${file} is built meanwhile; it goes to a registry of the lab, and not to ${pushSpec}.`;

@@ -1,9 +1,9 @@
 // The lab: runs a scenario with simulated hosts, or virtual machines, and the real agent; see docs/lab.md.
 import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
-import { play } from '../mocks/lab/play.ts';
+import { runScenario } from '../mocks/lab/run.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
-import { tellOf } from '../mocks/lab/show.ts';
+import { showRun } from '../mocks/lab/show.ts';
 import { failureText } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
 import { ensureBundle } from './bundle.ts';
@@ -21,10 +21,10 @@ async function main(): Promise<number> {
     process.stdout.write(`${JSON.stringify(reportSchema(), null, 2)}\n`);
     return 0;
   }
-  if (options.vm === undefined) return playScenario(options);
+  if (options.vm === undefined) return runSimulated(options);
   // What is around guests is a hundred modules, which nobody else has to wait for.
-  const { playInVirtualMachines } = await import('./lab-vm.ts');
-  return playInVirtualMachines(options, options.vm);
+  const { runInVirtualMachines } = await import('./lab-vm.ts');
+  return runInVirtualMachines(options, options.vm);
 }
 
 async function list(): Promise<number> {
@@ -35,14 +35,14 @@ async function list(): Promise<number> {
   return 0;
 }
 
-async function playScenario(options: LabOptions): Promise<number> {
+async function runSimulated(options: LabOptions): Promise<number> {
   const scenario = await readScenario(options.scenario);
   const bundle = options.agent ?? (await ensureBundle((text) => process.stderr.write(text)));
   if (hasCluster(scenario)) await ensureParts(clusterParts);
   const kube = hasCluster(scenario) ? await kubeParts() : undefined;
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
-  return tellOf(options, (watched) =>
-    play({ name: options.scenario, scenario, bundle, kube, ...watched }),
+  return showRun(options, (watched) =>
+    runScenario({ name: options.scenario, scenario, bundle, kube, ...watched }),
   );
 }
 

@@ -14,7 +14,7 @@ export interface Changes {
   readonly ended: Promise<unknown>;
 }
 
-const LOOK_AGAIN_MILLIS = 2000;
+const POLL_AFTER_MILLIS = 2000;
 const OPEN_AGAIN_MILLIS = 200;
 
 /** What of a cluster the changes are read from. */
@@ -37,7 +37,7 @@ export function followChanges(work: Watched, selections: readonly KubeSelection[
   return {
     take: () => {
       const now = Date.now();
-      if (!hasChanged && now - lookedAt < LOOK_AGAIN_MILLIS) return false;
+      if (!hasChanged && now - lookedAt < POLL_AFTER_MILLIS) return false;
       // Before the look, so that what changes during it is looked at too.
       hasChanged = false;
       lookedAt = now;

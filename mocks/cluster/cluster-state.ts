@@ -44,7 +44,7 @@ export interface ClusterState {
   readonly isHandedOver: boolean;
   readonly isControllerUp: boolean;
   /** The controller is about to look. */
-  readonly isLookDue: boolean;
+  readonly isPollDue: boolean;
   readonly phases: Readonly<Record<string, HostPhase>>;
   /** What an installer must not do, and did. */
   readonly complaints: readonly string[];
@@ -54,7 +54,7 @@ export interface ClusterState {
 export type Purpose = 'client' | 'serving';
 
 /** Something happened to the hosts, in the cluster, or because its time had come. */
-export type Happening =
+export type ClusterEvent =
   | { readonly kind: 'bootkube-started' }
   | { readonly kind: 'rebooted'; readonly host: string }
   | { readonly kind: 'override-seen'; readonly isSet: boolean }
@@ -73,11 +73,11 @@ export type Happening =
   | { readonly kind: 'complete-due' }
   | { readonly kind: 'handover-due' }
   | { readonly kind: 'controller-due' }
-  | { readonly kind: 'look-due' };
+  | { readonly kind: 'poll-due' };
 
 /** Something that the cluster does to its API server, to a host or to time. */
-export type Deed =
-  | { readonly kind: 'later'; readonly seconds: number; readonly happening: Happening }
+export type Action =
+  | { readonly kind: 'later'; readonly seconds: number; readonly event: ClusterEvent }
   /** The temporary API server answers, and has what bootkube puts into it. */
   | { readonly kind: 'open-api' }
   /** The Machine Config Operator renders on the bootstrap host, before there is an API server. */
@@ -105,10 +105,10 @@ export type Deed =
   /** What a step waits for is true from now on. */
   | { readonly kind: 'mark'; readonly step: string };
 
-/** The state after a happening, and what the cluster does. */
+/** The state after a event, and what the cluster does. */
 export interface Turn {
   readonly state: ClusterState;
-  readonly deeds: readonly Deed[];
+  readonly actions: readonly Action[];
 }
 
 /** A cluster of which nothing exists. */
@@ -122,7 +122,7 @@ export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterStat
   isBootstrapComplete: false,
   isHandedOver: false,
   isControllerUp: false,
-  isLookDue: false,
+  isPollDue: false,
   phases: Object.fromEntries(members.map(({ name }) => [name, 'live' as const])),
   complaints: [],
 });

@@ -38,7 +38,7 @@ export function reportsOf(seen: readonly SeenHost[]): readonly ControllerReport[
 const ENOUGH = 2;
 
 /** One look of the controller: it approves every request that waits, and reports how far hosts are. */
-export async function controllerLook(work: ClusterWork): Promise<void> {
+export async function controllerPoll(work: ClusterWork): Promise<void> {
   await approveAll(work);
   const { members, store, state, asked, marks } = work;
   const seen = members.flatMap(({ name, hostId }) => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import {
   type ClusterPlan,
   type ClusterState,
-  type Deed,
-  type Happening,
+  type Action,
+  type ClusterEvent,
   type Member,
   unborn,
 } from './cluster-state.ts';
@@ -24,46 +24,52 @@ const planOf = (fields: Partial<ClusterPlan> = {}): ClusterPlan => ({
   ...fields,
 });
 
-interface Played {
+interface FinishedRun {
   readonly state: ClusterState;
   /** Deeds apart from `later`, in the words of a test: `add-node m1`. */
-  readonly deeds: readonly string[];
+  readonly actions: readonly string[];
 }
 
-const words = (deed: Deed): string =>
+const words = (action: Action): string =>
   [
-    deed.kind,
-    'host' in deed ? deed.host : '',
-    'purpose' in deed ? deed.purpose : '',
-    'step' in deed ? deed.step : '',
+    action.kind,
+    'host' in action ? action.host : '',
+    'purpose' in action ? action.purpose : '',
+    'step' in action ? action.step : '',
   ]
     .filter((word) => word !== '')
     .join(' ');
 
-/** Plays happenings, each to the end of everything that it lets come later. */
-function play(plan: ClusterPlan, ...happenings: readonly Happening[]): Played {
-  return happenings.reduce<Played>((played, first) => playOut(plan, played, first), {
+/** Plays events, each to the end of everything that it lets come later. */
+function play(plan: ClusterPlan, ...events: readonly ClusterEvent[]): FinishedRun {
+  return events.reduce<FinishedRun>((played, first) => playOut(plan, played, first), {
     state: unborn(plan),
-    deeds: [],
+    actions: [],
   });
 }
 
-function playOut(plan: ClusterPlan, { state: begin, deeds }: Played, first: Happening): Played {
+function playOut(
+  plan: ClusterPlan,
+  { state: begin, actions }: FinishedRun,
+  first: ClusterEvent,
+): FinishedRun {
   let state = begin;
-  const done = [...deeds];
-  const queue: Happening[] = [first];
+  const done = [...actions];
+  const queue: ClusterEvent[] = [first];
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     const turn = decide(state, next, plan);
     ({ state } = turn);
-    queue.push(...turn.deeds.flatMap((deed) => (deed.kind === 'later' ? [deed.happening] : [])));
-    done.push(...turn.deeds.filter(({ kind }) => kind !== 'later').map(words));
+    queue.push(
+      ...turn.actions.flatMap((action) => (action.kind === 'later' ? [action.event] : [])),
+    );
+    done.push(...turn.actions.filter(({ kind }) => kind !== 'later').map(words));
   }
-  return { state, deeds: done };
+  return { state, actions: done };
 }
 
-const started: Happening = { kind: 'bootkube-started' };
-const rebooted = (host: string): Happening => ({ kind: 'rebooted', host });
-const approved = (host: string): Happening => ({
+const started: ClusterEvent = { kind: 'bootkube-started' };
+const rebooted = (host: string): ClusterEvent => ({ kind: 'rebooted', host });
+const approved = (host: string): ClusterEvent => ({
   kind: 'request-approved',
   host,
   purpose: 'client',
@@ -86,14 +92,14 @@ describe('how many nodes bootkube waits for', () => {
 
 describe('a cluster that is born', () => {
   it('gives no Ignition before its server is up', () => {
-    const { state, deeds } = play(planOf(), rebooted('m1'));
+    const { state, actions } = play(planOf(), rebooted('m1'));
     expect(state.phases['m1']).toBe('waiting');
-    expect(deeds).toEqual([]);
+    expect(actions).toEqual([]);
   });
 
   it('gives it to who waits as soon as the server is up', () => {
-    const { deeds } = play(planOf(), rebooted('m1'), started);
-    expect(deeds).toEqual([
+    const { actions } = play(planOf(), rebooted('m1'), started);
+    expect(actions).toEqual([
       'open-api',
       'log-request m1',
       'add-node m1',
@@ -104,8 +110,8 @@ describe('a cluster that is born', () => {
   });
 
   it('ends bootkube, the bootstrap and the handover once two masters are ready', () => {
-    const { state, deeds } = play(planOf(), started, rebooted('m1'), rebooted('m2'));
-    expect(deeds.slice(deeds.indexOf('make-ready m2'))).toEqual([
+    const { state, actions } = play(planOf(), started, rebooted('m1'), rebooted('m2'));
+    expect(actions.slice(actions.indexOf('make-ready m2'))).toEqual([
       'make-ready m2',
       'mark cluster/wait-for-masters',
       'mark cluster/wait-for-arbiter',
@@ -125,27 +131,27 @@ describe('a cluster that is born', () => {
   it('waits for the override where etcd needs it', () => {
     const plan = planOf({ needsEtcdOverride: true });
     const before = play(plan, started, rebooted('m1'), rebooted('m2'));
-    expect(before.deeds).not.toContain('end-bootkube');
-    const seen: Happening = { kind: 'override-seen', isSet: true };
-    expect(play(plan, started, rebooted('m1'), rebooted('m2'), seen).deeds).toContain(
+    expect(before.actions).not.toContain('end-bootkube');
+    const seen: ClusterEvent = { kind: 'override-seen', isSet: true };
+    expect(play(plan, started, rebooted('m1'), rebooted('m2'), seen).actions).toContain(
       'end-bootkube',
     );
   });
 
   it('moves its API before bootkube ends, where it moves', () => {
-    const { deeds } = play(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
-    expect(deeds.indexOf('move-api')).toBeLessThan(deeds.indexOf('end-bootkube'));
-    expect(deeds).toContain('move-api');
+    const { actions } = play(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
+    expect(actions.indexOf('move-api')).toBeLessThan(actions.indexOf('end-bootkube'));
+    expect(actions).toContain('move-api');
   });
 
   it('lets the bootstrap host join by certificates that somebody approves', () => {
     const masters = [started, rebooted('m1'), rebooted('m2')];
     const waiting = play(planOf(), ...masters, rebooted('b1'));
     expect(waiting.state.phases['b1']).toBe('unapproved');
-    expect(waiting.deeds).toContain('note-request b1');
-    const { state, deeds } = play(planOf(), ...masters, rebooted('b1'), approved('b1'));
+    expect(waiting.actions).toContain('note-request b1');
+    const { state, actions } = play(planOf(), ...masters, rebooted('b1'), approved('b1'));
     expect(state.phases['b1']).toBe('ready');
-    expect(deeds.slice(deeds.indexOf('add-node b1'))).toEqual(
+    expect(actions.slice(actions.indexOf('add-node b1'))).toEqual(
       expect.arrayContaining(['add-node b1', 'ask-certificate b1 serving', 'make-ready b1']),
     );
     expect(state.complaints).toEqual([]);
@@ -154,7 +160,7 @@ describe('a cluster that is born', () => {
   it('does nothing at an approval that comes twice', () => {
     const before = [started, rebooted('m1'), rebooted('m2'), rebooted('b1'), approved('b1')];
     const once = play(planOf(), ...before);
-    expect(play(planOf(), ...before, approved('b1')).deeds).toEqual(once.deeds);
+    expect(play(planOf(), ...before, approved('b1')).actions).toEqual(once.actions);
   });
 
   it('complains of a bootstrap host that goes too early', () => {
@@ -165,49 +171,49 @@ describe('a cluster that is born', () => {
 
   it('waits for an arbiter too', () => {
     const plan = planOf({ members: [bootstrap, member('m1'), member('a1', 'arbiter')] });
-    expect(play(plan, started, rebooted('m1')).deeds).not.toContain('end-bootkube');
-    expect(play(plan, started, rebooted('m1'), rebooted('a1')).deeds).toContain('end-bootkube');
+    expect(play(plan, started, rebooted('m1')).actions).not.toContain('end-bootkube');
+    expect(play(plan, started, rebooted('m1'), rebooted('a1')).actions).toContain('end-bootkube');
   });
 
   it('starts bootkube again without harm', () => {
-    expect(play(planOf(), started, started).deeds).toEqual(['open-api']);
+    expect(play(planOf(), started, started).actions).toEqual(['open-api']);
   });
 });
 
 describe('a cluster whose operating systems are built', () => {
   const plan = planOf({ isLayered: true });
-  const released: Happening = { kind: 'released' };
-  const configuring = (host: string, pivots = false): Happening => ({
+  const released: ClusterEvent = { kind: 'released' };
+  const configuring = (host: string, pivots = false): ClusterEvent => ({
     kind: 'configuring',
     host,
     pivots,
   });
 
   it('renders before its API is up, and serves nothing before it is released', () => {
-    const { state, deeds } = play(plan, started, rebooted('m1'));
-    expect(deeds).toEqual(['render-on-bootstrap', 'open-api', 'await-release']);
+    const { state, actions } = play(plan, started, rebooted('m1'));
+    expect(actions).toEqual(['render-on-bootstrap', 'open-api', 'await-release']);
     expect(state.phases['m1']).toBe('waiting');
     expect(state).toMatchObject({ isConfigServerUp: true, isConfigServed: false });
   });
 
   it('lets a host start with what it is served, and renders when the first node is Ready', () => {
     const begin = [started, rebooted('m1'), rebooted('m2'), released];
-    const { deeds } = play(plan, ...begin, configuring('m1'), configuring('m2'));
-    expect(deeds.filter((deed) => / m1$|^render-pools$/.test(deed))).toEqual([
+    const { actions } = play(plan, ...begin, configuring('m1'), configuring('m2'));
+    expect(actions.filter((action) => / m1$|^render-pools$/.test(action))).toEqual([
       'log-request m1',
       'first-boot m1',
       'add-node m1',
       'make-ready m1',
       'render-pools',
     ]);
-    expect(deeds.filter((deed) => deed === 'render-pools')).toHaveLength(1);
+    expect(actions.filter((action) => action === 'render-pools')).toHaveLength(1);
   });
 
   it('takes as much longer as a start does where the disk held another system', () => {
     const { pace } = plan;
     const secondsFor = (pivots: boolean): unknown =>
-      decide(unborn(plan), configuring('m1', pivots), plan).deeds.map((deed) =>
-        deed.kind === 'later' ? deed.seconds : 0,
+      decide(unborn(plan), configuring('m1', pivots), plan).actions.map((action) =>
+        action.kind === 'later' ? action.seconds : 0,
       );
     expect(secondsFor(false)).toEqual([pace.configureSeconds]);
     expect(secondsFor(true)).toEqual([pace.configureSeconds + pace.bootSeconds]);

@@ -2,8 +2,8 @@
 import {
   type ClusterPlan,
   type ClusterState,
-  type Deed,
-  type Happening,
+  type Action,
+  type ClusterEvent,
   hasLeft,
   type HostPhase,
   type Member,
@@ -17,19 +17,19 @@ export function neededNodes(members: readonly Member[], role: 'master' | 'arbite
   return role === 'master' ? Math.max(0, Math.min(asked - 1, 2)) : Math.min(asked, 1);
 }
 
-type Decide<Kind extends Happening['kind']> = (
+type Decide<Kind extends ClusterEvent['kind']> = (
   state: ClusterState,
-  happening: Extract<Happening, { kind: Kind }>,
+  event: Extract<ClusterEvent, { kind: Kind }>,
   plan: ClusterPlan,
 ) => Turn;
 
-const later = (seconds: number, happening: Happening): Deed => ({
+const later = (seconds: number, event: ClusterEvent): Action => ({
   kind: 'later',
   seconds,
-  happening,
+  event,
 });
-const mark = (step: string): Deed => ({ kind: 'mark', step });
-const stay = (state: ClusterState): Turn => ({ state, deeds: [] });
+const mark = (step: string): Action => ({ kind: 'mark', step });
+const stay = (state: ClusterState): Turn => ({ state, actions: [] });
 const bootstrapOf = ({ members }: ClusterPlan): string =>
   members.find(({ isBootstrap }) => isBootstrap)?.name ?? '';
 
@@ -37,13 +37,13 @@ function withPhase(state: ClusterState, host: string, phase: HostPhase): Cluster
   return { ...state, phases: { ...state.phases, [host]: phase } };
 }
 
-const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
+const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   'bootkube-started': (state, _, { pace }) =>
-    state.isApiUp ? stay(state) : { state, deeds: [later(pace.apiSeconds, { kind: 'api-due' })] },
+    state.isApiUp ? stay(state) : { state, actions: [later(pace.apiSeconds, { kind: 'api-due' })] },
 
   'api-due': (state, _, { pace, isLayered = false }) => ({
     state: { ...state, isApiUp: true },
-    deeds: [
+    actions: [
       ...(isLayered ? [{ kind: 'render-on-bootstrap' } as const] : []),
       { kind: 'open-api' },
       later(pace.machineConfigServerSeconds, { kind: 'config-server-due' }),
@@ -53,7 +53,7 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
   'config-server-due': (state, _, plan) => {
     const next = { ...state, isConfigServerUp: true };
     return plan.isLayered === true
-      ? { state: next, deeds: [{ kind: 'await-release' }] }
+      ? { state: next, actions: [{ kind: 'await-release' }] }
       : serveConfig(next, plan);
   },
 
@@ -61,10 +61,10 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   rebooted: (state, { host }, plan) => {
     const next = withPhase(state, host, 'booting');
-    const deeds = [later(plan.pace.bootSeconds, { kind: 'boot-due', host })];
-    if (host !== bootstrapOf(plan)) return { state: next, deeds };
+    const actions = [later(plan.pace.bootSeconds, { kind: 'boot-due', host })];
+    if (host !== bootstrapOf(plan)) return { state: next, actions };
     const isServed = state.isBootkubeDone;
-    return { state: { ...complaining(next), isConfigServed: isServed }, deeds };
+    return { state: { ...complaining(next), isConfigServed: isServed }, actions };
   },
 
   'boot-due': (state, { host }, plan) =>
@@ -72,15 +72,15 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   configuring: (state, { host, pivots }, { pace }) => {
     const seconds = pace.configureSeconds + (pivots ? pace.bootSeconds : 0);
-    return { state, deeds: [later(seconds, { kind: 'configured-due', host })] };
+    return { state, actions: [later(seconds, { kind: 'configured-due', host })] };
   },
 
-  'render-due': (state) => ({ state, deeds: [{ kind: 'render-pools' }] }),
+  'render-due': (state) => ({ state, actions: [{ kind: 'render-pools' }] }),
 
   'configured-due': (state, { host }, plan) => {
     // On the bootstrap host a unit approves whatever asks, as long as it runs.
     if (!hasLeft(state, bootstrapOf(plan))) return join(state, host, plan);
-    const ask: Deed = { kind: 'ask-certificate', host, purpose: 'client' };
+    const ask: Action = { kind: 'ask-certificate', host, purpose: 'client' };
     return look(withPhase(state, host, 'unapproved'), [ask], plan);
   },
 
@@ -89,12 +89,12 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   'ready-due': (state, { host }, plan) => {
     const turn = whenEnough(withPhase(state, host, 'ready'), plan);
-    const deeds = [
+    const actions = [
       { kind: 'make-ready', host } as const,
       ...firstReady(state, plan),
-      ...turn.deeds,
+      ...turn.actions,
     ];
-    return look(turn.state, deeds, plan);
+    return look(turn.state, actions, plan);
   },
 
   'override-seen': (state, { isSet }, plan) =>
@@ -105,20 +105,20 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
     const moved = serveConfig({ ...state, isBootkubeDone: true }, plan);
     return {
       state: moved.state,
-      deeds: [
+      actions: [
         ...(apiMoves ? [{ kind: 'move-api' } as const] : []),
         { kind: 'end-bootkube' },
         mark('cluster/wait-for-bootkube'),
         later(pace.etcdSeconds, { kind: 'complete-due' }),
         later(pace.controllerSeconds, { kind: 'controller-due' }),
-        ...moved.deeds,
+        ...moved.actions,
       ],
     };
   },
 
   'complete-due': (state, _, { pace }) => ({
     state: { ...state, isBootstrapComplete: true },
-    deeds: [
+    actions: [
       { kind: 'complete-bootstrap' },
       mark('cluster/wait-for-etcd'),
       later(pace.handoverSeconds, { kind: 'handover-due' }),
@@ -127,7 +127,7 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
 
   'handover-due': (state) => ({
     state: { ...state, isHandedOver: true },
-    deeds: [{ kind: 'remove-member' }, mark('cluster/wait-for-etcd-handover')],
+    actions: [{ kind: 'remove-member' }, mark('cluster/wait-for-etcd-handover')],
   }),
 
   'controller-due': (state, _, plan) =>
@@ -137,13 +137,13 @@ const decisions: { readonly [Kind in Happening['kind']]: Decide<Kind> } = {
       plan,
     ),
 
-  'look-due': (state) => ({ state: { ...state, isLookDue: false }, deeds: [{ kind: 'look' }] }),
+  'poll-due': (state) => ({ state: { ...state, isPollDue: false }, actions: [{ kind: 'look' }] }),
 };
 
-/** What a happening makes of a cluster. */
-export function decide(state: ClusterState, happening: Happening, plan: ClusterPlan): Turn {
-  const run = decisions[happening.kind] as Decide<Happening['kind']>;
-  return run(state, happening, plan);
+/** What a event makes of a cluster. */
+export function decide(state: ClusterState, event: ClusterEvent, plan: ClusterPlan): Turn {
+  const run = decisions[event.kind] as Decide<ClusterEvent['kind']>;
+  return run(state, event, plan);
 }
 
 /** A machine-config-server that answers gives their Ignition to all that wait for it. */
@@ -152,7 +152,7 @@ function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
   const begin: Turn = stay({ ...state, isConfigServed: true });
   return waiting.reduce((turn, host) => {
     const next = giveConfig(turn.state, host, plan);
-    return { state: next.state, deeds: [...turn.deeds, ...next.deeds] };
+    return { state: next.state, actions: [...turn.actions, ...next.actions] };
   }, begin);
 }
 
@@ -174,7 +174,7 @@ function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn 
 function firstReady(
   { phases }: ClusterState,
   { pace, isLayered = false }: ClusterPlan,
-): readonly Deed[] {
+): readonly Action[] {
   const isFirst = !Object.values(phases).includes('ready');
   return isLayered && isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
 }
@@ -196,8 +196,11 @@ const approvalCounts = (state: ClusterState, host: string, purpose: Purpose): bo
 
 /** With its first certificate the kubelet makes its node, and asks for the other one. */
 function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Turn {
-  const { state: next, deeds } = join(state, host, plan);
-  return { state: next, deeds: [...deeds, { kind: 'ask-certificate', host, purpose: 'serving' }] };
+  const { state: next, actions } = join(state, host, plan);
+  return {
+    state: next,
+    actions: [...actions, { kind: 'ask-certificate', host, purpose: 'serving' }],
+  };
 }
 
 const roleOf = ({ members }: ClusterPlan, host: string): Member['role'] | undefined =>
@@ -218,18 +221,18 @@ function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
   ];
   if (state.isControlPlaneReady) return stay(state);
   const isEnough = isReady('master') && isReady('arbiter') && state.isOverridden;
-  if (!isEnough) return { state, deeds: marks };
+  if (!isEnough) return { state, actions: marks };
   return {
     state: { ...state, isControlPlaneReady: true },
-    deeds: [...marks, later(plan.pace.bootkubeSeconds, { kind: 'bootkube-due' })],
+    actions: [...marks, later(plan.pace.bootkubeSeconds, { kind: 'bootkube-due' })],
   };
 }
 
 /** Adds the next look of the controller, unless one is due. */
-function look(state: ClusterState, deeds: readonly Deed[], { pace }: ClusterPlan): Turn {
-  if (!state.isControllerUp || state.isLookDue) return { state, deeds };
-  const next = later(pace.controllerLookSeconds, { kind: 'look-due' });
-  return { state: { ...state, isLookDue: true }, deeds: [...deeds, next] };
+function look(state: ClusterState, actions: readonly Action[], { pace }: ClusterPlan): Turn {
+  if (!state.isControllerUp || state.isPollDue) return { state, actions };
+  const next = later(pace.controllerPollSeconds, { kind: 'poll-due' });
+  return { state: { ...state, isPollDue: true }, actions: [...actions, next] };
 }
 
 /** A bootstrap host that goes too early takes something with it that the cluster still needs. */

@@ -3,18 +3,18 @@ import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import { lifeAfterReboot, type NodeKind, type Pace } from './pace.ts';
+import { stagesAfterReboot, type NodeKind, type Pace } from './pace.ts';
 
 /**
  * Moves a node on after its reboot where no cluster is played, as the machine-config-server's log,
  * the kubelet and the controller would: through the same rules of the service as every report.
  */
-export async function liveOn(
+export async function reportAfterReboot(
   store: InventoryStore,
   { hostId, kind, pace }: { readonly hostId: string; readonly kind: NodeKind; readonly pace: Pace },
   signal: AbortSignal,
 ): Promise<void> {
-  for (const { stage, afterSeconds } of lifeAfterReboot(kind, pace)) {
+  for (const { stage, afterSeconds } of stagesAfterReboot(kind, pace)) {
     await sleep(afterSeconds * 1000, undefined, { signal });
     store.report(hostId, { stage, info: '' }, 'v2');
   }
@@ -35,13 +35,13 @@ const renderedConfig = JSON.stringify({
 });
 
 /** Lets bootkube of a single node do its work on the host: it renders the node's own Ignition. */
-export function bootstrapInPlace({ units, files }: Machine, pace: Pace): void {
+export function simulateBootstrapInPlace({ units, files }: Machine, pace: Pace): void {
   const write = async (path: string, text: string): Promise<void> => {
     const place = await files.real(path);
     await mkdir(dirname(place), { recursive: true });
     await writeFile(place, text, { mode: 0o600 });
   };
-  units.lives.set('bootkube.service', async (become, signal) => {
+  units.onStart.set('bootkube.service', async (become, signal) => {
     become('active');
     await sleep((pace.apiSeconds + pace.bootkubeSeconds) * 1000, undefined, { signal });
     await write('/opt/openshift/master.ign', renderedConfig);

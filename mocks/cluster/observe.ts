@@ -3,7 +3,7 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { followChanges } from './changes.ts';
-import type { Happening, Purpose } from './cluster-state.ts';
+import type { ClusterEvent, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller.ts';
 import { kinds } from './objects.ts';
 import { isReady } from './layering/controllers.ts';
@@ -11,7 +11,7 @@ import { hasRole } from '../layering/objects.ts';
 import { controllerNamespace } from './pods.ts';
 import type { ClusterWork } from './site.ts';
 
-const LOOK_EVERY_MILLIS = 150;
+const POLL_INTERVAL_MILLIS = 150;
 const RESTART_AFTER_MILLIS = 1000;
 
 /** Whether etcd was let run with less than three members. */
@@ -42,38 +42,38 @@ const observed = [
 /** Watches a cluster until it is closed; jobs that run our program are run. */
 export async function observe(
   work: ClusterWork,
-  happen: (happening: Happening) => void,
+  emit: (event: ClusterEvent) => void,
 ): Promise<void> {
   const told = new Set<string>();
   const jobs = new Map<string, Promise<void>>();
   const changes = followChanges(work, observed);
   while (!work.signal.aborted) {
     try {
-      if (work.state().isApiUp && changes.take()) await look(work, { happen, told, jobs });
+      if (work.state().isApiUp && changes.take()) await look(work, { emit, told, jobs });
     } catch {
       // The API may be moving; the next look tells.
       changes.keep();
     }
-    await sleep(LOOK_EVERY_MILLIS, undefined, { signal: work.signal }).catch(() => undefined);
+    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: work.signal }).catch(() => undefined);
   }
   await changes.ended;
   await Promise.all(jobs.values());
 }
 
 interface Seen {
-  readonly happen: (happening: Happening) => void;
+  readonly emit: (event: ClusterEvent) => void;
   /** What was told already. */
   readonly told: Set<string>;
   /** By uid. */
   readonly jobs: Map<string, Promise<void>>;
 }
 
-async function look(work: ClusterWork, { happen, told, jobs }: Seen): Promise<void> {
+async function look(work: ClusterWork, { emit, told, jobs }: Seen): Promise<void> {
   const { client } = work.kube;
   const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
   const requests = await client.list({ kind: kinds.CertificateSigningRequest });
-  for (const { name, happening } of [...overrideIn(etcd), ...requests.flatMap(approvalIn)]) {
-    if (!told.has(name)) happen(happening);
+  for (const { name, event } of [...overrideIn(etcd), ...requests.flatMap(approvalIn)]) {
+    if (!told.has(name)) emit(event);
     told.add(name);
   }
   if (!work.state().isBootkubeDone) return;
@@ -92,20 +92,18 @@ async function look(work: ClusterWork, { happen, told, jobs }: Seen): Promise<vo
 interface Told {
   /** The same thing has the same name. */
   readonly name: string;
-  readonly happening: Happening;
+  readonly event: ClusterEvent;
 }
 
 const overrideIn = (etcd: KubeObject | undefined): readonly Told[] =>
-  isOverridden(etcd)
-    ? [{ name: 'override', happening: { kind: 'override-seen', isSet: true } }]
-    : [];
+  isOverridden(etcd) ? [{ name: 'override', event: { kind: 'override-seen', isSet: true } }] : [];
 
 function approvalIn(request: KubeObject): readonly Told[] {
   const { name } = request.metadata;
   const isApproved = conditionsOf(request).some(({ type }) => type === 'Approved');
   const [, purpose, host] = /^csr-(client|serving)-(.*)$/.exec(name) ?? [];
   if (!isApproved || host === undefined) return [];
-  return [{ name, happening: { kind: 'request-approved', host, purpose: purpose as Purpose } }];
+  return [{ name, event: { kind: 'request-approved', host, purpose: purpose as Purpose } }];
 }
 
 /** A pod of a job is started again until it succeeds, on another node where its own was emptied. */

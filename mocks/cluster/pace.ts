@@ -25,12 +25,12 @@ export const Pace = z.strictObject({
   /** From bootkube's end until the controller runs. */
   controllerSeconds: seconds(1.5),
   /** Between two looks of the controller, at nodes and at requests for certificates. */
-  controllerLookSeconds: seconds(1),
+  controllerPollSeconds: seconds(1),
 });
 export type Pace = z.infer<typeof Pace>;
 
 /** A stage that is reported for a node, and the pause before it. */
-interface LifeStage {
+interface TimedStage {
   readonly stage: string;
   readonly afterSeconds: number;
 }
@@ -39,7 +39,7 @@ interface LifeStage {
 export type NodeKind = 'control-plane' | 'worker' | 'single-node';
 
 /** What happens to a node after its reboot, as the controller reports it (controller of 2026). */
-export function lifeAfterReboot(kind: NodeKind, pace: Pace): readonly LifeStage[] {
+export function stagesAfterReboot(kind: NodeKind, pace: Pace): readonly TimedStage[] {
   const { bootSeconds, configureSeconds, joinSeconds } = pace;
   const done = { stage: 'Done', afterSeconds: joinSeconds };
   switch (kind) {

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../src/ports/kube.ts';
 
-/** Where the controller lives. */
+/** Where the controller onStart. */
 export const controllerNamespace = 'assisted-installer';
 
 /** The name of the controller's job. */

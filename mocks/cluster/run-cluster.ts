@@ -1,20 +1,20 @@
-// A cluster that lives: what happens is decided by `decide`, what it does is done in order.
+// A cluster that onStart: what happens is decided by `decide`, what it does is done in order.
 import { bootIds, startKubelet, tenants } from './kubelet.ts';
-import { type ClusterState, type Deed, type Happening, unborn } from './cluster-state.ts';
+import { type ClusterState, type Action, type ClusterEvent, unborn } from './cluster-state.ts';
 import { decide } from './decide.ts';
-import { doDeed } from './deeds.ts';
+import { perform } from './actions.ts';
 import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import { serveConfig } from './layering/config-server.ts';
-import { judge } from './layering/judge.ts';
+import { judge } from './layering/verify.ts';
 import { runControllers } from './layering/run-controllers.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
 /** A cluster in a play. */
-export interface ClusterLife extends AsyncDisposable {
-  readonly happen: (happening: Happening) => void;
+export interface RunningCluster extends AsyncDisposable {
+  readonly emit: (event: ClusterEvent) => void;
   readonly state: () => ClusterState;
   /** Since when nothing was missing for the waits of agents. */
   readonly marks: readonly ReadyMark[];
@@ -27,7 +27,7 @@ export interface ClusterLife extends AsyncDisposable {
 }
 
 /** Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube. */
-export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
+export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   const { plan } = site;
   const closing = new AbortController();
   const timers = new Set<NodeJS.Timeout>();
@@ -47,33 +47,33 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
     tenants: tenants(),
     marks,
     complain: (what) => complaints.push(what),
-    happen: (happening) => {
-      happen(happening);
+    emit: (event) => {
+      emit(event);
     },
     signal: closing.signal,
   };
   let doing: Promise<void> = Promise.resolve();
-  const later = ({ seconds, happening }: Extract<Deed, { kind: 'later' }>): void => {
+  const later = ({ seconds, event }: Extract<Action, { kind: 'later' }>): void => {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      happen(happening);
+      emit(event);
     }, seconds * 1000);
     timers.add(timer);
   };
-  const happen = (happening: Happening): void => {
+  const emit = (event: ClusterEvent): void => {
     if (closing.signal.aborted) return;
-    const turn = decide(state, happening, plan);
+    const turn = decide(state, event, plan);
     ({ state } = turn);
-    for (const deed of turn.deeds) {
-      doing = doing.then(() => (deed.kind === 'later' ? later(deed) : tryDeed(work, deed)));
+    for (const action of turn.actions) {
+      doing = doing.then(() => (action.kind === 'later' ? later(action) : tryAction(work, action)));
     }
   };
-  giveUnitsLives(work, happen);
-  const observing = observe(work, happen);
+  simulateUnits(work, emit);
+  const observing = observe(work, emit);
   const { layered } = work;
   const controlling = layered === undefined ? undefined : runControllers(work, layered);
   return {
-    happen,
+    emit,
     state: () => state,
     marks,
     served: (pool) =>
@@ -94,24 +94,27 @@ export async function runCluster(site: ClusterSite): Promise<ClusterLife> {
   };
 }
 
-async function tryDeed(work: ClusterWork, deed: Exclude<Deed, { kind: 'later' }>): Promise<void> {
+async function tryAction(
+  work: ClusterWork,
+  action: Exclude<Action, { kind: 'later' }>,
+): Promise<void> {
   if (work.signal.aborted) return;
   try {
-    await doDeed(work, deed);
+    await perform(work, action);
   } catch (error) {
-    work.complain(`${deed.kind}: ${error instanceof Error ? error.message : String(error)}`);
+    work.complain(`${action.kind}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 /** bootkube does not start again when it is through; progress ends when the bootstrap is complete. */
-function giveUnitsLives(work: ClusterWork, happen: (happening: Happening) => void): void {
-  const { lives } = work.bootstrap.units;
-  lives.set('bootkube.service', (become) => {
+function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => void): void {
+  const { onStart } = work.bootstrap.units;
+  onStart.set('bootkube.service', (become) => {
     if (work.state().isBootkubeDone) return;
     become('active');
-    happen({ kind: 'bootkube-started' });
+    emit({ kind: 'bootkube-started' });
   });
-  lives.set('progress.service', (become) => {
+  onStart.set('progress.service', (become) => {
     become('active');
     if (work.state().isBootstrapComplete) become('inactive');
   });

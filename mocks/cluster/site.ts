@@ -2,7 +2,7 @@ import type { Machine } from '../host/machine.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import type { Kube } from '../kube/start.ts';
-import type { ClusterPlan, ClusterState, Happening } from './cluster-state.ts';
+import type { ClusterPlan, ClusterState, ClusterEvent } from './cluster-state.ts';
 import type { ReadyMark } from './idle.ts';
 import type { BootIds, Kubelet, Tenants } from './kubelet.ts';
 import type { LayeredSite } from '../layering/plan.ts';
@@ -33,7 +33,7 @@ export interface ClusterSite {
   readonly runJob: (job: JobRun) => Promise<number>;
 }
 
-/** What a cluster needs to do its deeds. */
+/** What a cluster needs to do its actions. */
 export interface ClusterWork extends ClusterSite {
   readonly kubelet: Kubelet;
   /** The API server to which the API moves; started at the first call. */
@@ -47,7 +47,7 @@ export interface ClusterWork extends ClusterSite {
   /** Jobs that run, by uid. */
   readonly jobs: Set<string>;
   readonly complain: (what: string) => void;
-  readonly happen: (happening: Happening) => void;
+  readonly emit: (event: ClusterEvent) => void;
   readonly signal: AbortSignal;
 }
 
@@ -59,7 +59,7 @@ export function memberNamed({ members }: Pick<ClusterSite, 'members'>, name: str
 }
 
 /** Lets the kubelet of a host say how its node is. */
-export async function tellNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
+export async function reportNode(work: ClusterWork, host: string, isReady: boolean): Promise<void> {
   const status = nodeStatus(memberNamed(work, host), {
     isReady,
     kubeletPort: work.kubelet.port,

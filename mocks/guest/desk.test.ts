@@ -16,7 +16,7 @@ function ask(path: string, body?: string | Uint8Array<ArrayBuffer>): Promise<Res
     },
     configServerLogFrom: (byte: number) => Promise.resolve(Buffer.from(log).subarray(byte)),
   };
-  const app = deskApp(mirror, { holdMillis: 0, lookEveryMillis: 1 });
+  const app = deskApp(mirror, { holdMillis: 0, pollEveryMillis: 1 });
   const options = body === undefined ? {} : { method: 'POST', body };
   return Promise.resolve(app.request(path, options));
 }
@@ -30,7 +30,7 @@ beforeEach(() => {
 describe('the desk of the lab', () => {
   it('takes the files of a host before its unit counts as started', async () => {
     const seen: number[] = [];
-    units.lives.set('bootkube.service', (become) => {
+    units.onStart.set('bootkube.service', (become) => {
       seen.push(taken.length);
       become('active');
     });

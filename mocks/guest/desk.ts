@@ -12,13 +12,13 @@ import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import { onceFromScript } from './stand-ins.ts';
 
 /** How long the desk may be asked for what is not there yet. */
-interface Patience {
+interface LongPoll {
   /** Before it says that there is nothing yet. */
   readonly holdMillis: number;
-  readonly lookEveryMillis: number;
+  readonly pollEveryMillis: number;
 }
 
-const usual: Patience = { holdMillis: 25_000, lookEveryMillis: 100 };
+const usual: LongPoll = { holdMillis: 25_000, pollEveryMillis: 100 };
 
 /** The asker shall ask again. */
 const nothingYet = (): Response => new Response(null, { status: 503 });
@@ -30,7 +30,7 @@ const nothingYet = (): Response => new Response(null, { status: 503 });
  */
 export function deskApp(
   { units, take, configServerLogFrom }: BootstrapMirror,
-  patience: Patience = usual,
+  timeout: LongPoll = usual,
 ): Hono {
   const app = new Hono();
   app.onError(({ message }) => new Response(`${message}\n`, { status: 500 }));
@@ -42,13 +42,13 @@ export function deskApp(
   });
   app.get('/units/:name/end', ({ req }) => {
     const name = req.param('name');
-    return held(patience, () =>
+    return held(timeout, () =>
       Promise.resolve(units.isActive(name) ? undefined : new Response(`${units.stateOf(name)}\n`)),
     );
   });
   app.get('/config-server-log', ({ req }) => {
     const from = Number(req.query('from') ?? 0);
-    return held(patience, async () => {
+    return held(timeout, async () => {
       const text = await configServerLogFrom(from);
       return text.length === 0 ? undefined : new Response(Buffer.from(text));
     });
@@ -57,15 +57,15 @@ export function deskApp(
 }
 
 async function held(
-  { holdMillis, lookEveryMillis }: Patience,
+  { holdMillis, pollEveryMillis }: LongPoll,
   look: () => Promise<Response | undefined>,
 ): Promise<Response> {
-  for (let left = holdMillis; ; left -= lookEveryMillis) {
+  for (let left = holdMillis; ; left -= pollEveryMillis) {
     const answer = await look();
     if (answer !== undefined) return answer;
     if (left <= 0) return nothingYet();
     // Whoever asked may be gone; that must not keep the lab from its end.
-    await sleep(lookEveryMillis, undefined, { ref: false });
+    await sleep(pollEveryMillis, undefined, { ref: false });
   }
 }
 

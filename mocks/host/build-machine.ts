@@ -4,7 +4,7 @@ import { Leftovers, remainsOn } from './disk-layout.ts';
 import { hostFiles, syncDev } from './files.ts';
 import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
-import { giveUnitsLives, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
+import { simulateUnits, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
 import { type LiveSystem, type Machine, WriterSettings } from './machine.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
 
@@ -88,7 +88,7 @@ export function buildMachine(
     units: liveUnits(live),
     stores: new Map(),
   };
-  giveUnitsLives(machine);
+  simulateUnits(machine);
   return machine;
 }
 

@@ -10,7 +10,7 @@ export interface HostImages {
   /** The container of the host's own registry runs. */
   isServing: boolean;
   /** A build ends with this; undefined when it ends well. */
-  buildTrouble?: string | undefined;
+  buildError?: string | undefined;
   /** Registries that hosts share, and that may refuse; without it every image is at hand. */
   readonly network?: RegistryNetwork | undefined;
 }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mount } from './devices.ts';
 import type { LiveSystem, Machine } from './machine.ts';
 import { writeFile } from './files.ts';
-import { type UnitLife, type Units, unitsOf } from './units.ts';
+import { type UnitBehaviour, type Units, unitsOf } from './units.ts';
 
 /** What a live system has mounted when it starts. */
 export const liveMounts: readonly Mount[] = [
@@ -71,22 +71,22 @@ function restartUnits({ units, live }: Machine): void {
 }
 
 /** Lets the units of a live system do what they do: bring `oc` from the node image, keep DNS. */
-export function giveUnitsLives(machine: Machine): void {
+export function simulateUnits(machine: Machine): void {
   const { units, live } = machine;
-  units.lives.set(nodeImage.pull, async (become, signal) => {
+  units.onStart.set(nodeImage.pull, async (become, signal) => {
     become('activating');
     await sleep(live.nodeImageSeconds * 1000, undefined, { signal });
     become('active');
   });
-  units.lives.set(nodeImage.overlay, overlayLife(machine));
-  units.lives.set('NetworkManager.service', async (become) => {
+  units.onStart.set(nodeImage.overlay, overlayLife(machine));
+  units.onStart.set('NetworkManager.service', async (become) => {
     become('active');
     await prependLocalDns(machine);
   });
 }
 
 const overlayLife =
-  ({ units, live, files }: Machine): UnitLife =>
+  ({ units, live, files }: Machine): UnitBehaviour =>
   async (become, signal) => {
     become('activating');
     if ((await units.settled(nodeImage.pull, signal)) !== 'active') {

@@ -8,7 +8,7 @@ interface UnitChange {
 }
 
 /** What a unit does from its start on, until the signal aborts: the unit was stopped. */
-export type UnitLife = (
+export type UnitBehaviour = (
   become: (state: UnitState) => void,
   signal: AbortSignal,
 ) => void | Promise<void>;
@@ -23,7 +23,7 @@ export interface Units {
   /** Lets units be there, not started. */
   readonly add: (...names: readonly string[]) => void;
   /** What a unit does when it is started; it is active at once unless told. */
-  readonly lives: Map<string, UnitLife>;
+  readonly onStart: Map<string, UnitBehaviour>;
   /** Starts a unit that does not run; false for one that is not known. */
   readonly start: (name: string) => boolean;
   readonly stop: (name: string) => void;
@@ -42,7 +42,7 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
   const states = new Map<string, UnitState>();
   const running = new Map<string, AbortController>();
   const followers = new Set<(change: UnitChange) => void>();
-  const lives = new Map<string, UnitLife>();
+  const onStart = new Map<string, UnitBehaviour>();
   const become = (name: string, state: UnitState): void => {
     if (states.get(name) === state) return;
     states.set(name, state);
@@ -72,13 +72,13 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
     add: (...names) => {
       for (const name of names) if (!states.has(name)) states.set(name, 'inactive');
     },
-    lives,
+    onStart,
     start: (name) => {
       if (!states.has(name)) return false;
       if (['active', 'activating'].includes(stateOf(name))) return true;
       const control = new AbortController();
       running.set(name, control);
-      runLife(lives.get(name), control.signal, (state) => {
+      runLife(onStart.get(name), control.signal, (state) => {
         if (!control.signal.aborted) become(name, state);
       });
       return true;
@@ -95,7 +95,7 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
 }
 
 function runLife(
-  life: UnitLife | undefined,
+  life: UnitBehaviour | undefined,
   signal: AbortSignal,
   become: (state: UnitState) => void,
 ): void {

@@ -35,7 +35,7 @@ export async function startInventory({
   return { ...server, store };
 }
 
-/** Path below which version 2 lives. */
+/** Path below which version 2 onStart. */
 const BASE_V2 = '/api/assisted-install';
 /** Paths below which version 1 lived: until 7 May 2020 and after. */
 const BASES_V1 = ['/api/bm-inventory/v1', '/api/assisted-install/v1'] as const;

@@ -10,7 +10,7 @@ const definitions: KubeKind = {
   plural: 'customresourcedefinitions',
 };
 const AT_ONCE = 8;
-const LOOK_EVERY_MILLIS = 50;
+const POLL_INTERVAL_MILLIS = 50;
 
 /**
  * Applies definitions that lie in a folder as `<plural>.<group>.yaml`, and waits until they are established.
@@ -57,7 +57,7 @@ async function applyOne(client: KubeClient, name: string, yaml: string): Promise
     definition === undefined || !isEstablished(definition);
     definition = await client.get(ref)
   )
-    await pause(LOOK_EVERY_MILLIS);
+    await pause(POLL_INTERVAL_MILLIS);
 }
 
 /** Just after it is made, a definition has null for its conditions. */

@@ -33,7 +33,7 @@ export interface ProgramPlan {
 
 const READY_LIMIT_MILLIS = 120_000;
 const STOP_LIMIT_MILLIS = 20_000;
-const LOOK_EVERY_MILLIS = 25;
+const POLL_INTERVAL_MILLIS = 25;
 const LOG_TAIL_LINES = 15;
 
 /**
@@ -58,8 +58,8 @@ export function controlProgram(plan: ProgramPlan): ServerControl {
     },
     stop: async () => {
       if (child === undefined) return;
-      const patience = AbortSignal.timeout(STOP_LIMIT_MILLIS);
-      if (!(await endBy(child, ['SIGTERM', 'SIGCONT'], patience))) await endBy(child, ['SIGKILL']);
+      const timeout = AbortSignal.timeout(STOP_LIMIT_MILLIS);
+      if (!(await endBy(child, ['SIGTERM', 'SIGCONT'], timeout))) await endBy(child, ['SIGKILL']);
     },
     kill: async () => {
       if (child !== undefined) await endBy(child, ['SIGKILL']);
@@ -105,7 +105,7 @@ async function answers(plan: ProgramPlan, child: ChildProcess): Promise<void> {
   while (Date.now() < deadline) {
     if (!isAlive(child)) throw new Error(`${plan.name} ended while it started:\n${tailOf(plan)}`);
     if (await plan.isReady().catch(() => false)) return;
-    await pause(LOOK_EVERY_MILLIS);
+    await pause(POLL_INTERVAL_MILLIS);
   }
   const seconds = READY_LIMIT_MILLIS / 1000;
   throw new Error(`${plan.name} did not answer within ${seconds} s:\n${tailOf(plan)}`);
@@ -115,10 +115,10 @@ async function answers(plan: ProgramPlan, child: ChildProcess): Promise<void> {
 async function endBy(
   child: ChildProcess,
   signals: readonly NodeJS.Signals[],
-  patience?: AbortSignal,
+  timeout?: AbortSignal,
 ): Promise<boolean> {
   if (!isAlive(child)) return true;
-  const ended = once(child, 'exit', patience === undefined ? {} : { signal: patience });
+  const ended = once(child, 'exit', timeout === undefined ? {} : { signal: timeout });
   for (const signal of signals) child.kill(signal);
   try {
     await ended;

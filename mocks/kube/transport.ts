@@ -113,7 +113,7 @@ export async function* readWatch(
   }
 }
 
-/** The lines of a text that comes in pieces; what has no end of line yet is kept back. */
+/** The lines of a text that comes in chunks; what has no end of line yet is kept back. */
 export async function* linesOf(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
   for await (const text of texts) {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { clusterSeed } from '../inventory/records.ts';
 import { failureIn, followEvents, installArguments, settingVariable } from './agent.ts';
-import { LabHost } from './scenario.ts';
+import { HostSpec } from './scenario.ts';
 
 const facts = {
-  host: LabHost.parse({ name: 'w1', role: 'worker', installerArgs: ['--append-karg', 'a=b'] }),
+  host: HostSpec.parse({ name: 'w1', role: 'worker', installerArgs: ['--append-karg', 'a=b'] }),
   hostId: 'H',
   infraEnvId: 'I',
   serviceUrl: 'http://SVC',

@@ -4,7 +4,7 @@ import { closeSync, createWriteStream, openSync, readSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { ClusterRecord } from '../inventory/records.ts';
-import type { LabHost } from './scenario.ts';
+import type { HostSpec } from './scenario.ts';
 
 /** How an agent is started. */
 interface AgentStart {
@@ -30,7 +30,7 @@ export interface AgentProcess {
   readonly kill: () => void;
 }
 
-const PATIENCE_MILLIS = 5000;
+const STOP_TIMEOUT_MILLIS = 5000;
 
 /** Starts the real agent as a process of its own. */
 export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentProcess {
@@ -41,10 +41,10 @@ export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentPro
   const log = createWriteStream(logFile, { flags: 'a' });
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
-  let patience: NodeJS.Timeout | undefined;
+  let timeout: NodeJS.Timeout | undefined;
   const ended = (async (): Promise<AgentEnd> => {
     const [exitCode, signal] = (await once(child, 'close')) as [number | null, string | null];
-    clearTimeout(patience);
+    clearTimeout(timeout);
     log.end();
     await finished(log);
     return { exitCode: exitCode ?? undefined, signal: signal ?? undefined };
@@ -53,7 +53,7 @@ export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentPro
     ended,
     stop: () => {
       child.kill('SIGTERM');
-      patience ??= setTimeout(() => child.kill('SIGKILL'), PATIENCE_MILLIS);
+      timeout ??= setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MILLIS);
     },
     kill: () => {
       child.kill('SIGKILL');
@@ -63,7 +63,7 @@ export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentPro
 
 /** What the service knows when it gives out an install command. */
 interface CommandFacts {
-  readonly host: LabHost;
+  readonly host: HostSpec;
   readonly hostId: string;
   readonly infraEnvId: string;
   readonly cluster: ClusterRecord;
@@ -108,15 +108,15 @@ interface EventFollower {
   readonly end: () => void;
 }
 
-const LOOK_EVERY_MILLIS = 40;
-const PIECE_BYTES = 65_536;
+const POLL_INTERVAL_MILLIS = 40;
+const CHUNK_BYTES = 65_536;
 
 /**
  * Calls `onEvent` for each whole line of a file that grows, from its beginning. It looks without a
  * promise: mostly there is nothing new, and to learn that takes a few microseconds so.
  */
 export function followEvents(path: string, onEvent: (event: RunEvent) => void): EventFollower {
-  const piece = Buffer.alloc(PIECE_BYTES);
+  const chunk = Buffer.alloc(CHUNK_BYTES);
   let rest = Buffer.alloc(0);
   let file: number | undefined;
   const take = (bytes: Buffer): void => {
@@ -132,11 +132,11 @@ export function followEvents(path: string, onEvent: (event: RunEvent) => void): 
   const read = (): void => {
     file ??= openIfThere(path);
     if (file === undefined) return;
-    for (let size = readSync(file, piece); size > 0; size = readSync(file, piece)) {
-      take(piece.subarray(0, size));
+    for (let size = readSync(file, chunk); size > 0; size = readSync(file, chunk)) {
+      take(chunk.subarray(0, size));
     }
   };
-  const timer = setInterval(read, LOOK_EVERY_MILLIS);
+  const timer = setInterval(read, POLL_INTERVAL_MILLIS);
   return {
     end: () => {
       clearInterval(timer);

@@ -2,10 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
 import { afterEvent, noProgress } from './host-progress.ts';
 
-const play = (...happenings: readonly RunHappening[]) =>
-  happenings
-    .map((happening): RunEvent => ({ ...happening, at: 0, run: 'r' }))
-    .reduce(afterEvent, noProgress);
+const play = (...events: readonly RunHappening[]) =>
+  events.map((event): RunEvent => ({ ...event, at: 0, run: 'r' })).reduce(afterEvent, noProgress);
 
 const step = 'control-plane/wait-for-masters';
 const wait = (status: string, waited: number): RunHappening => ({

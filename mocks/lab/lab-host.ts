@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { LayeredSite } from '../layering/plan.ts';
-import type { ClusterLife } from '../cluster/run-cluster.ts';
+import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { buildMachine, type HostSite } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';
 import { type HostServer, placeStandIn, serveHost } from '../host/socket-server.ts';
@@ -12,11 +12,11 @@ import type { ObjectStore } from '../objects/server.ts';
 import type { AgentFailure } from './agent.ts';
 import { type HostProgress, noProgress } from './host-progress.ts';
 import type { HostOutcome } from './report.ts';
-import type { HostFault, LabHost, Scenario } from './scenario.ts';
+import type { HostFault, HostSpec, Scenario } from './scenario.ts';
 
 /** A host that takes part in a play, with everything that is known of it. */
-export interface Seat {
-  readonly plan: LabHost;
+export interface LabHost {
+  readonly plan: HostSpec;
   readonly hostId: string;
   readonly infraEnvId: string;
   /** Directory of this host; the host's own files are in `root` below it. */
@@ -40,18 +40,18 @@ export interface Seat {
 }
 
 /** Where a host is. */
-interface SeatPlace {
+interface HostPlace {
   readonly folder: string;
   readonly faults: readonly HostFault[];
   readonly site: HostSite;
 }
 
 /** Builds the machine of a host and lets agents reach it. */
-export async function takeSeat(
-  plan: LabHost,
-  ids: Pick<Seat, 'hostId' | 'infraEnvId'>,
-  { folder, faults, site }: SeatPlace,
-): Promise<Seat> {
+export async function openHost(
+  plan: HostSpec,
+  ids: Pick<LabHost, 'hostId' | 'infraEnvId'>,
+  { folder, faults, site }: HostPlace,
+): Promise<LabHost> {
   const root = join(folder, 'root');
   await mkdir(root, { recursive: true });
   const machine = buildMachine(plan, root, site);
@@ -84,7 +84,7 @@ export interface Lab {
   readonly objects: ObjectStore;
   readonly token: string;
   /** The cluster that is born; none where no host bootstraps one. */
-  readonly life: ClusterLife | undefined;
+  readonly cluster: RunningCluster | undefined;
   /** What is around a cluster whose operating systems are built. */
   readonly layered: LayeredSite | undefined;
   /** The bundle of the agent. */

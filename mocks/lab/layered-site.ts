@@ -6,14 +6,14 @@ import {
   registriesOf,
   registrySettings,
 } from '../layering/plan.ts';
-import type { ClusterLife } from '../cluster/run-cluster.ts';
+import type { RunningCluster } from '../cluster/run-cluster.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { labPullSecret, registryNetwork, type RegistryNetwork } from '../registries/network.ts';
 import { layeredBootstrapFiles } from '../layering/objects.ts';
 import type { Scenario } from './scenario.ts';
-import type { Seat } from './lab-host.ts';
+import type { LabHost } from './lab-host.ts';
 
 /** What there is before the hosts. */
 interface LayeredGround {
@@ -49,24 +49,25 @@ export function layeredGround({ layering, cluster }: Scenario): LayeredGround | 
 /** Lets the cluster of the hosts know what is around it, and gives the bootstrap host its manifests. */
 export function layeredSite(
   { plan, network }: LayeredGround,
-  seats: readonly Seat[],
+  hosts: readonly LabHost[],
   store: InventoryStore,
 ): LayeredSite {
   store.addBootstrapFiles(layeredBootstrapFiles(plan));
-  for (const { machine } of seats) machine.images.buildTrouble = plan.buildTrouble;
-  const seatOf = (host: string): Seat | undefined => seats.find((seat) => seat.plan.name === host);
+  for (const { machine } of hosts) machine.images.buildError = plan.buildError;
+  const hostNamed = (name: string): LabHost | undefined =>
+    hosts.find(({ plan: { name: own } }) => own === name);
   return {
     plan,
     network,
-    machines: new Map(seats.map(({ plan: { name }, machine }) => [name, machine])),
+    machines: new Map(hosts.map(({ plan: { name }, machine }) => [name, machine])),
     systems: new Map(),
     incidents: [],
-    restarted: (host) => {
-      const seat = seatOf(host);
-      if (seat !== undefined) seat.boots += 1;
+    restarted: (name) => {
+      const host = hostNamed(name);
+      if (host !== undefined) host.boots += 1;
     },
-    power: (host, isOn) => {
-      const server = seatOf(host)?.server;
+    power: (name, isOn) => {
+      const server = hostNamed(name)?.server;
       if (isOn) server?.powerOn();
       else server?.powerOff();
     },
@@ -76,13 +77,13 @@ export function layeredSite(
 /** Serves `/config/POOL` as the cluster says at that moment. */
 export async function serveConfigs(
   store: InventoryStore,
-  life: () => ClusterLife | undefined,
+  cluster: () => RunningCluster | undefined,
 ): Promise<MockServer> {
   const server = await startMockServer({
     answer: async ({ url }) => {
       const [, pool] = /^\/config\/([a-z]+)$/.exec(new URL(url).pathname) ?? [];
       if (pool === undefined) return new Response(null, { status: 404 });
-      const text = await life()?.served(pool);
+      const text = await cluster()?.served(pool);
       return text === undefined
         ? new Response(null, { status: 500 })
         : new Response(text, { headers: { 'content-type': 'application/json' } });

@@ -1,34 +1,34 @@
 import { idleOf } from '../cluster/idle.ts';
-import { finalOf } from '../cluster/layering/judge.ts';
-import { builtPools, type LayeredSite, stockImage } from '../layering/plan.ts';
-import type { Lab, Seat } from './lab-host.ts';
-import { type HostReport, type LabReport, type LayeringReport, STOCK } from './report.ts';
+import { finalOf } from '../cluster/layering/verify.ts';
+import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
+import type { Lab, LabHost } from './lab-host.ts';
+import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from './report.ts';
 import type { HostExpectation, Scenario } from './scenario.ts';
 
 /** What happened on one host, for the report. */
-export function reportHost(lab: Lab, seat: Seat, startedAt: number): HostReport {
-  const { plan, machine, progress } = seat;
-  const isWrite = ({ argv }: Seat['machine']['ran'][number]): boolean =>
+export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostReport {
+  const { plan, machine, progress } = host;
+  const isWrite = ({ argv }: LabHost['machine']['ran'][number]): boolean =>
     argv[0] === 'coreos-installer' && argv[1] === 'install';
   return {
     name: plan.name,
     role: plan.role,
-    outcome: seat.outcome ?? 'unfinished',
-    stage: lab.inventory.store.host(seat.hostId)?.stage ?? '',
-    boots: seat.boots,
+    outcome: host.outcome ?? 'unfinished',
+    stage: lab.inventory.store.host(host.hostId)?.stage ?? '',
+    boots: host.boots,
     ...systemOf(lab, plan.name),
-    agentStarts: seat.agentStarts,
-    seconds: rounded(((seat.endedAt ?? Date.now()) - startedAt) / 1000),
+    agentStarts: host.agentStarts,
+    seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
     waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
     steps: progress.steps
       .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
       .toSorted((one, other) => other.seconds - one.seconds),
-    ...idleSeconds(lab, seat),
+    ...idleSeconds(lab, host),
     writes: machine.ran.filter(isWrite).length,
     commands: machine.ran.length,
     unknownCommands: [...machine.unknown],
-    ...(seat.failure === undefined ? {} : { failure: seat.failure }),
-    ...(seat.secondAgent === undefined ? {} : { secondAgent: seat.secondAgent }),
+    ...(host.failure === undefined ? {} : { failure: host.failure }),
+    ...(host.secondAgent === undefined ? {} : { secondAgent: host.secondAgent }),
   };
 }
 
@@ -36,13 +36,13 @@ export function reportHost(lab: Lab, seat: Seat, startedAt: number): HostReport 
 function systemOf({ layered }: Lab, host: string): Pick<HostReport, 'system'> {
   const image = layered?.systems.get(host)?.image;
   if (image === undefined) return {};
-  return { system: image === stockImage ? STOCK : image };
+  return { system: image === releaseOs ? RELEASE_OS : image };
 }
 
 /** What the cluster knows of the waits of a host; nothing where no cluster is played. */
-function idleSeconds({ life }: Lab, { events }: Seat): Pick<HostReport, 'idleSeconds'> {
-  if (life === undefined) return {};
-  return { idleSeconds: rounded(idleOf(life.marks, events).millis / 1000) };
+function idleSeconds({ cluster }: Lab, { events }: LabHost): Pick<HostReport, 'idleSeconds'> {
+  if (cluster === undefined) return {};
+  return { idleSeconds: rounded(idleOf(cluster.marks, events).millis / 1000) };
 }
 
 const rounded = (seconds: number): number => Math.round(seconds * 100) / 100;
@@ -68,27 +68,32 @@ export function reportLayering(layered: LayeredSite): LayeringReport {
   };
 }
 
-/** What a run is judged by. */
-type Judged = Pick<LabReport, 'outcome' | 'hosts'>;
+/** How a run has ended. */
+interface ActualRun {
+  readonly outcome: LabReport['outcome'];
+  readonly hosts: readonly HostReport[];
+}
 
 /** How a run differs from what its scenario expects; empty when it does not. */
-export function differencesOf({ expect }: Scenario, { outcome, hosts }: Judged): readonly string[] {
+export function differencesOf(
+  { expect }: Scenario,
+  { outcome, hosts }: ActualRun,
+  complaints: readonly string[] = [],
+): readonly string[] {
   return [
     ...different('the run', outcome, expect.outcome),
     ...hosts.flatMap((host) => [
       ...hostDifferences(host, expect.hosts[host.name] ?? { outcome: usual(expect.outcome) }),
       ...host.unknownCommands.map((argv) => `${host.name}: the lab does not know: ${argv}`),
     ]),
+    ...complaints.map((what) => `the cluster: ${what}`),
   ];
 }
 
 const usual = (outcome: 'installed' | 'failed'): HostExpectation['outcome'] =>
   outcome === 'installed' ? 'done' : 'stopped';
 
-function hostDifferences(
-  host: Judged['hosts'][number],
-  expected: HostExpectation,
-): readonly string[] {
+function hostDifferences(host: HostReport, expected: HostExpectation): readonly string[] {
   const { failure, boots, agentStarts, writes, system, secondAgent } = expected;
   return [
     ...different(host.name, host.outcome, expected.outcome),
@@ -110,7 +115,7 @@ function hostDifferences(
 }
 
 const systemWord = (system: string | undefined): string | undefined =>
-  system === undefined || system === STOCK ? system : 'built';
+  system === undefined || system === RELEASE_OS ? system : 'built';
 
 function different(
   what: string,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { stockImage } from '../layering/plan.ts';
+import { releaseOs } from '../layering/plan.ts';
 
 /** What a host is said to run that runs the system of the release. */
-export const STOCK = 'stock';
+export const RELEASE_OS = 'stock';
 
 /** An image as it fits into a line: its name and the beginning of its digest. */
 export const shortImage = (image: string): string =>
@@ -10,7 +10,7 @@ export const shortImage = (image: string): string =>
 
 /** A booted image for people. */
 export const systemName = (image: string): string =>
-  image === stockImage ? STOCK : shortImage(image);
+  image === releaseOs ? RELEASE_OS : shortImage(image);
 
 /**
  * What became of a host: `done` it is a node; `failed` its agent gave up; `stopped` the service
@@ -110,6 +110,39 @@ export type LabReport = z.infer<typeof LabReport>;
 export function outcomeOf(hosts: readonly Pick<HostReport, 'outcome'>[]): LabReport['outcome'] {
   if (hosts.every(({ outcome }) => outcome === 'done')) return 'installed';
   return hosts.some(({ outcome }) => outcome === 'unfinished') ? 'unfinished' : 'failed';
+}
+
+/** What a run leaves for its report. */
+export interface FinishedRun {
+  readonly name: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly hosts: readonly HostReport[];
+  readonly differences: readonly string[];
+  readonly inventory: {
+    readonly store: { readonly cluster: () => { readonly status: string } };
+    readonly requests: readonly unknown[];
+  };
+  /** Requests that a fault has hit. */
+  readonly faults?: number;
+  readonly layering?: LayeringReport | undefined;
+}
+
+/** The report of a run that has ended now. */
+export function reportOf(run: FinishedRun): LabReport {
+  const { name, startedAt, hosts, differences, inventory, faults = 0, layering } = run;
+  return {
+    scenario: name,
+    outcome: outcomeOf(hosts),
+    isAsExpected: differences.length === 0,
+    differences: [...differences],
+    seconds: (Date.now() - startedAt) / 1000,
+    clusterStatus: inventory.store.cluster().status,
+    requests: inventory.requests.length,
+    faults,
+    ...(layering === undefined ? {} : { layering }),
+    hosts: [...hosts],
+  };
 }
 
 /** The schema of a report as JSON Schema; published as docs/lab-report.schema.json. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { liveOn } from '../cluster/no-cluster.ts';
+import { reportAfterReboot } from '../cluster/no-cluster.ts';
 import type { NodeKind } from '../cluster/pace.ts';
 import { decideBoot } from '../host/installed-system.ts';
 import { restartLiveSystem } from '../host/live-system.ts';
@@ -17,84 +17,84 @@ import {
   startAgent,
 } from './agent.ts';
 import { afterEvent } from './host-progress.ts';
-import type { Lab, Seat } from './lab-host.ts';
+import type { Lab, LabHost } from './lab-host.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault } from './scenario.ts';
 
-/** Plays one host to its end; its outcome is in the seat. Never rejects. */
-export async function playHost(lab: Lab, seat: Seat): Promise<void> {
+/** Plays one host to its end; its outcome is in the host. Never rejects. */
+export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   try {
-    await sleep(seat.plan.startsAfterSeconds * 1000, undefined, { signal: lab.signal });
-    seat.outcome = await play(lab, seat);
+    await sleep(host.plan.startsAfterSeconds * 1000, undefined, { signal: lab.signal });
+    host.outcome = await play(lab, host);
   } catch (error) {
-    seat.outcome = lab.signal.aborted ? 'unfinished' : 'failed';
-    seat.failure ??= lab.signal.aborted
+    host.outcome = lab.signal.aborted ? 'unfinished' : 'failed';
+    host.failure ??= lab.signal.aborted
       ? undefined
       : { code: 'lab', message: error instanceof Error ? error.message : String(error) };
   }
-  seat.endedAt = Date.now();
+  host.endedAt = Date.now();
 }
 
-async function play(lab: Lab, seat: Seat): Promise<HostOutcome> {
-  const end = await runUntilItEnds(lab, seat);
+async function play(lab: Lab, host: LabHost): Promise<HostOutcome> {
+  const end = await runUntilItEnds(lab, host);
   if (end.wasStopped) return lab.signal.aborted ? 'unfinished' : 'stopped';
-  const leavesByItself = seat.machine.reboot !== undefined;
-  const leavesByIronic = !seat.machine.units.isActive('agent.service');
+  const leavesByItself = host.machine.reboot !== undefined;
+  const leavesByIronic = !host.machine.units.isActive('agent.service');
   if (end.exitCode !== 0 || !(leavesByItself || leavesByIronic)) {
-    const log = join(seat.folder, `agent-${seat.agentStarts}.log`);
-    seat.failure = seat.progress.failure ?? failureIn(await readFile(log, 'utf8'), end);
+    const log = join(host.folder, `agent-${host.agentStarts}.log`);
+    host.failure = host.progress.failure ?? failureIn(await readFile(log, 'utf8'), end);
     return 'failed';
   }
-  return reboot(lab, seat);
+  return reboot(lab, host);
 }
 
 async function runUntilItEnds(
   lab: Lab,
-  seat: Seat,
+  host: LabHost,
 ): Promise<AgentEnd & { readonly wasStopped: boolean }> {
   const second: Promise<void>[] = [];
   const due: HostFault[] = [];
   for (;;) {
     let interruption: Interruption | undefined;
-    seat.agentStarts += 1;
-    const end = await runAgent(lab, seat, {
-      name: `agent-${seat.agentStarts}`,
+    host.agentStarts += 1;
+    const end = await runAgent(lab, host, {
+      name: `agent-${host.agentStarts}`,
       onEvent: (event, agent) => {
-        seat.events.push(event);
-        seat.progress = afterEvent(seat.progress, event);
-        due.push(...faultsAfter(seat, event));
+        host.events.push(event);
+        host.progress = afterEvent(host.progress, event);
+        due.push(...faultsAfter(host, event));
         // What an agent tells that was killed already lets the next one be killed.
         const fault = interruption === undefined ? due.shift() : undefined;
         if (fault === undefined) return;
-        if (fault.kind === 'second-agent') second.push(runSecondAgent(lab, seat));
+        if (fault.kind === 'second-agent') second.push(runSecondAgent(lab, host));
         else {
           interruption = fault.kind;
-          interrupt(seat, agent);
+          interrupt(host, agent);
         }
       },
     });
     await Promise.all(second);
     if (interruption === undefined) return end;
-    await recover(seat, interruption);
+    await recover(host, interruption);
   }
 }
 
-async function reboot(lab: Lab, seat: Seat): Promise<HostOutcome> {
-  const { machine, server, hostId, plan } = seat;
+async function reboot(lab: Lab, host: LabHost): Promise<HostOutcome> {
+  const { machine, server, hostId, plan } = host;
   server.powerOff();
   const boot = decideBoot(machine);
   if (boot.kind === 'live') {
-    seat.failure = { code: 'lab.boots-live', message: boot.because };
+    host.failure = { code: 'lab.boots-live', message: boot.because };
     return 'live';
   }
-  seat.boots += 1;
-  seat.phase = `starts from ${boot.disk}`;
+  host.boots += 1;
+  host.phase = `starts from ${boot.disk}`;
   const { store } = lab.inventory;
-  if (lab.life === undefined) {
-    const life = { hostId, kind: nodeKind(lab, plan.role), pace: lab.scenario.pace };
-    await liveOn(store, life, lab.signal);
+  if (lab.cluster === undefined) {
+    const cluster = { hostId, kind: nodeKind(lab, plan.role), pace: lab.scenario.pace };
+    await reportAfterReboot(store, cluster, lab.signal);
   } else {
-    lab.life.happen({ kind: 'rebooted', host: plan.name });
+    lab.cluster.emit({ kind: 'rebooted', host: plan.name });
     await untilSettled(lab, hostId);
   }
   return store.host(hostId)?.stage === 'Done' ? 'done' : 'stopped';
@@ -105,7 +105,7 @@ function nodeKind({ scenario }: Lab, role: string): NodeKind {
   return scenario.cluster.controlPlaneCount === 1 ? 'single-node' : 'control-plane';
 }
 
-const LOOK_EVERY_MILLIS = 50;
+const POLL_INTERVAL_MILLIS = 50;
 
 /** Waits until the controller has said the last word about a host, or the service gave it up. */
 async function untilSettled({ inventory, signal }: Lab, hostId: string): Promise<void> {
@@ -113,7 +113,7 @@ async function untilSettled({ inventory, signal }: Lab, hostId: string): Promise
     const host = inventory.store.host(hostId);
     return host !== undefined && host.stage !== 'Done' && host.status !== 'error';
   };
-  while (isOpen()) await sleep(LOOK_EVERY_MILLIS, undefined, { signal });
+  while (isOpen()) await sleep(POLL_INTERVAL_MILLIS, undefined, { signal });
 }
 
 // One start of an agent on one host, to its end.
@@ -124,20 +124,20 @@ interface AgentRun {
   readonly onEvent: (event: RunEvent, agent: AgentProcess) => void;
 }
 
-const LOOK_AT_SERVICE_MILLIS = 200;
+const SERVICE_POLL_MILLIS = 200;
 
 /** Runs an agent with the command of the service; the service may take the installation from it. */
 async function runAgent(
   lab: Lab,
-  seat: Seat,
+  host: LabHost,
   { name, onEvent }: AgentRun,
 ): Promise<AgentEnd & { readonly wasStopped: boolean }> {
-  const events = join(seat.folder, `${name}.events.jsonl`);
+  const events = join(host.folder, `${name}.events.jsonl`);
   const agent = startAgent({
     bundle: lab.bundle,
-    args: argumentsOf(lab, seat),
-    env: environmentOf(lab, seat, events),
-    logFile: join(seat.folder, `${name}.log`),
+    args: argumentsOf(lab, host),
+    env: environmentOf(lab, host, events),
+    logFile: join(host.folder, `${name}.log`),
   });
   const follower = followEvents(events, (event) => {
     onEvent(event, agent);
@@ -148,8 +148,8 @@ async function runAgent(
     agent.stop();
   };
   const watch = setInterval(() => {
-    if (isTaken(lab, seat)) stop();
-  }, LOOK_AT_SERVICE_MILLIS);
+    if (isTaken(lab, host)) stop();
+  }, SERVICE_POLL_MILLIS);
   lab.signal.addEventListener('abort', stop);
   try {
     const end = await agent.ended;
@@ -162,45 +162,45 @@ async function runAgent(
 }
 
 /** The next-step agent stops the container when the service has given the host up. */
-function isTaken({ inventory }: Lab, { hostId }: Seat): boolean {
+function isTaken({ inventory }: Lab, { hostId }: LabHost): boolean {
   const host = inventory.store.host(hostId);
   if (host === undefined || host.statusInfo.startsWith('Failed')) return false;
   return host.status === 'error' || host.status === 'cancelled';
 }
 
-function argumentsOf(lab: Lab, seat: Seat): readonly string[] {
-  const { plan, hostId, infraEnvId } = seat;
+function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
+  const { plan, hostId, infraEnvId } = host;
   return installArguments({
     host: plan,
     hostId,
     infraEnvId,
     cluster: lab.inventory.store.cluster(),
     serviceUrl: lab.inventory.url,
-    bootDevice: plan.bootDevice ?? firstDisk(seat),
+    bootDevice: plan.bootDevice ?? firstDisk(host),
     skipsMcoReboot: lab.scenario.cluster.skipsMcoReboot,
   });
 }
 
 /** The first disk as the service names it. */
-function firstDisk({ machine }: Seat): string {
+function firstDisk({ machine }: LabHost): string {
   const identity = machine.devices.all().find(({ type }) => type === 'disk')?.identity;
   return identity === undefined ? '/dev/sda' : `/dev/disk/by-id/wwn-${identity.wwn}`;
 }
 
-function environmentOf(lab: Lab, seat: Seat, events: string): Readonly<Record<string, string>> {
+function environmentOf(lab: Lab, host: LabHost, events: string): Readonly<Record<string, string>> {
   const settings = {
-    'host.root': join(seat.folder, 'root'),
-    ...(seat.plan.role === 'bootstrap' ? { 'images.self': 'registry.example.test/self:1' } : {}),
+    'host.root': join(host.folder, 'root'),
+    ...(host.plan.role === 'bootstrap' ? { 'images.self': 'registry.example.test/self:1' } : {}),
     'log.events': events,
-    ...seat.plan.settings,
+    ...host.plan.settings,
   };
   const variables = Object.entries(settings).map(
     ([name, value]) =>
       [settingVariable(name), value.replaceAll('{objects}', lab.objects.url)] as const,
   );
   return {
-    PATH: `${join(seat.folder, 'bin')}:${process.env['PATH'] ?? ''}`,
-    HOME: seat.folder,
+    PATH: `${join(host.folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+    HOME: host.folder,
     PULL_SECRET_TOKEN: lab.token,
     ...Object.fromEntries(variables),
   };
@@ -210,31 +210,31 @@ function environmentOf(lab: Lab, seat: Seat, events: string): Readonly<Record<st
 type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
 
 /** Takes the fault of a host that the end of a step, or a wait, lets strike, if there is one. */
-function faultsAfter(seat: Seat, event: RunEvent): readonly HostFault[] {
+function faultsAfter(host: LabHost, event: RunEvent): readonly HostFault[] {
   if (event.type !== 'step.finished' && event.type !== 'wait.updated') return [];
   const place = event.type === 'step.finished' ? 'after' : 'during';
-  const at = seat.faults.findIndex((fault) => fault[place] === event.step);
-  return at === -1 ? [] : seat.faults.splice(at, 1);
+  const at = host.faults.findIndex((fault) => fault[place] === event.step);
+  return at === -1 ? [] : host.faults.splice(at, 1);
 }
 
 /** Ends an agent as the fault says. What ran on the host in its name ends too. */
-function interrupt(seat: Seat, agent: AgentProcess): void {
+function interrupt(host: LabHost, agent: AgentProcess): void {
   agent.kill();
-  seat.server.powerOff();
+  host.server.powerOff();
 }
 
 /** Brings a host back after its agent was interrupted. */
-async function recover(seat: Seat, kind: Interruption): Promise<void> {
+async function recover(host: LabHost, kind: Interruption): Promise<void> {
   if (kind === 'power-loss') {
-    seat.phase = 'lost its power';
-    await restartLiveSystem(seat.machine);
+    host.phase = 'lost its power';
+    await restartLiveSystem(host.machine);
   }
-  seat.server.powerOn();
+  host.server.powerOn();
 }
 
 /** Starts another agent beside the one that runs, and keeps what it fails with. */
-async function runSecondAgent(lab: Lab, seat: Seat): Promise<void> {
+async function runSecondAgent(lab: Lab, host: LabHost): Promise<void> {
   const name = 'second-agent';
-  const end = await runAgent(lab, seat, { name, onEvent: () => undefined });
-  seat.secondAgent = failureIn(await readFile(join(seat.folder, `${name}.log`), 'utf8'), end);
+  const end = await runAgent(lab, host, { name, onEvent: () => undefined });
+  host.secondAgent = failureIn(await readFile(join(host.folder, `${name}.log`), 'utf8'), end);
 }

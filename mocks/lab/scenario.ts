@@ -8,7 +8,7 @@ import { Fault } from '../http/fault.ts';
 import { HostOutcome } from './report.ts';
 
 /** A host of a scenario: the machine, and how its agent is started. */
-export const LabHost = HostPlan.extend({
+export const HostSpec = HostPlan.extend({
   role: z.enum(['bootstrap', 'master', 'arbiter', 'worker']),
   /** When its agent starts, counted from the beginning. */
   startsAfterSeconds: z.number().min(0).default(0),
@@ -21,7 +21,7 @@ export const LabHost = HostPlan.extend({
    */
   settings: z.record(z.string(), z.string()).default({}),
 });
-export type LabHost = z.infer<typeof LabHost>;
+export type HostSpec = z.infer<typeof HostSpec>;
 
 const at = {
   host: z.string(),
@@ -73,7 +73,7 @@ const Layering = z.strictObject({
   /** The registry dies at the first push, for this long. */
   diesForSeconds: z.number().positive().optional(),
   /** What every build ends with. */
-  buildTrouble: z.string().optional(),
+  buildError: z.string().optional(),
   /** Nodes run the system of the release in the end, and the cluster builds by itself. */
   fallsBack: z.boolean().default(false),
 });
@@ -99,7 +99,7 @@ export const Scenario = z.strictObject({
     .prefault({}),
   layering: Layering.optional(),
   pace: Pace.prefault({}),
-  hosts: z.array(LabHost).min(1),
+  hosts: z.array(HostSpec).min(1),
   objects: z.array(StoredObject).default([]),
   faults: z
     .strictObject({

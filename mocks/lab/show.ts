@@ -5,16 +5,16 @@ import cliTruncate from 'cli-truncate';
 import { createLogUpdate } from 'log-update';
 import type { LabOptions } from './options.ts';
 import { type HostReport, type LabReport, shortImage } from './report.ts';
-import { type Line, renderTable, type ShownStage, tableOf, type Tone } from './table.ts';
+import { type Line, renderTable, type ShownRun, tableOf, type Tone } from './table.ts';
 
 /** What a play is given by those who watch it. */
 interface Watched {
   readonly signal: AbortSignal;
-  readonly watch: (stage: ShownStage & { readonly folder: string }) => () => void;
+  readonly watch: (run: ShownRun & { readonly folder: string }) => () => void;
 }
 
 /** Shows a play while it goes on, tells its end, and gives the exit code. */
-export async function tellOf(
+export async function showRun(
   { report: file, keeps }: LabOptions,
   start: (watched: Watched) => Promise<LabReport>,
 ): Promise<number> {
@@ -24,9 +24,9 @@ export async function tellOf(
   try {
     const report = await start({
       signal: stopSignal(),
-      watch: (stage) => {
-        ({ folder } = stage);
-        return watch(stage);
+      watch: (run) => {
+        ({ folder } = run);
+        return watch(run);
       },
     });
     stdout.write(summaryOf(report));
@@ -70,15 +70,15 @@ const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
 /** Shows a play while it goes on: a live table on a terminal, else a line for each change. */
 const watchOn =
   (output: NodeJS.WriteStream) =>
-  (stage: ShownStage): (() => void) =>
-    output.isTTY ? drawTable(stage, output) : tellChanges(stage, output);
+  (run: ShownRun): (() => void) =>
+    output.isTTY ? drawTable(run, output) : printChanges(run, output);
 
-function drawTable(stage: ShownStage, output: NodeJS.WriteStream): () => void {
+function drawTable(run: ShownRun, output: NodeJS.WriteStream): () => void {
   const screen = createLogUpdate(output);
   const coloured = (line: Line): string =>
     line.map(({ text, tone }) => styleText(colours[tone], text, { stream: output })).join('');
   const draw = (): void => {
-    const lines = renderTable(tableOf(stage, Date.now()), output.columns);
+    const lines = renderTable(tableOf(run, Date.now()), output.columns);
     screen(lines.map(coloured).join('\n'));
   };
   draw();
@@ -94,21 +94,21 @@ function drawTable(stage: ShownStage, output: NodeJS.WriteStream): () => void {
 const withoutPercent = (doing: string): string =>
   doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
 
-function tellChanges(stage: ShownStage, output: NodeJS.WriteStream): () => void {
+function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
   const told = new Map<string, string>();
-  const tellOf = (what: string, line: string): void => {
+  const showRun = (what: string, line: string): void => {
     if (told.get(what) === line) return;
     told.set(what, line);
-    const seconds = ((Date.now() - stage.startedAt) / 1000).toFixed(1);
+    const seconds = ((Date.now() - run.startedAt) / 1000).toFixed(1);
     output.write(`${cliTruncate(`${seconds.padStart(6)} s  ${line}`, PLAIN_COLUMNS)}\n`);
   };
   const tell = (): void => {
-    const { rows, beside } = tableOf(stage, Date.now());
+    const { rows, beside } = tableOf(run, Date.now());
     for (const { host, role, stage: at, doing, tone } of rows) {
       const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
-      if (at !== '') tellOf(host, `${host} ${role}: ${at}${more}`);
+      if (at !== '') showRun(host, `${host} ${role}: ${at}${more}`);
     }
-    if (beside !== undefined) tellOf('', beside);
+    if (beside !== undefined) showRun('', beside);
   };
   const timer = setInterval(tell, DRAW_EVERY_MILLIS);
   return () => {

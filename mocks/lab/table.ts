@@ -2,17 +2,17 @@ import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
 import type { HostPhase } from '../cluster/cluster-state.ts';
 import type { NodeSystem } from '../layering/plan.ts';
-import type { ClusterLife } from '../cluster/run-cluster.ts';
+import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';
-import type { Seat } from './lab-host.ts';
+import type { LabHost } from './lab-host.ts';
 import { systemName } from './report.ts';
-import type { LabHost } from './scenario.ts';
+import type { HostSpec } from './scenario.ts';
 
-/** How a piece of text is shown. */
+/** How a chunk of text is shown. */
 export type Tone = 'plain' | 'dim' | 'strong' | 'good' | 'bad' | 'busy';
 
-/** A piece of a line. */
+/** A chunk of a line. */
 interface Span {
   readonly text: string;
   readonly tone: Tone;
@@ -48,23 +48,23 @@ const STAGE_CELLS = 22;
 const span = (text: string, tone: Tone = 'plain'): Span => ({ text, tone });
 
 /** What is looked at of a host, be it simulated or a virtual machine. */
-export interface ShownSeat extends Pick<
-  Seat,
+export interface ShownHost extends Pick<
+  LabHost,
   'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'
 > {
-  readonly plan: Pick<LabHost, 'name' | 'role'>;
+  readonly plan: Pick<HostSpec, 'name' | 'role'>;
 }
 
 /** What is looked at of a play while it goes on. */
-export interface ShownStage {
+export interface ShownRun {
   readonly name: string;
   readonly lab: {
     readonly inventory: { readonly store: InventoryStore };
-    readonly life?: Pick<ClusterLife, 'state'> | undefined;
+    readonly cluster?: Pick<RunningCluster, 'state'> | undefined;
     readonly layered?:
       { readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } | undefined;
   };
-  readonly seats: readonly ShownSeat[];
+  readonly hosts: readonly ShownHost[];
   /** What goes on beside the hosts. */
   readonly beside?: (() => string) | undefined;
   /** Milliseconds since the epoch. */
@@ -72,24 +72,24 @@ export interface ShownStage {
 }
 
 /** Looks at a play as it is now. */
-export function tableOf({ name, lab, seats, beside, startedAt }: ShownStage, now: number): Table {
+export function tableOf({ name, lab, hosts, beside, startedAt }: ShownRun, now: number): Table {
   const { cluster } = lab.inventory.store;
   return {
     title: name,
     cluster: cluster().status,
     seconds: (now - startedAt) / 1000,
-    rows: seats.map((seat) => rowOf(seat, { lab, startedAt, now })),
+    rows: hosts.map((host) => rowOf(host, { lab, startedAt, now })),
     beside: beside?.(),
   };
 }
 
-interface Moment extends Pick<ShownStage, 'lab' | 'startedAt'> {
+interface Moment extends Pick<ShownRun, 'lab' | 'startedAt'> {
   readonly now: number;
 }
 
-function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
-  const { plan, progress, outcome, boots } = seat;
-  const record = lab.inventory.store.host(seat.hostId);
+function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
+  const { plan, progress, outcome, boots } = host;
+  const record = lab.inventory.store.host(host.hostId);
   const stage = record?.stage ?? '';
   const isSingleNode = lab.inventory.store.cluster().controlPlaneCount === 1;
   const isBootstrap = plan.role === 'bootstrap';
@@ -102,10 +102,10 @@ function rowOf(seat: ShownSeat, { lab, startedAt, now }: Moment): Row {
     stage: record?.status === 'error' ? 'Failed' : stage,
     percent: Math.min(100, Math.floor(below + (boots === 0 ? part : 0))),
     doing: [
-      doingOf(seat, lab.life?.state().phases[plan.name]),
+      doingOf(host, lab.cluster?.state().phases[plan.name]),
       ...runs(lab.layered?.systems.get(plan.name)),
     ].join('; '),
-    seconds: ((seat.endedAt ?? now) - startedAt) / 1000,
+    seconds: ((host.endedAt ?? now) - startedAt) / 1000,
     tone: toneOf(outcome, progress.waitingFor),
   };
 }
@@ -115,7 +115,7 @@ const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] 
   system === undefined ? [] : [`runs ${systemName(system.image)}`];
 
 function doingOf(
-  { outcome, failure, progress, boots, phase }: ShownSeat,
+  { outcome, failure, progress, boots, phase }: ShownHost,
   inCluster: HostPhase | undefined,
 ): string {
   if (outcome === 'done') return 'is a node';
@@ -141,7 +141,7 @@ const phaseWords: Readonly<Record<HostPhase, string>> = {
   ready: 'its node is Ready',
 };
 
-function toneOf(outcome: Seat['outcome'], waitingFor: string | undefined): Tone {
+function toneOf(outcome: LabHost['outcome'], waitingFor: string | undefined): Tone {
   if (outcome === 'done') return 'good';
   if (outcome !== undefined) return 'bad';
   return waitingFor === undefined ? 'plain' : 'busy';

@@ -11,7 +11,7 @@ import {
   registrySettings,
   releaseImage,
   repositoryOf,
-  stockImage,
+  releaseOs,
 } from './plan.ts';
 
 const pushSecret = 'push-os-images';
@@ -111,7 +111,7 @@ export function renderedConfig(
       },
     },
     spec: {
-      osImageURL: stockImage,
+      osImageURL: releaseOs,
       kernelType: 'default',
       kernelArguments,
       config: { ignition: { version: '3.5.0' }, storage: { files } },
@@ -153,7 +153,7 @@ export const imagesObject = (plan: LayeredPlan): KubeObject => ({
   kind: 'ConfigMap',
   metadata: { name: 'machine-config-osimageurl', namespace: 'openshift-machine-config-operator' },
   data: {
-    baseOSContainerImage: stockImage,
+    baseOSContainerImage: releaseOs,
     baseOSExtensionsContainerImage: '',
     osImageURL: '',
     releaseVersion: plan.openshiftVersion,

@@ -22,7 +22,7 @@ export interface LayeredPlan {
   /** The registry dies at the first push, for this long. */
   readonly diesForSeconds?: number | undefined;
   /** What a build ends with; it ends well without it. */
-  readonly buildTrouble?: string | undefined;
+  readonly buildError?: string | undefined;
   /** Nodes are to run the system of the release in the end, and the cluster is to build by itself. */
   readonly fallsBack?: boolean | undefined;
 }
@@ -43,13 +43,13 @@ export const builtPools: readonly BuiltPool[] = ['master', 'worker'];
 const upstream = 'quay.example.test';
 
 /** The operating system of the release. */
-export const stockImage = `${upstream}/release/os@sha256:${'a'.repeat(64)}`;
+export const releaseOs = `${upstream}/release/os@sha256:${'a'.repeat(64)}`;
 
 /** The release itself. */
 export const releaseImage = `${upstream}/release/release@sha256:${'e'.repeat(64)}`;
 
 /** Images of the release that an installation pulls. */
-const imagesOfRelease = [stockImage, releaseImage, inRelease('docker-registry')];
+const imagesOfRelease = [releaseOs, releaseImage, inRelease('docker-registry')];
 
 /** `name:password` in the pull secret. */
 const pullCredentials = (host: string): string => credentialsIn(labPullSecret, host) ?? '';

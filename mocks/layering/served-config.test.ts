@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { embedServed, overlayImage, readServedConfig } from '../../src/layering/served-config.ts';
 import { labPullSecret } from '../registries/network.ts';
-import { type LayeredPlan, stockImage } from './plan.ts';
+import { type LayeredPlan, releaseOs } from './plan.ts';
 import { kernelArguments, renderedConfig } from './objects.ts';
 import { readFirstBootConfig, readPointerOnDisk, servedIgnition } from './served-config.ts';
 
@@ -23,9 +23,9 @@ const pointer = JSON.stringify({
 describe('what a machine-config-server serves', () => {
   it('is the system of the release for a pool that has no image', () => {
     const text = servedIgnition({ machineConfig, image: undefined });
-    expect(readServedConfig(text)).toEqual({ rendered, osImage: stockImage });
+    expect(readServedConfig(text)).toEqual({ rendered, osImage: releaseOs });
     expect(readFirstBootConfig(text)).toMatchObject({
-      ...{ rendered, osImage: stockImage, kernelArguments, pullSecret: labPullSecret },
+      ...{ rendered, osImage: releaseOs, kernelArguments, pullSecret: labPullSecret },
       currentImage: undefined,
     });
   });

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { idleOf, type IdleStep } from '../../mocks/cluster/idle.ts';
-import { play, type Stage } from '../../mocks/lab/play.ts';
+import { runScenario, type LabRun } from '../../mocks/lab/run.ts';
 import { readScenario } from '../../mocks/lab/scenario.ts';
-import type { Seat } from '../../mocks/lab/lab-host.ts';
+import type { LabHost } from '../../mocks/lab/lab-host.ts';
 import { bundlePath } from '../bundle.ts';
 import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, kubeParts } from '../rig.ts';
@@ -46,39 +46,40 @@ export async function measureIdle(): Promise<Findings> {
   };
 }
 
-/** @throws Error when the play did not come out as it must */
+/** @throws Error when the runScenario did not come out as it must */
 async function playOnce(): Promise<readonly HostIdle[]> {
-  const shown: { stage?: Stage } = {};
+  const shown: { run?: LabRun } = {};
   try {
-    const report = await play({
+    const report = await runScenario({
       name,
       scenario: await readScenario(name),
       bundle: bundlePath,
       kube: await kubeParts(),
       signal: new AbortController().signal,
       watch: (stage) => {
-        shown.stage = stage;
+        shown.run = stage;
         return () => undefined;
       },
     });
-    if (!report.isAsExpected) throw new Error(`the play of ${name}: ${report.differences.join()}`);
-    const marks = shown.stage?.lab.life?.marks ?? [];
-    return (shown.stage?.seats ?? []).map((seat) => idleOfSeat(marks, seat));
+    if (!report.isAsExpected)
+      throw new Error(`the runScenario of ${name}: ${report.differences.join()}`);
+    const marks = shown.run?.lab.cluster?.marks ?? [];
+    return (shown.run?.hosts ?? []).map((host) => idleOfHost(marks, host));
   } finally {
-    const folder = shown.stage?.folder;
+    const folder = shown.run?.folder;
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 }
 
-function idleOfSeat(marks: Parameters<typeof idleOf>[0], seat: Seat): HostIdle {
-  const { steps, millis } = idleOf(marks, seat.events);
+function idleOfHost(marks: Parameters<typeof idleOf>[0], host: LabHost): HostIdle {
+  const { steps, millis } = idleOf(marks, host.events);
   const [largest] = steps.toSorted((one, other) => other.millis - one.millis);
   return {
-    host: seat.plan.name,
-    role: seat.plan.role,
+    host: host.plan.name,
+    role: host.plan.role,
     waitSeconds: millis / 1000,
-    delaySeconds: rebootDelaySeconds(seat.machine.ran),
-    boots: seat.boots,
+    delaySeconds: rebootDelaySeconds(host.machine.ran),
+    boots: host.boots,
     largest,
   };
 }

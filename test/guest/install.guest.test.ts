@@ -15,7 +15,7 @@ import { type LayeredImages, serveLayeredImages } from './install/layered-images
 import { readNode, statusIn } from './install/node-play.ts';
 import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
 import { linesOf, troubleIn } from './install/report-lines.ts';
-import { prepareStage } from './install/stage.ts';
+import { prepareGuests } from './install/stage.ts';
 import { playUefi, type UefiPlay } from './install/uefi-play.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
@@ -31,7 +31,7 @@ let lab: LabRun;
 beforeAll(async () => {
   await ensureParts([osDisk, qemu, liveRoot, agentImageBase, osImage, imageRegistry]);
   folder = createTestFolder('install');
-  const stage = await prepareStage(folder.path);
+  const stage = await prepareGuests(folder.path);
   const built = serveLayeredImages(folder.path);
   const over = new AbortController();
   try {

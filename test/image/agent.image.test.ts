@@ -97,7 +97,7 @@ describe('the command of the service', () => {
        exit $code`,
       { PULL_SECRET_TOKEN: service.token },
     );
-    // 137 would tell that podman lost patience after five seconds.
+    // 137 would tell that podman lost timeout after five seconds.
     expect({ exitCode, stderr }).toMatchObject({ exitCode: 143 });
   });
 });

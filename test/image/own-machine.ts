@@ -6,7 +6,7 @@ import { tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { installArguments } from '../../mocks/lab/agent.ts';
-import { LabHost } from '../../mocks/lab/scenario.ts';
+import { HostSpec } from '../../mocks/lab/scenario.ts';
 import type { ContainerStore } from '../../scripts/image/agent-image.ts';
 
 /** How a script ended, and what it printed. */
@@ -85,7 +85,7 @@ export async function commandForLostDisk(
   const record = hostSeed({ ...ids, hostname: 'm1', role: 'master' });
   const inventory = await startInventory({ cluster, hosts: [record], auth: issuer.auth, faults });
   const words = installArguments({
-    host: LabHost.parse({ name: 'm1', role: 'master' }),
+    host: HostSpec.parse({ name: 'm1', role: 'master' }),
     hostId: record.id,
     infraEnvId: record.infraEnvId,
     cluster,

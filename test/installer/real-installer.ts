@@ -71,7 +71,7 @@ interface ImageServer extends AsyncDisposable {
   readonly imageUrl: string;
 }
 
-const pieces = 20;
+const chunks = 20;
 
 /** Serves `/tiny.raw`; anything else, such as its signature, is not found. */
 export async function serveImage(serving: Serving): Promise<ImageServer> {
@@ -95,13 +95,13 @@ export async function serveImage(serving: Serving): Promise<ImageServer> {
 async function send(response: ServerResponse, serving: Serving): Promise<void> {
   const { image, overSeconds = 0, cutAfter = 1 } = serving;
   response.writeHead(200, { 'content-length': image.length });
-  const step = Math.ceil(image.length / pieces);
+  const step = Math.ceil(image.length / chunks);
   const end = image.length * cutAfter;
   for (let at = 0; at < end; at += step) {
     if (!response.write(image.subarray(at, Math.min(at + step, end))))
       await once(response, 'drain');
     // Time is what is served here: the tool prints a line at most once a second.
-    await sleep((overSeconds * 1000) / pieces);
+    await sleep((overSeconds * 1000) / chunks);
   }
   if (cutAfter < 1) response.destroy();
   else response.end();

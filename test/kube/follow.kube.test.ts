@@ -11,7 +11,7 @@ import type { KubeView } from '../../src/ports/kube.ts';
 import { clusterOf, nodeOf } from './rig.ts';
 
 /** Longer than any way back; how long it took is told where it fails. */
-const patience = 60_000;
+const timeout = 60_000;
 
 let rig: Rig;
 /** A server of the final control plane, from the first test on that needs one. */
@@ -77,14 +77,14 @@ async function seen(expected: readonly string[]): Promise<number> {
       expect(names(), took).toEqual(expected);
       expect(views.at(-1)?.trouble?.message, took).toBeUndefined();
     },
-    { timeout: patience, interval: 2 },
+    { timeout: timeout, interval: 2 },
   );
   return performance.now() - since;
 }
 
 const inTrouble = (): Promise<void> =>
   vi.waitFor(() => expect(views.at(-1)?.trouble?.code).toBe('kube.unreachable'), {
-    timeout: patience,
+    timeout: timeout,
     interval: 2,
   });
 
@@ -108,7 +108,7 @@ describe('a follower goes on', () => {
     await rig.api.start();
     await Promise.all([add('after'), remove('first')]);
     const time = await seen(['after']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
   });
 
   it('after a server that was told to stop', async () => {
@@ -117,7 +117,7 @@ describe('a follower goes on', () => {
     await rig.api.start();
     await add('after');
     const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
   });
 
   it('after a server that froze', async () => {
@@ -126,7 +126,7 @@ describe('a follower goes on', () => {
     await rig.api.thaw();
     await add('after');
     const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
   });
 
   it('after a network that lost everything, and sees what happened meanwhile', async () => {
@@ -136,7 +136,7 @@ describe('a follower goes on', () => {
     await inTrouble();
     rig.forwarder.heal();
     const time = await seen(['meanwhile']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
   });
 
   it('after the server forgot its history', async () => {
@@ -152,7 +152,7 @@ describe('a follower goes on', () => {
     await rig.api.restart();
     rig.forwarder.heal();
     const time = await seen(['meanwhile']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
     expect(lists.length).toBeGreaterThan(1);
   });
 
@@ -162,11 +162,11 @@ describe('a follower goes on', () => {
       rig.forwarder.moveTo(await (final ??= rig.startFinal()), connections);
       await add('meanwhile');
       const time = await seen(['first', 'meanwhile']);
-      expect(time, took(time)).toBeLessThan(patience);
+      expect(time, took(time)).toBeLessThan(timeout);
       await rig.api.stop();
       await add('after');
       const later = await seen(['after', 'first', 'meanwhile']);
-      expect(later, took(later)).toBeLessThan(patience);
+      expect(later, took(later)).toBeLessThan(timeout);
       expect(troubles(), 'another server was there all the time').toEqual([]);
     },
   );
@@ -182,7 +182,7 @@ describe('a follower goes on', () => {
     expect(views).toHaveLength(told);
     await add('after');
     const time = await seen(['after', 'first']);
-    expect(time, took(time)).toBeLessThan(patience);
+    expect(time, took(time)).toBeLessThan(timeout);
     expect(troubles()).toEqual([]);
   });
 });

@@ -194,12 +194,12 @@ export const withMoreMembers: fc.Arbitrary<Fields> = additions.map((added) => {
 });
 
 const indent = ' '.repeat(6);
-const piece = fc.constantFrom(
+const chunk = fc.constantFrom(
   ...Array.from('ab \t:#"\'\\\u00a0\u00e4\u007f\u0007\u2028\ufeff\ufffe'),
   ...['\n', '\r\n', '\r', '\u0085', '\n\n'].map((lineBreak) => lineBreak + indent),
   ...['\u{1f600}', 'RUN x', '\\r', '\\x85', '\\u2028', '\\ud83d\\ude00', '\\ud800', '\\U0001f600'],
 );
-const text = fc.array(piece, { maxLength: 10 }).map((pieces) => pieces.join(''));
+const text = fc.array(chunk, { maxLength: 10 }).map((chunks) => chunks.join(''));
 
 /** The text of a Containerfile in the ways in which YAML can hold it, often in one that no parser takes. */
 const content = fc.oneof(

@@ -13,7 +13,7 @@ interface Echo {
   readonly sockets: Set<Socket>;
 }
 
-/** Answers each piece of text with its own name and the text. */
+/** Answers each chunk of text with its own name and the text. */
 async function startEcho(name: string): Promise<Echo> {
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {

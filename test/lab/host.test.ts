@@ -96,11 +96,11 @@ describe('a simulated host', () => {
   it('waits for a unit that takes time, and says when it fails or is not there', async () => {
     await begin();
     lab.machine.units.add('slow.service', 'bad.service');
-    lab.machine.units.lives.set('slow.service', (become) => {
+    lab.machine.units.onStart.set('slow.service', (become) => {
       become('activating');
       setTimeout(() => become('active'), 100);
     });
-    lab.machine.units.lives.set('bad.service', (become) => become('failed'));
+    lab.machine.units.onStart.set('bad.service', (become) => become('failed'));
     expect((await run('systemctl', 'start', 'slow.service')).exitCode).toBe(0);
     expect((await run('systemctl', 'is-active', 'slow.service')).stdout).toBe('active\n');
     expect((await run('systemctl', 'start', 'bad.service')).exitCode).toBe(1);

@@ -30,7 +30,7 @@ interface Ended {
 }
 
 /** A simulated host, and the stand-in for nsenter that leads to it. */
-interface LabHost {
+interface HostSpec {
   /** Its files are in `root` below this. */
   readonly folder: string;
   readonly machine: Machine;
@@ -51,7 +51,7 @@ export async function end(child: ChildProcess): Promise<Ended> {
 }
 
 /** Gives each test of a file a folder for a host, and takes the host away with it. */
-export function labHost(): LabHost {
+export function labHost(): HostSpec {
   let folder = '';
   let machine: Machine;
   let server: HostServer;
@@ -62,7 +62,7 @@ export function labHost(): LabHost {
     await server.close();
     await rm(folder, { recursive: true });
   });
-  const start: LabHost['start'] = (...argv) =>
+  const start: HostSpec['start'] = (...argv) =>
     spawn(join(folder, 'bin', 'nsenter'), [...nsenterOptions, ...argv], {
       env: { PATH: process.env['PATH'], LC_ALL: 'C' },
       stdio: 'pipe',

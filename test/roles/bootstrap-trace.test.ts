@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { cornerOf } from './corners.ts';
-import { install, type Straight } from './lives.ts';
+import { install, type Straight } from './processes.ts';
 
 /** Commands that must come in this order; those of another list may stand between them. */
 type Sequence = readonly string[];

@@ -44,13 +44,13 @@ export function giveControlPlane(machine: Machine): void {
   };
   const { units } = machine;
   units.add('bootkube.service', 'approve-csr.service', 'progress.service');
-  units.lives.set('bootkube.service', async (become) => {
+  units.onStart.set('bootkube.service', async (become) => {
     become('active');
     await write('/opt/openshift/master.ign', renderedMaster);
     await writeRendered(write);
     await write('/opt/openshift/.bootkube.done', '');
   });
-  units.lives.set('progress.service', (become) => {
+  units.onStart.set('progress.service', (become) => {
     become('active');
     setImmediate(() => become('inactive'));
   });

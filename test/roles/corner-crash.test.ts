@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { corners } from './corners.ts';
-import { expectAlikeAfterEachWrite, install } from './lives.ts';
+import { expectAlikeAfterEachWrite, install } from './processes.ts';
 
 /** A disk with a partition that can be kept, and another one that can be formatted. */
 const plan = { disks: [{ name: 'sda', leftovers: 'data' as const }, { name: 'sdb' }] };

@@ -14,7 +14,7 @@ export interface Corner {
 /** MachineOSConfigs are among the manifests of the cluster. */
 export interface Layering {
   /** What the program that builds says when it fails; it builds without. */
-  readonly buildTrouble?: string;
+  readonly buildError?: string;
 }
 
 const base: ConfigInput = {
@@ -87,7 +87,7 @@ const layeringTurns: readonly (readonly [string, ConfigInput, Layering?])[] = [
   [
     'with an operating system that cannot be built',
     layered('4.21.0', { failurePolicy: 'fallback-stock' }),
-    { buildTrouble: 'Error: building at STEP "RUN dnf install": exit status 1' },
+    { buildError: 'Error: building at STEP "RUN dnf install": exit status 1' },
   ],
   ['without any, on a release that could', layered('4.21.0', {})],
   ['without layering', layered('4.21.0', { mode: 'off' })],

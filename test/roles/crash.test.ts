@@ -8,7 +8,7 @@ import {
   expectAlikeAfterTwoDeaths,
   install,
   unplanned,
-} from './lives.ts';
+} from './processes.ts';
 import { imageSha256 } from './world.ts';
 
 type Case = readonly [

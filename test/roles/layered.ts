@@ -48,10 +48,10 @@ export const layeredContents = ({ layering: { pushTo } }: Config): BootstrapCont
       };
 
 /** Registries that have the release, and a builder that works, or fails. */
-export function giveRelease({ images }: Machine, buildTrouble?: string): void {
+export function giveRelease({ images }: Machine, buildError?: string): void {
   const labels = { 'ostree.bootable': 'true' };
   publish(images, releaseImage, { digest: releaseImage.replace(/^.*@/, ''), labels });
-  if (buildTrouble !== undefined) images.buildTrouble = buildTrouble;
+  if (buildError !== undefined) images.buildError = buildError;
 }
 
 /** Puts a file on a host. */

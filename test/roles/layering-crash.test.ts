@@ -18,7 +18,7 @@ import {
   expectAlikeAfterTwoDeaths,
   install,
   type Straight,
-} from './lives.ts';
+} from './processes.ts';
 import type { Host } from './world.ts';
 
 const cornerNamed = (part: string): Corner => {
@@ -56,7 +56,7 @@ function outcomeOf({ machine, kube }: Straight): unknown {
   };
 }
 
-/** A piece of what is sent with the logs of the host. */
+/** A chunk of what is sent with the logs of the host. */
 const sentLog = ({ machine }: Straight, name: string): string =>
   readFileSync(join(machine.files.root, 'var/log/logs_host_H/bootwright-layering', name), 'utf8');
 

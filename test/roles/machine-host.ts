@@ -134,13 +134,13 @@ async function writeHostFile(
   { signal, mode = 0o600 }: Parameters<Host['writeFile']>[2],
 ): Promise<WrittenFile> {
   const temporary = join(dirname(at), `.${basename(at)}.part`);
-  const pieces: Uint8Array[] = [];
-  for await (const piece of piecesOf(content)) {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of piecesOf(content)) {
     signal.throwIfAborted();
-    pieces.push(piece);
+    chunks.push(chunk);
   }
   signal.throwIfAborted();
-  const whole = Buffer.concat(pieces);
+  const whole = Buffer.concat(chunks);
   try {
     rmSync(temporary, { force: true });
     writeFileSync(temporary, whole, { mode });

@@ -114,7 +114,7 @@ export function newWorld({ plan, config, layering }: Host): World {
   const machine = newMachine(plan);
   const kube = readyCluster();
   if (layering !== undefined) {
-    giveRelease(machine, layering.buildTrouble);
+    giveRelease(machine, layering.buildError);
     makeLayered(kube, mastersOf(config, layering));
   }
   if (takesImage(config)) giveWorkerImage(machine);
@@ -142,9 +142,9 @@ const ignitionOf = ({ config, layering }: Pick<Host, 'config' | 'layering'>): st
 };
 
 /** What the masters run when this host looks at them. */
-function mastersOf({ cluster }: Config, { buildTrouble }: Layering): Masters {
+function mastersOf({ cluster }: Config, { buildError }: Layering): Masters {
   const { kind } = deliveryOf(cluster.openshiftVersion);
-  return buildTrouble !== undefined || kind === 'after-join' ? {} : { image: mastersFinal };
+  return buildError !== undefined || kind === 'after-join' ? {} : { image: mastersFinal };
 }
 
 /** What is left of a host once the agent is through: the same whatever happened on the way. */

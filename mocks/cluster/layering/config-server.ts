@@ -39,8 +39,8 @@ async function servedByBootstrap(work: ClusterWork, pool: string): Promise<strin
   const text = await fileOn(work, renderedPath(String(name)));
   if (text === undefined) return undefined;
   const machineConfig = parse(text) as KubeObject;
-  const isTold = work.layered !== undefined && servesImages(work.layered.plan);
-  const image = isTold ? machineConfig.metadata.annotations?.[preBuiltImage] : undefined;
+  const namesImage = work.layered !== undefined && servesImages(work.layered.plan);
+  const image = namesImage ? machineConfig.metadata.annotations?.[preBuiltImage] : undefined;
   return servedIgnition({ machineConfig, image });
 }
 
@@ -56,8 +56,8 @@ async function servedByCluster(
   if (machineConfig === undefined) return undefined;
   const osConfig = await client.get({ kind: kinds.MachineOSConfig, name });
   const isRunning = Number(partAt(pool, 'status', 'updatedMachineCount') ?? 0) > 0;
-  const isTold = isRunning && layered !== undefined && servesImages(layered.plan);
-  const image = isTold ? imageOf(osConfig) : '';
+  const namesImage = isRunning && layered !== undefined && servesImages(layered.plan);
+  const image = namesImage ? imageOf(osConfig) : '';
   return servedIgnition({ machineConfig, image: image === '' ? undefined : image });
 }
 
@@ -113,15 +113,15 @@ async function manifestWithoutImage({ real }: Files): Promise<string | undefined
   return undefined;
 }
 
-const LOOK_EVERY_MILLIS = 100;
+const POLL_INTERVAL_MILLIS = 100;
 
 /** Waits, beside everything else, until the machine-config-server of the bootstrap host can serve. */
 export function awaitRelease(work: ClusterWork): void {
   const wait = async (): Promise<void> => {
     while (!(await canServe(work))) {
-      await sleep(LOOK_EVERY_MILLIS, undefined, { signal: work.signal });
+      await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: work.signal });
     }
-    work.happen({ kind: 'released' });
+    work.emit({ kind: 'released' });
   };
   wait().catch(() => undefined);
 }

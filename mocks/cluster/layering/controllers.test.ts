@@ -136,8 +136,8 @@ describe('the controllers of the Machine Config Operator', () => {
     ],
     ['take a while to build', { ...layered, builds: [], orderedForMillis: 4999 }, []],
     ['build once', { ...layered, builds: [], jobs: ['build-master-x'] }, []],
-  ])('%s', (_, view, deeds) => {
-    expect(decideControllers(view)).toEqual(deeds);
+  ])('%s', (_, view, actions) => {
+    expect(decideControllers(view)).toEqual(actions);
   });
 });
 

@@ -31,7 +31,7 @@ export interface PoolView {
 }
 
 /** Something that a controller does. */
-type ControllerDeed =
+type ControllerAction =
   /** The node controller takes the image off a node of a pool that nobody layered. */
   | { readonly kind: 'take-image'; readonly node: string }
   | { readonly kind: 'roll-out'; readonly node: string; readonly image: string }
@@ -48,7 +48,7 @@ export const isPaused = (pool: KubeObject | undefined): boolean =>
   partAt(pool, 'spec', 'paused') === true;
 
 /** What the controllers do about a pool now: one node at a time. */
-export function decideControllers(view: PoolView): readonly ControllerDeed[] {
+export function decideControllers(view: PoolView): readonly ControllerAction[] {
   if (renderedOf(view) === '') return [];
   if (view.osConfig === undefined) return unlayered(view);
   const because = whyBuild(view);
@@ -63,7 +63,7 @@ export function decideControllers(view: PoolView): readonly ControllerDeed[] {
   return image === '' ? [] : rollOut(view, image);
 }
 
-function unlayered(view: PoolView): readonly ControllerDeed[] {
+function unlayered(view: PoolView): readonly ControllerAction[] {
   if (view.renderedForMillis < ACTS_AFTER_MILLIS || isHeld(view)) return [];
   const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== '');
   return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
@@ -82,7 +82,7 @@ function whyBuild(view: PoolView): string | undefined {
     : `build ${name} is not finished`;
 }
 
-function rollOut(view: PoolView, image: string): readonly ControllerDeed[] {
+function rollOut(view: PoolView, image: string): readonly ControllerAction[] {
   if (isHeld(view)) return [];
   const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== image);
   return node === undefined ? [] : [{ kind: 'roll-out', node: node.metadata.name, image }];
@@ -157,37 +157,37 @@ const condition = (type: string, isTrue: boolean): PoolStatus['conditions'][numb
 /** Where the builder's jobs run. */
 export const operatorNamespace = 'openshift-machine-config-operator';
 
-/** A deed, and what it was decided on. */
+/** A action, and what it was decided on. */
 interface Doing {
   readonly layered: LayeredSite;
-  readonly deed: ControllerDeed;
+  readonly action: ControllerAction;
   readonly view: PoolView;
   /** Every node of the cluster. */
   readonly nodes: readonly KubeObject[];
 }
 
 /** Does on the API server what a controller has decided; what nobody may need is an incident. */
-export async function doControllerDeed(
+export async function applyControllerAction(
   work: ClusterWork,
-  { layered, deed, view, nodes }: Doing,
+  { layered, action, view, nodes }: Doing,
 ): Promise<void> {
   const { client } = work.kube;
-  switch (deed.kind) {
+  switch (action.kind) {
     case 'take-image':
       layered.incidents.push(
-        `the image was taken off node ${deed.node}, whose pool nobody layered`,
+        `the image was taken off node ${action.node}, whose pool nobody layered`,
       );
-      await client.merge(nodeRef(deed.node), desiredImage(null));
+      await client.merge(nodeRef(action.node), desiredImage(null));
       return;
     case 'roll-out':
       layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
-      await client.merge(nodeRef(deed.node), desiredImage(deed.image));
+      await client.merge(nodeRef(action.node), desiredImage(action.image));
       return;
     case 'start-build':
       if (layered.plan.fallsBack !== true) {
-        layered.incidents.push(`the cluster builds for pool ${deed.pool}: ${deed.because}`);
+        layered.incidents.push(`the cluster builds for pool ${action.pool}: ${action.because}`);
       }
-      await client.create(kinds.Job, buildJob(deed.pool, view));
+      await client.create(kinds.Job, buildJob(action.pool, view));
       return;
   }
 }

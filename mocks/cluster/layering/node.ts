@@ -14,7 +14,7 @@ import {
   machineOf,
   type NodeSystem,
   servesImages,
-  stockImage,
+  releaseOs,
 } from '../../layering/plan.ts';
 import {
   type FirstBootConfig,
@@ -23,7 +23,7 @@ import {
 } from '../../layering/served-config.ts';
 import { credentialsIn, type RegistryNetwork, registryOf } from '../../registries/network.ts';
 import { kinds } from '../objects.ts';
-import { type ClusterWork, tellNode } from '../site.ts';
+import { type ClusterWork, reportNode } from '../site.ts';
 import { serveConfig } from './config-server.ts';
 import { keyOf } from '../../layering/objects.ts';
 
@@ -90,7 +90,7 @@ export async function withSystem(work: ClusterWork, node: KubeObject): Promise<K
   if (layered === undefined || system === undefined) return node;
   const { rendered, currentImage, desiredImage, image } = system;
   const named = servesImages(layered.plan) ? currentImage : undefined;
-  const wanted = named ?? stockImage;
+  const wanted = named ?? releaseOs;
   await record(machineOf(layered, name), { rendered, image: currentImage });
   return {
     ...node,
@@ -122,15 +122,15 @@ export async function moveNode(
 ): Promise<void> {
   const before = systemOf(layered, name);
   await annotate(work, name, { state: 'Working' });
-  const image = target === '' ? stockImage : target;
+  const image = target === '' ? releaseOs : target;
   pullOnNode(layered.network, { host: name, image, pullSecret: before.pullSecret });
   const machine = machineOf(layered, name);
   machine.running = { booted: before.image, staged: image };
   const running = target === '' ? undefined : target;
   const system = { ...before, image, currentImage: running, desiredImage: running };
-  await startAnew(work, layered, { name, system });
+  await restartNode(work, layered, { name, system });
   await record(machine, { rendered: before.rendered, image: running });
-  await tellNode(work, name, true);
+  await reportNode(work, name, true);
   await annotate(work, name, { currentImage: running ?? null, state: 'Done' });
 }
 
@@ -153,13 +153,13 @@ async function annotate(
 // A node whose host goes down and starts from its disk.
 
 /** Takes a node away, and starts its host with what is staged on it; the node is not Ready yet. */
-async function startAnew(
+async function restartNode(
   work: ClusterWork,
   layered: LayeredSite,
   { name, system }: { readonly name: string; readonly system: NodeSystem },
 ): Promise<void> {
   work.tenants.evict(name);
-  await tellNode(work, name, false);
+  await reportNode(work, name, false);
   layered.restarted(name);
   await sleep(work.plan.pace.bootSeconds * 1000, undefined, { signal: work.signal });
   layered.systems.set(name, system);
@@ -196,5 +196,5 @@ export async function firstBoot(
   host: string,
 ): Promise<void> {
   const pivots = await bootFirst(work, layered, host);
-  work.happen({ kind: 'configuring', host, pivots });
+  work.emit({ kind: 'configuring', host, pivots });
 }

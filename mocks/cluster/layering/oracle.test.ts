@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { stockImage } from '../../layering/plan.ts';
+import { releaseOs } from '../../layering/plan.ts';
 import { keyOf } from '../../layering/objects.ts';
-import { type JudgedNode, type JudgedPool, violationsOf, violationsOfStock } from './oracle.ts';
+import { type NodeState, type PoolState, violationsOf, violationsOfFallback } from './oracle.ts';
 
 const final = `r.test/ocl/master@sha256:${'a'.repeat(64)}`;
 const rendered = 'rendered-master-1';
@@ -16,7 +16,7 @@ const annotations = {
 const nodeWith = (change: Readonly<Record<string, string>>): KubeObject => ({
   metadata: { name: 'm1', annotations: { ...annotations, ...change } },
 });
-const node: JudgedNode = {
+const node: NodeState = {
   name: 'm1',
   node: nodeWith({}),
   booted: final,
@@ -54,7 +54,7 @@ const build: KubeObject = {
   spec: { machineConfig: { name: rendered } },
   status: { digestedImagePushSpec: final },
 };
-const good: JudgedPool = {
+const good: PoolState = {
   pool: 'master',
   final,
   rendered,
@@ -66,7 +66,7 @@ const good: JudgedPool = {
   nodes: [node],
   refusals: [],
 };
-const withNode = (change: Partial<JudgedNode>) => ({ nodes: [{ ...node, ...change }] });
+const withNode = (change: Partial<NodeState>) => ({ nodes: [{ ...node, ...change }] });
 const annotated = (key: string, value: string) =>
   withNode({ node: nodeWith({ [keyOf(key)]: value }) });
 
@@ -84,7 +84,7 @@ describe('the oracle of layered pools', () => {
     expect(violationsOf({ ...good, nodes: [], machineConfigPool })).toEqual([]);
   });
 
-  it.each<readonly [string, Partial<JudgedPool>, string]>([
+  it.each<readonly [string, Partial<PoolState>, string]>([
     ['boots another image', withNode({ booted: 'other' }), 'I1'],
     ['never booted', withNode({ booted: '' }), 'I1'],
     ['says another image', annotated('currentImage', 'other'), 'I2'],
@@ -128,7 +128,7 @@ describe('the oracle of layered pools', () => {
   });
 });
 
-describe('violationsOfStock', () => {
+describe('violationsOfFallback', () => {
   const node = {
     name: 'm1',
     node: { metadata: { name: 'm1' } },
@@ -136,7 +136,7 @@ describe('violationsOfStock', () => {
     kernelArguments: [],
   };
 
-  const pool: JudgedPool = {
+  const pool: PoolState = {
     pool: 'master',
     final: '',
     rendered: 'rendered-master-1',
@@ -145,24 +145,24 @@ describe('violationsOfStock', () => {
     osConfig: { metadata: { name: 'master' } },
     builds: [],
     jobs: ['build-master-1', 'build-worker-1'],
-    nodes: [{ ...node, booted: stockImage }],
+    nodes: [{ ...node, booted: releaseOs }],
     refusals: [],
   };
 
   const noted = { metadata: { name: 'm1', annotations: { [keyOf('desiredImage')]: 'x' } } };
 
-  it.each<[string, Partial<JudgedPool>, string | undefined]>([
+  it.each<[string, Partial<PoolState>, string | undefined]>([
     ['a pool that fell back', {}, undefined],
     ['an image that runs', { nodes: [{ ...node, booted: 'x' }] }, 'node m1 runs x'],
     ['a node that never started', { nodes: [{ ...node, booted: '' }] }, 'node m1 runs nothing'],
     [
       'a record',
-      { nodes: [{ ...node, booted: stockImage, recorded: 'x' }] },
+      { nodes: [{ ...node, booted: releaseOs, recorded: 'x' }] },
       'the disk of node m1 records x',
     ],
     [
       'a node that is to run an image',
-      { nodes: [{ ...node, booted: stockImage, node: noted }] },
+      { nodes: [{ ...node, booted: releaseOs, node: noted }] },
       'node m1 has desiredImage x',
     ],
     ['nothing that asks for a build', { osConfig: undefined }, 'it has no MachineOSConfig'],
@@ -174,7 +174,7 @@ describe('violationsOfStock', () => {
     ['no build', { jobs: ['build-worker-1'] }, '0 jobs build for it instead of one'],
     ['two builds', { jobs: ['build-master-1', 'build-master-2'] }, '2 jobs build for it'],
   ])('tells of %s', (_, change, what) => {
-    const found = violationsOfStock({ ...pool, ...change });
+    const found = violationsOfFallback({ ...pool, ...change });
     expect(found).toEqual(
       what === undefined
         ? []

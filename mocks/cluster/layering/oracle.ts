@@ -1,12 +1,12 @@
 // What must be true of a layered pool in the end, judged by what its hosts booted, what the API holds and what the
 // registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
-import { stockImage } from '../../layering/plan.ts';
+import { releaseOs } from '../../layering/plan.ts';
 import { isPaused } from './controllers.ts';
 import { annotation, conditionIn, imageOf, partAt, textIn } from '../../layering/objects.ts';
 
 /** A node of a pool, and what it really runs. */
-export interface JudgedNode {
+export interface NodeState {
   readonly name: string;
   readonly node: KubeObject | undefined;
   /** The image that it booted last; empty for a host that never started from its disk. */
@@ -17,7 +17,7 @@ export interface JudgedNode {
 }
 
 /** All that is judged of one pool. */
-export interface JudgedPool {
+export interface PoolState {
   readonly pool: string;
   /** FINAL: what its repository has under the name of its MachineConfig, by digest; empty without it. */
   readonly final: string;
@@ -30,23 +30,23 @@ export interface JudgedPool {
   readonly builds: readonly KubeObject[];
   /** Names of jobs of the Machine Config Operator. */
   readonly jobs: readonly string[];
-  readonly nodes: readonly JudgedNode[];
+  readonly nodes: readonly NodeState[];
   /** How registries refuse FINAL to nodes, and to whoever has the push Secret; empty when they do not. */
   readonly refusals: readonly string[];
 }
 
 type Found = readonly (readonly [what: string, there: string, expected: string])[];
 
-const buildOf = ({ osConfig, builds }: JudgedPool): KubeObject | undefined =>
+const buildOf = ({ osConfig, builds }: PoolState): KubeObject | undefined =>
   builds.find(({ metadata }) => metadata.name === annotation(osConfig, 'current-machine-os-build'));
 
-const ofNodes = ({ nodes }: JudgedPool, look: (one: JudgedNode) => Found): Found =>
+const ofNodes = ({ nodes }: PoolState, look: (one: NodeState) => Found): Found =>
   nodes.flatMap((one) =>
     look(one).map(([what, ...rest]) => [`node ${one.name} ${what}`, ...rest] as const),
   );
 
 /** The invariants of a layered pool at rest, each as the values that must be equal. */
-const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
+const invariants: Readonly<Record<string, (pool: PoolState) => Found>> = {
   I1: (pool) => ofNodes(pool, ({ booted }) => [['booted', booted, pool.final]]),
   I2: (pool) =>
     ofNodes(pool, ({ node, recorded }) => [
@@ -97,7 +97,7 @@ const invariants: Readonly<Record<string, (pool: JudgedPool) => Found>> = {
 const isCordoned = (node: KubeObject | undefined): boolean =>
   partAt(node, 'spec', 'unschedulable') === true;
 
-const countsOf = ({ nodes }: JudgedPool) => ({
+const countsOf = ({ nodes }: PoolState) => ({
   machineCount: nodes.length,
   updatedMachineCount: nodes.length,
   readyMachineCount: nodes.length,
@@ -106,7 +106,7 @@ const countsOf = ({ nodes }: JudgedPool) => ({
 });
 
 /** The invariants that do not hold of a pool, each by its first value that is another. */
-export function violationsOf(pool: JudgedPool): readonly string[] {
+export function violationsOf(pool: PoolState): readonly string[] {
   if (pool.final === '') return [`pool ${pool.pool} has no image in its repository`];
   return Object.entries(invariants).flatMap(([id, look]) => {
     const broken = look(pool).find(([, there, expected]) => there !== expected);
@@ -121,12 +121,12 @@ export function violationsOf(pool: JudgedPool): readonly string[] {
 // What must be true of a pool in the end whose image could not be built, and whose cluster is to build it later.
 
 /** What is wrong with a pool that fell back to the system of the release, a sentence for each. */
-export function violationsOfStock(pool: JudgedPool): readonly string[] {
+export function violationsOfFallback(pool: PoolState): readonly string[] {
   const { nodes, osConfig, jobs } = pool;
   const builds = jobs.filter((name) => name.startsWith(`build-${pool.pool}-`));
   const wrong = [
     ...nodes.flatMap(({ name, node, booted, recorded }) => [
-      ...(booted === stockImage ? [] : [`node ${name} runs ${booted || 'nothing'}`]),
+      ...(booted === releaseOs ? [] : [`node ${name} runs ${booted || 'nothing'}`]),
       ...(recorded === '' ? [] : [`the disk of node ${name} records ${recorded}`]),
       ...['currentImage', 'desiredImage']
         .filter((key) => annotation(node, key) !== '')

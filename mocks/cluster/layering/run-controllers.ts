@@ -16,7 +16,7 @@ import { kinds } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import {
   decideControllers,
-  doControllerDeed,
+  applyControllerAction,
   operatorNamespace,
   poolStatus,
   type PoolStatus,
@@ -24,9 +24,9 @@ import {
 } from './controllers.ts';
 import { moveNode } from './node.ts';
 
-const LOOK_EVERY_MILLIS = 300;
+const POLL_INTERVAL_MILLIS = 300;
 
-/** Of what the views are made. Their deeds that wait for nothing but time are done at the looks in between. */
+/** Of what the views are made. Their actions that wait for nothing but time are done at the looks in between. */
 const viewed = [
   { kind: kinds.MachineConfigPool },
   { kind: kinds.MachineOSConfig },
@@ -58,7 +58,7 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
       // The API may be moving; the next look tells.
       changes.keep();
     }
-    await sleep(LOOK_EVERY_MILLIS, undefined, { signal }).catch(() => undefined);
+    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal }).catch(() => undefined);
   }
   await changes.ended;
 }
@@ -110,9 +110,9 @@ async function look(
 ): Promise<boolean> {
   let hasActed = false;
   for (const view of viewsOf(objects, memory)) {
-    await tellPool(work, view, memory);
-    for (const deed of decideControllers(view)) {
-      await doControllerDeed(work, { layered, deed, view, nodes: objects.nodes });
+    await reportPool(work, view, memory);
+    for (const action of decideControllers(view)) {
+      await applyControllerAction(work, { layered, action, view, nodes: objects.nodes });
       hasActed = true;
     }
     for (const node of view.nodes) startMove(work, { layered, memory, node });
@@ -143,7 +143,7 @@ function since(times: Map<string, number>, name: string): number {
 }
 
 /** Writes the status of a pool when it has changed. */
-async function tellPool({ kube }: ClusterWork, view: PoolView, { told }: Memory): Promise<void> {
+async function reportPool({ kube }: ClusterWork, view: PoolView, { told }: Memory): Promise<void> {
   const { name } = view.pool.metadata;
   const status = poolStatus(view);
   const text = JSON.stringify(status);
@@ -182,7 +182,7 @@ function startMove(work: ClusterWork, { layered, memory: { moving }, node }: Mov
 }
 
 /** The release brings its pools into the cluster; nothing is rendered yet. */
-export async function bringPools({ kube }: ClusterWork): Promise<void> {
+export async function createPools({ kube }: ClusterWork): Promise<void> {
   for (const pool of builtPools)
     await kube.api.client.apply(kinds.MachineConfigPool, poolObject(pool));
 }

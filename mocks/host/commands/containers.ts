@@ -125,7 +125,7 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
   const text = await readFile(await files.real(path), 'utf8');
   const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
   if (text.includes('bootwright-saw')) return look(machine, call, base);
-  if (images.buildTrouble !== undefined) return fail(call, images.buildTrouble, 125);
+  if (images.buildError !== undefined) return fail(call, images.buildError, 125);
   const [authFile] = words.all('--authfile');
   const settings = call.env['CONTAINERS_REGISTRIES_CONF'];
   const found = await pullImage(machine, { image: base, authFile, settings });

@@ -122,7 +122,7 @@ export function transientPrograms(programNamed: (name: string) => Program | unde
       return fail(call, `Failed to start transient path unit: Unit ${name} was already loaded.`);
     }
     const argv = call.argv.slice(call.argv.indexOf(words.rest[0] ?? ''));
-    machine.units.lives.set(name, (become, signal) => {
+    machine.units.onStart.set(name, (become, signal) => {
       become('active');
       return whenever({ machine, path, signal }, () => program(machine, { ...call, argv, signal }));
     });

@@ -7,30 +7,33 @@ import { bootInstalled } from '../../../test/guest/install/first-boot.ts';
 import { proofLine } from '../../../test/guest/install/ignition.ts';
 import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
 import type { Outside } from '../../../test/guest/install/outside.ts';
-import { type PlayStage, prepareStage, targetMiB } from '../../../test/guest/install/stage.ts';
+import {
+  type PreparedGuests,
+  prepareGuests,
+  targetMiB,
+} from '../../../test/guest/install/stage.ts';
 import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
-import type { ClusterLife } from '../../cluster/run-cluster.ts';
+import type { RunningCluster } from '../../cluster/run-cluster.ts';
 import { placeStandIns } from '../../guest/stand-ins.ts';
 import type { KubeParts } from '../../kube/start.ts';
-import type { BornCluster } from '../born-cluster.ts';
 import { differencesOf } from '../make-report.ts';
-import { type HostOutcome, type LabReport, outcomeOf } from '../report.ts';
+import { type HostOutcome, type LabReport, outcomeOf, reportOf } from '../report.ts';
 import type { Scenario } from '../scenario.ts';
-import type { ShownStage } from '../table.ts';
+import type { ShownRun } from '../table.ts';
 import { type GuestWorld, openGuestCluster, serveConfigOf, startWorld } from './world.ts';
 import {
   doubtsAbout,
-  type GuestSeat,
-  guestSeat,
+  type GuestHost,
+  guestHost,
   hostReportOf,
   installLive,
-  type Playing,
+  type GuestRun,
   startsIn,
 } from './guest-host.ts';
-import type { GuestPlay } from './one-master.ts';
+import type { GuestRunOptions } from './one-master.ts';
 
 /** How a cluster of virtual machines is played. */
-interface ClusterPlay extends GuestPlay {
+interface ClusterRunOptions extends GuestRunOptions {
   /** Name of the scenario. */
   readonly name: string;
   /** Its hosts are all played. */
@@ -48,72 +51,72 @@ const liveSeconds = 5400;
 const limitMillis = 7_200_000;
 
 /** Plays a cluster of virtual machines to its end and tells what came of it. */
-export async function playClusterInGuests(play: ClusterPlay): Promise<LabReport> {
-  const { name, scenario, watch } = play;
+export async function runClusterInGuests(options: ClusterRunOptions): Promise<LabReport> {
+  const { name, scenario, watch } = options;
   const over = new AbortController();
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
-  const ground = await prepareStage(folder);
+  const guests = await prepareGuests(folder);
   const mirrorFolder = join(folder, 'bootstrap-mirror');
   await mkdir(mirrorFolder);
-  await using world = await startWorld({ scenario, imagePath: ground.image.path, mirrorFolder });
-  const seats = world.outsides.map(({ host }) => guestSeat(host));
-  const place = { scenario, parts: play.kube, bundle: play.bundle, folder };
-  await using cluster = await openGuestCluster(world, seats, place);
-  const { life } = cluster;
-  if (life === undefined) throw new RangeError(`${name} has no cluster`);
-  serveConfigOf(world, life);
-  const lab = { inventory: { store: world.store }, life };
-  const stage = { name: `${name} in virtual machines by ${play.firmware}`, lab, seats };
-  const shown = { ...stage, startedAt: Date.now(), folder };
-  const endWatching = watch(shown);
-  const signal = AbortSignal.any([play.signal, over.signal, AbortSignal.timeout(limitMillis)]);
-  const playOne = async (seat: GuestSeat, index: number): Promise<void> => {
-    const part = partOf(play, { world, ground }, index);
-    await playSeat({ ...part, seat, folder, life, signal });
+  await using world = await startWorld({ scenario, imagePath: guests.image.path, mirrorFolder });
+  const hosts = world.outsides.map(({ host }) => guestHost(host));
+  const place = { scenario, parts: options.kube, bundle: options.bundle, folder };
+  await using started = await openGuestCluster(world, hosts, place);
+  const { cluster } = started;
+  if (cluster === undefined) throw new RangeError(`${name} has no cluster`);
+  serveConfigOf(world, cluster);
+  const lab = { inventory: { store: world.store }, cluster };
+  const title = `${name} in virtual machines by ${options.firmware}`;
+  const run = { name: title, lab, hosts, startedAt: Date.now(), folder };
+  const endWatching = watch(run);
+  const signal = AbortSignal.any([options.signal, over.signal, AbortSignal.timeout(limitMillis)]);
+  const runGuestAt = async (host: GuestHost, index: number): Promise<void> => {
+    const part = partOf(options, { world, guests }, index);
+    await runOne({ ...part, host, folder, cluster, signal });
     // Without one of its hosts the cluster would never be done.
-    if (seat.outcome !== 'done') over.abort(new Error(`${seat.plan.name} is not a node`));
+    if (host.outcome !== 'done') over.abort(new Error(`${host.plan.name} is not a node`));
   };
   let complaints: readonly string[];
   try {
-    await Promise.all(seats.map(playOne));
+    await Promise.all(hosts.map(runGuestAt));
   } finally {
-    complaints = await cluster.end();
+    complaints = await started.end();
     endWatching();
   }
-  return reportOf(play, { stage: shown, world, complaints });
+  return finalReport(options, run, { world, complaints });
 }
 
-/** Plays one machine; its outcome is in its seat. Never rejects. */
-async function playSeat(member: PlayedMember): Promise<void> {
-  const { seat, signal } = member;
+/** Plays one machine; its outcome is in its host. Never rejects. */
+async function runOne(member: MemberRun): Promise<void> {
+  const { host, signal } = member;
   try {
-    seat.outcome = await playMember(member);
+    host.outcome = await runMember(member);
   } catch (error) {
-    seat.outcome = signal.aborted ? 'unfinished' : 'failed';
+    host.outcome = signal.aborted ? 'unfinished' : 'failed';
     const message = error instanceof Error ? error.message : String(error);
-    if (!signal.aborted) seat.failure ??= { code: 'lab', message };
+    if (!signal.aborted) host.failure ??= { code: 'lab', message };
   }
-  seat.endedAt = Date.now();
+  host.endedAt = Date.now();
 }
 
-interface Ground {
+interface Parts {
   readonly world: GuestWorld;
-  readonly ground: PlayStage;
+  readonly guests: PreparedGuests;
 }
 
 /** Disk, firmware and agent of one machine. */
 function partOf(
-  { firmware }: ClusterPlay,
-  { world, ground }: Ground,
+  { firmware }: ClusterRunOptions,
+  { world, guests }: Parts,
   index: number,
-): Pick<PlayedMember, 'install' | 'outside' | 'prefix' | 'liveSeconds'> {
+): Pick<MemberRun, 'install' | 'outside' | 'prefix' | 'liveSeconds'> {
   const outside = outsideAt(world, index);
   const { hostname, role, isBootstrap } = outside.host;
-  const at = (name: string): string => join(ground.folder, `${hostname}-${name}`);
+  const at = (name: string): string => join(guests.folder, `${hostname}-${name}`);
   createBlankDisk(at('target.raw'), targetMiB);
   const settings = {
     'image.url': world.imageUrl,
-    'image.sha256': ground.image.sha256,
+    'image.sha256': guests.image.sha256,
     ...(isBootstrap ? { 'images.self': 'registry.example.test/self:1' } : {}),
   };
   const kind = isBootstrap ? 'bootstrap' : role === 'arbiter' ? 'arbiter' : 'master';
@@ -121,7 +124,7 @@ function partOf(
     firmware,
     ...(firmware === 'uefi' ? { variables: at('uefi-variables.fd') } : {}),
     target: at('target.raw'),
-    agentDisk: ground.agentDisk,
+    agentDisk: guests.agentDisk,
     before: placeStandIns(kind, world.desk),
     runs: [{ outside, settings }],
   };
@@ -134,71 +137,57 @@ function outsideAt({ outsides }: GuestWorld, index: number): Outside {
   return outside;
 }
 
-interface Played {
-  readonly stage: Omit<ShownStage, 'seats'> & { readonly seats: readonly GuestSeat[] };
-  readonly world: GuestWorld;
-  readonly complaints: Awaited<ReturnType<BornCluster['end']>>;
-}
-
-function reportOf({ scenario }: ClusterPlay, { stage, world, complaints }: Played): LabReport {
-  const { name, startedAt, seats } = stage;
+function finalReport(
+  { scenario }: ClusterRunOptions,
+  run: Omit<ShownRun, 'hosts'> & { readonly hosts: readonly GuestHost[] },
+  { world, complaints }: { readonly world: GuestWorld; readonly complaints: readonly string[] },
+): LabReport {
+  const { name, startedAt } = run;
   const { store, inventory } = world;
-  const hosts = seats.map((seat) =>
-    hostReportOf(seat, { startedAt, stage: store.host(seat.hostId)?.stage }),
+  const hosts = run.hosts.map((host) =>
+    hostReportOf(host, { startedAt, stage: store.host(host.hostId)?.stage }),
   );
-  const outcome = outcomeOf(hosts);
-  const differences = [
-    ...differencesOf(scenario, { outcome, hosts }),
-    ...complaints.map((what) => `the cluster: ${what}`),
-  ];
-  return {
-    scenario: name,
-    outcome,
-    isAsExpected: differences.length === 0,
-    differences,
-    seconds: (Date.now() - startedAt) / 1000,
-    clusterStatus: store.cluster().status,
-    requests: inventory.requests.length,
-    faults: 0,
-    hosts,
-  };
+  const differences = differencesOf(scenario, { outcome: outcomeOf(hosts), hosts }, complaints);
+  return reportOf({
+    ...{ name, startedAt, hosts, differences },
+    inventory: { store, requests: inventory.requests },
+  });
 }
 
 // One virtual machine of a cluster, from its live system to its node.
 
 /** A virtual machine that becomes a node of a cluster. */
-interface PlayedMember extends Playing {
-  readonly life: Pick<ClusterLife, 'happen'>;
+interface MemberRun extends GuestRun {
+  readonly cluster: Pick<RunningCluster, 'emit'>;
 }
 
 /** An emulated guest on a machine that does other work as well. */
 const diskSeconds = 2400;
-const LOOK_EVERY_MILLIS = 100;
+const POLL_INTERVAL_MILLIS = 100;
 
 /**
  * Plays a machine to its end.
  * @throws GuestError when the machine ends early or takes too long
  */
-async function playMember(playing: PlayedMember): Promise<HostOutcome> {
-  const { seat, life } = playing;
-  if (!(await installLive(playing))) return 'failed';
-  const host = seat.plan.name;
-  seat.phase = 'starts from its own disk';
-  seat.boots += 1;
-  life.happen({ kind: 'rebooted', host });
-  const doubts = await firstStart(playing);
+async function runMember(run: MemberRun): Promise<HostOutcome> {
+  const { host, cluster } = run;
+  if (!(await installLive(run))) return 'failed';
+  host.phase = 'starts from its own disk';
+  host.boots += 1;
+  cluster.emit({ kind: 'rebooted', host: host.plan.name });
+  const doubts = await firstStart(run);
   if (doubts.length > 0) {
-    seat.failure = { code: 'lab.first-boot', message: doubts.join('; ') };
+    host.failure = { code: 'lab.first-boot', message: doubts.join('; ') };
     return 'failed';
   }
-  life.happen({ kind: 'configured-due', host });
-  await untilSettled(playing);
-  return playing.outside.inventory.store.host(seat.hostId)?.stage === 'Done' ? 'done' : 'stopped';
+  cluster.emit({ kind: 'configured-due', host: host.plan.name });
+  await untilSettled(run);
+  return run.outside.inventory.store.host(host.hostId)?.stage === 'Done' ? 'done' : 'stopped';
 }
 
 /** Starts the installed disk; what is not as it should be then. The machine is switched off after it has told. */
-async function firstStart(playing: PlayedMember): Promise<readonly string[]> {
-  const { install, outside, seat, folder, prefix = '', signal } = playing;
+async function firstStart(run: MemberRun): Promise<readonly string[]> {
+  const { install, outside, host, folder, prefix = '', signal } = run;
   const { firmware, variables, target } = install;
   const machine = { firmware, target, ...(variables === undefined ? {} : { variables }) };
   const { report } = await bootInstalled(machine, outside, {
@@ -207,16 +196,16 @@ async function firstStart(playing: PlayedMember): Promise<readonly string[]> {
     deadlineSeconds: diskSeconds,
     signal,
   });
-  seat.boots = startsIn(report) ?? seat.boots;
-  return doubtsAbout(report, { hostname: seat.plan.name, proof: proofLine });
+  host.boots = startsIn(report) ?? host.boots;
+  return doubtsAbout(report, { hostname: host.plan.name, proof: proofLine });
 }
 
 /** Waits until the controller has said the last word about a host, or the service gave it up. */
-async function untilSettled({ outside, seat, signal }: PlayedMember): Promise<void> {
+async function untilSettled({ outside, host: { hostId }, signal }: MemberRun): Promise<void> {
   const { store } = outside.inventory;
   const isOpen = (): boolean => {
-    const host = store.host(seat.hostId);
+    const host = store.host(hostId);
     return host !== undefined && host.stage !== 'Done' && host.status !== 'error';
   };
-  while (isOpen()) await sleep(LOOK_EVERY_MILLIS, undefined, { signal });
+  while (isOpen()) await sleep(POLL_INTERVAL_MILLIS, undefined, { signal });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { hostSeed } from '../../inventory/records.ts';
 import { outcomeOf } from '../report.ts';
-import { doubtsAbout, guestSeat, hostReportOf, originIn, startsIn } from './guest-host.ts';
+import { doubtsAbout, guestHost, hostReportOf, originIn, startsIn } from './guest-host.ts';
 
 const record = (isBootstrap: boolean) =>
   hostSeed({
@@ -9,25 +9,25 @@ const record = (isBootstrap: boolean) =>
     ...{ role: 'master', isBootstrap },
   });
 
-describe('the seat of a virtual machine', () => {
+describe('the host of a virtual machine', () => {
   it.each([
     [true, 'bootstrap'],
     [false, 'master'],
   ])('of a host that bootstraps (%s) is that of a %s', (isBootstrap, role) => {
-    expect(guestSeat(record(isBootstrap)).plan).toEqual({ name: 'h1', role });
+    expect(guestHost(record(isBootstrap)).plan).toEqual({ name: 'h1', role });
   });
 });
 
 describe('the report of a virtual machine', () => {
   it('has its time in seconds, the longest step first, and counts writes', () => {
-    const seat = guestSeat(record(false));
+    const host = guestHost(record(false));
     const steps = [
       { step: 'disk/resolve', seconds: 1.004 },
       { step: 'image/write', seconds: 40.126 },
     ];
-    Object.assign(seat, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
-    seat.progress = { ...seat.progress, steps };
-    expect(hostReportOf(seat, { startedAt: 1000, stage: 'Done' })).toMatchObject({
+    Object.assign(host, { outcome: 'done', boots: 1, agentStarts: 1, endedAt: 62_500 });
+    host.progress = { ...host.progress, steps };
+    expect(hostReportOf(host, { startedAt: 1000, stage: 'Done' })).toMatchObject({
       ...{ outcome: 'done', stage: 'Done', boots: 1, seconds: 61.5, writes: 1 },
       steps: [
         { step: 'image/write', seconds: 40.13 },
@@ -37,12 +37,12 @@ describe('the report of a virtual machine', () => {
   });
 
   it.each([undefined, 'release/labcoreos:1.0.0'])('names the system %s if it is told', (system) => {
-    const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: '', system });
+    const report = hostReportOf(guestHost(record(false)), { startedAt: 0, stage: '', system });
     expect(report.system).toBe(system);
   });
 
   it('of one that has not come to its end makes the run unfinished', () => {
-    const report = hostReportOf(guestSeat(record(false)), { startedAt: 0, stage: undefined });
+    const report = hostReportOf(guestHost(record(false)), { startedAt: 0, stage: undefined });
     expect([report.outcome, report.stage, outcomeOf([report])]).toEqual([
       'unfinished',
       '',

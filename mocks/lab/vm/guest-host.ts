@@ -7,13 +7,16 @@ import { deadlineSeconds } from '../../../test/guest/install/stage.ts';
 import type { Guest } from '../../../test/guest/rig/guest.ts';
 import type { HostRecord } from '../../inventory/records.ts';
 import { afterEvent, noProgress } from '../host-progress.ts';
-import type { Seat } from '../lab-host.ts';
+import type { LabHost } from '../lab-host.ts';
 import type { HostOutcome, HostReport } from '../report.ts';
-import type { ShownSeat } from '../table.ts';
+import type { ShownHost } from '../table.ts';
 
 /** A virtual machine in a play, with everything that is known of it. */
-export type GuestSeat = ShownSeat &
-  Pick<Seat, 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt' | 'agentStarts'> & {
+export type GuestHost = ShownHost &
+  Pick<
+    LabHost,
+    'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt' | 'agentStarts'
+  > & {
     /** Commands that the agent ran. */
     commands: number;
     /** What the installed system said of itself at its first start; empty until then. */
@@ -21,10 +24,10 @@ export type GuestSeat = ShownSeat &
   };
 
 /** One virtual machine and what it is installed with. */
-export interface Playing {
+export interface GuestRun {
   readonly install: LiveInstall;
   readonly outside: Outside;
-  readonly seat: GuestSeat;
+  readonly host: GuestHost;
   /** For the logs of the machine. */
   readonly folder: string;
   /** What the names of its logs begin with; none where it is the only machine. */
@@ -34,10 +37,10 @@ export interface Playing {
   readonly signal: AbortSignal;
 }
 
-const LOOK_EVERY_MILLIS = 250;
+const POLL_INTERVAL_MILLIS = 250;
 
 /** A machine that has not been started. */
-export const guestSeat = ({ hostname, role, isBootstrap, id }: HostRecord): GuestSeat => ({
+export const guestHost = ({ hostname, role, isBootstrap, id }: HostRecord): GuestHost => ({
   plan: { name: hostname, role: isBootstrap ? 'bootstrap' : role },
   hostId: id,
   progress: noProgress,
@@ -55,9 +58,9 @@ export const guestSeat = ({ hostname, role, isBootstrap, id }: HostRecord): Gues
  * Plays a machine to its end.
  * @throws GuestError when the machine ends early or takes too long
  */
-export async function playGuest(playing: Playing): Promise<HostOutcome> {
-  if (!(await installLive(playing))) return 'failed';
-  await startInstalled(playing);
+export async function runGuest(run: GuestRun): Promise<HostOutcome> {
+  if (!(await installLive(run))) return 'failed';
+  await startInstalled(run);
   return 'done';
 }
 
@@ -65,19 +68,19 @@ export async function playGuest(playing: Playing): Promise<HostOutcome> {
  * Whether the agent left the host, which rebooted then.
  * @throws GuestError when the machine ends early or takes too long
  */
-export async function installLive(playing: Playing): Promise<boolean> {
-  const { install, seat, folder, prefix = '', signal } = playing;
+export async function installLive(run: GuestRun): Promise<boolean> {
+  const { install, host, folder, prefix = '', signal } = run;
   await using guest = await startLiveInstall(install, folder, `${prefix}live`);
   const stop = (): void => void guest.powerCut();
   signal.addEventListener('abort', stop);
-  const look = lookAt(guest, seat);
-  const looking = setInterval(look, LOOK_EVERY_MILLIS);
+  const look = progressReader(guest, host);
+  const looking = setInterval(look, POLL_INTERVAL_MILLIS);
   try {
-    const failed = await untilGone(guest, playing.liveSeconds ?? deadlineSeconds);
+    const failed = await untilGone(guest, run.liveSeconds ?? deadlineSeconds);
     look();
-    if (failed === undefined && hasLeft(seat)) return true;
+    if (failed === undefined && hasLeft(host)) return true;
     const code = failed?.toLowerCase() ?? 'rebooted too early';
-    seat.failure = seat.progress.failure ?? { code, message: guest.job.path };
+    host.failure = host.progress.failure ?? { code, message: guest.job.path };
     return false;
   } finally {
     clearInterval(looking);
@@ -86,21 +89,21 @@ export async function installLive(playing: Playing): Promise<boolean> {
 }
 
 /** Takes in what the agent has told since the last look. */
-function lookAt({ job }: Guest, seat: GuestSeat): () => void {
+function progressReader({ job }: Guest, host: GuestHost): () => void {
   let told = 0;
   return () => {
     const events = eventsIn(job.text());
     for (const event of events.slice(told)) {
-      seat.progress = afterEvent(seat.progress, event);
-      if (event.type === 'run.started') seat.agentStarts += 1;
-      if (event.type === 'command.started') seat.commands += 1;
+      host.progress = afterEvent(host.progress, event);
+      if (event.type === 'run.started') host.agentStarts += 1;
+      if (event.type === 'command.started') host.commands += 1;
     }
     told = events.length;
   };
 }
 
 /** A reboot at once takes the last words of the agent and of the job with it. */
-const hasLeft = ({ progress }: GuestSeat): boolean =>
+const hasLeft = ({ progress }: GuestHost): boolean =>
   progress.failure === undefined && progress.titles['finish/leave-host'] !== undefined;
 
 /** Waits until the machine has rebooted; the last line of an agent that failed, if one did. */
@@ -115,30 +118,30 @@ async function untilGone(guest: Guest, seconds: number): Promise<string | undefi
 }
 
 /** Whoever asks the Machine Config Server is a system that was installed and applies its Ignition. */
-async function startInstalled(playing: Playing): Promise<void> {
-  const { install, outside, seat, folder, prefix = '', signal } = playing;
+async function startInstalled(run: GuestRun): Promise<void> {
+  const { install, outside, host, folder, prefix = '', signal } = run;
   const { firmware, variables, target } = install;
   const { store } = outside.inventory;
   const { requests } = outside.machineConfigServer;
   // An agent that writes the final system has asked too.
   const asked = requests.length;
   const report = (stage: string): void => {
-    store.report(seat.hostId, { stage, info: '' }, 'v2');
+    store.report(host.hostId, { stage, info: '' }, 'v2');
   };
-  seat.boots += 1;
-  seat.phase = 'starts from its own disk';
+  host.boots += 1;
+  host.phase = 'starts from its own disk';
   const looking = setInterval(() => {
     if (requests.length === asked) return;
     clearInterval(looking);
-    seat.phase = 'applies its Ignition';
+    host.phase = 'applies its Ignition';
     report('Configuring');
-  }, LOOK_EVERY_MILLIS);
+  }, POLL_INTERVAL_MILLIS);
   const machine = { firmware, target, ...(variables === undefined ? {} : { variables }) };
   try {
     const name = `${prefix}disk`;
     const place = { folder, name, deadlineSeconds, signal };
-    seat.firstReport = (await bootInstalled(machine, outside, place)).report;
-    seat.boots = startsIn(seat.firstReport) ?? seat.boots;
+    host.firstReport = (await bootInstalled(machine, outside, place)).report;
+    host.boots = startsIn(host.firstReport) ?? host.boots;
   } finally {
     clearInterval(looking);
   }
@@ -154,24 +157,24 @@ interface Told {
 }
 
 /** What happened on the machine, for the report. */
-export function hostReportOf(seat: GuestSeat, { startedAt, stage = '', system }: Told): HostReport {
-  const { plan, progress, failure } = seat;
+export function hostReportOf(host: GuestHost, { startedAt, stage = '', system }: Told): HostReport {
+  const { plan, progress, failure } = host;
   const { steps } = progress;
   return {
     name: plan.name,
     role: plan.role,
-    outcome: seat.outcome ?? 'unfinished',
+    outcome: host.outcome ?? 'unfinished',
     stage,
-    boots: seat.boots,
+    boots: host.boots,
     ...(system === undefined ? {} : { system }),
-    agentStarts: seat.agentStarts,
-    seconds: rounded(((seat.endedAt ?? Date.now()) - startedAt) / 1000),
+    agentStarts: host.agentStarts,
+    seconds: rounded(((host.endedAt ?? Date.now()) - startedAt) / 1000),
     waited: progress.waits.map((wait) => ({ ...wait, seconds: rounded(wait.seconds) })),
     steps: steps
       .map(({ step, seconds }) => ({ step, seconds: rounded(seconds) }))
       .toSorted((one, other) => other.seconds - one.seconds),
     writes: steps.filter(({ step }) => step === 'image/write').length,
-    commands: seat.commands,
+    commands: host.commands,
     unknownCommands: [],
     ...(failure === undefined ? {} : { failure }),
   };

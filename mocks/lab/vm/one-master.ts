@@ -8,82 +8,91 @@ import { proofLine } from '../../../test/guest/install/ignition.ts';
 import { serveImage } from '../../../test/guest/install/image-server.ts';
 import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
 import { gateway, type Outside, startOutside } from '../../../test/guest/install/outside.ts';
-import { type PlayStage, prepareStage, targetMiB } from '../../../test/guest/install/stage.ts';
+import {
+  type PreparedGuests,
+  prepareGuests,
+  targetMiB,
+} from '../../../test/guest/install/stage.ts';
 import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
 import type { Firmware } from '../../../test/guest/rig/qemu-argv.ts';
-import { type HostReport, type LabReport, outcomeOf } from '../report.ts';
-import type { ShownStage } from '../table.ts';
+import { type HostReport, type LabReport, reportOf } from '../report.ts';
+import type { ShownRun } from '../table.ts';
 import {
   doubtsAbout,
-  type GuestSeat,
-  guestSeat,
+  type GuestHost,
+  guestHost,
   hostReportOf,
   originIn,
-  playGuest,
+  runGuest,
 } from './guest-host.ts';
 import { type OsBuild, startOsBuild } from './os-build.ts';
-import type { OsOrder } from './plan.ts';
+import type { OsBuildRequest } from './plan.ts';
 
 /** How a virtual machine is installed. */
-export interface GuestPlay {
+export interface GuestRunOptions {
   readonly firmware: Firmware;
   /** Ends the play early. */
   readonly signal: AbortSignal;
   /** Called before the machine is started; gives what ends the watching. */
-  readonly watch: (stage: ShownStage & { readonly folder: string }) => () => void;
+  readonly watch: (stage: ShownRun & { readonly folder: string }) => () => void;
 }
 
 /** How one master is installed. */
-interface MasterPlay extends GuestPlay {
+interface MasterRunOptions extends GuestRunOptions {
   /** Its operating system is built from this, and not that of the release. */
-  readonly order: OsOrder | undefined;
+  readonly request: OsBuildRequest | undefined;
 }
 
 /** The machine waits for its image, and a build beside it takes its time. */
 const liveSecondsWithBuild = 3600;
 
 /** Installs one master in a virtual machine, to its first start from its own disk. */
-export async function playInGuest(play: MasterPlay): Promise<LabReport> {
-  const { firmware, order, watch } = play;
+export async function runMasterInGuest(options: MasterRunOptions): Promise<LabReport> {
+  const { firmware, request, watch } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
-  const ground = await prepareStage(folder);
+  const guests = await prepareGuests(folder);
   const over = new AbortController();
   await using build =
-    order === undefined
+    request === undefined
       ? undefined
       : await startOsBuild({
-          order,
+          request,
           folder,
           onFailure: () => {
             over.abort(new Error('there is no image to install'));
           },
         });
   await using outside = await startOutside('m1', build?.finalOs);
-  await using images = await serveImage(ground.image.path);
-  const seat = guestSeat(outside.host);
+  await using images = await serveImage(guests.image.path);
+  const host = guestHost(outside.host);
   const name = `virtual machine by ${firmware}`;
-  const lab = { name, lab: outside, seats: [seat], beside: build?.doing };
-  const stage = { ...lab, startedAt: Date.now(), folder };
-  const endWatching = watch(stage);
-  const signal = AbortSignal.any([play.signal, over.signal]);
+  const shown = {
+    name,
+    lab: { inventory: outside.inventory },
+    hosts: [host],
+    beside: build?.doing,
+  };
+  const run = { ...shown, startedAt: Date.now(), folder };
+  const endWatching = watch(run);
+  const signal = AbortSignal.any([options.signal, over.signal]);
   const imageUrl = `http://${gateway}:${images.port}${images.path}`;
-  const install = installOf(play, { ground, outside, imageUrl, build });
+  const install = installOf(options, { guests, outside, imageUrl, build });
   const liveSeconds = build === undefined ? {} : { liveSeconds: liveSecondsWithBuild };
   try {
-    seat.outcome = await playGuest({ install, outside, seat, folder, signal, ...liveSeconds });
+    host.outcome = await runGuest({ install, outside, host, folder, signal, ...liveSeconds });
   } catch (error) {
-    seat.outcome = play.signal.aborted ? 'unfinished' : 'failed';
+    host.outcome = options.signal.aborted ? 'unfinished' : 'failed';
     const message = error instanceof Error ? error.message : String(error);
-    seat.failure = build?.failure() ?? { code: 'lab', message };
+    host.failure = build?.failure() ?? { code: 'lab', message };
   } finally {
-    seat.endedAt = Date.now();
+    host.endedAt = Date.now();
     endWatching();
   }
-  return reportOf(stage, { seat, outside, build });
+  return finalReport(run, { host, outside, build });
 }
 
 interface Site {
-  readonly ground: PlayStage;
+  readonly guests: PreparedGuests;
   readonly outside: Outside;
   /** As guests see it. */
   readonly imageUrl: string;
@@ -91,57 +100,47 @@ interface Site {
 }
 
 /** Disk, firmware and agent of the machine. One whose image is built writes it before its first boot. */
-function installOf({ firmware }: MasterPlay, site: Site): LiveInstall {
-  const { ground, outside, imageUrl, build } = site;
-  const at = (name: string): string => join(ground.folder, name);
+function installOf({ firmware }: MasterRunOptions, site: Site): LiveInstall {
+  const { guests, outside, imageUrl, build } = site;
+  const at = (name: string): string => join(guests.folder, name);
   createBlankDisk(at('target.raw'), targetMiB);
-  const settings = { 'image.url': imageUrl, 'image.sha256': ground.image.sha256 };
+  const settings = { 'image.url': imageUrl, 'image.sha256': guests.image.sha256 };
   const run = { outside, settings };
   return {
     firmware,
     ...(firmware === 'uefi' ? { variables: at('uefi-variables.fd') } : {}),
     target: at('target.raw'),
-    agentDisk: ground.agentDisk,
+    agentDisk: guests.agentDisk,
     ...(build === undefined
       ? { runs: [run] }
       : { before: build.before, runs: [{ ...run, words: ['--enable-skip-mco-reboot'] }] }),
   };
 }
 
-interface Played {
-  readonly seat: GuestSeat;
+interface InstalledMaster {
+  readonly host: GuestHost;
   readonly outside: Outside;
   readonly build: OsBuild | undefined;
 }
 
-function reportOf(
-  { name, startedAt }: ShownStage,
-  { seat, outside: { inventory }, build }: Played,
+function finalReport(
+  { name, startedAt }: ShownRun,
+  { host, outside: { inventory }, build }: InstalledMaster,
 ): LabReport {
-  const { firstReport } = seat;
+  const { firstReport } = host;
   const system = build === undefined ? undefined : originIn(firstReport);
-  const stage = inventory.store.host(seat.hostId)?.stage;
-  const host = hostReportOf(seat, { startedAt, stage, system });
+  const stage = inventory.store.host(host.hostId)?.stage;
+  const report = hostReportOf(host, { startedAt, stage, system });
   const built = build?.image();
-  const isDone = seat.outcome === 'done';
+  const isDone = report.outcome === 'done';
   const differences = [
-    ...(isDone ? [] : [`${host.name}: ${host.outcome} instead of done`]),
+    ...(isDone ? [] : [`${report.name}: ${report.outcome} instead of done`]),
     ...(isDone && build !== undefined
-      ? differencesFromBuilt(host, { image: built?.image, firstReport })
+      ? differencesFromBuilt(report, { image: built?.image, firstReport })
       : []),
   ];
-  return {
-    scenario: name,
-    outcome: outcomeOf([host]),
-    isAsExpected: differences.length === 0,
-    differences,
-    seconds: (Date.now() - startedAt) / 1000,
-    clusterStatus: inventory.store.cluster().status,
-    requests: inventory.requests.length,
-    faults: 0,
-    ...(built === undefined ? {} : { layering: layeringOf(built) }),
-    hosts: [host],
-  };
+  const layering = built && layeringOf(built);
+  return reportOf({ name, startedAt, hosts: [report], differences, inventory, layering });
 }
 
 const layeringOf = ({ image, newBytes, pulled }: LayeredImage): LabReport['layering'] => ({

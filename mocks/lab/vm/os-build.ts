@@ -7,7 +7,7 @@ import {
 import type { FinalOs } from '../../../test/guest/install/ignition.ts';
 import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
 import { type AgentFailure, failureIn } from '../agent.ts';
-import type { OsOrder } from './plan.ts';
+import type { OsBuildRequest } from './plan.ts';
 
 /** A build that goes on; disposing of it ends it, and the registry. */
 export interface OsBuild extends AsyncDisposable {
@@ -25,7 +25,7 @@ export interface OsBuild extends AsyncDisposable {
 
 /** What is built, where, and who wants to know. */
 interface OsBuildPlan {
-  readonly order: OsOrder;
+  readonly request: OsBuildRequest;
   /** For images, files and the registry. */
   readonly folder: string;
   /** Called when the image cannot be built. */
@@ -36,7 +36,7 @@ interface OsBuildPlan {
 const name = 'master';
 
 /** Starts the registry, and the build without waiting for it. The parts and the bundle must be there. */
-export async function startOsBuild({ order, folder, onFailure }: OsBuildPlan): Promise<OsBuild> {
+export async function startOsBuild({ request, folder, onFailure }: OsBuildPlan): Promise<OsBuild> {
   const stop = new AbortController();
   const registry = await startGuestRegistry(folder);
   let doing = 'pushing the system of the release to the registry';
@@ -49,7 +49,7 @@ export async function startOsBuild({ order, folder, onFailure }: OsBuildPlan): P
   };
   const build = async (): Promise<void> => {
     try {
-      image = await builtImage(registry, { order, tell, signal: stop.signal });
+      image = await builtImage(registry, { request, tell, signal: stop.signal });
       doing = `pushed ${image.image}`;
     } catch (error) {
       failure = failureOf(error, said);
@@ -72,19 +72,19 @@ export async function startOsBuild({ order, folder, onFailure }: OsBuildPlan): P
   };
 }
 
-interface Building extends Pick<OsBuildPlan, 'order'> {
+interface Building extends Pick<OsBuildPlan, 'request'> {
   readonly tell: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 async function builtImage(
   registry: GuestRegistry,
-  { order, tell, signal }: Building,
+  { request, tell, signal }: Building,
 ): Promise<LayeredImage> {
   const release = await registry.pushRelease();
   signal.throwIfAborted();
   const { build, push } = layerCommands(registry.work, release, {
-    osConfig: (repository) => order.textFor(repository),
+    osConfig: (repository) => request.textFor(repository),
     tell,
     signal,
   });

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
 import { lintFile } from '../../../src/layering/lint.ts';
 import { readScenario } from '../scenario.ts';
-import { guestPlan, readOsOrder, refuseOrderFor } from './plan.ts';
+import { guestPlan, readBuildRequest, refuseBuildFor } from './plan.ts';
 
 const planOf = async (name: string): Promise<ReturnType<typeof guestPlan>> =>
   guestPlan(name, await readScenario(name));
@@ -53,7 +53,7 @@ const changed = async (from: string | RegExp, to: string): Promise<string> => {
 
 describe('an ordered operating system', () => {
   it('is that of the file but for its push spec', async () => {
-    const { pushSpec, textFor } = await readOsOrder(example);
+    const { pushSpec, textFor } = await readBuildRequest(example);
     expect(pushSpec).toBe('registry.example.test/ocl/master:latest');
     const read = parse((await readSource(example)).text) as { spec: object };
     expect(JSON.parse(textFor('127.0.0.1:5000/ocl/master'))).toMatchObject({
@@ -75,13 +75,13 @@ describe('an ordered operating system', () => {
     [/: Job/g, ': Pod', /Unsupported value: "Pod"/],
     [/kind: MachineOSConfig/g, 'kind: Secret', /expected a MachineOSConfig/],
   ])('is refused with %s as %s', async (from, to, words) => {
-    await expect(readOsOrder(await changed(from, to))).rejects.toThrow(words);
+    await expect(readBuildRequest(await changed(from, to))).rejects.toThrow(words);
   });
 
   it('is for one master alone', () => {
-    refuseOrderFor({ kind: 'one master' }, 'one-master');
+    refuseBuildFor({ kind: 'one master' }, 'one-master');
     expect(() => {
-      refuseOrderFor({ kind: 'cluster' }, 'cluster');
+      refuseBuildFor({ kind: 'cluster' }, 'cluster');
     }).toThrow(/--os-config cannot be played with cluster/);
   });
 });

@@ -44,7 +44,7 @@ const withoutSystems = (expected: Scenario['expect']): Scenario['expect'] => ({
 // The operating system that a user orders for a virtual machine: a MachineOSConfig in a file.
 
 /** A MachineOSConfig of the masters. */
-export interface OsOrder {
+export interface OsBuildRequest {
   readonly file: string;
   /** Where the user would have the image pushed to. */
   readonly pushSpec: string;
@@ -56,10 +56,10 @@ export interface OsOrder {
 const pool = 'master';
 
 /**
- * Refuses an order for a play that builds nothing.
+ * Refuses an request for a play that builds nothing.
  * @throws RangeError for any play but that of one master
  */
-export function refuseOrderFor({ kind }: Pick<GuestPlan, 'kind'>, name: string): void {
+export function refuseBuildFor({ kind }: Pick<GuestPlan, 'kind'>, name: string): void {
   if (kind === 'one master') return;
   throw new RangeError(
     `--os-config cannot be played with ${name}, whose machines run the system of the release: add --scenario one-master`,
@@ -70,7 +70,7 @@ export function refuseOrderFor({ kind }: Pick<GuestPlan, 'kind'>, name: string):
  * Reads the MachineOSConfig that a file holds.
  * @throws AgentError `config.file-not-read`, `layering.*`; RangeError for another pool than that of masters
  */
-export async function readOsOrder(file: string): Promise<OsOrder> {
+export async function readBuildRequest(file: string): Promise<OsBuildRequest> {
   const source = await readOne(file, 'MachineOSConfig');
   const { spec } = readMachineOSConfig(source);
   if (spec.machineConfigPool.name !== pool) {

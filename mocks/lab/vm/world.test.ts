@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseValidConfig } from '../../../src/ignition/parse.ts';
 import { readPointer } from '../../../src/ignition/pointer.ts';
-import { type ClusterPlan, type Happening, unborn } from '../../cluster/cluster-state.ts';
+import { type ClusterPlan, type ClusterEvent, unborn } from '../../cluster/cluster-state.ts';
 import { decide } from '../../cluster/decide.ts';
 import { Pace } from '../../cluster/pace.ts';
 import { clusterSeed, hostSeed } from '../../inventory/records.ts';
@@ -76,11 +76,11 @@ const plan: ClusterPlan = {
 /** A cluster in which time stands still: only what is told to it happens. */
 function tellingCluster() {
   let state = unborn(plan);
-  const deeds: string[] = [];
-  const happen = (happening: Happening): void => {
-    const turn = decide(state, happening, plan);
+  const actions: string[] = [];
+  const emit = (event: ClusterEvent): void => {
+    const turn = decide(state, event, plan);
     ({ state } = turn);
-    deeds.push(...turn.deeds.map(({ kind }) => kind).filter((kind) => kind !== 'later'));
+    actions.push(...turn.actions.map(({ kind }) => kind).filter((kind) => kind !== 'later'));
   };
   const cluster = clusterSeed();
   const host = hostSeed({
@@ -95,11 +95,11 @@ function tellingCluster() {
         serving = next;
       },
     },
-    { state: () => state, happen },
+    { state: () => state, emit },
   );
   return {
-    happen,
-    deeds,
+    emit,
+    actions,
     phase: () => state.phases['m1'],
     isServed: () => serving?.isServed(),
     given: (id: string) => serving?.given(id),
@@ -108,39 +108,39 @@ function tellingCluster() {
 
 describe('the config of a guest that was installed', () => {
   it('is served once the machine-config-server of the cluster answers', () => {
-    const { happen, isServed } = tellingCluster();
+    const { emit, isServed } = tellingCluster();
     expect(isServed()).toBe(false);
-    happen({ kind: 'api-due' });
-    happen({ kind: 'config-server-due' });
+    emit({ kind: 'api-due' });
+    emit({ kind: 'config-server-due' });
     expect(isServed()).toBe(true);
   });
 
   it('is logged, and the guest applies it until it tells that it has', () => {
-    const { happen, given, deeds, phase } = tellingCluster();
-    happen({ kind: 'config-server-due' });
-    happen({ kind: 'rebooted', host: 'm1' });
+    const { emit, given, actions, phase } = tellingCluster();
+    emit({ kind: 'config-server-due' });
+    emit({ kind: 'rebooted', host: 'm1' });
     given('id-of-m1');
-    expect([deeds, phase()]).toEqual([['log-request'], 'configuring']);
-    happen({ kind: 'configured-due', host: 'm1' });
-    expect([deeds.includes('add-node'), phase()]).toEqual([true, 'joining']);
+    expect([actions, phase()]).toEqual([['log-request'], 'configuring']);
+    emit({ kind: 'configured-due', host: 'm1' });
+    expect([actions.includes('add-node'), phase()]).toEqual([true, 'joining']);
   });
 
   it('is logged once, however often Ignition asks', () => {
-    const { happen, given, deeds } = tellingCluster();
-    happen({ kind: 'config-server-due' });
-    happen({ kind: 'rebooted', host: 'm1' });
+    const { emit, given, actions } = tellingCluster();
+    emit({ kind: 'config-server-due' });
+    emit({ kind: 'rebooted', host: 'm1' });
     given('id-of-m1');
     given('id-of-m1');
-    expect(deeds).toEqual(['log-request']);
+    expect(actions).toEqual(['log-request']);
   });
 
   it.each(['id-of-m1', 'nobody'])(
     'means nothing for %s that has not left the live system',
     (id) => {
-      const { happen, given, deeds } = tellingCluster();
-      happen({ kind: 'config-server-due' });
+      const { emit, given, actions } = tellingCluster();
+      emit({ kind: 'config-server-due' });
       given(id);
-      expect(deeds).toEqual([]);
+      expect(actions).toEqual([]);
     },
   );
 });

@@ -5,7 +5,7 @@ import { type ImageServer, serveImage } from '../../../test/guest/install/image-
 import { gateway, type Outside, seenByGuests } from '../../../test/guest/install/outside.ts';
 import type { HostPhase } from '../../cluster/cluster-state.ts';
 import type { Pace } from '../../cluster/pace.ts';
-import type { ClusterLife } from '../../cluster/run-cluster.ts';
+import type { RunningCluster } from '../../cluster/run-cluster.ts';
 import { type BootstrapMirror, bootstrapMirror, startDesk } from '../../guest/desk.ts';
 import { withGuestScripts } from '../../guest/stand-ins.ts';
 import { type MockServer, startMockServer } from '../../http/mock-server.ts';
@@ -16,14 +16,14 @@ import { inventoryApp } from '../../inventory/server.ts';
 import { type InventoryStore, inventoryStore } from '../../inventory/store.ts';
 import type { KubeParts } from '../../kube/start.ts';
 import {
-  bearCluster,
-  type BornCluster,
+  startCluster,
+  type StartedCluster,
   memberOf,
   planOf,
   startUnreachable,
-} from '../born-cluster.ts';
+} from '../start-cluster.ts';
 import type { Scenario } from '../scenario.ts';
-import type { GuestSeat } from './guest-host.ts';
+import type { GuestHost } from './guest-host.ts';
 
 /** Everything outside of the guests but the cluster. */
 export interface GuestWorld extends AsyncDisposable {
@@ -128,7 +128,7 @@ export const guestPace = (pace: Pace): Pace => ({
 /** Starts the API server, which nobody reaches yet, and lets the cluster live. */
 export async function openGuestCluster(
   world: GuestWorld,
-  seats: readonly GuestSeat[],
+  hosts: readonly GuestHost[],
   {
     scenario,
     parts,
@@ -139,14 +139,14 @@ export async function openGuestCluster(
     readonly bundle: string;
     readonly folder: string;
   },
-): Promise<BornCluster> {
+): Promise<StartedCluster> {
   const { store, mirror } = world;
   const kube = await startUnreachable(parts);
   store.setKubeconfig(await kube.kubeconfigFor({ server: seenByGuests(kube.forwarder.url) }));
-  const members = seats.map((seat) => memberOf(store, seat));
+  const members = hosts.map((host) => memberOf(store, host));
   const plan = planOf({ ...scenario, pace: guestPace(scenario.pace) }, members);
   const { invoker } = scenario.cluster;
-  return bearCluster({ plan, invoker, members, kube, bootstrap: mirror, store }, place);
+  return startCluster({ plan, invoker, members, kube, bootstrap: mirror, store }, place);
 }
 
 /** Phases in which an installed system asks for its config for the first time. */
@@ -155,13 +155,13 @@ const asking: ReadonlySet<HostPhase | undefined> = new Set<HostPhase>(['booting'
 /** Lets installed systems have their config as soon as a machine-config-server of the cluster answers. */
 export function serveConfigOf(
   { serveConfig, store }: Pick<GuestWorld, 'serveConfig' | 'store'>,
-  { state, happen }: Pick<ClusterLife, 'state' | 'happen'>,
+  { state, emit }: Pick<RunningCluster, 'state' | 'emit'>,
 ): void {
   serveConfig({
     isServed: () => state().isConfigServed,
     given: (hostId) => {
       const host = store.host(hostId)?.hostname ?? '';
-      if (asking.has(state().phases[host])) happen({ kind: 'boot-due', host });
+      if (asking.has(state().phases[host])) emit({ kind: 'boot-due', host });
     },
   });
 }

@@ -4,7 +4,7 @@ import { type JobAccount, readJob } from './job-log.ts';
 import type { LayeredImages } from './layered-images.ts';
 import { jobOf } from './live-install.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PlayStage } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests } from './stage.ts';
 
 /** A host that runs from its disk. */
 export interface RunningHost {
@@ -27,7 +27,7 @@ export interface ExistingRootPlay {
  * image becomes a second system beside the running one, with a stateroot and a first boot of its own.
  */
 export async function playExistingRoot(
-  { folder }: PlayStage,
+  { folder }: PreparedGuests,
   { other, before }: LayeredImages,
   { target, start }: RunningHost,
 ): Promise<ExistingRootPlay> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 import { installArguments, settingVariable } from '../../../mocks/lab/agent.ts';
-import { LabHost } from '../../../mocks/lab/scenario.ts';
+import { HostSpec } from '../../../mocks/lab/scenario.ts';
 import type { Guest } from '../rig/guest.ts';
 import { type Job, startLiveGuest } from '../rig/live-guest.ts';
 import type { Firmware, GuestDisk } from '../rig/qemu-argv.ts';
@@ -69,7 +69,7 @@ export function jobOf(runs: readonly AgentRun[], before?: string): Job {
 function wordsOf({ outside, words = [], installerArgs }: AgentRun): readonly string[] {
   const { cluster, host, inventory } = outside;
   const service = installArguments({
-    host: LabHost.parse({
+    host: HostSpec.parse({
       name: host.hostname,
       role: host.isBootstrap ? 'bootstrap' : host.role,
       installerArgs: installerArgs ?? ['--append-karg', 'lab.installed=yes'],

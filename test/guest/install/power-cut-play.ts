@@ -11,7 +11,7 @@ import { type JobAccount, readJob } from './job-log.ts';
 import type { LayeredImages } from './layered-images.ts';
 import { type LiveInstall, startLiveInstall } from './live-install.ts';
 import { gateway, type Outside, reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PlayStage, targetMiB } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests, targetMiB } from './stage.ts';
 
 /** How the play of the power cut went. */
 export interface PowerCutPlay {
@@ -33,7 +33,7 @@ export interface PowerCutPlay {
  * `runs` has the host that was installed so; it is there as long as that takes.
  */
 export async function playPowerCut(
-  stage: PlayStage,
+  stage: PreparedGuests,
   built: Promise<LayeredImages>,
   runs: (host: RunningHost) => Promise<void>,
 ): Promise<PowerCutPlay> {
@@ -99,7 +99,7 @@ async function losingService(
 }
 
 const mebibyte = 1024 * 1024;
-const lookEveryMillis = 200;
+const pollEveryMillis = 200;
 
 /** What a BIOS and the kernel find at the beginning of a disk of a guest. */
 interface DiskHead {
@@ -126,5 +126,5 @@ function readDiskHead(path: string): DiskHead {
 
 /** Waits until a guest has written so much to its sparse disk. */
 async function waitUntilWritten(path: string, mebibytes: number): Promise<void> {
-  while (statSync(path).blocks * 512 < mebibytes * mebibyte) await sleep(lookEveryMillis);
+  while (statSync(path).blocks * 512 < mebibytes * mebibyte) await sleep(pollEveryMillis);
 }

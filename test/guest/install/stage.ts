@@ -13,7 +13,7 @@ import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from '../rig/disks.ts';
 
 /** What every play needs. */
-export interface PlayStage {
+export interface PreparedGuests {
   /** For disks and logs. */
   readonly folder: string;
   /** The root of the agent's container, as a disk. */
@@ -28,7 +28,7 @@ export const targetMiB = 4096;
 export const deadlineSeconds = 1200;
 
 /** Builds the agent's disk and looks at the image; the parts must be there. */
-export async function prepareStage(folder: string): Promise<PlayStage> {
+export async function prepareGuests(folder: string): Promise<PreparedGuests> {
   const agentDisk = join(folder, 'agent.raw');
   await createAgentDisk(agentDisk);
   const path = join(partFolder(osDisk), 'labcoreos.raw.zst');

@@ -9,7 +9,7 @@ import type { LayeredImages } from './layered-images.ts';
 import { startLiveInstall } from './live-install.ts';
 import { moveNode, takeNodeBack } from './node-play.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PlayStage, targetMiB } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests, targetMiB } from './stage.ts';
 
 /** How the play by UEFI went. */
 export interface UefiPlay {
@@ -37,7 +37,7 @@ const images = '/run/images';
  * wants another operating system than that of the image, and a kernel argument: both are there
  * before the disk is booted for the first time. The node that runs then is moved to a second image, and back.
  */
-export async function playUefi(stage: PlayStage, osImages: LayeredImages): Promise<UefiPlay> {
+export async function playUefi(stage: PreparedGuests, osImages: LayeredImages): Promise<UefiPlay> {
   const { folder, agentDisk, image } = stage;
   const target = join(folder, 'uefi-target.raw');
   const imageDisk = join(folder, 'images.raw');

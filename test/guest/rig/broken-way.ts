@@ -31,10 +31,10 @@ export async function breakAfter(
       });
     }
     client.pipe(registry);
-    registry.on('data', (piece: Buffer) => {
-      left -= piece.length;
+    registry.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
       if (left >= 0) {
-        client.write(piece);
+        client.write(chunk);
         return;
       }
       client.destroy();

@@ -52,9 +52,9 @@ describe('waitForLine', () => {
     ['the guest ends', () => end('badly'), 'the guest ended badly'],
     ['it falls into the emergency shell', say('Entering emergency mode'), 'the guest gave up'],
     ['its kernel panics', say('Kernel panic - not syncing: no init'), 'the guest gave up'],
-  ])('fails when %s', async (_name, happen, why) => {
+  ])('fails when %s', async (_name, emit, why) => {
     const line = log.waitForLine(/never/, 5);
-    happen();
+    emit();
     await expect(line).rejects.toThrow(GuestError);
     await expect(line).rejects.toThrow(why);
   });

@@ -17,7 +17,7 @@ import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock, machineHost, type Power } from './machine-host.ts';
 import { bootstrapFile } from './control-plane.ts';
-import { deathsOf, type Mark } from './deaths.ts';
+import { deathsOf, type Mark } from './crash-points.ts';
 import { servedTo } from './layered.ts';
 import {
   type Host,
@@ -191,19 +191,19 @@ async function liveOnce(
 }
 
 /** Lives until one is not killed, and holds what it leaves against the straight run. */
-async function expectAlike(host: Host, straight: Straight, lives: Lives): Promise<void> {
+async function expectAlike(host: Host, straight: Straight, onStart: Lives): Promise<void> {
   const { config } = host;
   const world = newWorld(host);
   const { machine } = world;
   const ended = new Set<string>();
   const journal = memoryJournal([], {
-    ...lives,
+    ...onStart,
     onStored: (line, isFlushed) => {
       const entry = JournalEntry.safeParse(JSON.parse(line)).data;
       if (isFlushed && entry?.type === 'finished') ended.add(entry.step);
     },
   });
-  for (const commands of lives.commands) {
+  for (const commands of onStart.commands) {
     await liveOnce(world, { config, journal, commands }, ended);
     journal.restart();
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deathsOf } from './deaths.ts';
+import { deathsOf } from './crash-points.ts';
 
 const flushed = (moves: number) => ({ isFlushed: true, moves });
 const unflushed = (moves: number) => ({ isFlushed: false, moves });

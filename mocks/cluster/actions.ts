@@ -6,12 +6,12 @@ import { z } from 'zod';
 import type { KubeRef } from '../../src/ports/kube.ts';
 import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
-import type { Deed, Purpose } from './cluster-state.ts';
-import { controllerLook } from './controller.ts';
+import type { Action, Purpose } from './cluster-state.ts';
+import { controllerPoll } from './controller.ts';
 import { etcdConditions, firstObjects, kinds, type Named, nodeObject } from './objects.ts';
 import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
 import { firstBoot, withSystem } from './layering/node.ts';
-import { bringPools, renderPools } from './layering/run-controllers.ts';
+import { createPools, renderPools } from './layering/run-controllers.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
 import {
@@ -22,19 +22,19 @@ import {
   readyEvent,
   runningStatus,
 } from './pods.ts';
-import { type ClusterWork, memberNamed, tellNode } from './site.ts';
+import { type ClusterWork, memberNamed, reportNode } from './site.ts';
 
-type Work<Kind extends Deed['kind']> = (
+type Work<Kind extends Action['kind']> = (
   work: ClusterWork,
-  deed: Extract<Deed, { kind: Kind }>,
+  action: Extract<Action, { kind: Kind }>,
 ) => void | Promise<void>;
 
-const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } = {
+const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind> } = {
   'open-api': async (work) => {
     const objects = firstObjects(work.plan, work.invoker);
     const isNamespace = ({ kind }: Named): boolean => kind === 'Namespace';
     await applyAll(work, objects.filter(isNamespace));
-    if (work.layered !== undefined) await bringPools(work);
+    if (work.layered !== undefined) await createPools(work);
     await applyManifests(work);
     await applyAll(
       work,
@@ -54,15 +54,15 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
   'add-node': async (work, { host }) => {
     const node = nodeObject(memberNamed(work, host));
     await work.kube.client.apply(kinds.Node, await withSystem(work, node));
-    await tellNode(work, host, false);
+    await reportNode(work, host, false);
   },
   'make-ready': async (work, { host }) => {
-    await tellNode(work, host, true);
+    await reportNode(work, host, true);
     await work.kube.client.merge(nodeRef(host), { spec: { taints: null } });
-    if (work.state().isBootkubeDone) await tellEtcd(work);
+    if (work.state().isBootkubeDone) await reportEtcd(work);
   },
   'end-bootkube': async (work) => {
-    await tellEtcd(work);
+    await reportEtcd(work);
     await writeOnBootstrap(work, '/opt/openshift/.bootkube.done', '');
     work.bootstrap.units.become('bootkube.service', 'inactive');
   },
@@ -80,9 +80,9 @@ const deeds: { readonly [Kind in Exclude<Deed['kind'], 'later'>]: Work<Kind> } =
     });
     bootstrap.units.become('progress.service', 'inactive');
   },
-  'remove-member': tellEtcd,
+  'remove-member': reportEtcd,
   'start-controller': startController,
-  look: controllerLook,
+  look: controllerPoll,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
 };
 
@@ -95,13 +95,13 @@ async function applyAll({ kube }: ClusterWork, objects: readonly Named[]): Promi
   for (const { kind, object } of objects) await kube.api.client.apply(kinds[kind], object);
 }
 
-/** Does one deed. */
-export async function doDeed(
+/** Does one action. */
+export async function perform(
   work: ClusterWork,
-  deed: Exclude<Deed, { kind: 'later' }>,
+  action: Exclude<Action, { kind: 'later' }>,
 ): Promise<void> {
-  const run = deeds[deed.kind] as Work<Deed['kind']>;
-  await run(work, deed);
+  const run = actions[action.kind] as Work<Action['kind']>;
+  await run(work, action);
 }
 
 const nodeRef = (name: string): KubeRef => ({ kind: kinds.Node, name });
@@ -132,7 +132,7 @@ const readyMasters = ({ members, state }: ClusterWork): readonly string[] =>
     .filter(({ name, role }) => role !== 'worker' && state().phases[name] === 'ready')
     .map(({ name }) => name);
 
-async function tellEtcd(work: ClusterWork): Promise<void> {
+async function reportEtcd(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
   const masters = readyMasters(work);
   for (const master of masters) {

@@ -9,19 +9,19 @@ import { clusterSeed, hostSeed } from '../inventory/records.ts';
 import { startInventory } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
-import { openCluster, withoutPrefix } from './born-cluster.ts';
+import { openCluster, withoutPrefix } from './start-cluster.ts';
 import { differencesOf, reportHost, reportLayering } from './make-report.ts';
-import { type Lab, type Seat, takeSeat } from './lab-host.ts';
+import { type Lab, type LabHost, openHost } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
-import { playHost } from './run-host.ts';
-import { type LabReport, outcomeOf } from './report.ts';
+import { runHost } from './run-host.ts';
+import { type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
 /** What can be seen of a play while it goes on. */
-export interface Stage {
+export interface LabRun {
   readonly name: string;
   readonly lab: Lab;
-  readonly seats: readonly Seat[];
+  readonly hosts: readonly LabHost[];
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** Directory with everything that the hosts and agents leave. */
@@ -29,7 +29,7 @@ export interface Stage {
 }
 
 /** How a scenario is played. */
-interface PlayOptions {
+interface RunOptions {
   readonly name: string;
   readonly scenario: Scenario;
   readonly bundle: string;
@@ -38,11 +38,11 @@ interface PlayOptions {
   /** Ends the play early. */
   readonly signal: AbortSignal;
   /** Called when the hosts are about to start; gives what ends the watching. */
-  readonly watch: (stage: Stage) => () => void;
+  readonly watch: (run: LabRun) => () => void;
 }
 
 /** Plays a scenario to its end and tells what came of it. */
-export async function play(options: PlayOptions): Promise<LabReport> {
+export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { name, scenario } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));
   const over = AbortSignal.timeout(scenario.limitSeconds * 1000);
@@ -50,36 +50,36 @@ export async function play(options: PlayOptions): Promise<LabReport> {
   const alone: Lab = {
     scenario,
     ...world,
-    life: undefined,
+    cluster: undefined,
     layered: undefined,
     bundle: options.bundle,
     kube: options.kube,
     signal: AbortSignal.any([options.signal, over]),
   };
   const ground = layeredGround(scenario);
-  const seats = await takeSeats(alone, { folder, site: ground?.hosts ?? {} });
+  const hosts = await openHosts(alone, { folder, site: ground?.hosts ?? {} });
   const { store } = alone.inventory;
-  const layered = ground && layeredSite(ground, seats, store);
-  await using cluster = await openCluster({ ...alone, layered }, seats, folder);
-  const { life } = cluster;
-  const configServer = layered && (await serveConfigs(store, () => life));
-  const lab: Lab = { ...alone, life, layered };
-  const stage: Stage = { name, lab, seats, startedAt: Date.now(), folder };
-  const endWatching = options.watch(stage);
+  const layered = ground && layeredSite(ground, hosts, store);
+  await using started = await openCluster({ ...alone, layered }, hosts, folder);
+  const { cluster } = started;
+  const configServer = layered && (await serveConfigs(store, () => cluster));
+  const lab: Lab = { ...alone, cluster, layered };
+  const run: LabRun = { name, lab, hosts, startedAt: Date.now(), folder };
+  const endWatching = options.watch(run);
   let complaints: readonly string[];
   try {
-    await Promise.all(seats.map((seat) => playHost(lab, seat)));
+    await Promise.all(hosts.map((host) => runHost(lab, host)));
   } finally {
-    complaints = await cluster.end();
+    complaints = await started.end();
     endWatching();
     // What a unit waits for would keep this process from its end.
-    for (const { machine } of seats) machine.units.reset([], []);
-    await Promise.all(seats.map(({ server }) => server.close()));
+    for (const { machine } of hosts) machine.units.reset([], []);
+    await Promise.all(hosts.map(({ server }) => server.close()));
     await configServer?.close();
     await lab.inventory.close();
     await lab.objects.close();
   }
-  return reportOf(stage, complaints);
+  return finalReport(run, complaints);
 }
 
 type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;
@@ -118,15 +118,15 @@ function imageOf(kibibytes: number): Uint8Array {
   return gzipSync(image, { level: 0 });
 }
 
-const takeSeats = (
+const openHosts = (
   lab: Lab,
   { folder, site }: { readonly folder: string; readonly site: HostSite },
-): Promise<readonly Seat[]> =>
+): Promise<readonly LabHost[]> =>
   Promise.all(
     lab.inventory.store.hosts().map(async ({ id, infraEnvId, hostname, addresses }, index) => {
       const plan = lab.scenario.hosts[index];
       if (plan === undefined) throw new RangeError(`no plan for ${hostname}`);
-      return takeSeat(
+      return openHost(
         { ...plan, addresses: addresses.map(withoutPrefix) },
         { hostId: id, infraEnvId },
         {
@@ -138,26 +138,14 @@ const takeSeats = (
     }),
   );
 
-function reportOf(
-  { name, lab, seats, startedAt }: Stage,
-  complaints: readonly string[],
-): LabReport {
-  const hosts = seats.map((seat) => reportHost(lab, seat, startedAt));
-  const outcome = outcomeOf(hosts);
-  const differences = [
-    ...differencesOf(lab.scenario, { outcome, hosts }),
-    ...complaints.map((what) => `the cluster: ${what}`),
-  ];
-  return {
-    scenario: name,
-    outcome,
-    isAsExpected: differences.length === 0,
-    differences,
-    seconds: (Date.now() - startedAt) / 1000,
-    clusterStatus: lab.inventory.store.cluster().status,
-    requests: lab.inventory.requests.length,
-    faults: lab.inventory.faults.hits() + lab.objects.faults.hits(),
-    ...(lab.layered === undefined ? {} : { layering: reportLayering(lab.layered) }),
-    hosts,
-  };
+function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
+  const { name, lab, startedAt } = run;
+  const { inventory, objects, layered } = lab;
+  const hosts = run.hosts.map((host) => reportHost(lab, host, startedAt));
+  return reportOf({
+    ...{ name, startedAt, hosts, inventory },
+    differences: differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
+    faults: inventory.faults.hits() + objects.faults.hits(),
+    layering: layered && reportLayering(layered),
+  });
 }

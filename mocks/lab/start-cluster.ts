@@ -1,22 +1,22 @@
-// The cluster that the hosts of a play make: its API server, its life, and the jobs that it runs.
+// The cluster that the hosts of a play make: its API server, its cluster, and the jobs that it runs.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
-import { type ClusterLife, runCluster } from '../cluster/run-cluster.ts';
-import { bootstrapInPlace } from '../cluster/no-cluster.ts';
+import { type RunningCluster, runCluster } from '../cluster/run-cluster.ts';
+import { simulateBootstrapInPlace } from '../cluster/no-cluster.ts';
 import type { ClusterSite, JobRun } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/program.ts';
 import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
 import { settingVariable, startAgent } from './agent.ts';
-import type { Lab, Seat } from './lab-host.ts';
-import { hasCluster, type LabHost, type Scenario } from './scenario.ts';
+import type { Lab, LabHost } from './lab-host.ts';
+import { hasCluster, type HostSpec, type Scenario } from './scenario.ts';
 
 /** The cluster of a play, if one is born in it. */
-export interface BornCluster extends AsyncDisposable {
-  readonly life: ClusterLife | undefined;
+export interface StartedCluster extends AsyncDisposable {
+  readonly cluster: RunningCluster | undefined;
   /** Lets its jobs end, and gives what it has to complain of. */
   readonly end: () => Promise<readonly string[]>;
 }
@@ -29,14 +29,14 @@ export const withoutPrefix = (address: string): string => address.replace(/\/.*$
 /** Starts what the hosts of a play need to bear a cluster; nothing where none of them bootstraps one. */
 export async function openCluster(
   lab: Lab,
-  seats: readonly Seat[],
+  hosts: readonly LabHost[],
   folder: string,
-): Promise<BornCluster> {
-  const bootstrap = seats.find(({ plan }) => plan.role === 'bootstrap');
+): Promise<StartedCluster> {
+  const bootstrap = hosts.find(({ plan }) => plan.role === 'bootstrap');
   if (bootstrap === undefined || !hasCluster(lab.scenario)) {
-    if (bootstrap !== undefined) bootstrapInPlace(bootstrap.machine, lab.scenario.pace);
+    if (bootstrap !== undefined) simulateBootstrapInPlace(bootstrap.machine, lab.scenario.pace);
     return {
-      life: undefined,
+      cluster: undefined,
       end: () => Promise.resolve([]),
       [Symbol.asyncDispose]: () => Promise.resolve(),
     };
@@ -44,8 +44,8 @@ export async function openCluster(
   const kube = await startUnreachable(kubeOf(lab));
   const { store } = lab.inventory;
   store.setKubeconfig(kube.kubeconfig);
-  const members = seats.map((seat) => memberOf(store, seat));
-  return bearCluster(
+  const members = hosts.map((host) => memberOf(store, host));
+  return startCluster(
     {
       plan: { ...planOf(lab.scenario, members), isLayered: lab.layered !== undefined },
       layered: lab.layered,
@@ -65,27 +65,27 @@ function kubeOf({ kube, scenario }: Lab): KubeParts {
 }
 
 /** Lets a cluster live whose jobs run our bundle and leave what they leave in a folder. */
-export async function bearCluster(
+export async function startCluster(
   site: Omit<ClusterSite, 'runJob'>,
   { bundle, folder }: JobPlace,
-): Promise<BornCluster> {
+): Promise<StartedCluster> {
   const { kube } = site;
-  const life = await runCluster({
+  const cluster = await runCluster({
     ...site,
     runJob: jobRunner({ bundle, folder }),
   });
   return {
-    life,
+    cluster,
     end: async () => {
       const limit = Date.now() + JOB_LIMIT_MILLIS;
-      while (life.runningJobs() > 0 && Date.now() < limit) await sleep(50);
-      const late = life.runningJobs() > 0 ? ['a job of ours did not come to its end'] : [];
-      const marks = life.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
+      while (cluster.runningJobs() > 0 && Date.now() < limit) await sleep(50);
+      const late = cluster.runningJobs() > 0 ? ['a job of ours did not come to its end'] : [];
+      const marks = cluster.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
       await writeFile(join(folder, 'cluster.marks.jsonl'), marks);
-      return [...(await life.complaints()), ...late];
+      return [...(await cluster.complaints()), ...late];
     },
     [Symbol.asyncDispose]: async () => {
-      await life[Symbol.asyncDispose]();
+      await cluster[Symbol.asyncDispose]();
       await kube.close();
     },
   };
@@ -101,7 +101,7 @@ export async function startUnreachable(parts: KubeParts): Promise<Kube> {
 /** What the cluster has to know of a host. */
 export function memberOf(
   store: InventoryStore,
-  { plan, hostId }: { readonly plan: Pick<LabHost, 'name' | 'role'>; readonly hostId: string },
+  { plan, hostId }: { readonly plan: Pick<HostSpec, 'name' | 'role'>; readonly hostId: string },
 ): NodeFacts {
   const host = store.host(hostId);
   return {

@@ -8,9 +8,9 @@ import { kinds, renderedName } from '../objects.ts';
 import type { ClusterWork } from '../site.ts';
 import { operatorNamespace } from './controllers.ts';
 import { recordedOn } from './node.ts';
-import { type JudgedNode, type JudgedPool, violationsOf, violationsOfStock } from './oracle.ts';
+import { type NodeState, type PoolState, violationsOf, violationsOfFallback } from './oracle.ts';
 
-const LOOK_EVERY_MILLIS = 250;
+const POLL_INTERVAL_MILLIS = 250;
 const RESTS_WITHIN_MILLIS = 20_000;
 
 /**
@@ -30,10 +30,10 @@ async function violationsAtRest(
   const until = Date.now() + RESTS_WITHIN_MILLIS;
   for (;;) {
     const pools = await poolsOf(work, layered);
-    const look = layered.plan.fallsBack === true ? violationsOfStock : violationsOf;
+    const look = layered.plan.fallsBack === true ? violationsOfFallback : violationsOf;
     const found = pools.flatMap(look);
     if (found.length === 0 || Date.now() > until) return found;
-    await sleep(LOOK_EVERY_MILLIS);
+    await sleep(POLL_INTERVAL_MILLIS);
   }
 }
 
@@ -47,7 +47,7 @@ export function finalOf({ plan, network }: LayeredSite, pool: BuiltPool): string
 async function poolsOf(
   { kube: { client }, members }: ClusterWork,
   layered: LayeredSite,
-): Promise<readonly JudgedPool[]> {
+): Promise<readonly PoolState[]> {
   const [pools, osConfigs, builds, nodes, jobs] = await Promise.all([
     client.list({ kind: kinds.MachineConfigPool }),
     client.list({ kind: kinds.MachineOSConfig }),
@@ -55,7 +55,7 @@ async function poolsOf(
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
   ]);
-  const judged = members.map(({ name }) => judgedNode(layered, name, named(nodes, name)));
+  const judged = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
   const all = await Promise.all(judged);
   return builtPools.map((pool) => ({
     pool,
@@ -74,11 +74,11 @@ async function poolsOf(
 const named = (objects: readonly KubeObject[], name: string): KubeObject | undefined =>
   objects.find(({ metadata }) => metadata.name === name);
 
-async function judgedNode(
+async function stateOfNode(
   { systems, machines }: LayeredSite,
   name: string,
   node: KubeObject | undefined,
-): Promise<JudgedNode> {
+): Promise<NodeState> {
   const system = systems.get(name);
   const machine = machines.get(name);
   return {
