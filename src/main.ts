@@ -16,7 +16,7 @@ process.exitCode = await start({
   argv: process.argv.slice(2),
   environment: process.env,
   print: (text) => print(1, text),
-  complain: (text) => print(2, text),
+  printError: (text) => print(2, text),
   fileExists: existsSync,
   report: async (request) => {
     const { sendFirstReport } = await import('./cli/first-report.ts');

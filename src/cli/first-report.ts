@@ -7,8 +7,9 @@ import { proxiesIn } from '../adapters/http/proxies.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { seconds } from '../model/duration.ts';
-import type { ReportRequest } from './early-report.ts';
-import type { FirstReport } from './install-contract.ts';
+import type { Secret } from '../model/secret.ts';
+import type { Stage } from '../model/stage.ts';
+import type { EarlyReport } from '../reporting/reporter.ts';
 
 /** After this time the reporter of the run sends the report itself. */
 const answerLimit = seconds(10);
@@ -16,9 +17,26 @@ const answerLimit = seconds(10);
 /** How long loading the rest of the program waits for the request to leave. */
 const departureLimit = 250;
 
+/** A first report that can be sent before anything else is known. */
+export interface ReportRequest {
+  readonly stage: Stage;
+  /** The role as it was given. */
+  readonly info: string;
+  /** Base URL of the inventory service. */
+  readonly service: string;
+  readonly infraEnvId: string;
+  readonly hostId: string;
+  readonly token: Secret;
+  readonly isInsecure: boolean;
+  /** PEM file with certificates to trust beside the system's; empty for none. */
+  readonly caFile: string;
+  /** Addresses that need no proxy; empty: as the environment says. */
+  readonly noProxy: string;
+}
+
 /** A first report that is under way. */
 export interface SentReport {
-  readonly report: FirstReport;
+  readonly report: EarlyReport;
   /** Resolves when the request has left, or need not be waited for any longer. */
   readonly hasLeft: Promise<void>;
   /** Gives up waiting for the answer: a run that has ended must not go on as a process. */

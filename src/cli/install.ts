@@ -1,76 +1,62 @@
-import { systemClock } from '../adapters/clock.ts';
 import { fileJournal } from '../adapters/journal/file-journal.ts';
-import { masker } from '../lib/masker.ts';
-import { secretValues } from '../lib/secret-values.ts';
-import { systemRandom } from '../adapters/random.ts';
-import { fingerprintOf } from '../config/load.ts';
+import { journalPathFor } from '../config/complete.ts';
+import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
 import type { RunHappening } from '../engine/events.ts';
 import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
+import { masker } from '../lib/masker.ts';
+import { secretValues } from '../lib/secret-values.ts';
 import type { Host } from '../ports/host.ts';
-import type { Ports } from '../ports/ports.ts';
-import { type Reporter, reporterOf } from '../reporting/reporter.ts';
+import { type EarlyReport, type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
-import { type EventHub, eventHub, readBootId, type StopSignal, stopSignal } from './run-context.ts';
-import { journalPathFor } from './early-report.ts';
-import { exitCodeOf, failureText } from './messages.ts';
-import { cliFailure } from './failures.ts';
-import type { FirstReport, Install, InstallOptions, LoadedConfig } from './install-contract.ts';
-import { portsOf } from './install-ports.ts';
-import { sinksOf } from './install-sinks.ts';
 import { version } from './commands.ts';
+import { cliFailure } from './failures.ts';
+import { openWorld, type RunWorld } from './install-world.ts';
+import { exitCodeOf, failureText } from './messages.ts';
+import { readBootId, type StopSignal, stopSignal } from './run-context.ts';
 
-/** Installs this host; see `Install`. */
-export const install: Install = async (loaded, options) => {
+/**
+ * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
+ * number of the signal that stopped it. A failure is written in three lines to standard error, masked.
+ */
+export async function install(loaded: LoadedConfig, early?: EarlyReport): Promise<number> {
   using stop = stopSignal();
   const { config } = loaded;
   const role = chooseRole(config);
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
-  const hub = eventHub(systemClock, systemRandom.uuid());
-  const sinks = sinksOf(config, mask);
-  for (const sink of sinks.list) hub.add(sink);
-  let failure: string | undefined;
   try {
-    const { ports, close } = portsOf(config, process.env, hub.emit);
-    try {
-      await runAlone({ loaded, options, role, ports, hub, stop, mask });
-    } finally {
-      await close();
-    }
+    await using world = await openWorld(config, { environment: process.env, mask });
+    await runAlone({ loaded, role, world, stop, ...(early === undefined ? {} : { early }) });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
     if (exitCode !== undefined) return exitCode;
-    failure = mask(failureText(thrown));
+    process.stderr.write(mask(failureText(thrown)));
     return exitCodeOf(thrown);
-  } finally {
-    await sinks.close();
-    if (failure !== undefined) process.stderr.write(failure);
   }
-};
+}
 
 interface Run {
   readonly loaded: LoadedConfig;
-  readonly options: InstallOptions;
   readonly role: Role<InstallWorld>;
-  readonly ports: Ports;
-  readonly hub: EventHub;
+  readonly world: RunWorld;
   readonly stop: StopSignal;
-  readonly mask: (text: string) => string;
+  readonly early?: EarlyReport;
 }
 
 /** Runs the role unless another agent is running on this host. */
 async function runAlone(run: Run): Promise<void> {
-  const { loaded, options, role, ports, hub, stop, mask } = run;
-  const { config } = loaded;
+  const { loaded, role, stop } = run;
+  const { ports, hub, mask } = run.world;
+  const { config, isFresh } = loaded;
   await takeAgentLock(ports.host, stop.signal);
   const bootId = await readBootId(ports.host, stop.signal);
   const journal = fileJournal(journalPathFor(config));
-  if (options.isFresh && (await journal.read()).length > 0) await journal.setAside();
-  for (const note of loaded.notes) hub.emit(noteOf(note));
-  const reporter = reporterFor(run, loaded.firstReport);
+  if (isFresh && (await journal.read()).length > 0) await journal.setAside();
+  for (const note of installNotes(loaded)) hub.emit(noteOf(note));
+  const reporter = reporterFor(run);
   hub.add(reporter.sink);
   try {
     await runRole({
@@ -102,15 +88,16 @@ async function takeAgentLock(host: Host, signal: AbortSignal): Promise<void> {
   }
 }
 
-function reporterFor({ loaded, role, ports, hub, mask }: Run, early?: FirstReport): Reporter {
+function reporterFor({ loaded, role, world, early }: Run): Reporter {
   const { service, cluster } = loaded.config;
+  const { ports, hub, mask } = world;
   const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
-  const isHeard = service.url !== '' && cluster.hostId !== '';
+  const isReported = service.url !== '' && cluster.hostId !== '';
   return reporterOf({
     ladder: role.ladder,
     clock: ports.clock,
     send: async (report, signal) => {
-      if (isHeard) await ports.inventory.report(host, report, signal);
+      if (isReported) await ports.inventory.report(host, report, signal);
     },
     emit: hub.emit,
     mask,

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { journalPathFor } from '../config/complete.ts';
 import { loadConfig } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
 import { renderDuration } from '../model/duration.ts';
-import { journalPathFor } from './early-report.ts';
 import type { InstallLine } from './commands.ts';
 import { cliFailure } from './failures.ts';
 

@@ -5,7 +5,7 @@ import { parseCommand } from './parse-command.ts';
 import type { CommandCall } from './program.ts';
 
 const parse = (command: CommandCall['command'], ...words: readonly string[]) =>
-  parseCommand({ command, words, environment: {} });
+  parseCommand({ command, args: words, environment: {} });
 
 describe('parseCommand', () => {
   it.each<[CommandCall['command'], readonly string[]]>([
@@ -61,7 +61,9 @@ describe('the command line of layer', () => {
     [['burn'], 'cli.unknown-command'],
     [[], 'cli.unknown-command'],
   ])('refuses %j', async (words, code) => {
-    await expect(parseCommand({ command: 'layer', words, environment: {} })).rejects.toMatchObject({
+    await expect(
+      parseCommand({ command: 'layer', args: words, environment: {} }),
+    ).rejects.toMatchObject({
       code,
     });
   });
@@ -73,7 +75,7 @@ afterEach(() => {
 
 async function scriptFor(shell: (typeof shells)[number]): Promise<string> {
   const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
-  const run = await parseCommand({ command: 'completion', words: [shell], environment: {} });
+  const run = await parseCommand({ command: 'completion', args: [shell], environment: {} });
   expect(await run()).toBe(0);
   return String(write.mock.calls[0]?.[0]);
 }

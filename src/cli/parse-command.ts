@@ -57,7 +57,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     command.exitOverride().configureOutput({ writeErr: () => undefined });
   }
   try {
-    await root.parseAsync([call.command, ...call.words], { from: 'user' });
+    await root.parseAsync([call.command, ...call.args], { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
     if (thrown.exitCode !== 0) throw misuse(thrown.message, call);
@@ -191,7 +191,7 @@ const collect = (value: string, earlier: readonly string[] = []): readonly strin
   value,
 ];
 
-function requireAction({ command, words: [action] }: CommandCall): void {
+function requireAction({ command, args: [action] }: CommandCall): void {
   const known = actionsOf[command];
   if (known === undefined) return;
   const actions = Object.keys(known);

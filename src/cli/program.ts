@@ -1,9 +1,9 @@
 import type { Environment } from '../config/environment.ts';
+import { loadConfig, requireInstallable } from '../config/load.ts';
+import type { CommandSettings } from '../config/sources.ts';
+import type { EarlyReport } from '../reporting/reporter.ts';
 import type { CommandName } from './commands.ts';
 import { exitCodeOf, failureText } from './messages.ts';
-import type { FirstReport } from './install-contract.ts';
-import { installNotes, loadConfig, requireInstallable } from '../config/load.ts';
-import { readSettings } from '../config/sources.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
@@ -13,43 +13,38 @@ export interface Program {
 
 /** An install as the start of the program hands it over. */
 export interface InstallCall {
-  readonly words: readonly string[];
-  readonly environment: Environment;
-  readonly firstReport?: FirstReport;
+  readonly settings: CommandSettings;
+  /** The first report, where it has left already. */
+  readonly early?: EarlyReport;
 }
 
 /** Another command as the start of the program hands it over. */
 export interface CommandCall {
   readonly command: Exclude<CommandName, 'install' | 'help'>;
-  readonly words: readonly string[];
+  readonly args: readonly string[];
   readonly environment: Environment;
 }
 
 /** Runs an install; a failure ends in three lines and the exit code of its kind. */
-export async function runInstall(call: InstallCall): Promise<number> {
-  return told(async () => {
-    const loaded = await loadConfig(readSettings(call.words, call.environment));
+export async function runInstall({ settings, early }: InstallCall): Promise<number> {
+  return exitCodeFrom(async () => {
+    const loaded = await loadConfig(settings);
     await requireInstallable(loaded);
-    const { firstReport } = call;
-    const early = firstReport === undefined ? {} : { firstReport };
     const { install } = await import('./install.ts');
-    return install(
-      { ...loaded, notes: installNotes(loaded), ...early },
-      { isFresh: loaded.isFresh },
-    );
+    return install(loaded, early);
   });
 }
 
 /** Runs any other command. */
 export async function runCommand(call: CommandCall): Promise<number> {
-  return told(async () => {
+  return exitCodeFrom(async () => {
     const { parseCommand } = await import('./parse-command.ts');
     const run = await parseCommand(call);
     return run();
   });
 }
 
-async function told(work: () => Promise<number>): Promise<number> {
+async function exitCodeFrom(work: () => Promise<number>): Promise<number> {
   try {
     return await work();
   } catch (thrown) {

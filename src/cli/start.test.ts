@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ReportRequest } from './early-report.ts';
+import type { ReportRequest } from './first-report.ts';
 import type { CommandCall, InstallCall } from './program.ts';
 import { start } from './start.ts';
 
@@ -24,7 +24,7 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
     argv: line === '' ? [] : line.split(' '),
     environment,
     print: (text) => (seen.out += text),
-    complain: (text) => (seen.errors += text),
+    printError: (text) => (seen.errors += text),
     fileExists: (path) => files.includes(path),
     report: (request) => {
       seen.order.push('report');
@@ -72,14 +72,14 @@ describe('start', () => {
     expect(order).toEqual(['report', 'load']);
     expect(closed).toBe(1);
     expect(reports[0]?.info).toBe('worker');
-    expect(installs[0]?.firstReport).toMatchObject({ stage: 'Starting installation' });
-    await expect(installs[0]?.firstReport?.sent).resolves.toBe('accepted');
+    expect(installs[0]?.early).toMatchObject({ stage: 'Starting installation' });
+    await expect(installs[0]?.early?.sent).resolves.toBe('accepted');
   });
 
   it('means the same with and without the word install', async () => {
     const bare = await run(whole);
     const named = await run(`install ${whole}`);
-    expect(named.installs[0]?.words).toEqual(bare.installs[0]?.words);
+    expect(named.installs[0]?.settings).toEqual(bare.installs[0]?.settings);
     expect(named.reports).toEqual(bare.reports);
   });
 
@@ -90,7 +90,7 @@ describe('start', () => {
   ])('leaves the report to the run with %s', async (_, line, files) => {
     const { order, installs } = await run(line, { files });
     expect(order).toEqual(['load']);
-    expect(installs[0]).not.toHaveProperty('firstReport');
+    expect(installs[0]).not.toHaveProperty('early');
   });
 
   it('reports where the certificates are there, or nothing is verified', async () => {
@@ -135,7 +135,78 @@ describe('start', () => {
     expect(exitCode).toBe(7);
     expect(commands[0]).toMatchObject({
       command: 'plan',
-      words: ['-r', 'worker', '--format', 'dot'],
+      args: ['-r', 'worker', '--format', 'dot'],
     });
+  });
+});
+
+const line = '--url http://h:1/p/ --cluster-id c --host-id h --boot-device /dev/sda';
+
+describe('the first report', () => {
+  const reportOf = async (words: string, setting: Setting = {}) =>
+    (await run(words, setting)).reports[0];
+
+  it('is the first stage of a complete line, with the role as it was given', async () => {
+    const environment = { PULL_SECRET_TOKEN: 't' };
+    const request = await reportOf(`-r arbiter --infra-env-id i ${line}`, { environment });
+    expect(request).toMatchObject({
+      stage: 'Starting installation',
+      info: 'arbiter',
+      isInsecure: false,
+      caFile: '',
+      noProxy: '',
+    });
+    expect(request).toMatchObject({ service: 'http://h:1/p/', infraEnvId: 'i', hostId: 'h' });
+    expect(request?.token.reveal()).toBe('t');
+  });
+
+  it('goes to the cluster where no infra-env is named, as a master where no role is', async () => {
+    const request = await reportOf(line);
+    expect(request?.info).toBe('master');
+    expect(request).toMatchObject({ infraEnvId: 'c', hostId: 'h' });
+  });
+
+  it('passes on how the service is to be trusted', async () => {
+    const words = `${line} --insecure --cacert /ca --no-proxy .svc`;
+    expect(await reportOf(words)).toMatchObject({
+      isInsecure: true,
+      caFile: '/ca',
+      noProxy: '.svc',
+    });
+  });
+
+  it.each([
+    ['version 1 of the service', `${line} --service.api v1`],
+    ['a token in a file', `${line} --service.tokenFile /t`],
+    ['a file of dry hosts, which may be broken', `${line} --dry-run-cluster-hosts-path /f`],
+    ['no service', '--ignition.url http://i --boot-device /dev/sda'],
+  ])('waits with %s', async (_, words) => {
+    expect(await run(words)).toMatchObject({ reports: [], order: ['load'] });
+  });
+
+  it('is not sent for a line that is not complete', async () => {
+    const { reports, errors } = await run('-r worker --url http://h');
+    expect(reports).toEqual([]);
+    expect(errors).toMatch(/^failed: config\.incomplete: /);
+  });
+});
+
+describe('the command of a line', () => {
+  it.each([
+    ['flags alone', whole],
+    ['the command', `install ${whole}`],
+    ['flags before a word that is the name of a command', `${whole} plan`],
+  ])('is install with %s', async (_, words) => {
+    expect(await run(words)).toMatchObject({ exitCode: 0, commands: [], installs: [{}] });
+  });
+
+  it.each([
+    ['plna', 'bootwright plan'],
+    ['instal', 'bootwright install'],
+    ['zzzzzzz', '--help'],
+  ])('is refused for %s', async (word, hint) => {
+    const { errors } = await run(word);
+    expect(errors).toMatch(/^failed: cli\.unknown-command: /);
+    expect(errors.split('\nnext: ')[1]).toContain(hint);
   });
 });

@@ -1,22 +1,25 @@
+import { derive, journalPathOf, requireComplete } from '../config/complete.ts';
 import type { Environment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import { asksHelp } from '../config/flags.ts';
-import { decideEarlyReport, journalPathOf, type ReportRequest } from './early-report.ts';
-import { readCommandLine } from './command-line.ts';
-import { exitCodeOf, failureText } from './messages.ts';
-import { helpText } from './help.ts';
-import type { SentReport } from './first-report.ts';
-import type { Program } from './program.ts';
+import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
-import { version } from './commands.ts';
+import { nearestName } from '../lib/nearest.ts';
+import { Secret } from '../model/secret.ts';
+import { type CommandName, commands, isCommandName, version } from './commands.ts';
+import { cliFailure } from './failures.ts';
+import type { ReportRequest, SentReport } from './first-report.ts';
+import { helpText } from './help.ts';
+import { exitCodeOf, failureText } from './messages.ts';
+import type { Program } from './program.ts';
 
-/** The world as the start of the program sees it. */
-export interface Surroundings {
-  /** The words behind the name of the program. */
+/** What the start of the program needs of the process. */
+export interface StartContext {
+  /** The arguments of the program. */
   readonly argv: readonly string[];
   readonly environment: Environment;
   readonly print: (text: string) => void;
-  readonly complain: (text: string) => void;
+  readonly printError: (text: string) => void;
   readonly fileExists: (path: string) => boolean;
   /** Sends the first report; called at most once. */
   readonly report: (request: ReportRequest) => Promise<SentReport>;
@@ -25,45 +28,43 @@ export interface Surroundings {
 }
 
 /**
- * Runs one command line and resolves with the exit code. Help, the version and every mistake on
- * the command line are dealt with before the rest of the program is loaded.
+ * Runs one command line and resolves with the exit code. Help, the version and the refusal of a
+ * wrong command line need no more of the program than this.
  */
-export async function start(surroundings: Surroundings): Promise<number> {
-  const { argv, print, complain } = surroundings;
+export async function start(context: StartContext): Promise<number> {
+  const { argv, print, printError } = context;
   try {
-    const { command, words } = readCommandLine(argv);
+    const { command, args } = readCommandLine(argv);
     if (command === 'help') {
       print(helpText());
       return 0;
     }
-    if (command === 'install') return await startInstall(surroundings, words);
-    const program = await surroundings.loadProgram();
-    return await program.runCommand({ command, words, environment: surroundings.environment });
+    if (command === 'install') return await startInstall(context, args);
+    const program = await context.loadProgram();
+    return await program.runCommand({ command, args, environment: context.environment });
   } catch (thrown) {
-    complain(failureText(thrown));
+    printError(failureText(thrown));
     return exitCodeOf(thrown);
   }
 }
 
-async function startInstall(surroundings: Surroundings, words: readonly string[]): Promise<number> {
-  if (asksHelp(words)) {
-    surroundings.print(helpText());
+async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
+  if (asksHelp(argv)) {
+    context.print(helpText());
     return 0;
   }
-  const { environment } = surroundings;
-  const settings = readSettings(words, environment);
+  const settings = readSettings(argv, context.environment);
   if (settings.flags.asksVersion) {
-    surroundings.print(`${version}\n`);
+    context.print(`${version}\n`);
     return 0;
   }
-  const early = await reportEarly(surroundings, settings);
+  const early = await reportEarly(context, settings);
   await early?.hasLeft;
-  const program = await surroundings.loadProgram();
+  const program = await context.loadProgram();
   try {
     return await program.runInstall({
-      words,
-      environment,
-      ...(early === undefined ? {} : { firstReport: early.report }),
+      settings,
+      ...(early === undefined ? {} : { early: early.report }),
     });
   } finally {
     early?.close();
@@ -72,7 +73,7 @@ async function startInstall(surroundings: Surroundings, words: readonly string[]
 
 /** A file can change every setting and takes a parser to read, so with one the report waits. */
 async function reportEarly(
-  { fileExists, report }: Surroundings,
+  { fileExists, report }: StartContext,
   { flags, layers }: CommandSettings,
 ): Promise<SentReport | undefined> {
   if (flags.configFiles.length > 0 || fileExists(defaultConfigFile)) return undefined;
@@ -83,13 +84,64 @@ async function reportEarly(
   return report(request);
 }
 
-/** The report itself drops what it cannot trust; a mistake on the line is to be told before it. */
+/** The report itself would only fail without the file; a mistake on the command line ends the start. */
 function requireCaFile(
   { caFile, isInsecure }: ReportRequest,
-  fileExists: Surroundings['fileExists'],
+  fileExists: StartContext['fileExists'],
 ): void {
   if (caFile === '' || isInsecure || fileExists(caFile)) return;
   throw configFailure('config.file-not-read', `service.caFile: ${caFile} does not exist`, {
     context: { file: caFile },
+  });
+}
+
+/**
+ * Decides whether the first report can leave before the rest of the program is loaded: the line
+ * must be complete, and name a version 2 service and this host. Undefined when the report has to
+ * wait; then the run sends it.
+ * @throws AgentError `config.incomplete` when an install cannot start at all
+ */
+function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined {
+  const given = derive(mergeLayers(layers));
+  requireComplete(given);
+  const service = textIn(given, 'service.url');
+  const infraEnvId = textIn(given, 'cluster.infraEnvId');
+  const hostId = textIn(given, 'cluster.hostId');
+  if (service === '' || infraEnvId === '' || hostId === '') return undefined;
+  if (textIn(given, 'service.api', 'v2') !== 'v2') return undefined;
+  if (textIn(given, 'service.tokenFile') !== '') return undefined;
+  if (textIn(given, 'dry.clusterHosts') !== '') return undefined;
+  const token = given.get('service.token')?.value;
+  return {
+    stage: 'Starting installation',
+    info: textIn(given, 'role', 'master'),
+    service,
+    infraEnvId,
+    hostId,
+    token: token instanceof Secret ? token : new Secret(''),
+    isInsecure: given.get('service.insecure')?.value === true,
+    caFile: textIn(given, 'service.caFile'),
+    noProxy: textIn(given, 'proxy.no'),
+  };
+}
+
+/** A command with its arguments. */
+interface CommandLine {
+  readonly command: CommandName;
+  readonly args: readonly string[];
+}
+
+/**
+ * Finds the command of a command line: flags alone, or nothing at all, mean `install`.
+ * @throws AgentError `cli.unknown-command`
+ */
+function readCommandLine(argv: readonly string[]): CommandLine {
+  const [first, ...args] = argv;
+  if (first === undefined || first.startsWith('-')) return { command: 'install', args: argv };
+  if (isCommandName(first)) return { command: first, args };
+  const near = nearestName(first, Object.keys(commands));
+  throw cliFailure('cli.unknown-command', `command ${JSON.stringify(first)} does not exist`, {
+    ...(near === undefined ? {} : { hint: `did you mean bootwright ${near}` }),
+    context: { command: first },
   });
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
-import { derive, ignitionSourceOf, requireComplete } from './complete.ts';
+import { derive, ignitionSourceOf, journalPathOf, requireComplete } from './complete.ts';
 import type { Layer, SettingKey } from './settings.ts';
+import { readSettings } from './sources.ts';
 
 type Values = Partial<Record<SettingKey, unknown>>;
 
@@ -183,5 +184,17 @@ describe('derive', () => {
     ['a real run keeps the log', { 'dry.hostId': 'h' }, 'log.file', undefined],
   ])('%s', (...[, values, key, value]) => {
     expect(derive(given(values)).get(key)?.value).toBe(value);
+  });
+});
+
+describe('journalPathOf', () => {
+  it.each([
+    ['--verbose', '/opt/install-dir/journal.jsonl'],
+    ['--dry-run --force-id a/b', '/opt/install-dir/journal-a%2Fb.jsonl'],
+    ['--dry-run', '/opt/install-dir/journal.jsonl'],
+    ['--force-id a', '/opt/install-dir/journal.jsonl'],
+    ['--host.root /mnt/', '/mnt/opt/install-dir/journal.jsonl'],
+  ])('has its place with %s', (words, path) => {
+    expect(journalPathOf(readSettings(words.split(' '), {}).layers)).toBe(path);
   });
 });

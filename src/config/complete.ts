@@ -1,7 +1,8 @@
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
-import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
+import type { Config } from './schema.ts';
+import { type Given, type Layer, mergeLayers, type SettingKey, textIn } from './settings.ts';
 
 /**
  * Settings that follow from others: an infra-env without a name is the cluster's, a worker has no
@@ -183,4 +184,30 @@ function missingForDryRun(given: Layer): readonly MissingSetting[] {
       write: 'give --fake-reboot-marker-path FILE (or DRY_FAKE_REBOOT_MARKER_PATH)',
     },
   ];
+}
+
+/** Where an earlier run keeps its journal, by what the settings say. */
+export function journalPathOf(layers: readonly Layer[]): string {
+  const given = mergeLayers(layers);
+  const reach = textIn(given, 'host.reach') === 'dry' ? 'dry' : 'nsenter';
+  return journalPathFor({
+    host: { reach, root: textIn(given, 'host.root', '/') },
+    dry: { hostId: textIn(given, 'dry.hostId') },
+  });
+}
+
+/** The part of a configuration that names the journal. */
+interface JournalOwner {
+  readonly host: Pick<Config['host'], 'reach' | 'root'>;
+  readonly dry: Pick<Config['dry'], 'hostId'>;
+}
+
+/**
+ * The journal of a host, seen from its root. Dry agents share one machine, so the journal of each
+ * carries its id.
+ */
+export function journalPathFor({ host, dry }: JournalOwner): string {
+  const isNamed = host.reach === 'dry' && dry.hostId !== '';
+  const name = isNamed ? `journal-${encodeURIComponent(dry.hostId)}.jsonl` : 'journal.jsonl';
+  return `${host.root.replace(/\/+$/, '')}/opt/install-dir/${name}`;
 }

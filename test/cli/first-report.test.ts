@@ -8,8 +8,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ReportRequest } from '../../src/cli/early-report.ts';
-import { sendFirstReport } from '../../src/cli/first-report.ts';
+import { type ReportRequest, sendFirstReport } from '../../src/cli/first-report.ts';
 import { Secret } from '../../src/model/secret.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 

@@ -56,7 +56,7 @@ afterEach(() => {
 
 const layer = async (action: string, ...words: readonly string[]): Promise<number> => {
   const all = [action, '--kubeconfig', kubeconfig, ...words];
-  return (await parseCommand({ command: 'layer', words: all, environment: {} }))();
+  return (await parseCommand({ command: 'layer', args: all, environment: {} }))();
 };
 
 const there = async (): Promise<readonly boolean[]> =>

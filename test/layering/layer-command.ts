@@ -45,7 +45,7 @@ export function layerUser(): LayerUser {
       ...['--rendered-config', file('mc.yaml', machineConfig)],
     ],
     layer: async (...words) => {
-      const run = await parseCommand({ command: 'layer', words, environment: {} });
+      const run = await parseCommand({ command: 'layer', args: words, environment: {} });
       return run();
     },
     out: () => out.join(''),

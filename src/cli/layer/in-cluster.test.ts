@@ -96,7 +96,7 @@ describe('the text of layer rollback', () => {
 
 describe('the command line of both', () => {
   const layer = async (...words: readonly string[]): Promise<number> => {
-    const run = await parseCommand({ command: 'layer', words, environment: {} });
+    const run = await parseCommand({ command: 'layer', args: words, environment: {} });
     return run();
   };
 

@@ -29,7 +29,7 @@ const file = (name: string, content: unknown): string => {
 };
 
 const lint = async (...paths: readonly string[]): Promise<number> => {
-  const run = await parseCommand({ command: 'layer', words: ['lint', ...paths], environment: {} });
+  const run = await parseCommand({ command: 'layer', args: ['lint', ...paths], environment: {} });
   return run();
 };
 
