@@ -11,6 +11,8 @@ describe('goYaml', () => {
     ['nothing', '', 'k: ""\n'],
     ['a word that YAML 1.1 takes for true', 'on', 'k: "on"\n'],
     ['a number', '0x1F', 'k: "0x1F"\n'],
+    ['a number with an underscore between digits', '.0_0', 'k: ".0_0"\n'],
+    ['no number, its underscore at an edge', '.0_', 'k: .0_\n'],
     ['a time', '2001-01-01', 'k: "2001-01-01"\n'],
     ['no time', '2001-02-29', 'k: 2001-02-29\n'],
     ['an indicator', '# a', "k: '# a'\n"],

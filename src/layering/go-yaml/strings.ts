@@ -32,6 +32,8 @@ const WORDS: ReadonlySet<string> = new Set([
 ]);
 
 const BASE_60 = /^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$/;
+/** Go's ParseFloat reads over underscores that stand between digits, and over no others. */
+const STRAY_UNDERSCORE = /(?<![0-9])_|_(?![0-9])/;
 const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
@@ -41,7 +43,7 @@ const DECIMAL = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 function readsAsString(text: string): boolean {
   if (WORDS.has(text)) return false;
   const [first = ''] = text;
-  if (first === '.') return !isFloat(text);
+  if (first === '.') return STRAY_UNDERSCORE.test(text) || !isFloat(text.replaceAll('_', ''));
   if (!/[-+0-9]/.test(first)) return true;
   return !isTime(text) && !isNumber(text.replaceAll('_', '')) && !BASE_60.test(text);
 }
