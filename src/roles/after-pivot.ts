@@ -2,7 +2,9 @@ import type { Config } from '../config/schema.ts';
 import { role } from '../engine/check.ts';
 import { lanes } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
-import * as left from '../steps/after-pivot/index.ts';
+import { approveOwnRequests } from '../steps/after-pivot/approve-requests.ts';
+import { readLeftRecord } from '../steps/after-pivot/read-record.ts';
+import { removeRecord } from '../steps/after-pivot/remove-record.ts';
 import { restoreEtcd } from '../steps/cluster/etcd-override.ts';
 import { rollOutImages } from '../steps/layering/roll-out-images.ts';
 
@@ -17,12 +19,12 @@ export const afterPivot = role<ClusterWorld>('after-pivot', {
   title: 'Follows a bootstrap host into its cluster',
   ladder: 'bootstrap',
   steps: [
-    left.readLeftRecord,
+    readLeftRecord,
     lanes<ClusterWorld>({
-      requests: [left.approveOwnRequests],
+      requests: [approveOwnRequests],
       etcd: [restoreEtcd],
       images: [rollOutImages],
     }),
-    left.removeRecord,
+    removeRecord,
   ],
 });

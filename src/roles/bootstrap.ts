@@ -2,23 +2,20 @@ import type { Config } from '../config/schema.ts';
 import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
 import { lanes } from '../engine/role.ts';
-import * as afterPivot from '../steps/after-pivot/leave-job.ts';
-import * as bootstrap from '../steps/bootstrap/index.ts';
-import * as cluster from '../steps/cluster/index.ts';
-import * as disk from '../steps/disk/index.ts';
-import * as finish from '../steps/finish/index.ts';
-import * as ignition from '../steps/ignition/index.ts';
-import * as layering from '../steps/layering/index.ts';
-import {
-  buildOwnImage,
-  goLive,
-  handOver,
-  lookFirst,
-  makeBootable,
-  makeRoom,
-  startControlPlane,
-  writeSystem,
-} from './parts.ts';
+import { createFollowUpJob } from '../steps/after-pivot/leave-job.ts';
+import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
+import { followControllerLogs } from '../steps/cluster/controller.ts';
+import { followHosts } from '../steps/cluster/follow-hosts.ts';
+import { waitForEtcdHandover } from '../steps/cluster/wait-for-etcd.ts';
+import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
+import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
+import { checkBoot } from '../steps/disk/check-boot.ts';
+import { decideRebootDelayAfterHandover, rebootHost } from '../steps/finish/finish.ts';
+import { fetchHost } from '../steps/ignition/fetch-host.ts';
+import { gatherLogsAtTheEnd } from '../steps/layering/gather-logs.ts';
+import { applyBootstrap, startControlPlane, waitForCluster } from './bootstrap-phases.ts';
+import { buildLayeredImages, finishLayering, readLayering } from './layering-phases.ts';
+import { clearDisks, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
 
 const inTurn = condition<Config>(
   'the lanes are to run in turn',
@@ -30,45 +27,29 @@ export const bootstrapHost = role('bootstrap', {
   title: 'Starts a temporary control plane, waits for two masters, then becomes the third',
   ladder: 'bootstrap',
   steps: [
-    ...lookFirst,
-    bootstrap.check,
-    ...makeRoom,
-    ...goLive,
-    layering.addDefaultOsConfigs,
-    layering.readOsConfigs,
-    layering.setAsideOsConfigs,
-    layering.nameRepositories,
-    layering.blockConfigServer,
+    ...preflight,
+    checkBootstrapSettings,
+    ...clearDisks,
+    ...applyBootstrap,
+    ...readLayering,
     lanes(
       {
         'control plane': startControlPlane,
-        disk: [ignition.fetchHost, ...writeSystem, ...makeBootable, ...buildOwnImage],
-        cluster: [
-          cluster.waitForMasters,
-          cluster.waitForArbiter,
-          cluster.patchEtcd,
-          cluster.waitForBootkube,
-          cluster.waitForEtcd,
-          cluster.waitForController,
-        ],
+        disk: [fetchHost, ...writeSystem, ...makeBootable, ...buildLayeredImages],
+        cluster: waitForCluster,
       },
       { inTurn },
     ),
-    cluster.waitForWorkers,
-    cluster.waitForMachineConfigs,
-    cluster.waitForEtcdHandover,
-    layering.createHandOverJob,
-    layering.handOverToRollOut,
-    layering.waitForLayeredMasters,
-    layering.checkServedConfig,
-    layering.gatherLogs,
-    layering.stopRegistry,
-    finish.decideDelayAfterHandover,
-    afterPivot.createFollowUpJob,
-    disk.checkBoot,
-    ...handOver,
-    finish.leaveHost,
+    waitForWorkers,
+    waitForMachineConfigs,
+    waitForEtcdHandover,
+    ...finishLayering,
+    decideRebootDelayAfterHandover,
+    createFollowUpJob,
+    checkBoot,
+    ...sendLogs,
+    rebootHost,
   ],
-  follow: [cluster.followHosts, cluster.followControllerLogs],
-  always: [layering.gatherLogsAtTheEnd],
+  follow: [followHosts, followControllerLogs],
+  always: [gatherLogsAtTheEnd],
 });

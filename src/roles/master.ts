@@ -1,22 +1,15 @@
 import { role } from '../engine/check.ts';
-import * as disk from '../steps/disk/index.ts';
-import * as ignition from '../steps/ignition/index.ts';
-import * as image from '../steps/image/index.ts';
-import * as registry from '../steps/registry/index.ts';
-import { leave, lookFirst, makeRoom, prepareFirstBoot, writeSystem } from './parts.ts';
+import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
+import { fetchHost } from '../steps/ignition/fetch-host.ts';
+import { overwriteOs } from '../steps/image/overwrite-os.ts';
+import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { clearDisks, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
 /** Writes the disk of a control-plane node and reboots into it. */
 export const master = role('master', {
   title: 'Installs a control-plane node',
   ladder: 'master',
-  steps: [
-    ...lookFirst,
-    ...makeRoom,
-    ignition.fetchHost,
-    ...writeSystem,
-    ...prepareFirstBoot,
-    ...leave,
-  ],
+  steps: [...preflight, ...clearDisks, fetchHost, ...writeSystem, ...prepareFirstBoot, ...leave],
 });
 
 /** An arbiter is a master for the installer, except that it takes no registry data along. */
@@ -24,13 +17,13 @@ export const arbiter = role('arbiter', {
   title: 'Installs an arbiter node',
   ladder: 'master',
   steps: [
-    ...lookFirst,
-    ...makeRoom,
-    ignition.fetchHost,
+    ...preflight,
+    ...clearDisks,
+    fetchHost,
     ...writeSystem,
-    image.overwriteOs,
-    disk.setBootEntry,
-    registry.findMedia,
+    overwriteOs,
+    setBootEntry,
+    findRegistryMedia,
     ...leave,
   ],
 });

@@ -11,7 +11,7 @@ import {
 } from '../../test/support/os-samples.ts';
 import { writableArgv } from '../os/plain-ostree.ts';
 import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeApply } from './node-apply.ts';
+import { nodeApply } from './node.ts';
 
 it('works with bootc', async () => {
   const { host } = coreOsNode();

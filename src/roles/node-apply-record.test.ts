@@ -3,7 +3,7 @@ import { operatorsNode, rebase } from '../../test/support/applied-node.ts';
 import { type FakeHost, rest } from '../../test/support/fake-host.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
 import { type NodeWorld, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeApply } from './node-apply.ts';
+import { nodeApply } from './node.ts';
 
 /** What the Machine Config Daemon goes by. */
 const record = '/etc/machine-config-daemon/currentimage';

@@ -3,7 +3,7 @@ import { changing, operatorsNode, rebase } from '../../test/support/applied-node
 import { type FakeHost, rest } from '../../test/support/fake-host.ts';
 import { imageOf, rpmOstreeDeployment, rpmOstreeOutput } from '../../test/support/os-samples.ts';
 import { coreOsNode, inspected, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeApply } from './node-apply.ts';
+import { nodeApply } from './node.ts';
 
 describe('the role node-apply', () => {
   it('cleans up, stages, and leaves the host running', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { rest } from '../../test/support/fake-host.ts';
 import { bootcEntry, bootcOutput } from '../../test/support/os-samples.ts';
 import { coreOsNode, runOnNode } from '../../test/support/core-os-node.ts';
-import { nodeRollback } from './node-rollback.ts';
+import { nodeRollback } from './node.ts';
 
 describe('the role node-rollback', () => {
   it('drops what was staged and not booted', async () => {

@@ -1,39 +1,32 @@
 import { role } from '../engine/check.ts';
-import * as bootstrap from '../steps/bootstrap/index.ts';
-import * as cluster from '../steps/cluster/index.ts';
-import * as disk from '../steps/disk/index.ts';
-import * as ignition from '../steps/ignition/index.ts';
-import * as layering from '../steps/layering/index.ts';
-import {
-  goLive,
-  leave,
-  lookFirst,
-  makeRoom,
-  prepareFirstBoot,
-  startControlPlane,
-  writeSystem,
-} from './parts.ts';
+import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
+import { waitForBootkube } from '../steps/cluster/wait-for-bootkube.ts';
+import { checkBoot } from '../steps/disk/check-boot.ts';
+import { mergeSingleNode } from '../steps/ignition/merge-single-node.ts';
+import { checkSingleNode } from '../steps/layering/os-configs.ts';
+import { applyBootstrap, startControlPlane } from './bootstrap-phases.ts';
+import { clearDisks, leave, preflight, prepareFirstBoot, writeSystem } from './phases.ts';
 
-const [firstOfBootstrap, ...restOfBootstrap] = goLive;
+const [firstOfBootstrap, ...restOfBootstrap] = applyBootstrap;
 
 /** Renders the Ignition of the only node with a temporary control plane on the node itself. */
 export const singleNode = role('single-node', {
   title: 'Installs the only node of a cluster',
   ladder: 'single-node',
   steps: [
-    ...lookFirst,
-    bootstrap.check,
-    ...makeRoom,
+    ...preflight,
+    checkBootstrapSettings,
+    ...clearDisks,
     // The service lists Installing before Waiting for bootkube here, and wants the role beside it.
     { ...firstOfBootstrap, stage: 'Installing', stageInfo: ({ role: given }) => given },
     ...restOfBootstrap,
-    layering.checkSingleNode,
+    checkSingleNode,
     ...startControlPlane,
-    cluster.waitForBootkube,
-    ignition.mergeSingleNode,
+    waitForBootkube,
+    mergeSingleNode,
     ...writeSystem,
     ...prepareFirstBoot,
-    disk.checkBoot,
+    checkBoot,
     ...leave,
   ],
 });

@@ -1,29 +1,29 @@
 import { role } from '../engine/check.ts';
 import { waitForControlPlane } from '../steps/cluster/wait-for-control-plane.ts';
-import * as disk from '../steps/disk/index.ts';
-import * as ignition from '../steps/ignition/index.ts';
-import * as image from '../steps/image/index.ts';
+import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
+import { fetchHost } from '../steps/ignition/fetch-host.ts';
+import { overwriteOs } from '../steps/image/overwrite-os.ts';
 import { deployWorkerImage, overlayWorkerConfig } from '../steps/layering/deploy-image.ts';
 import { findWorkerImage } from '../steps/layering/find-worker-image.ts';
-import * as registry from '../steps/registry/index.ts';
-import { leave, lookFirst, makeRoom, writeSystem } from './parts.ts';
+import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { clearDisks, leave, preflight, writeSystem } from './phases.ts';
 
 /** Writes the disk of a worker, waits until two masters are done, and reboots into it. */
 export const worker = role('worker', {
   title: 'Installs a worker node',
   ladder: 'worker',
   steps: [
-    ...lookFirst,
-    ...makeRoom,
-    ignition.fetchHost,
+    ...preflight,
+    ...clearDisks,
+    fetchHost,
     ...writeSystem,
     waitForControlPlane,
     findWorkerImage,
     deployWorkerImage,
     overlayWorkerConfig,
-    image.overwriteOs,
-    disk.setBootEntry,
-    registry.findMedia,
+    overwriteOs,
+    setBootEntry,
+    findRegistryMedia,
     ...leave,
   ],
 });

@@ -6,8 +6,8 @@ import { restartFromDisk, startFromDisk } from '../../mocks/host/installed-syste
 import type { Machine } from '../../mocks/host/machine.ts';
 import { restartLiveSystem } from '../../mocks/host/live-system.ts';
 import { registryNetwork } from '../../mocks/registries/network.ts';
-import { nodeApply } from '../../src/roles/node-apply.ts';
-import type { NodeRequest } from '../../src/steps/os/index.ts';
+import { nodeApply } from '../../src/roles/node.ts';
+import type { NodeRequest } from '../../src/steps/os/step.ts';
 import { runOnNode } from '../support/core-os-node.ts';
 import { briskClock, machineHost } from './machine-host.ts';
 import { hostFolder } from './host-folders.ts';

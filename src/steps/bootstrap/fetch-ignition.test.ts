@@ -6,7 +6,7 @@ import { fakeObjects } from '../../../test/support/fake-objects.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import {
-  check,
+  checkBootstrapSettings,
   chooseBootstrapSource,
   explainBootstrapSource,
   fetchIgnition,
@@ -53,7 +53,7 @@ describe('bootstrap/check', () => {
     ['a service and the image are known', { service, images }],
     ['there is no service for a controller', { s3, images: { ...images, controller: '' } }],
   ])('is content when %s', async (_, config) => {
-    const { events } = await runStep(check, { config });
+    const { events } = await runStep(checkBootstrapSettings, { config });
     expect(events.at(-1)?.type).toBe('step.finished');
   });
 
@@ -66,7 +66,7 @@ describe('bootstrap/check', () => {
       'bootstrap.no-controller-image',
     ],
   ])('names what is missing: %s', async (_, config, code) => {
-    const { failure } = await tryStep(check, { config });
+    const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toMatchObject({ code, kind: 'input' });
   });
 });

@@ -20,7 +20,7 @@ export function mcoImageOf({ images }: Pick<Config, 'images'>): string {
 }
 
 /** Fails on missing settings of the bootstrap before a disk is touched. */
-export const check = step({
+export const checkBootstrapSettings = step({
   id: 'bootstrap/check',
   title: 'Check that the settings for the bootstrap are complete',
   uses: [],

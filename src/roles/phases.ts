@@ -1,0 +1,42 @@
+import { resolveDisk } from '../steps/disk/resolve.ts';
+import { lockDisk } from '../steps/disk/in-use.ts';
+import { checkDisk } from '../steps/disk/check.ts';
+import { cleanDisk } from '../steps/disk/clean.ts';
+import { formatExtraDisks } from '../steps/disk/format-extra.ts';
+import { setBootEntry } from '../steps/disk/set-boot-entry.ts';
+import { decideRebootDelay, findIronic, rebootHost } from '../steps/finish/finish.ts';
+import { prepareDirectories } from '../steps/host/prepare-directories.ts';
+import { chooseImage } from '../steps/image/choose.ts';
+import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
+import { overwriteOs } from '../steps/image/overwrite-os.ts';
+import { writeImage } from '../steps/image/write.ts';
+import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
+import { copyRegistry } from '../steps/registry/copy.ts';
+import { findRegistryMedia } from '../steps/registry/find-media.ts';
+
+/** Checks everything that can be checked before anything is changed. */
+export const preflight = [
+  prepareDirectories,
+  resolveDisk,
+  lockDisk,
+  checkDisk,
+  chooseImage,
+] as const;
+
+/** Removes what would be in the way of the write. */
+export const clearDisks = [formatExtraDisks, cleanDisk] as const;
+
+/** Writes the operating system, with the Ignition of this host, to where the host boots from. */
+export const writeSystem = [writeImage, deployToExistingRoot] as const;
+
+/** Makes the written system bootable, with the registry of its medium. */
+export const makeBootable = [setBootEntry, findRegistryMedia, copyRegistry] as const;
+
+/** Completes the written system before its first boot. */
+export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;
+
+/** Uploads the logs, and finds out who reboots the host. */
+export const sendLogs = [announceLogs, uploadLogs, findIronic] as const;
+
+/** Uploads the logs and leaves the host: by a reboot, or to ironic. */
+export const leave = [...sendLogs, decideRebootDelay, rebootHost] as const;

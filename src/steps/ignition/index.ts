@@ -1,2 +1,0 @@
-export { fetchHost } from './fetch-host.ts';
-export { mergeSingleNode } from './merge-single-node.ts';

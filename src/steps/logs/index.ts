@@ -1,2 +1,0 @@
-export { announceLogs as announce } from './logs.ts';
-export { uploadLogs as upload } from './logs.ts';
