@@ -112,7 +112,7 @@ describe('lintFile', () => {
   });
 
   it.each([
-    ['kind: List\nitems:\n- 1\n', /^os\.yaml:3 error .* this entry of the List is no object$/],
+    ['kind: List\nitems:\n- 1\n', /^os\.yaml:3 error .* this entry of the List is not an object$/],
     ['kind: List\nitems:\n- kind: Pod\n', /^os\.yaml:3 error .* and not Pod$/],
     ['kind: Secret\n', /^os\.yaml:1 error a MachineOSConfig of .* is expected, and not Secret$/],
     ['a: 1\n', /^os\.yaml:1 error .* and not something without kind$/],
@@ -131,7 +131,7 @@ describe('lintFile', () => {
 });
 
 /** What means something to YAML, to a Containerfile or to a shell. */
-const pieces = fc.constantFrom(
+const chunks = fc.constantFrom(
   ...['a: ', '&x ', '*x ', '!!binary ', '!!set ', '? ', '- ', '[', '{', '}', ']', '"', "'", '|\n'],
   ...['#', '---\n', '%YAML 1.2\n', '<<: ', 'null', ': ', '\t', '\r', '\u0085', '\\ud800', '\n'],
   ...['kind: List\nitems: ', 'kind: MachineOSConfig\n', 'spec: ', 'metadata: ', 'status: ', '  '],
@@ -143,10 +143,10 @@ const pieces = fc.constantFrom(
 describe('lintBytes', () => {
   it('finds something or nothing in whatever a file holds', () => {
     const cut = fc
-      .tuple(fc.nat(good.length), fc.nat(30), fc.array(pieces, { maxLength: 3 }))
+      .tuple(fc.nat(good.length), fc.nat(30), fc.array(chunks, { maxLength: 3 }))
       .map(([at, length, more]) => good.slice(0, at) + more.join('') + good.slice(at + length));
     const bytes = fc.oneof(
-      fc.array(pieces, { maxLength: 40 }).map((all) => Buffer.from(all.join(''))),
+      fc.array(chunks, { maxLength: 40 }).map((all) => Buffer.from(all.join(''))),
       cut.map((text) => Buffer.from(text)),
       fc.uint8Array({ maxLength: 100 }),
     );

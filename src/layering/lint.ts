@@ -37,14 +37,14 @@ export interface LintFinding {
 
 const WANTED = 'a MachineOSConfig or a Containerfile';
 
-/** What is wrong with a file as it lies on a disk, whatever is in it. */
+/** The findings of a file of any content. */
 export function lintBytes(path: string, bytes: Uint8Array): readonly LintFinding[] {
   const read = decodeSource(path, bytes, WANTED);
   return isSourceFinding(read) ? [lintFindingOf(read)] : lintFile(read);
 }
 
 /**
- * What is wrong with a file: with each MachineOSConfig of it, or, where it is no YAML or JSON of objects, with the
+ * The findings of a file: of each MachineOSConfig in it or, where it holds no objects in YAML or JSON, of the
  * Containerfile that it then is.
  */
 export function lintFile(file: SourceFile): readonly LintFinding[] {
@@ -66,7 +66,7 @@ function looksLikeContainerfile({ path, text }: SourceFile): boolean {
   return /^\s*[A-Za-z]+\s+[^\s:]/.test(first) || isKeyword(first.trim());
 }
 
-/** What is wrong with an object that should be a MachineOSConfig. */
+/** The findings of an object that should be a MachineOSConfig. */
 function lintObject(source: SourceObject): readonly LintFinding[] {
   const otherwise = kindFinding(source);
   if (otherwise !== undefined) return [lintFindingOf(otherwise)];
@@ -96,7 +96,7 @@ const lintFindingOf = ({ place, problem }: SourceFinding): LintFinding => ({
   message: problem,
 });
 
-/** What only the operator objects to is known once the object is one. */
+/** What only the operator rejects can be found in a valid object only. */
 function operatorFindings(source: SourceObject, isAccepted: boolean): readonly LintFinding[] {
   if (!isAccepted) return [];
   return osConfigFindings(readMachineOSConfig(source)).map(({ path, message, isWarning }) => ({
@@ -130,7 +130,7 @@ function containerfileFindings(
   }));
 }
 
-/** What to write, where the server's words do not tell. */
+/** What to write, where the server's message does not name it. */
 function advice({ path, message }: FieldError): string {
   if (message === 'Required value') return `: write ${path}`;
   if (message.startsWith('Duplicate value')) return ': keep one entry, for NoArch';
@@ -141,7 +141,7 @@ function advice({ path, message }: FieldError): string {
   return '';
 }
 
-/** A MachineOSConfig that a command goes on with, and what it tells of it. */
+/** A MachineOSConfig that a command can use, with the warnings about it. */
 export interface UsableOSConfig {
   readonly config: MachineOSConfig;
   /** `FILE:LINE: …` */
@@ -149,7 +149,7 @@ export interface UsableOSConfig {
 }
 
 /**
- * Reads a MachineOSConfig that an image is to be built from, and refuses it for every error that `layer lint` tells.
+ * Reads a MachineOSConfig that an image is to be built from, and refuses it for every error that `layer lint` reports.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and their lines
  */
 export function buildableOSConfig(source: SourceObject): UsableOSConfig {
@@ -160,7 +160,7 @@ export function buildableOSConfig(source: SourceObject): UsableOSConfig {
 }
 
 /**
- * Reads a MachineOSConfig whose build is to be named. What the operator names all the same, although nothing that can
+ * Reads a MachineOSConfig whose build is to be named. What the operator names nevertheless, although nothing that can
  * be used comes of it, is a warning.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with all errors and their lines
  */
@@ -178,7 +178,7 @@ function acceptedByServer(source: SourceObject, findings: readonly LintFinding[]
   try {
     return readMachineOSConfig(source);
   } catch (error) {
-    // The server's first fault is in it; people mend all of them at once.
+    // It holds only the server's first error; people fix all of them at once.
     if (error instanceof AgentError && error.code === 'layering.os-config-invalid') {
       refuse(errorsIn(findings));
     }
@@ -186,7 +186,7 @@ function acceptedByServer(source: SourceObject, findings: readonly LintFinding[]
   }
 }
 
-/** The operator makes no object for a place that it cannot read, nor one whose labels or tag would be too long. */
+/** The operator creates no build for a push spec that it cannot read, nor one whose labels or tag would be too long. */
 const leavesNoName = ({ path }: OSConfigFinding, { spec }: MachineOSConfig): boolean =>
   path === 'metadata.name' ||
   (path === 'spec.renderedImagePushSpec' && !isNamedReference(spec.renderedImagePushSpec));

@@ -8,9 +8,9 @@ const inBase64 = (text: string): string => Buffer.from(text).toString('base64');
 describe('endOf', () => {
   it.each([
     ['a text that fits', 'one\ntwo\n', 100, 'one\ntwo\n'],
-    ['whole lines', 'one\ntwo\nthree\n', 8, '(what was before this is left out)\nthree\n'],
-    ['one line that is too long', 'abcdef', 3, '(what was before this is left out)\ndef'],
-    ['nothing', 'abc', 0, '(what was before this is left out)\n'],
+    ['whole lines', 'one\ntwo\nthree\n', 8, '(earlier lines are left out)\nthree\n'],
+    ['one line that is too long', 'abcdef', 3, '(earlier lines are left out)\ndef'],
+    ['nothing', 'abc', 0, '(earlier lines are left out)\n'],
   ])('keeps %s', (...[, text, most, kept]) => {
     expect(endOf(text, most)).toBe(kept);
   });

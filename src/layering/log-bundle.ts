@@ -9,25 +9,25 @@ import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
 export const bundleFolder = '/var/log/bootwright-layering';
 
 /**
- * Where a copy of it goes along with the other logs of the host: the sender packs all that lies in this folder
- * (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder when it is through.
+ * Where a copy of it goes along with the other logs of the host: the sender packs all files of this folder
+ * (assisted-installer-agent, `src/logs_sender`), whoever starts it, and removes the folder when it has finished.
  */
 export const folderThatIsSent = (hostId: string): string =>
   `/var/log/logs_host_${hostId}/bootwright-layering`;
 
-/** How much may be gathered, in characters. */
+/** The most that is collected, in characters. */
 export interface Bounds {
-  /** Of one piece; the end of a log is what tells why it ended. */
+  /** Of one chunk; the end of a log says why it ended. */
   readonly chunk: number;
-  /** Of all pieces together. */
+  /** Of all chunks together. */
   readonly bundle: number;
 }
 
-/** What a service is sent with the logs of a host. */
+/** The bounds of what a service gets with the logs of a host. */
 export const usualBounds: Bounds = { chunk: 2 ** 20, bundle: 16 * 2 ** 20 };
 
-/** Stands before the end of a text. */
-const leftOut = '(what was before this is left out)\n';
+/** Marks a text whose beginning is left out. */
+const leftOut = '(earlier lines are left out)\n';
 
 /** The end of a text, in whole lines. */
 export function endOf(text: string, most: number): string {
@@ -40,20 +40,20 @@ const PullSecret = z.object({
   auths: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 
-/** Members of an entry that tell who somebody is, and not how he proves it. */
+/** Fields of an entry that name a user and hold no secret. */
 const harmless = new Set(['username', 'email']);
 
-/** Whether a word is long enough to be taken out: a shorter one would be found in harmless text too. */
+/** Whether a word is long enough to be masked: a shorter one would be found in harmless text too. */
 export const isLongEnough = (word: string): boolean => word.length >= 6;
 
-/** What a pull secret is for, and what of it must never be seen. */
+/** The registries of a pull secret, and the secrets in it. */
 export interface PullSecretContent {
   /** Registries, with the paths in them where it names some. */
   readonly registries: readonly string[];
   readonly secrets: readonly Secret[];
 }
 
-/** Takes a pull secret apart; of a text that is none, all of it is secret. */
+/** Parses a pull secret; of any other text, all of it is secret. */
 export function credentialsIn(text: string): PullSecretContent {
   const parsed = PullSecret.safeParse(jsonIn(text));
   if (!parsed.success) return { registries: [], secrets: text === '' ? [] : [new Secret(text)] };
@@ -65,7 +65,7 @@ export function credentialsIn(text: string): PullSecretContent {
   };
 }
 
-/** The member itself and, of `NAME:PASSWORD` in base64, both and the password alone. */
+/** The value itself and, of `NAME:PASSWORD` in base64, both and the password alone. */
 function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
   if (typeof value !== 'string' || harmless.has(name)) return [];
   if (name !== 'auth') return [value];
@@ -74,7 +74,7 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
   return [value, pair, password];
 }
 
-/** What a secret looks like that nobody told us of. Each begins with fixed letters: logs are long. */
+/** Patterns of secrets that are not known by value. Each begins with fixed letters, as logs are long. */
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
   [/:\/\/[^\s/@"']{1,512}@/g, `://${MASK}@`],
@@ -89,12 +89,12 @@ const looksSecret: readonly (readonly [RegExp, string])[] = [
 
 /**
  * A text without what looks like a secret: keys, passwords in addresses, tokens, hashes of passwords, and what
- * follows the name of one. It is the second net: secrets that are known are taken out by their value.
+ * follows the name of one. It comes second: known secrets are masked by their value.
  */
 export const withoutSecretLooks = (text: string): string =>
   looksSecret.reduce((masked, [pattern, instead]) => masked.replace(pattern, instead), text);
 
-/** Members of an Ignition config that say what a part is, and hold nothing of its content. */
+/** Fields of an Ignition config that name a part, and hold nothing of its content. */
 const structuralFields = new Set([
   'version',
   'path',
@@ -105,11 +105,11 @@ const structuralFields = new Set([
   'format',
 ]);
 
-/** Whether a MachineConfig, or a file of one, is called as the rendered ones are. */
+/** Whether a MachineConfig, or a file of one, has the name of a rendered one. */
 export const isRendered = (name: string): boolean => name.startsWith('rendered-');
 
 /**
- * A rendered MachineConfig as people may see it: names, paths, modes and sizes of all that its Ignition brings,
+ * A rendered MachineConfig without its content: names, paths, modes and sizes of all that its Ignition brings,
  * and none of the content, among which are the pull secret and keys of the cluster.
  */
 export function machineConfigShape({ apiVersion, kind, metadata, spec }: Fields): string {

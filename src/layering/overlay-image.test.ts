@@ -13,7 +13,7 @@ import {
 
 const image = `registry.example.com/ocl/worker@sha256:${'b'.repeat(64)}`;
 const rendered = `rendered-worker-${'1'.repeat(32)}`;
-const stock = { rendered, osImage: 'quay.example/rhcos@sha256:9' };
+const release = { rendered, osImage: 'quay.example/rhcos@sha256:9' };
 
 interface Read {
   storage: { files: { path: string; contents: { source: string; compression?: string } }[] };
@@ -30,7 +30,7 @@ const contentIn = (text: string, end: string): string =>
 
 /** The served text with the content of both files in another form. */
 function served(reform: (source: string) => object): string {
-  const config = JSON.parse(servedIgnition(stock)) as Read;
+  const config = JSON.parse(servedIgnition(release)) as Read;
   for (const file of config.storage.files) {
     Object.assign(file, { contents: reform(file.contents.source) });
   }
@@ -39,25 +39,25 @@ function served(reform: (source: string) => object): string {
 
 describe('overlayImage', () => {
   it('names the image wherever a machine looks for one', () => {
-    const overlaid = readServedConfig(overlayImage(servedIgnition(stock), image));
+    const overlaid = readServedConfig(overlayImage(servedIgnition(release), image));
     expect(servedImageProblem(overlaid, image)).toBeUndefined();
     expect(overlaid.rendered).toBe(rendered);
   });
 
   it('gives what a server gives whose pool runs the image', () => {
     const other = servedIgnition({ rendered, osImage: image, image });
-    expect(JSON.parse(overlayImage(servedIgnition(stock), image))).toEqual(JSON.parse(other));
+    expect(JSON.parse(overlayImage(servedIgnition(release), image))).toEqual(JSON.parse(other));
   });
 
   it('changes nothing the second time, nor what is served with the image', () => {
-    const once = overlayImage(servedIgnition(stock), image);
+    const once = overlayImage(servedIgnition(release), image);
     expect(overlayImage(once, image)).toBe(once);
     const layered = servedIgnition({ rendered, osImage: image, image });
     expect(JSON.parse(overlayImage(layered, image))).toEqual(JSON.parse(layered));
   });
 
   it('changes nothing but these', () => {
-    const config = JSON.parse(servedIgnition(stock)) as Read;
+    const config = JSON.parse(servedIgnition(release)) as Read;
     const other = {
       path: '/etc/hostname',
       mode: 0o600,
@@ -85,7 +85,7 @@ describe('overlayImage', () => {
   });
 
   it('writes the annotations as the server does: compact, sorted', () => {
-    const text = contentIn(overlayImage(servedIgnition(stock), image), 'node-annotations.json');
+    const text = contentIn(overlayImage(servedIgnition(release), image), 'node-annotations.json');
     const keys = Object.keys(JSON.parse(text) as object);
     expect(keys).toEqual([...keys].sort());
     expect(text).not.toMatch(/\s/);
@@ -123,7 +123,7 @@ describe('overlayImage', () => {
     ['annotations that are broken', { annotations: '{' }, 'layering.served-config-invalid'],
     ['another MachineConfig', { named: 'rendered-worker-2' }, 'layering.served-config-invalid'],
   ])('refuses a config with %s', (_, more, code) => {
-    const text = servedIgnition({ ...stock, ...more });
+    const text = servedIgnition({ ...release, ...more });
     expect(() => overlayImage(text, image)).toThrow(expect.objectContaining({ code }));
   });
 });

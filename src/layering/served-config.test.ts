@@ -25,8 +25,8 @@ describe('readServedConfig', () => {
   });
 
   it('knows no image where the pool is not layered', () => {
-    const text = servedIgnition({ rendered, osImage: 'stock' });
-    expect(readServedConfig(text)).toEqual({ rendered, osImage: 'stock' });
+    const text = servedIgnition({ rendered, osImage: 'release' });
+    expect(readServedConfig(text)).toEqual({ rendered, osImage: 'release' });
   });
 
   it.each([
@@ -36,19 +36,19 @@ describe('readServedConfig', () => {
     ['annotations that are a list', { annotations: '[]' }, 'layering.served-config-invalid'],
     ['annotations that are broken', { annotations: '{' }, 'layering.served-config-invalid'],
   ])('refuses %s', (_, more, code) => {
-    const text = servedIgnition({ rendered, osImage: 'stock', ...more });
+    const text = servedIgnition({ rendered, osImage: 'release', ...more });
     expect(() => readServedConfig(text)).toThrow(expect.objectContaining({ code }));
   });
 
   it('refuses a config of spec 2, which a server gives when it is not asked for another', () => {
-    const text = servedIgnition({ rendered, osImage: 'stock', version: '2.2.0' });
+    const text = servedIgnition({ rendered, osImage: 'release', version: '2.2.0' });
     expect(() => readServedConfig(text)).toThrow(
       expect.objectContaining({ code: 'ignition.spec-2' }),
     );
   });
 });
 
-describe('servedFault', () => {
+describe('servedImageProblem', () => {
   const whole = { rendered, osImage: final, currentImage: final, desiredImage: final };
 
   it('finds nothing when all three places name the image', () => {
@@ -56,7 +56,7 @@ describe('servedFault', () => {
   });
 
   it.each([
-    [{ ...whole, osImage: 'stock' }, 'osImageURL is stock instead of'],
+    [{ ...whole, osImage: 'release' }, 'osImageURL is release instead of'],
     [{ ...whole, currentImage: 'other' }, 'currentImage is other instead of'],
     [{ rendered, osImage: final }, 'currentImage is not set, desiredImage is not set instead of'],
   ])('names the place that differs', (served, words) => {
@@ -64,24 +64,24 @@ describe('servedFault', () => {
   });
 });
 
-const told = { pool: 'worker', repository: 'registry.example:5000/ocl/worker' };
+const named = { pool: 'worker', repository: 'registry.example:5000/ocl/worker' };
 const served = (...files: readonly object[]): string =>
   JSON.stringify({ ignition: { version: '3.2.0' }, storage: { files } });
 
 describe('the repository of a pool', () => {
-  it('is read from what is served as it was told', () => {
-    const { spec } = repositoryConfig(told) as { spec: { config: object } };
-    expect(repositoryIn(JSON.stringify(spec.config))).toBe(told.repository);
+  it('is read from what is served as it was named', () => {
+    const { spec } = repositoryConfig(named) as { spec: { config: object } };
+    expect(repositoryIn(JSON.stringify(spec.config))).toBe(named.repository);
   });
 
   it('belongs to its pool', () => {
-    expect(repositoryConfig(told)['metadata']).toEqual({
+    expect(repositoryConfig(named)['metadata']).toEqual({
       name: '99-bootwright-os-repository-worker',
       labels: { 'machineconfiguration.openshift.io/role': 'worker' },
     });
   });
 
-  it('is not told by other files, nor by an empty config', () => {
+  it('is not named by other files, nor by an empty config', () => {
     expect(repositoryIn(served())).toBeUndefined();
     expect(repositoryIn('{"ignition":{"version":"3.2.0"}}')).toBeUndefined();
     const other = { path: `${OS_REPOSITORY_PATH}.bak`, contents: { source: 'data:,x' } };

@@ -10,12 +10,12 @@ import { isFields, type Fields, type Value, fieldsOf } from './api/schema.ts';
 import { layeringFailure } from './failures.ts';
 
 /**
- * Where the machine-config-server puts the annotations that a node is born with: a map of texts
+ * Where the machine-config-server puts the first annotations of a node: a map of texts
  * (machine-config-operator, `pkg/daemon/constants`).
  */
 export const NODE_ANNOTATIONS_PATH = '/etc/machine-config-daemon/node-annotations.json';
 
-/** What a machine-config-server would make of a machine of a pool. */
+/** What a machine-config-server serves to the machines of a pool. */
 export interface ServedConfig {
   /** Name of the rendered MachineConfig. */
   readonly rendered: string;
@@ -23,13 +23,13 @@ export interface ServedConfig {
   readonly osImage: string;
   /** The image that the node says it runs; only a layered pool has one. */
   readonly currentImage?: string;
-  /** The image that the node is told to run; the same, or the node is torn between two. */
+  /** The image that the node should run: the same one, or the node would switch again. */
   readonly desiredImage?: string;
 }
 
 /**
- * Reads what a machine-config-server answers, asked for Ignition of spec 3. Both names of the rendered
- * MachineConfig must be one: a node that starts with two stays degraded.
+ * Reads the answer of a machine-config-server, in Ignition spec 3. Both names of the rendered
+ * MachineConfig must be equal: a node that starts with two stays degraded.
  * @throws AgentError `layering.served-config-invalid`, and as `readEncapsulated` and `parseConfig`
  */
 export function readServedConfig(ignitionText: Uint8Array | string): ServedConfig {
@@ -41,7 +41,7 @@ export function readServedConfig(ignitionText: Uint8Array | string): ServedConfi
   const named = isFields(metadata) ? textOf(metadata['name']) : undefined;
   if (rendered === undefined || named !== rendered) {
     throw invalid(
-      `the annotations name the MachineConfig ${rendered ?? '(none)'}, the one that is served is ${named ?? '(without a name)'}`,
+      `the annotations name the MachineConfig ${rendered ?? '(none)'}, and the server serves ${named ?? 'one without a name'}`,
     );
   }
   const currentImage = textOf(annotations[nodeKeys.currentImage]);
@@ -75,9 +75,9 @@ function objectIn(config: Config, path: string): Fields {
     const value = JSON.parse(text) as Value;
     if (isFields(value)) return value;
   } catch {
-    // What is no JSON is no object either, and the parser's words may quote the content.
+    // The parser's message may quote the content.
   }
-  throw invalid(`${path} is no JSON object`);
+  throw invalid(`${path} is not a JSON object`);
 }
 
 const textOf = (value: Value | undefined): string | undefined =>
@@ -87,9 +87,9 @@ const invalid = (message: string): Error =>
   layeringFailure('layering.served-config-invalid', message);
 
 /**
- * Lays an image over a served config, in the two places that name one: the machine boots into it, and says
+ * Overlays an image on a served config, in the two places that name one: the machine boots into it, and says
  * so when it joins. It is what the machine-config-server of the cluster serves by itself once a machine of
- * the pool runs the image. Both change or none: a node that says another image than it boots is never done.
+ * the pool runs the image. Both change or none: a node that names another image than it boots never becomes Done.
  * @throws AgentError `layering.served-config-invalid`, and as `parseConfig`
  */
 export function overlayImage(served: Uint8Array | string, image: string): string {
@@ -127,7 +127,7 @@ function withContent(file: File, overlay: Overlay, image: string): File {
   const { source = '', compression = '' } = contents;
   const isPacked = compression === 'gzip';
   const bytes = isPacked ? gzipSync(changed) : Buffer.from(changed);
-  // What else it says, a hash of the content, is of what was there.
+  // The other fields, such as a hash, are of the old content.
   const kept = compression === '' ? {} : { compression };
   return { ...file, contents: { ...kept, source: encodeAs(source, bytes, isPacked) } };
 }
@@ -141,9 +141,9 @@ function encodeAs(source: string, bytes: Buffer, isBinary: boolean): string {
 }
 
 /**
- * Puts a config into the pointer that leads to it, so that the first boot fetches nothing: what is laid over
- * it must be what the machine boots with, whatever is served by then. Whatever else the pointer says, a host
- * name above all, stays.
+ * Embeds a config in the pointer that leads to it, so that the first boot fetches nothing: the machine must boot
+ * with the overlaid config, whatever is served by then. The other fields of the pointer, a host
+ * name above all, stay.
  * @throws AgentError `ignition.pointer-missing`, and as `parseConfig` and `readPointer`
  */
 export function embedServed(pointerText: Uint8Array | string, served: string): string {
@@ -174,10 +174,10 @@ export interface PoolRepository {
   readonly repository: string;
 }
 
-/** Name of the MachineConfig that tells it. */
+/** Name of the MachineConfig that names the repository. */
 export const repositoryConfigName = (pool: string): string => `99-bootwright-os-repository-${pool}`;
 
-/** The MachineConfig itself: whoever is served the config of the pool finds the repository in it. */
+/** That MachineConfig: a host that is served the config of the pool finds the repository in it. */
 export const repositoryConfig = ({ pool, repository }: PoolRepository): Fields => ({
   apiVersion: 'machineconfiguration.openshift.io/v1',
   kind: 'MachineConfig',
@@ -203,7 +203,7 @@ export const repositoryConfig = ({ pool, repository }: PoolRepository): Fields =
 });
 
 /**
- * The repository that a served config tells; undefined where it tells none.
+ * The repository that a served config names; undefined where it names none.
  * @throws AgentError as `parseConfig` and `decodeResource`
  */
 export function repositoryIn(served: Uint8Array | string): string | undefined {
@@ -221,7 +221,7 @@ const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 /** Where a node has certificates that it trusts everywhere. */
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';
 
-/** With what a node pulls images. All of it is secret or tells of the site. */
+/** What a node pulls images with. All of it is secret, or describes the site. */
 export interface PullAccess {
   readonly pullSecret: string;
   /** PEM files that are trusted beside those of the system. */
@@ -229,7 +229,7 @@ export interface PullAccess {
 }
 
 /**
- * Reads from a served config with what the machine will pull: a live system knows neither the pull secret of
+ * Reads from a served config what the machine will pull with: a live system knows neither the pull secret of
  * the cluster nor the certificates that its administrators added.
  * @param repository HOST[:PORT]/…, whose own certificates count too
  * @throws AgentError `ignition.file-missing` without a pull secret, and as `parseConfig`

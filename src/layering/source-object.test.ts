@@ -42,17 +42,25 @@ describe('readObjects', () => {
     [
       'a: &a {b: *a}',
       'layering.malformed-file',
-      /f\.yaml:1: it is nested too deeply, or in itself/,
+      /f\.yaml:1: it is nested too deeply, or contains itself/,
     ],
-    ['x: 1\na: "\\ud800"', 'layering.malformed-file', /f\.yaml:2: a text has half of a character/],
-    ['x: 1\n"\\udfff": 1', 'layering.malformed-file', /f\.yaml:2: a text has half of a character/],
+    ['x: 1\na: "\\ud800"', 'layering.malformed-file', /f\.yaml:2: half of a surrogate pair/],
+    ['x: 1\n"\\udfff": 1', 'layering.malformed-file', /f\.yaml:2: half of a surrogate pair/],
     [
       String.raw`a: "\ud83d\ude00"`,
       'layering.malformed-file',
-      /f\.yaml:1: a text has half of a character, .*: write the character itself$/,
+      /f\.yaml:1: half of a surrogate pair .*: write the character itself$/,
     ],
-    ['a: 1\nb: "x\\\n\n  y"', 'layering.malformed-file', /f\.yaml:2: behind an escaped line break/],
-    ['a: 1\nb: \u0007', 'layering.malformed-file', /f\.yaml:2: the character U\+0007 cannot stand/],
+    [
+      'a: 1\nb: "x\\\n\n  y"',
+      'layering.malformed-file',
+      /f\.yaml:2: an empty line follows an escaped line break/,
+    ],
+    [
+      'a: 1\nb: \u0007',
+      'layering.malformed-file',
+      /f\.yaml:2: the character U\+0007 is not allowed/,
+    ],
   ])('refuses %j', (text, code, message) => {
     expect(() => read(text)).toThrow(expect.objectContaining({ code }) as Error);
     expect(() => read(text)).toThrow(message);
@@ -78,6 +86,6 @@ describe('readObjects', () => {
 
   it('refuses half of a character in long JSON', () => {
     const text = `{"a": "${'x'.repeat(70_000)}", "b": "\\ud800"}`;
-    expect(() => read(text)).toThrow(/f\.yaml:1: a text has half of a character/);
+    expect(() => read(text)).toThrow(/f\.yaml:1: half of a surrogate pair/);
   });
 });

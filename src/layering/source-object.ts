@@ -23,10 +23,10 @@ import {
 
 export type { SourceFile } from './source-text.ts';
 
-/** An object as it was read, with where its parts stand. */
+/** An object as it was read, with the lines of its parts. */
 export interface SourceObject {
   readonly value: Fields;
-  /** `FILE:LINE` of a part, or of the nearest thing around it that is there. */
+  /** `FILE:LINE` of a part, or of the nearest existing part around it. */
   readonly place: (path: Path) => string;
   /**
    * `FILE:LINE` of a line, from 1, of a text. Only a literal block keeps the lines of its text; of another style
@@ -35,7 +35,7 @@ export interface SourceObject {
   readonly placeInText: (path: Path, line: number) => string;
 }
 
-/** Members and indexes from the top of an object. */
+/** Fields and indexes from the top of an object. */
 export type Path = readonly (string | number)[];
 
 const LONG = 65_536;
@@ -129,7 +129,7 @@ function sourceOf(
     const found = Array.isArray(value) ? 'a list' : 'a single word or text';
     return wrongObject(at(start), `${wanted} is expected, and this is ${found}`);
   } catch (thrown) {
-    // Aliases that lead nowhere, or to more than a machine has room for, show only when they are followed.
+    // Aliases of nothing, or of more than fits in memory, are found only when they are followed.
     return malformed(at(start), reasonOf(thrown));
   }
 }
@@ -145,7 +145,7 @@ function textFinding({ value, place }: SourceObject): SourceFinding | undefined 
   return path === undefined ? undefined : malformed(place(path), HALF_CHARACTER);
 }
 
-/** Where the key of the deepest part of the path stands that is there. */
+/** The offset of the key of the deepest existing part of the path. */
 function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   let node: unknown = document.contents;
   let offset: number | undefined;
@@ -173,22 +173,22 @@ function parsedJson(text: string): Fields | undefined {
   }
 }
 
-/** What is wrong with an escape that names half of a character: no text can hold it. */
-const HALF_CHARACTER = String.raw`a text has half of a character, an escape of \ud800 to \udfff: write the character itself`;
+/** The problem of an escape for half of a surrogate pair: no text can hold it. */
+const HALF_CHARACTER = String.raw`half of a surrogate pair (\ud800 to \udfff): write the character itself`;
 
-/** No object of a cluster comes near it. */
+/** No object of a cluster is nested as deeply. */
 const DEEPEST = 1_000;
-/** What is wrong with an object that no program can follow to its end. */
-const TOO_DEEP = 'it is nested too deeply, or in itself';
+/** The problem of an object that no program can follow to its end. */
+const TOO_DEEP = 'it is nested too deeply, or contains itself';
 
 const EMPTY_LINE =
-  'behind an escaped line break stands an empty line, which programs read in different ways: write \\n';
+  'an empty line follows an escaped line break, which programs read in different ways: write \\n';
 
-/** Half of a character, even where the other half follows: only JSON writes a character by both. */
+/** Half of a surrogate pair, even where the other half follows: only JSON writes a character by both. */
 const HALF = /(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/;
 const ESCAPED_BREAK = /(?<!\\)(?:\\\\)*\\\n[ \t]*\n/;
 
-/** Something that is wrong with an escape in double quotes. */
+/** What is wrong with an escape in double quotes. */
 interface EscapeFinding {
   readonly offset: number;
   readonly problem: string;
@@ -215,7 +215,7 @@ function findingInQuotes(quoted: string, start: number): EscapeFinding | undefin
 }
 
 /**
- * Where a text or the name of a member has half of a character.
+ * The path of a text or a field name with half of a surrogate pair.
  * @throws RangeError for what is too deep, as where an alias leads into itself
  */
 const halfInValue = (value: Value): readonly string[] | undefined => below(value, []);
@@ -233,7 +233,7 @@ function below(value: Value, path: readonly string[]): readonly string[] | undef
 }
 
 /**
- * The objects of a file, also those that stand in a List as `oc get -o yaml` prints one, and what of it cannot be
+ * The objects of a file, also those in a List as `oc get -o yaml` prints one, and what of it cannot be
  * read.
  * @param wanted what the file should hold, for the messages
  */
@@ -254,7 +254,7 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
   return items.flatMap((item, index) => {
     const at = ['items', index] as const;
     if (!isFields(item)) {
-      const problem = `${wanted} is expected, and this entry of the List is no object`;
+      const problem = `${wanted} is expected, and this entry of the List is not an object`;
       return [wrongObject(source.place(at), problem)];
     }
     return unfolded(
@@ -268,7 +268,7 @@ function unfolded(source: SourceObject, wanted: string): readonly (SourceObject 
   });
 }
 
-/** What stands in a List; nothing is known of an object that is none. */
+/** The items of a List; undefined for another object. */
 export function itemsOf({ kind, items }: Fields): readonly Value[] | undefined {
   const isList = typeof kind === 'string' && kind.endsWith('List');
   return isList && Array.isArray(items) ? (items as readonly Value[]) : undefined;

@@ -17,18 +17,18 @@ export const malformed = (place: string, problem: string): SourceFinding => ({
   problem,
 });
 
-/** Something else than what is expected. */
+/** Another object than the expected one. */
 export const wrongObject = (place: string, problem: string): SourceFinding => ({
   code: 'layering.wrong-object',
   place,
   problem,
 });
 
-/** Tells a flaw from what could be read. */
+/** Whether reading gave a finding and not an object. */
 export const isSourceFinding = (read: object): read is SourceFinding =>
   'problem' in read && 'place' in read;
 
-/** The flaw as an error, for whoever needs the whole file. */
+/** The finding as an error, for callers that need the whole file. */
 export const sourceFailure = ({ code, place, problem }: SourceFinding): AgentError =>
   layeringFailure(code, `${place}: ${problem}`);
 
@@ -80,12 +80,12 @@ function firstBrokenLine(bytes: Uint8Array): number {
 /** What Go's YAML takes for the end of a line, and reads as a line feed: also by themselves. */
 const LINE_BREAK = /\r\n|[\r\u0085]/g;
 
-/** What Go's YAML reads nowhere, and two more line breaks of its own that no editor shows. */
+/** Characters that Go's YAML refuses, and two more line breaks of its own that no editor shows. */
 const FORBIDDEN =
   // oxlint-disable-next-line no-control-regex -- YAML wants them escaped
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u0084\u0086-\u009f\u2028\u2029\ufffe\uffff]/;
 
-/** Characters that JSON lets stand in its strings, and that mean something else to YAML. */
+/** Characters that JSON allows in its strings, and that mean something else to YAML. */
 const ODD_IN_JSON = /[\u007f-\u009f\u2028\u2029\ufffe\uffff]/g;
 
 /**
@@ -98,7 +98,7 @@ export function yamlText({ path, text }: SourceFile): string | SourceFinding {
   const found = FORBIDDEN.exec(lines);
   if (found === null) return lines;
   const line = lines.slice(0, found.index).split('\n').length;
-  const problem = `the character ${nameOf(found[0])} cannot stand in YAML as it is`;
+  const problem = `the character ${nameOf(found[0])} is not allowed in YAML as it is`;
   const advice = `remove it, or write it as ${escapeOf(found[0])} in double quotes`;
   return malformed(`${path}:${line}`, `${problem}: ${advice}`);
 }

@@ -32,9 +32,13 @@ export const inspectArgv = (image: string, authFile?: string): readonly string[]
 export function readInspected(stdout: string, image: string): RegistryImage {
   const parsed = Inspected.safeParse(jsonIn(stdout));
   if (!parsed.success) {
-    throw osFailure('os.image-unreachable', `skopeo says nothing of ${image} that can be read`, {
-      cause: parsed.error,
-    });
+    throw osFailure(
+      'os.image-unreachable',
+      `skopeo printed no readable configuration of ${image}`,
+      {
+        cause: parsed.error,
+      },
+    );
   }
   const { Digest, Architecture, LayersData } = parsed.data;
   return {

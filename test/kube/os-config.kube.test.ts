@@ -8,7 +8,7 @@ import {
   checkObject,
   checkStatus,
   preparedObject,
-  unknownMembers,
+  unknownFields,
 } from '../../src/layering/api/check-object.ts';
 import type { Fields } from '../../src/layering/api/schema.ts';
 import { isSourceFinding } from '../../src/layering/source-text.ts';
@@ -153,7 +153,7 @@ describe('a MachineOSConfig', () => {
 
   it('has members that are unknown to us when they are unknown to the API server', async () => {
     const property = fc.asyncProperty(withMoreMembers, async (object) => {
-      const ours = unknownMembers(object, machineOSConfigKind).map(({ message }) => message);
+      const ours = unknownFields(object, machineOSConfigKind).map(({ message }) => message);
       const theirs = await unknownTo(rig.client.create(strictMachineOSConfigs, object as never));
       expect([...ours].sort()).toEqual([...theirs].sort());
     });

@@ -183,7 +183,7 @@ describe('the name of a build', () => {
       } else {
         const call = () => buildName(inputs);
         expect(call, theirs.error).toThrow(AgentError);
-        expect(call).toThrow(/cannot be hashed by the Machine Config Operator/);
+        expect(call).toThrow(/is one that the Machine Config Operator cannot hash/);
       }
     });
     await fc.assert(property, { numRuns: 4000 });

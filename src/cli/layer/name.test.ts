@@ -99,10 +99,10 @@ describe('the four fields of layer name', () => {
   const { osImageURL, ...three } = images;
 
   it.each([
-    [text({ ...three, osImageUrl: osImageURL }), /:4: osImageUrl is none .* mean osImageURL$/],
-    [text({ ...images, extra: 'x' }), /:5: extra is none of the fields$/],
+    [text({ ...three, osImageUrl: osImageURL }), /:4: osImageUrl is not one .* mean osImageURL$/],
+    [text({ ...images, extra: 'x' }), /:5: extra is not one of the fields$/],
     [text(three), /: osImageURL is missing; write osImageURL: ''/],
-    ['kind: Secret\n', /:1: a Secret is neither the ConfigMap nor a MachineConfig/],
+    ['kind: Secret\n', /:1: a Secret is neither a ConfigMap nor a MachineConfig/],
     [`${text(three)}osImageURL: 7\n`, /:4: osImageURL is not a string/],
   ])('are refused as %j', async (imagesFile, message) => {
     await expect(name({ imagesFile })).rejects.toMatchObject({
@@ -153,7 +153,7 @@ describe('a MachineOSConfig that layer name', () => {
     [
       'a file for one architecture',
       { containerFile: [{ containerfileArch: 'AMD64', content: 'FROM configs AS final\n' }] },
-      /for NoArch alone/,
+      /only the entry for NoArch/,
     ],
     [
       'a place that no status takes',

@@ -48,7 +48,7 @@ describe('buildName', () => {
   it('refuses what the operator cannot hash, with the line', () => {
     const content = 'FROM configs AS final\nRUN printf "\u007f"\n';
     expect(() => nameOf({ containerFile: [{ content }] })).toThrow(
-      /U\+007F in line 2 .* cannot be hashed/,
+      /U\+007F in line 2 .* is one that the Machine Config Operator cannot hash/,
     );
   });
 

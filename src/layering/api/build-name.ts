@@ -46,7 +46,7 @@ export function buildName(inputs: BuildInputs): string {
 export function hashedTexts({ config, pool, images }: BuildInputs): readonly string[] {
   const { spec } = config;
   return [
-    { ...referenceMembers(pool.configuration), source: list(pool.configuration.source) },
+    { ...referenceFields(pool.configuration), source: list(pool.configuration.source) },
     {
       ...(spec.baseImagePullSecret === undefined
         ? {}
@@ -70,8 +70,8 @@ export function hashedTexts({ config, pool, images }: BuildInputs): readonly str
   ].map((object) => goYaml(passed(object)));
 }
 
-/** Go leaves empty members of a reference out. */
-const referenceMembers = (reference: PoolReference): Record<string, string | undefined> => ({
+/** Go leaves empty fields of a reference out. */
+const referenceFields = (reference: PoolReference): Record<string, string | undefined> => ({
   apiVersion: present(reference.apiVersion),
   fieldPath: present(reference.fieldPath),
   kind: present(reference.kind),
@@ -84,7 +84,7 @@ const referenceMembers = (reference: PoolReference): Record<string, string | und
 const present = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 
 const list = (source: readonly PoolReference[]): YamlValue | undefined =>
-  source.length === 0 ? undefined : source.map(referenceMembers);
+  source.length === 0 ? undefined : source.map(referenceFields);
 
 function passed(value: YamlValue): YamlValue {
   if (typeof value === 'string') return throughJson(value);
@@ -125,7 +125,7 @@ function unnameable(text: string, { 0: found, index }: RegExpExecArray): Error {
   const line = text.slice(0, index).split('\n').length;
   return layeringFailure(
     'layering.no-name',
-    `the character U+${code} in line ${line} of a text cannot be hashed by the Machine Config Operator`,
+    `the character U+${code} in line ${line} of a text is one that the Machine Config Operator cannot hash`,
     { context: { character: `U+${code}`, line } },
   );
 }

@@ -11,7 +11,7 @@ import {
   fieldsOf,
 } from './schema.ts';
 
-/** The name of an object is looked at by the same rule for every kind. */
+/** The name of an object has the same rule in every kind. */
 const NAME_FORM = String.raw`a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`;
 const NAME_LIMIT = 253;
 
@@ -29,7 +29,7 @@ export const preparedObject = (object: Fields, { schema }: DefinedKind): Fields 
   return fieldsOf(made);
 };
 
-/** What the server finds wrong with an object that is created, or that takes the place of another. */
+/** The errors of an object that is created, or that replaces another. */
 export function checkObject(
   object: Fields,
   kind: DefinedKind,
@@ -45,7 +45,7 @@ export function checkObject(
   return checkValue(subject, kind.schema, nameErrors(object));
 }
 
-/** Every fault of an object that can be told at once, its status included. */
+/** Every error of an object that can be found at once, in its status too. */
 export function allFieldErrors(object: Fields, kind: DefinedKind): readonly FieldError[] {
   const subject = { value: preparedObject(object, kind), path: '', bodyPath: '' };
   const { status } = object;
@@ -55,7 +55,7 @@ export function allFieldErrors(object: Fields, kind: DefinedKind): readonly Fiel
   return [...whole, ...checkWhole(part, kind.status)];
 }
 
-/** What the server finds wrong with a status that takes the place of another. */
+/** The errors of a status that replaces another. */
 export function checkStatus(
   status: Value,
   { status: schema }: DefinedKind,
@@ -82,16 +82,16 @@ function nameErrors({ metadata }: Fields): readonly FieldError[] {
 }
 
 /**
- * What the server stores of an object before it looks at it: unknown members and nulls are dropped, defaults
- * are put in. A value of another type than the schema's is left as it is.
+ * What the server makes of an object before it checks it: unknown fields and nulls are dropped, defaults
+ * are set. A value of another type than the schema's is left as it is.
  */
 function prepared(value: Value, schema: Schema): Value {
-  if (schema.type === 'object') return isFields(value) ? preparedMembers(value, schema) : value;
+  if (schema.type === 'object') return isFields(value) ? preparedFields(value, schema) : value;
   if (schema.type !== 'array' || !isList(value)) return value;
   return value.map((item) => prepared(item, schema.items));
 }
 
-function preparedMembers(members: Fields, { properties }: ObjectSchema): Fields {
+function preparedFields(members: Fields, { properties }: ObjectSchema): Fields {
   const kept = Object.entries(properties).flatMap(([name, schema]) => {
     const value = Object.hasOwn(members, name) ? members[name] : undefined;
     if (value !== undefined && value !== null) return [[name, prepared(value, schema)] as const];
@@ -101,7 +101,7 @@ function preparedMembers(members: Fields, { properties }: ObjectSchema): Fields 
   return Object.fromEntries(kept);
 }
 
-/** What an object is owned by, as `metadata.ownerReferences` lists it. */
+/** An owner of an object, in `metadata.ownerReferences`. */
 const owner: ObjectSchema = {
   type: 'object',
   properties: {
@@ -114,7 +114,7 @@ const owner: ObjectSchema = {
   },
 };
 
-/** Who has written which members, as `oc get --show-managed-fields` prints it. */
+/** Who has written which fields, as `oc get --show-managed-fields` prints it. */
 const managedFields: ObjectSchema = {
   type: 'object',
   properties: {
@@ -128,7 +128,7 @@ const managedFields: ObjectSchema = {
   },
 };
 
-/** The members of `metadata`, which are the same for every kind (apimachinery, meta/v1). */
+/** The fields of `metadata`, which are the same for every kind (apimachinery, meta/v1). */
 const objectMeta: ObjectSchema = {
   type: 'object',
   properties: {
@@ -150,17 +150,17 @@ const objectMeta: ObjectSchema = {
   },
 };
 
-/** A member that the definition of a kind does not have: the server drops it, or refuses it if it is told to. */
-export interface UnknownMember {
+/** A field that is not in the definition of a kind: the server drops it, or refuses it in strict mode. */
+export interface UnknownField {
   readonly segments: readonly (string | number)[];
-  /** In the words of a server that is told to refuse it. */
+  /** In the words of a server in strict mode. */
   readonly message: string;
   /** The name that was meant, most likely. */
   readonly nearest: string | undefined;
 }
 
-/** The members of an object, its metadata and its status included, that nothing reads. */
-export const unknownMembers = (object: Fields, kind: DefinedKind): readonly UnknownMember[] =>
+/** The fields of an object that its definition does not have, in metadata and status too. */
+export const unknownFields = (object: Fields, kind: DefinedKind): readonly UnknownField[] =>
   unknownBelow(object, wholeSchema(kind), []);
 
 const wholeSchema = ({ schema, status }: DefinedKind): ObjectSchema => ({
@@ -172,7 +172,7 @@ function unknownBelow(
   value: Value,
   schema: Schema,
   segments: readonly (string | number)[],
-): readonly UnknownMember[] {
+): readonly UnknownField[] {
   if (schema.type === 'array' && Array.isArray(value)) {
     return (value as readonly Value[]).flatMap((item, index) =>
       unknownBelow(item, schema.items, [...segments, index]),

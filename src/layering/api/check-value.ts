@@ -13,17 +13,17 @@ import {
   fieldsOf,
 } from './schema.ts';
 
-/** One reason for which the API server refuses an object. */
+/** One reason why the API server refuses an object. */
 export interface FieldError {
   /** As `spec.containerFile[0].content`; empty for the whole object. */
   readonly path: string;
   /** In the server's words. */
   readonly message: string;
-  /** The server asks no rule of `x-kubernetes-validations` while there is one like this. */
+  /** The server checks no rule of `x-kubernetes-validations` while there is one like this. */
   readonly isBlocking: boolean;
 }
 
-/** What the server adds when it has not asked the rules. */
+/** What the server adds when it has not checked the rules. */
 const RULES_NOT_ASKED: FieldError = {
   path: '',
   message:
@@ -31,25 +31,25 @@ const RULES_NOT_ASKED: FieldError = {
   isBlocking: false,
 };
 
-/** The fault as it stands in the server's answer. */
+/** The error as the server prints it. */
 export const fieldErrorText = ({ path, message }: FieldError): string =>
   `${path === '' ? '<nil>' : path}: ${message}`;
 
-/** A fault that keeps rules from being asked. */
+/** An error that keeps the server from checking rules. */
 export const blocking = (path: string, message: string): FieldError => ({
   path,
   message,
   isBlocking: true,
 });
 
-/** A fault beside which the rules are asked all the same. */
+/** An error that does not keep the server from checking rules. */
 export const fieldError = (path: string, message: string): FieldError => ({
   path,
   message,
   isBlocking: false,
 });
 
-/** A value with where it stands and what was there before. */
+/** A value with its path and the value before it. */
 export interface Subject {
   readonly value: Value;
   /** Undefined where it is new. */
@@ -61,8 +61,8 @@ export interface Subject {
 
 /**
  * What the API server (1.34) finds wrong with a prepared value: structure, entries that are there twice, and,
- * unless that is too broken to ask them, the rules. What an update leaves as it was is not looked at again.
- * @param others faults found elsewhere in the same request
+ * unless that is too broken to check them, the rules. What an update does not change is not checked again.
+ * @param others errors found elsewhere in the same request
  */
 export function checkValue(
   subject: Subject,
@@ -75,7 +75,7 @@ export function checkValue(
 }
 
 /**
- * Every fault that can be told at once: the rules are asked too wherever nothing below them is broken, which the
+ * Every error that can be found at once: the rules are checked too wherever nothing below them is broken, which the
  * server does only in the next attempt.
  */
 export function checkWhole(
@@ -93,7 +93,7 @@ export function checkWhole(
 
 type Check = (subject: Subject, schema: Schema) => readonly FieldError[];
 
-/** Looks at a node and all below it. Old entries of a list are found by their keys. */
+/** Checks a value and all below it. Old entries of a list are found by their keys. */
 function walk(subject: Subject, schema: Schema, check: Check): readonly FieldError[] {
   const { value, old } = subject;
   if (old !== undefined && isDeepStrictEqual(value, old)) return [];
@@ -251,7 +251,7 @@ function objectErrors(subject: Subject, { required = [] }: ObjectSchema): readon
 function ruleErrors({ value, old, path }: Subject, schema: Schema): readonly FieldError[] {
   if (schema.type === 'any' || schema.rules === undefined) return [];
   if (typeOf(value) !== schema.type) return [];
-  // The type was just looked at.
+  // The type was just checked.
   const rules = schema.rules as readonly Rule<Value>[];
   return rules
     .filter(({ needsOld }) => needsOld !== true || old !== undefined)

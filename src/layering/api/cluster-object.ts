@@ -36,21 +36,21 @@ export function listAt(
 export const annotationOf = (object: KubeObject | undefined, key: string): string =>
   object?.metadata.annotations?.[key] ?? '';
 
-/** A condition of an object's status as people and rules read it. */
+/** A condition of an object's status. */
 export interface SeenCondition {
-  /** `True`, `False` or `Unknown`; empty where the condition is not told. */
+  /** `True`, `False` or `Unknown`; empty where the condition is missing. */
   readonly status: string;
   readonly reason: string;
   readonly message: string;
 }
 
-/** The condition of a type, with empty texts where it is not told. */
+/** The condition of a type, with empty texts where it is missing. */
 export function conditionOf(object: KubeObject | undefined, type: string): SeenCondition {
-  const told = listAt(object, 'status', 'conditions')
+  const condition = listAt(object, 'status', 'conditions')
     .map((one) => fieldsOf(one as Value))
     .find((one) => one['type'] === type);
   const text = (name: string): string => {
-    const value = told?.[name];
+    const value = condition?.[name];
     return typeof value === 'string' ? value : '';
   };
   return { status: text('status'), reason: text('reason'), message: text('message') };
@@ -61,15 +61,15 @@ const prefix = 'machineconfiguration.openshift.io';
 /** Whether a label or an annotation is one of the Machine Config Operator. */
 export const isOperatorKey = (key: string): boolean => key.startsWith(`${prefix}/`);
 
-/** Annotations by which nodes and the Machine Config Operator speak of MachineConfigs and images. */
+/** Annotations of nodes about MachineConfigs and images. */
 export const nodeKeys = {
   /** Name of the MachineConfig that the node has. */
   currentConfig: `${prefix}/currentConfig`,
-  /** Name of the MachineConfig that the node shall have. */
+  /** Name of the MachineConfig that the node should have. */
   desiredConfig: `${prefix}/desiredConfig`,
   /** The built image that the node runs, by digest; only a layered node has it. */
   currentImage: `${prefix}/currentImage`,
-  /** The built image that the node shall run. */
+  /** The built image that the node should run. */
   desiredImage: `${prefix}/desiredImage`,
   /** `Done`, `Working`, `Degraded` or `Unreconcilable`. */
   state: `${prefix}/state`,

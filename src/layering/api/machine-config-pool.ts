@@ -4,7 +4,7 @@ import type { SourceObject } from '../source-object.ts';
 import { textAt } from './cluster-object.ts';
 import { isFields, type Fields, type Value, fieldsOf } from './schema.ts';
 
-/** A reference to an object as a pool keeps it; members that are not set are empty. */
+/** A reference to an object in a pool; fields that are not set are empty. */
 export interface PoolReference {
   readonly apiVersion: string;
   readonly fieldPath: string;
@@ -38,7 +38,7 @@ export const renderedNameOf = (pool: KubeObject | undefined): string =>
 
 /**
  * Reads a MachineConfigPool.
- * @throws AgentError `layering.wrong-object` when it is none, or has no rendered MachineConfig yet
+ * @throws AgentError `layering.wrong-object` when it is not one, or has no rendered MachineConfig yet
  */
 export function readMachineConfigPool(source: SourceObject): MachineConfigPool {
   const { value, place } = source;
@@ -83,5 +83,5 @@ export function foreignSource({ name, configuration }: MachineConfigPool): strin
   const names = configuration.source.map((source) => source.name);
   const isSorted = names.every((each, index) => index === 0 || (names[index - 1] ?? '') < each);
   if (isSorted) return undefined;
-  return `the sources of pool ${name} are not sorted: this is no MachineConfigPool of a running cluster, and the builder of one would choose another name`;
+  return `the sources of pool ${name} are not sorted, so it is not of a running cluster, whose builder would choose another name`;
 }

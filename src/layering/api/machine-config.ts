@@ -12,15 +12,15 @@ export interface MachineConfig {
   /** `rendered-<pool>-<32 hex digits>`. */
   readonly name: string;
   readonly pool: string;
-  /** The image of the operating system, that others are built on. */
+  /** The operating system image that others are built on. */
   readonly osImageURL: string;
   /** Image with the packages of extensions; empty when none is known. */
   readonly extensionsImage: string;
   readonly extensions: readonly string[];
   readonly kernelType: KernelType;
-  /** They are set on each node and never by an image. */
+  /** Each node sets them; an image never does. */
   readonly kernelArguments: readonly string[];
-  /** Version of the release that it was rendered for; empty when it says none. */
+  /** Version of the release that it was rendered for; empty where it names none. */
   readonly releaseVersion: string;
   /** The object itself, which goes into the image. */
   readonly object: Fields;
@@ -75,7 +75,7 @@ export function readMachineConfig({ value, place }: SourceObject): MachineConfig
   };
 }
 
-/** An image that the spec names; empty where it names none. What it says becomes a line of a Containerfile. */
+/** An image that the spec names; empty where it names none. It becomes a line of a Containerfile. */
 function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member: string): string {
   const named = fieldsOf(value['spec'])[member] ?? '';
   if (named === '' || (typeof named === 'string' && readImageName(named) !== undefined))
@@ -85,7 +85,7 @@ function imageIn({ value, place }: Pick<SourceObject, 'value' | 'place'>, member
   );
 }
 
-/** Settings of the machines that also hold for the build, so that it uses their mirrors and policies. */
+/** Settings of the machines that the build uses too: their mirrors and policies. */
 const BUILD_SETTINGS = ['policy.json', 'registries.conf'] as const;
 
 /** Content of `/etc/containers/policy.json` and `registries.conf` where the MachineConfig has them, by name. */
@@ -110,7 +110,7 @@ export function buildSettings({ object }: MachineConfig): ReadonlyMap<string, st
 function kernelOf(word: string): KernelType {
   const found = kernels.find((kernel) => kernel === (word === '' ? 'default' : word));
   if (found !== undefined) return found;
-  throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is not known`);
+  throw layeringFailure('layering.kernel-unknown', `spec.kernelType ${word} is unknown`);
 }
 
 const text = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
@@ -170,10 +170,10 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
     const found = extensionPackages.get(extension);
     if (found !== undefined) return found;
     const near = nearestName(extension, extensionPackages.keys());
-    throw layeringFailure('layering.extension-unknown', `extension ${extension} is not known`, {
+    throw layeringFailure('layering.extension-unknown', `extension ${extension} is unknown`, {
       hint:
         near === undefined
-          ? `spec.extensions knows ${[...extensionPackages.keys()].join(', ')}`
+          ? `spec.extensions takes ${[...extensionPackages.keys()].join(', ')}`
           : `did you mean ${near}`,
     });
   });
@@ -181,7 +181,7 @@ export function packagesOfExtensions(extensions: readonly string[]): readonly st
 }
 
 /**
- * Paths of the files of a MachineConfig that hold credentials by their looks: keys, pull secrets, and kubeconfigs.
+ * Paths of the files of a MachineConfig that look like credentials: keys, pull secrets, and kubeconfigs.
  * Users with the hash of a password are named as `user NAME`.
  */
 export function credentialsWithin({ object }: MachineConfig): readonly string[] {

@@ -8,7 +8,7 @@ const prefix = 'machineconfiguration.openshift.io';
 export const buildKeys = {
   /** On a MachineOSConfig: the name of its build. */
   currentBuild: `${prefix}/current-machine-os-build`,
-  /** On a MachineOSConfig: throw the build away and build anew. */
+  /** On a MachineOSConfig: delete the build and build again. */
   rebuild: `${prefix}/rebuild`,
   /** On a build: the builder of the cluster starts no Job for it. */
   preBuiltImage: `${prefix}/pre-built-image`,
@@ -65,13 +65,13 @@ export function machineOSBuildObject(
   };
 }
 
-/** Metadata by which a build belongs to its MachineOSConfig. */
+/** Metadata of a build that is owned by its MachineOSConfig. */
 export interface BuildOwnership {
   readonly ownerReferences: readonly object[];
   readonly finalizers: readonly string[];
 }
 
-/** What ties a build to its MachineOSConfig, so that the one goes with the other. */
+/** What makes a MachineOSConfig the owner of its build, so that both are deleted together. */
 export const buildOwnership = (config: {
   readonly name: string;
   readonly uid: string;
@@ -100,7 +100,7 @@ export const buildConditions = [
 
 type ConditionType = (typeof buildConditions)[number];
 
-/** How far a build has come. */
+/** The phase of a build. */
 export type BuildPhase =
   'initial' | 'queued' | 'running' | 'succeeded' | 'failed' | 'interrupted' | 'seeded';
 
@@ -111,7 +111,7 @@ interface PhaseRow {
   readonly message: string;
 }
 
-/** What the operator writes in each phase (`pkg/apihelpers`), and what it writes of an image built elsewhere. */
+/** What the operator writes in each phase (`pkg/apihelpers`), and for an image that was built elsewhere. */
 const phases: Readonly<Record<BuildPhase, PhaseRow>> = {
   initial: { reason: 'Initialized', message: 'Not started' },
   queued: { type: 'Prepared', reason: 'Prepared', message: 'Build Prepared and Pending' },
@@ -177,7 +177,7 @@ export function seededBuildStatus({ startedAt, endedAt, image }: FinishedBuild):
   };
 }
 
-/** Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool waits for ever. */
+/** Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool waits forever. */
 export const handedOverStatus = (build: {
   readonly name: string;
   readonly image: string;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { osConfig } from '../../../test/layering/samples.ts';
 import { osConfigFindings, referenceFindings, type RegistrySecret } from './os-config-findings.ts';
 
-describe('objectionsTo', () => {
+describe('osConfigFindings', () => {
   it.each([
     ['nothing', {}, 'master', []],
     [
@@ -21,7 +21,7 @@ describe('objectionsTo', () => {
       'a file for one architecture',
       { containerFile: [{ containerfileArch: 'AMD64', content: '' }] },
       'master',
-      [/leaves that for AMD64 out: write NoArch/],
+      [/ignores the one for AMD64: write NoArch/],
     ],
     ['a long name', {}, 'p'.repeat(22), [/a name of at most 21 characters/]],
     ['the longest name', {}, 'p'.repeat(21), []],
@@ -31,7 +31,7 @@ describe('objectionsTo', () => {
   });
 });
 
-describe('objectionsToSurroundings', () => {
+describe('referenceFindings', () => {
   const secret = (change: Partial<RegistrySecret> = {}): RegistrySecret => ({
     name: 'ocl-push',
     type: 'kubernetes.io/dockerconfigjson',
@@ -49,7 +49,7 @@ describe('objectionsToSurroundings', () => {
     ],
     ['a pool that is not there', ['worker'], [secret()], [/no MachineConfigPool master/]],
     ['a Secret that is not there', ['master'], [], [/no Secret ocl-push/]],
-    ['another type', ['master'], [secret({ type: 'Opaque' })], [/of type Opaque: make one of/]],
+    ['another type', ['master'], [secret({ type: 'Opaque' })], [/of type Opaque: create one of/]],
     ['a missing key', ['master'], [secret({ data: {} })], [/has no \.dockerconfigjson/]],
     [
       'content that is no JSON, which it never quotes',

@@ -1,14 +1,14 @@
 import { isNamedReference, withDigest } from '../../lib/image-name.ts';
 import type { SourceObject } from '../source-object.ts';
-import { type UnknownMember, unknownMembers } from './check-object.ts';
+import { type UnknownField, unknownFields } from './check-object.ts';
 import { type MachineOSConfig, machineOSConfigKind } from './os-config.ts';
 import { isLabelValue, isPullSpec } from './schema.ts';
 
-/** A reason why the operator cannot do with a MachineOSConfig what the API server let pass. */
+/** A reason why the operator cannot use a MachineOSConfig that the API server accepts. */
 export interface OSConfigFinding {
   readonly path: string;
   readonly message: string;
-  /** A build is possible all the same. */
+  /** A build is possible nevertheless. */
   readonly isWarning: boolean;
 }
 
@@ -17,7 +17,7 @@ const HASH_LENGTH = 32;
 const TAG_LIMIT = 128;
 
 /**
- * What the operator finds wrong, or finds out only after a build, where the API server has no rule for it.
+ * What the operator rejects, at once or only after a build, where the API server has no rule for it.
  * Sources: `pkg/controller/build` of the Machine Config Operator, and the rules of the status that a build ends in.
  */
 export function osConfigFindings(config: MachineOSConfig): readonly OSConfigFinding[] {
@@ -40,7 +40,7 @@ function pushSpecFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[]
     refused.push(
       error(
         path,
-        `the image would be built and could not be used: status.currentImagePullSpec takes HOST/NAMESPACE/NAME with at most one namespace; shorten ${pushSpec}`,
+        `the image could not be used after the build: status.currentImagePullSpec takes HOST/NAMESPACE/NAME with at most one namespace; shorten ${pushSpec}`,
       ),
     );
   }
@@ -71,7 +71,7 @@ function fileFindings({ spec }: MachineOSConfig): readonly OSConfigFinding[] {
       : [
           error(
             `spec.containerFile[${index}].containerfileArch`,
-            `the builder reads the entry for NoArch alone and leaves that for ${containerfileArch} out: write NoArch`,
+            `the builder reads only the entry for NoArch and ignores the one for ${containerfileArch}: write NoArch`,
           ),
         ],
   );
@@ -85,14 +85,14 @@ export interface RegistrySecret {
   readonly data: Readonly<Record<string, string>>;
 }
 
-/** What surrounds a MachineOSConfig in its cluster. */
+/** The objects that a MachineOSConfig refers to. */
 export interface ReferencedObjects {
   readonly pools: readonly string[];
   /** Secrets of the namespace `openshift-machine-config-operator`. */
   readonly secrets: readonly RegistrySecret[];
 }
 
-/** What the operator finds wrong with the objects that a MachineOSConfig names. Content is never quoted. */
+/** What the operator rejects of the objects that a MachineOSConfig refers to. Content is never quoted. */
 export function referenceFindings(
   { spec }: MachineOSConfig,
   { pools, secrets }: ReferencedObjects,
@@ -126,7 +126,7 @@ function secretProblem(name: string, secret: RegistrySecret | undefined): string
     return `there is no Secret ${name} in openshift-machine-config-operator`;
   const key = KEY_OF_TYPE[secret.type];
   if (key === undefined) {
-    return `Secret ${name} is of type ${secret.type}: make one of type kubernetes.io/dockerconfigjson`;
+    return `Secret ${name} is of type ${secret.type}: create one of type kubernetes.io/dockerconfigjson`;
   }
   const content = secret.data[key];
   if (content === undefined) return `Secret ${name} has no ${key}`;
@@ -148,23 +148,23 @@ const error = (path: string, message: string): OSConfigFinding => ({
   isWarning: false,
 });
 
-/** A member that no cluster knows, as it is told. */
+/** A field that no cluster knows. */
 export interface UnknownFinding {
   /** `FILE:LINE`. */
   readonly place: string;
   /** In the server's words, with the name that was meant where one is close. */
   readonly message: string;
-  /** Whether it is below `spec`, where whoever wrote it counts on it. */
+  /** Whether it is below `spec`, where its author relies on it. */
   readonly isInSpec: boolean;
 }
 
-/** The members of a MachineOSConfig that no cluster knows: it would drop them without a word to whoever wrote them. */
+/** The fields of a MachineOSConfig that no cluster knows: it would drop them without an error. */
 export const unknownFindings = ({ value, place }: SourceObject): readonly UnknownFinding[] =>
-  unknownMembers(value, machineOSConfigKind).map((member) => ({
+  unknownFields(value, machineOSConfigKind).map((member) => ({
     place: place(member.segments),
     message: `${member.message}${meant(member)}`,
     isInSpec: member.segments[0] === 'spec',
   }));
 
-const meant = ({ nearest }: UnknownMember): string =>
+const meant = ({ nearest }: UnknownField): string =>
   nearest === undefined ? '' : `: did you mean ${nearest}?`;

@@ -22,7 +22,7 @@ export interface MachineOSConfig {
   readonly spec: MachineOSConfigSpec;
 }
 
-/** The spec as it stands in the object. */
+/** The spec of the object. */
 export interface MachineOSConfigSpec {
   readonly machineConfigPool: Named;
   readonly imageBuilder: { readonly imageBuilderType: string };
@@ -42,7 +42,7 @@ interface Named {
   readonly name: string;
 }
 
-/** The text that the operator's builder reads: that for no architecture; the others it leaves alone. */
+/** The text that the operator's builder reads: that for no architecture; it ignores the others. */
 export const userContainerfile = ({ spec }: MachineOSConfig): string =>
   spec.containerFile?.find(({ containerfileArch }) => containerfileArch === 'NoArch')?.content ??
   '';
@@ -136,7 +136,7 @@ export const machineOSConfigKind: DefinedKind = {
 };
 
 /**
- * Reads a MachineOSConfig as the API server would: unknown members are dropped, defaults put in, rules asked.
+ * Reads a MachineOSConfig as the API server would: unknown fields are dropped, defaults set, rules checked.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid` with the server's message
  */
 export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
@@ -155,7 +155,7 @@ export function readMachineOSConfig(source: SourceObject): MachineOSConfig {
 }
 
 /**
- * Refuses what says that it is something else.
+ * Refuses an object of another kind or version.
  * @throws AgentError `layering.wrong-object`
  */
 function requireMachineOSConfig(source: SourceObject): void {
@@ -163,7 +163,7 @@ function requireMachineOSConfig(source: SourceObject): void {
   if (otherwise !== undefined) throw sourceFailure(otherwise);
 }
 
-/** What is wrong where an object says that it is something else. */
+/** The finding where an object is of another kind or version. */
 export function kindFinding({ value, place }: SourceObject): SourceFinding | undefined {
   const { kind, apiVersion } = value;
   const isKind = kind === machineOSConfigKind.kind;
@@ -178,7 +178,7 @@ export function kindFinding({ value, place }: SourceObject): SourceFinding | und
 const wordFor = (word: Value | undefined, member: string): string =>
   typeof word === 'string' ? word : `something without ${member}`;
 
-/** A checked object by its type. */
+/** A checked object as a value of its type. */
 function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
   const { name, annotations } = fieldsOf(metadata);
   const texts = Object.entries(fieldsOf(annotations)).flatMap(([key, value]) =>
@@ -199,7 +199,7 @@ export function segmentsOf(path: string): readonly (string | number)[] {
   );
 }
 
-/** What a MachineOSConfig needs that nobody can guess. */
+/** What a MachineOSConfig needs and has no default for. */
 export interface DefaultConfigRequest {
   readonly pool: string;
   /** Where the image is pushed to; its tag is replaced by the name of each build. */
@@ -210,7 +210,7 @@ export interface DefaultConfigRequest {
   readonly pullSecret?: string;
 }
 
-/** What a pool gets that is to be layered and that nobody wrote a Containerfile for: the image of its MachineConfig. */
+/** The Containerfile of a layered pool without one of its own: the image is that of its MachineConfig. */
 export const defaultContainerfile = 'FROM configs AS final\nRUN ostree container commit\n';
 
 /** A MachineOSConfig for a pool that has none, as an object for the API server. */

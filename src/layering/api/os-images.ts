@@ -51,7 +51,7 @@ const fieldOf = (fields: Fields, name: string): Value | undefined =>
   fields[name] ?? fields[goName(name)];
 
 /**
- * Reads the four fields as a person wrote them: each must stand there, if only as an empty text, and no other.
+ * Reads the four fields as a person wrote them: each must be there, if only as an empty text, and no other.
  * @throws AgentError `layering.wrong-object`
  */
 export function readImageFields(source: SourceObject): OSImages {
@@ -59,13 +59,13 @@ export function readImageFields(source: SourceObject): OSImages {
   const hint = `write the four fields ${names.join(', ')}`;
   const known: ReadonlySet<string> = new Set(names.flatMap((name) => [name, goName(name)]));
   if (typeof value['kind'] === 'string') {
-    const problem = `a ${value['kind']} is neither the ConfigMap nor a MachineConfig`;
+    const problem = `a ${value['kind']} is neither a ConfigMap nor a MachineConfig`;
     throw layeringFailure('layering.wrong-object', `${place(['kind'])}: ${problem}`);
   }
   for (const name of Object.keys(value)) {
     if (known.has(name)) continue;
     const near = nearestName(name, names);
-    const problem = `${name} is none of the fields${near === undefined ? '' : `; did you mean ${near}`}`;
+    const problem = `${name} is not one of the fields${near === undefined ? '' : `; did you mean ${near}`}`;
     throw layeringFailure('layering.wrong-object', `${place([name])}: ${problem}`, { hint });
   }
   for (const name of names) {
@@ -78,7 +78,7 @@ export function readImageFields(source: SourceObject): OSImages {
 
 /**
  * The images as the operator takes them from a rendered MachineConfig, from release 4.22 on. It names no build for
- * one that does not say its release.
+ * one without the annotation of its release.
  * @throws AgentError `layering.machine-config-invalid`
  */
 export function imagesOfMachineConfig(config: MachineConfig): OSImages {

@@ -99,7 +99,7 @@ describe('readMachineConfigPool', () => {
 
   it.each([
     [['00-a', '01-b'], undefined],
-    [['01-b', '00-a'], /not sorted: this is no MachineConfigPool of a running cluster/],
+    [['01-b', '00-a'], /not sorted, so it is not of a running cluster/],
     [['00-a', '00-a'], /not sorted/],
   ])('doubts the sources %j of another origin', (sources, doubt) => {
     const pool = readMachineConfigPool(lineless(object(sources), 'f'));

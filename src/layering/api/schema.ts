@@ -9,7 +9,7 @@ export type Fields = Readonly<Record<string, Value>>;
 export const isFields = (value: Value | undefined): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields of an object; none for what is no object. */
+/** The fields of an object; none for any other value. */
 export const fieldsOf = (value: Value | undefined): Fields => (isFields(value) ? value : {});
 
 /** Whether a value is a list. */
@@ -17,7 +17,7 @@ export const isList = (value: Value | undefined): value is readonly Value[] => A
 
 /**
  * A rule of a CRD's `x-kubernetes-validations`, in the words that the server answers with. A rule with
- * `needsOld` is one of a transition: it is asked only where there was a value before.
+ * `needsOld` is one of a transition: it is checked only where there was a value before.
  */
 export interface Rule<T> {
   readonly message: string;
@@ -31,10 +31,10 @@ export interface TextSchema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly enum?: readonly string[];
-  /** As it stands in the definition; it is quoted in the answer. */
+  /** The pattern of the definition, which the answer quotes. */
   readonly pattern?: string;
   readonly isDateTime?: true;
-  /** Used where the member is absent or null. */
+  /** Used where the field is absent or null. */
   readonly default?: string;
   readonly rules?: readonly Rule<string>[];
 }
@@ -46,7 +46,7 @@ export interface IntegerSchema {
   readonly rules?: readonly Rule<number>[];
 }
 
-/** A list whose entries are told apart by some of their members. */
+/** A list whose entries are identified by some of their fields. */
 export interface ListSchema {
   readonly type: 'array';
   readonly maxItems?: number;
@@ -55,7 +55,7 @@ export interface ListSchema {
   readonly rules?: readonly Rule<readonly Value[]>[];
 }
 
-/** An object; members that are not named are dropped by the server. */
+/** An object; the server drops fields that are not named. */
 export interface ObjectSchema {
   readonly type: 'object';
   readonly required?: readonly string[];
@@ -63,7 +63,7 @@ export interface ObjectSchema {
   readonly rules?: readonly Rule<Fields>[];
 }
 
-/** A node of the schema of a CRD: what of OpenAPI these definitions use. `any` is looked at elsewhere. */
+/** A node of the schema of a CRD: what of OpenAPI these definitions use. `any` is checked elsewhere. */
 export type Schema =
   TextSchema | IntegerSchema | ListSchema | ObjectSchema | { readonly type: 'any' };
 
@@ -241,6 +241,6 @@ export const isPullSpec = (text: string): boolean =>
   text.length <= 447 &&
   pullSpecRules.every(({ holds }) => holds(text, undefined));
 
-/** Whether images of a pool can lie in a repository; a digest of zeros stands for theirs. */
+/** Whether images of a pool can be in a repository; checked with a digest of zeros. */
 export const isPullRepository = (repository: string): boolean =>
   isPullSpec(`${repository}@sha256:${'0'.repeat(64)}`);

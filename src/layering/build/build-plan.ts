@@ -17,12 +17,12 @@ export interface ContextFile {
   readonly content: string;
 }
 
-/** All that a build needs, whatever program does it. */
+/** All that a build needs, whichever program runs it. */
 export interface BuildPlan {
   readonly baseImage: string;
-  /** What `podman build` is given as its context. */
+  /** The context of `podman build`. */
   readonly context: readonly ContextFile[];
-  /** Settings of the machines that the builder should go by as well: `policy.json`, `registries.conf`. */
+  /** Settings of the machines that the builder should use too: `policy.json`, `registries.conf`. */
   readonly settings: readonly ContextFile[];
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -140,7 +140,7 @@ function renderContainerfile(inputs: ContainerfileInputs): string {
     : `${own}\n${userContent}${userContent.endsWith('\n') ? '' : '\n'}`;
 }
 
-/** Labels of an image, by which a person can tell what it was made from. */
+/** Labels of an image that name what it was made from. */
 const imageLabels = ({
   machineConfig,
   baseImage,
@@ -204,7 +204,7 @@ export const builtFromLabel = 'bootwright.built-from';
 
 /**
  * A sum over all that goes into an image: its Containerfile, the MachineConfig, and the other files of the context.
- * Where the image is pushed to is no part of it.
+ * The push spec is not a part of it.
  */
 export function builtFrom(
   { context }: Pick<BuildPlan, 'context'>,
@@ -212,13 +212,13 @@ export function builtFrom(
 ): string {
   const hash = createHash('sha256');
   for (const { path, content } of context) {
-    // Another version of zlib packs the same object into other bytes.
+    // Another version of zlib compresses the same object into other bytes.
     hash.update(JSON.stringify([path, path === machineConfigFile ? object : content]));
   }
   return hash.digest('hex').slice(0, 32);
 }
 
-/** What a build of packages with a subscription needs, as the cluster's own builder mounts it. */
+/** What builds need to install packages with a subscription, as the cluster's own builder mounts it. */
 const sources = [
   { from: '/etc/pki/entitlement', to: '/etc/pki/entitlement', holds: /\.pem$/ },
   { from: '/etc/rhsm', to: '/run/secrets/rhsm', holds: /./ },
@@ -226,7 +226,7 @@ const sources = [
   { from: '/etc/pki/rpm-gpg', to: '/etc/pki/rpm-gpg', holds: /./ },
 ] as const;
 
-/** A folder of the host that a build sees a copy of. */
+/** A folder of the host that is copied and mounted into a build. */
 export interface BuildMount {
   readonly from: string;
   readonly copy: string;
@@ -238,7 +238,7 @@ export interface BuildMount {
 export const entitlementFolders: readonly string[] = sources.map(({ from }) => from);
 
 /**
- * What of the host a build gets. Without a certificate of a subscription it gets nothing: the base image brings what
+ * What a build gets from the host. Without a certificate of a subscription it gets nothing: the base image has what
  * it needs itself.
  */
 export function entitlementMounts(
@@ -255,8 +255,8 @@ export function entitlementMounts(
 }
 
 /**
- * Settings of registries for one build: those that hold already, and the one image of the base taken from the
- * staging registry. An entry for a single digest stands beside any entry for the repository, which the longest
+ * Settings of registries for one build: the existing ones, and the base image from the
+ * staging registry. An entry for a single digest may be beside any entry for the repository, which the longest
  * prefix decides (containers-registries.conf(5)). The base keeps its name.
  */
 export function registriesWithBase(

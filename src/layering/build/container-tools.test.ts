@@ -131,6 +131,6 @@ it.each([
   ['other', 'error: Packages not found: httpdd'],
   ['other', 'x509: certificate signed by unknown authority'],
   ['other', 'no space left on device'],
-])('sees trouble of the kind %s in %j', (trouble, stderr) => {
-  expect(classifyPullError(stderr)).toBe(trouble);
+])('finds the cause %s in %j', (cause, stderr) => {
+  expect(classifyPullError(stderr)).toBe(cause);
 });

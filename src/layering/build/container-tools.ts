@@ -4,13 +4,13 @@ import { parseContainerfile } from '../containerfile/parse.ts';
 /** A program that builds images. */
 export type BuilderName = 'buildah' | 'podman';
 
-/** Which program builds, and why. */
+/** The chosen program, and why. */
 export interface BuilderChoice {
   readonly name: BuilderName;
   readonly reason: string;
 }
 
-/** Looks whether a program is there. */
+/** Checks whether a program is installed. */
 export const builderVersionArgv = (name: BuilderName): readonly string[] => [name, '--version'];
 
 /**
@@ -19,20 +19,23 @@ export const builderVersionArgv = (name: BuilderName): readonly string[] => [nam
  */
 export function chooseBuilder(there: ReadonlySet<BuilderName>): BuilderChoice | undefined {
   if (there.has('buildah')) {
-    return { name: 'buildah', reason: "buildah is there, as in the cluster's own builder" };
+    return { name: 'buildah', reason: "buildah is installed, as in the cluster's own builder" };
   }
   if (!there.has('podman')) return undefined;
-  return { name: 'podman', reason: 'there is no buildah, and podman builds by the same library' };
+  return {
+    name: 'podman',
+    reason: 'buildah is not installed, and podman builds by the same library',
+  };
 }
 
-/** A store of images that is not that of the user. */
+/** An image store apart from the user's. */
 export interface ImageStore {
   readonly storage: string;
-  /** Folder for what lives as long as the programs; podman takes at most 50 characters. */
+  /** Folder for runtime state; podman takes at most 50 characters. */
   readonly run: string;
 }
 
-/** Words that name the store. The driver `vfs` would copy the whole base for each layer. */
+/** Arguments that name the store. The driver `vfs` would copy the whole base for each layer. */
 const storeArgs = (store: ImageStore | undefined): readonly string[] =>
   store === undefined
     ? []
@@ -50,7 +53,7 @@ export interface BuildCall extends RegistryAccess {
   readonly containerfile: string;
   /** Name of the image in the store. */
   readonly tag: string;
-  /** Names of variables that are handed in as arguments; their values come by the environment. */
+  /** Names of build arguments; their values come from the environment. */
   readonly buildArguments: readonly string[];
   /** `SOURCE:TARGET` */
   readonly volumes: readonly string[];
@@ -117,7 +120,7 @@ const accessOf = ({ authFile, certificates }: RegistryAccess): readonly string[]
   ...(certificates === undefined ? [] : ['--cert-dir', certificates]),
 ];
 
-/** How a registry is reached. */
+/** How a registry is accessed. */
 export interface RegistryAccess {
   readonly authFile?: string;
   /** Folder with certificates to trust beside those of the system. */
@@ -171,7 +174,7 @@ export const inspectConfigArgv = (at: ImageAt): readonly string[] => [
   `docker://${at.image}`,
 ];
 
-/** The variable that podman and buildah read is nothing to skopeo (seen with 1.9). */
+/** skopeo ignores the variable that podman and buildah read (seen with 1.9). */
 const skopeo = ({ registries }: ImageAt): readonly string[] =>
   registries === undefined ? ['skopeo'] : ['skopeo', '--registries-conf', registries];
 
@@ -193,7 +196,7 @@ export function baseTag(image: string): string {
 /** A line by which buildah and podman begin an instruction: `[2/3] STEP 4/9: RUN …`, or without the stage. */
 const STEP = /^(?:\[\d+\/\d+\] )?STEP (?<at>\d+)(?:\/(?<of>\d+))?: (?<text>.+)$/;
 
-/** How far a build is. */
+/** The progress of a build. */
 export interface BuildStep {
   /** From 1, over all stages. */
   readonly at: number;
@@ -214,10 +217,10 @@ export function buildSteps(containerfile: string): (line: string) => BuildStep |
   };
 }
 
-/** What the words of a program say of its failure. */
+/** The cause of a failed pull, push or build. */
 export type PullError = 'network' | 'denied' | 'absent' | 'other';
 
-/** Words of the network, of TLS that was cut off, and of servers that are not well; of Go, curl, dnf and librepo. */
+/** Messages about the network, broken TLS and failing servers, from Go, curl, dnf and librepo. */
 const network = [
   /connection (?:refused|reset|timed out)/i,
   /(?:dial tcp|read tcp|write tcp).*(?:timeout|refused|reset|unreachable|broken pipe)/i,
@@ -241,7 +244,7 @@ const absent = [/manifest unknown|name unknown|not found: manifest|\b404 Not Fou
 const saysOneOf = (patterns: readonly RegExp[], text: string): boolean =>
   patterns.some((pattern) => pattern.test(text));
 
-/** Reads a failure of skopeo, buildah or podman from its standard error. */
+/** Classifies a failure of skopeo, buildah or podman by its standard error. */
 export function classifyPullError(stderr: string): PullError {
   if (saysOneOf(denied, stderr)) return 'denied';
   if (saysOneOf(absent, stderr)) return 'absent';

@@ -4,7 +4,7 @@ import type { AgentError } from '../../model/failure.ts';
 import { layeringFailure } from '../failures.ts';
 import { buildArgv, type Builder } from './container-tools.ts';
 
-/** Begins each line that tells of the inside of an image. */
+/** Prefix of each line about the content of an image. */
 const MARK = 'bootwright-saw';
 
 /** What is seen inside an image. */
@@ -13,20 +13,20 @@ export interface Inside {
   readonly kernels: readonly string[];
   /** Names of rendered MachineConfigs in its `currentconfig`. */
   readonly configs: readonly string[];
-  /** What `bootc container lint` found wrong, its last words; undefined without bootc, or when it is content. */
+  /** The last lines of `bootc container lint` when it fails; undefined without bootc, or without findings. */
   readonly lint?: string;
-  /** All of it was looked at. */
+  /** The inspection ran to its end. */
   readonly isWhole: boolean;
 }
 
-/** Tag of the image that is thrown away after the look. */
+/** Tag of the image that is deleted after the inspection. */
 export const lookTag = (pool: string): string => `localhost/bootwright/look-${pool}:latest`;
 
-/** Lines of what bootc says that are kept: the findings come last. */
+/** Lines of bootc that are kept: its findings come last. */
 const linesOfLint = 12;
 
 /**
- * A Containerfile that only looks: a build runs wherever the image itself was built, while mounting an image needs
+ * A Containerfile that only inspects: a build runs wherever the image itself was built, while mounting an image needs
  * root and running one needs what a container or a chroot may lack.
  */
 export const lookInsideContainerfile = (image: string): string =>
@@ -37,7 +37,7 @@ export const lookInsideContainerfile = (image: string): string =>
     '    done; \\',
     `    grep -oE '"name":"rendered-[^"]+"' /etc/machine-config-daemon/currentconfig | sort -u | \\`,
     `      sed -e 's/^"name":"/${MARK} config /' -e 's/"$//'; \\`,
-    // Older versions of bootc have no such verb.
+    // Older versions of bootc do not have this subcommand.
     '    if bootc container lint --help >/dev/null 2>&1; then \\',
     '      said="$(bootc container lint 2>&1)" || \\',
     `        { echo ${MARK} lint failed; echo "$said" | sed -e 's/^/${MARK} lint-says /'; }; \\`,
@@ -46,7 +46,7 @@ export const lookInsideContainerfile = (image: string): string =>
     '',
   ].join('\n');
 
-/** Runs that look; the image it makes is thrown away. */
+/** Runs the inspection; its image is deleted. */
 export const lookInsideArgv = (
   builder: Builder,
   {
@@ -86,7 +86,7 @@ const ImageConfig = z.object({
   config: z.object({ Labels: z.record(z.string(), z.string()).nullish() }).nullish(),
 });
 
-/** What an image says of itself. */
+/** Architecture and labels of an image. */
 export interface ImageFacts {
   /** As Go names it, `amd64`. */
   readonly architecture: string;
@@ -105,11 +105,11 @@ export function readImageFacts(text: string, image: string): ImageFacts {
   }
   throw layeringFailure(
     'layering.image-unreadable',
-    `skopeo says nothing of ${image} that can be read`,
+    `skopeo printed no readable configuration of ${image}`,
   );
 }
 
-/** What a built image has to be. */
+/** What a built image must be. */
 export interface ExpectedImage {
   readonly image: string;
   readonly renderedConfig: string;
@@ -118,10 +118,10 @@ export interface ExpectedImage {
   readonly architecture: string;
 }
 
-/** Any of these says that an image can be booted: of rpm-ostree, and of bootc. */
+/** One of these marks a bootable image: of rpm-ostree, and of bootc. */
 const bootableLabels = ['ostree.bootable', 'containers.bootc'] as const;
 
-/** Why a built image must not be given to machines; undefined when nothing is wrong. */
+/** Why machines must not boot a built image; undefined when nothing is wrong. */
 export function imageViolation(
   expected: ExpectedImage,
   { architecture, labels }: ImageFacts,
@@ -137,7 +137,7 @@ export function imageViolation(
     const instead = found === undefined ? 'is missing' : `is ${found}`;
     return layeringFailure(
       'layering.image-label-missing',
-      `label ${label} of ${image} ${instead}, ${wanted} is wanted`,
+      `label ${label} of ${image} ${instead}, expected ${wanted}`,
     );
   }
   if (!bootableLabels.some((label) => (labels[label] ?? '') !== '')) {
@@ -160,7 +160,10 @@ function contentViolation(
   { kernels, configs, isWhole }: Inside,
 ): AgentError | undefined {
   if (!isWhole)
-    return layeringFailure('layering.image-unreadable', `the inside of ${image} was not told`);
+    return layeringFailure(
+      'layering.image-unreadable',
+      `the content of ${image} could not be listed`,
+    );
   if (kernels.length !== 1) {
     const found = kernels.length === 0 ? 'no kernel' : kernels.join(' and ');
     return layeringFailure('layering.image-kernels', `${image} has ${found} in /usr/lib/modules`);
@@ -169,6 +172,6 @@ function contentViolation(
   const found = configs.length === 0 ? 'no rendered MachineConfig' : configs.join(', ');
   return layeringFailure(
     'layering.image-wrong-config',
-    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, ${renderedConfig} is wanted`,
+    `/etc/machine-config-daemon/currentconfig of ${image} holds ${found}, expected ${renderedConfig}`,
   );
 }

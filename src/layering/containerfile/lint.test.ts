@@ -67,7 +67,7 @@ describe('lintContainerfile', () => {
 
   it('says what to write instead', () => {
     const [finding] = lintContainerfile(`${final}RUNN x\n${commit}`);
-    expect(finding?.message).toBe('RUNN is no instruction of a Containerfile: write RUN');
+    expect(finding?.message).toBe('RUNN is not an instruction of a Containerfile: write RUN');
   });
 
   it('shows the line that it did not read as a shell would', () => {
@@ -95,11 +95,11 @@ describe('lintContainerfile', () => {
     '> ',
     'mkdir /opt/x ',
     '# x=y\n',
-  ])('comes to an end with a long text of %j', (piece) => {
-    const times = Math.floor(65_000 / piece.length);
+  ])('comes to an end with a long text of %j', (chunk) => {
+    const times = Math.floor(65_000 / chunk.length);
     for (const begin of ['', `${final}ENV A=x\n`, `${final}RUN `, `${final}COPY a `]) {
       const start = performance.now();
-      lintContainerfile(`${begin}${piece.repeat(times)}`);
+      lintContainerfile(`${begin}${chunk.repeat(times)}`);
       expect(performance.now() - start).toBeLessThan(5_000);
     }
   });
@@ -256,25 +256,25 @@ describe('what a builder refuses', () => {
     [`FROM configs final\n${commit}`, 1, 'FROM configs final is not understood'],
     [`FROM\n${commit}`, 1, 'FROM names no image: write FROM IMAGE, or FROM IMAGE AS NAME'],
     [`FROM --platform=linux/amd64\n${commit}`, 1, 'FROM names no image'],
-    [
-      `${final}COPY x\n${commit}`,
-      2,
-      'COPY takes what is copied and where it goes: write COPY SOURCE',
-    ],
-    [`${final}COPY --from=b x\n${commit}`, 2, 'COPY takes'],
-    [`${final}ADD ["x"]\n${commit}`, 2, 'ADD takes'],
-    [`${final}COPY\n${commit}`, 2, 'COPY takes'],
-    [`${final}RUN\n${commit}`, 2, 'RUN says nothing'],
-    [`${final}RUN --mount=type=cache,target=/x\n${commit}`, 2, 'RUN says nothing'],
-    [`${final}ENV\n${commit}`, 2, 'ENV says nothing'],
+    [`${final}COPY x\n${commit}`, 2, 'COPY needs a source and a destination: write COPY SOURCE'],
+    [`${final}COPY --from=b x\n${commit}`, 2, 'COPY needs'],
+    [`${final}ADD ["x"]\n${commit}`, 2, 'ADD needs'],
+    [`${final}COPY\n${commit}`, 2, 'COPY needs'],
+    [`${final}RUN\n${commit}`, 2, 'RUN has no arguments'],
+    [`${final}RUN --mount=type=cache,target=/x\n${commit}`, 2, 'RUN has no arguments'],
+    [`${final}ENV\n${commit}`, 2, 'ENV has no arguments'],
     [
       `${final}RUN <<E\n${commit}`,
       2,
       'the here-document of this RUN has no end: write E on a line',
     ],
     [`${final}COPY <<-"E" /usr/x\n E\n${commit}`, 2, 'the here-document of this COPY has no end'],
-    [`${final}RUNN x\n${commit}`, 2, 'RUNN is no instruction of a Containerfile: write RUN'],
-    [`${final}XYZZY x\n${commit}`, 2, 'XYZZY is no instruction of a Containerfile: see Containerf'],
+    [`${final}RUNN x\n${commit}`, 2, 'RUNN is not an instruction of a Containerfile: write RUN'],
+    [
+      `${final}XYZZY x\n${commit}`,
+      2,
+      'XYZZY is not an instruction of a Containerfile: see Containerf',
+    ],
   ])('is found in %j and nothing beside it', (text, line, message) => {
     const found = lintContainerfile(text);
     expect(found).toMatchObject([{ rule: 'syntax', severity: 'error', line }]);

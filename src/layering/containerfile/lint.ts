@@ -13,7 +13,7 @@ import { lossAt, type PlacedInstruction, placedInstructions } from './paths.ts';
 export type ContainerfileRule =
   'syntax' | 'first-stage' | 'final-stage' | 'final-commit' | 'kernel-arguments' | 'lost-path';
 
-/** Something of a Containerfile that will not do what it seems to. */
+/** A finding in a Containerfile. */
 export interface ContainerfileFinding {
   readonly rule: ContainerfileRule;
   readonly severity: 'error' | 'warning';
@@ -23,7 +23,7 @@ export interface ContainerfileFinding {
   readonly message: string;
 }
 
-/** What makes the build fail, or is certain to be missing. */
+/** A build that fails, or content that is certainly missing on the machines. */
 const error = (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
   rule,
   severity: 'error',
@@ -31,7 +31,7 @@ const error = (rule: ContainerfileRule, line: number, message: string): Containe
   message,
 });
 
-/** What is only likely to be a mistake. */
+/** A likely mistake. */
 const warning = (rule: ContainerfileRule, line: number, message: string): ContainerfileFinding => ({
   rule,
   severity: 'warning',
@@ -41,7 +41,7 @@ const warning = (rule: ContainerfileRule, line: number, message: string): Contai
 
 /**
  * What is wrong with the Containerfile of a MachineOSConfig, in the order of its lines: what its builder would
- * refuse, and what would be missing on the machines without a word.
+ * refuse, and what would be missing on the machines without an error.
  */
 export function lintContainerfile(content: string): readonly ContainerfileFinding[] {
   if (content.length > MAX_CONTAINERFILE) {
@@ -68,13 +68,15 @@ export function lintContainerfile(content: string): readonly ContainerfileFindin
 /** Instructions that may stand alone. */
 const ALONE = ['CMD', 'ENTRYPOINT'];
 
-/** What a builder does not understand of an instruction, and why it stops before it builds anything. */
+/** What a builder rejects before it builds anything. */
 function syntaxFindings(instruction: Instruction): readonly ContainerfileFinding[] {
   const { keyword, line, unterminated, isUnclear } = instruction;
   if (!keywords.includes(keyword)) {
     const near = nearestName(keyword, keywords);
     const advice = near === undefined ? 'see Containerfile(5)' : `write ${near}`;
-    return [error('syntax', line, `${keyword} is no instruction of a Containerfile: ${advice}`)];
+    return [
+      error('syntax', line, `${keyword} is not an instruction of a Containerfile: ${advice}`),
+    ];
   }
   if (isUnclear) {
     const problem = `the end of the here-document in ${textOf(instruction)} is not clear`;
@@ -92,10 +94,12 @@ function argumentsProblem({ keyword, words, body }: Instruction): string | undef
   if (keyword === 'FROM') return fromProblem(words);
   if (keyword === 'COPY' || keyword === 'ADD') {
     if (words.length >= 2) return undefined;
-    return `${keyword} takes what is copied and where it goes: write ${keyword} SOURCE DESTINATION`;
+    return `${keyword} needs a source and a destination: write ${keyword} SOURCE DESTINATION`;
   }
   if (words.length + body.length > 0) return undefined;
-  return ALONE.includes(keyword) ? undefined : `${keyword} says nothing: write what it is to do`;
+  return ALONE.includes(keyword)
+    ? undefined
+    : `${keyword} has no arguments: write what it should do`;
 }
 
 function fromProblem(words: readonly string[]): string | undefined {
@@ -111,7 +115,7 @@ function beginFindings(instructions: readonly Instruction[]): readonly Container
   const first = instructions.find(({ keyword }) => keyword !== 'ARG');
   if (first === undefined || first.keyword === 'FROM') return [];
   const advice = 'begin with FROM configs AS final';
-  return [error('first-stage', first.line, `${first.keyword} stands before any FROM: ${advice}`)];
+  return [error('first-stage', first.line, `${first.keyword} is before the first FROM: ${advice}`)];
 }
 
 function stageFindings(stages: readonly BuildStage[]): readonly ContainerfileFinding[] {
@@ -169,14 +173,13 @@ function kargsFindings(instruction: Instruction): readonly ContainerfileFinding[
   const { keyword, words, body, line } = instruction;
   if (!/^(?:RUN|COPY|ADD|WORKDIR|VOLUME)$/.test(keyword)) return [];
   const texts = keyword === 'RUN' ? [words.join(' '), ...body] : [words.join(' ')];
-  const advice = 'name it in spec.kernelArguments of a MachineConfig';
+  const advice = 'set it in spec.kernelArguments of a MachineConfig';
   if (texts.some((text) => KARGS_FOLDER.test(text))) {
-    const problem =
-      'kargs.d is read by bootc alone, and machines that rpm-ostree switches leave it';
+    const problem = 'only bootc reads kargs.d, and machines that rpm-ostree updates ignore it';
     return [warning('kernel-arguments', line, `${problem}: ${advice}`)];
   }
   if (keyword !== 'RUN' || !texts.some((text) => KARGS_PROGRAM.test(text))) return [];
-  const problem = 'kernel arguments belong to a machine and not to an image';
+  const problem = 'kernel arguments belong to a machine, not to an image';
   return [warning('kernel-arguments', line, `${problem}: ${advice} (${textOf(instruction)})`)];
 }
 

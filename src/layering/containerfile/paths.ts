@@ -1,14 +1,14 @@
 import { posix } from 'node:path';
 import type { Instruction, BuildStage } from './parse.ts';
 
-/** Folders that an image does not bring to a machine that runs already, with what to use in their place. */
+/** Folders whose content an image does not bring to a running machine, with what to do instead. */
 const LOST: readonly (readonly [folder: string, instead: string])[] = [
   ['/usr/local', 'put it below /usr/lib or /usr/bin'],
-  ['/var', 'make it at boot by /usr/lib/tmpfiles.d or StateDirectory= of a unit'],
-  ['/home', 'make the user and its files by a MachineConfig'],
-  ['/opt', 'put it below /usr/lib, and link to it from where it is looked for'],
-  ['/root', 'make the file by a MachineConfig'],
-  ['/srv', 'make it at boot by /usr/lib/tmpfiles.d'],
+  ['/var', 'create it at boot by /usr/lib/tmpfiles.d, or by StateDirectory= of a unit'],
+  ['/home', 'create the user and its files by a MachineConfig'],
+  ['/opt', 'put it below /usr/lib, and link to it from the path that programs expect'],
+  ['/root', 'create the file by a MachineConfig'],
+  ['/srv', 'create it at boot by /usr/lib/tmpfiles.d'],
 ];
 
 /** Below these, what is left behind is meant to go: caches and logs of the build. */

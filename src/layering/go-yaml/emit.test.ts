@@ -47,6 +47,6 @@ describe('throughJson', () => {
   });
 
   it.each(['\u007f', '\u0080', '\ufffe', 'a\u0085--- b'])('refuses %j', (text) => {
-    expect(() => throughJson(text)).toThrow(/cannot be hashed/);
+    expect(() => throughJson(text)).toThrow(/is one that the Machine Config Operator cannot hash/);
   });
 });

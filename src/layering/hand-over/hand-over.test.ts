@@ -24,9 +24,9 @@ const inPhase = (phase: BuildPhase, digest?: string) => ({
     ...(digest === undefined ? {} : { digestedImagePushSpec: digest }),
   },
 });
-const judge = (found: KubeObject) => buildStatusOf(found, { wanted, image });
+const statusOf = (found: KubeObject) => buildStatusOf(found, { wanted, image });
 
-describe('a MachineOSBuild that is there', () => {
+describe('an existing MachineOSBuild', () => {
   it.each<[string, KubeObject, object]>([
     ['just made', made, { kind: 'ours', isFinished: false }],
     ['handed over', { ...made, ...inPhase('seeded', image) }, { kind: 'ours', isFinished: true }],
@@ -54,8 +54,8 @@ describe('a MachineOSBuild that is there', () => {
       { ...made, metadata: { ...made.metadata, deletionTimestamp: '2026' } },
       { kind: 'in-the-way' },
     ],
-  ])('and %s is judged', (_, found, standing) => {
-    expect(judge(found)).toMatchObject(standing);
+  ])('and %s is recognized', (_, found, status) => {
+    expect(statusOf(found)).toMatchObject(status);
   });
 });
 
@@ -215,7 +215,7 @@ describe('renderedDifference', () => {
   it('does not mind the image that masters are served, nor how nothing is written', () => {
     const bootstrap = config({ osImageURL: 'built', extensions: [], kernelType: '' });
     expect(difference(bootstrap, config({ kernelArguments: null }))).toBe(
-      'their specs say the same in what can be told apart',
+      'their specs are equal in every field that is compared',
     );
   });
 

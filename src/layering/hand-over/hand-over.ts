@@ -15,8 +15,8 @@ import { isFields, type Fields, type Value, fieldsOf } from '../api/schema.ts';
 import { namesOf } from '../manifests/bootstrap-manifests.ts';
 
 /**
- * An image that is handed over when the bootstrap host has left: all that the objects of the cluster are made from. Its
- * Secrets and its tag are there before.
+ * An image that is handed over after the bootstrap host has rebooted: all that the cluster's objects are created
+ * from. Its Secrets and its tag are there before.
  */
 export const LeftImage = z.strictObject({
   /** Name of the MachineConfigPool, and so of its MachineOSConfig. */
@@ -32,19 +32,19 @@ export const LeftImage = z.strictObject({
 });
 export type LeftImage = z.infer<typeof LeftImage>;
 
-/** What a MachineOSBuild of the right name is to the one that hands an image over. */
+/** Whether a MachineOSBuild of the right name can be used to hand an image over. */
 export type BuildStatus =
-  /** Made by an earlier attempt, or by this one. */
+  /** Created by an earlier attempt, or by this one. */
   | { readonly kind: 'ours'; readonly isFinished: boolean }
-  /** Made by the cluster's builder, which may have started a job for it. */
+  /** Created by the cluster's builder, which may have started a job for it. */
   | { readonly kind: 'of-the-builder'; readonly isFinished: boolean }
-  /** It stands for something else, and that cannot be changed any more. */
+  /** It is for something else, and cannot be changed any more. */
   | { readonly kind: 'in-the-way'; readonly why: string };
 
 /** Conditions after which a build takes no others (CRD of MachineOSBuild). */
 const ends = ['Failed', 'Interrupted', 'Succeeded'] as const;
 
-/** Judges a MachineOSBuild that is there by what it was to be. */
+/** Compares an existing MachineOSBuild with the one that is wanted. */
 export function buildStatusOf(
   found: KubeObject,
   { wanted, image }: { readonly wanted: MachineOSBuildObject; readonly image: string },
@@ -79,7 +79,7 @@ export function finishedStatus(
   return seededBuildStatus({ startedAt, endedAt: at, image });
 }
 
-/** What ties a build to its MachineOSConfig, beside what is there; nothing when it is tied. */
+/** The patch that adds the owner and the finalizers of a build; undefined when it has them. */
 export function ownershipPatch(
   found: KubeObject,
   owner: { readonly name: string; readonly uid: string },
@@ -87,11 +87,11 @@ export function ownershipPatch(
   const { ownerReferences, finalizers } = buildOwnership(owner);
   const owners = listAt(found, 'metadata', 'ownerReferences');
   const held = listAt(found, 'metadata', 'finalizers');
-  const isOwned = owners.some((one) => memberOf(one, 'uid') === owner.uid);
+  const isOwned = owners.some((one) => fieldOf(one, 'uid') === owner.uid);
   const missing = finalizers.filter((one) => !held.includes(one));
   if (isOwned && missing.length === 0) return undefined;
   // Only one owner may be the controller; one of an earlier MachineOSConfig is gone with that.
-  const others = owners.filter((one) => memberOf(one, 'kind') !== 'MachineOSConfig');
+  const others = owners.filter((one) => fieldOf(one, 'kind') !== 'MachineOSConfig');
   return {
     metadata: {
       ownerReferences: isOwned ? owners : [...others, ...ownerReferences],
@@ -100,24 +100,24 @@ export function ownershipPatch(
   };
 }
 
-const memberOf = (value: unknown, name: string): Value | undefined =>
+const fieldOf = (value: unknown, name: string): Value | undefined =>
   isFields(value as Value) ? (value as Readonly<Record<string, Value>>)[name] : undefined;
 
 /**
- * Annotations that set something going: the one lets the cluster seed a build of its own, the other throws a
- * finished build away. Neither may be there when an image is handed over.
+ * Annotations that start something: the one lets the cluster seed a build of its own, the other deletes a
+ * finished build. Neither may be there when an image is handed over.
  */
-const stirring: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild];
+const triggers: readonly string[] = [buildKeys.preBuiltImage, buildKeys.rebuild];
 
 /**
  * The MachineOSConfig as it is sent to the cluster: the user's spec word for word, with the name of its build, or
  * without one so that the cluster builds.
- * @param source as it stands in the manifest
+ * @param source the object of the manifest
  */
 export function osConfigRequest(source: Fields, build?: string): KubeObject {
   const metadata = fieldsOf(source['metadata']);
   const kept = Object.entries(textsIn(metadata['annotations'])).filter(
-    ([key]) => key !== buildKeys.currentBuild && !stirring.includes(key),
+    ([key]) => key !== buildKeys.currentBuild && !triggers.includes(key),
   );
   return {
     apiVersion: machineOSConfigKind.apiVersion,
@@ -134,15 +134,15 @@ export function osConfigRequest(source: Fields, build?: string): KubeObject {
   };
 }
 
-/** Whether the cluster's MachineOSConfig asks for what the user's asks for, defaults aside. */
+/** Whether the cluster's MachineOSConfig asks for the same as the user's, defaults aside. */
 export function asksTheSame(source: Fields, found: KubeObject): boolean {
   const spec = (object: Fields): unknown => preparedObject(object, machineOSConfigKind)['spec'];
   return isDeepStrictEqual(spec(source), spec(found as unknown as Fields));
 }
 
-/** What must be changed on a MachineOSConfig that is there, for a build to be its own; nothing when it is. */
+/** The patch that makes a build the current one of a MachineOSConfig; undefined when it is. */
 export function annotationPatch(found: KubeObject, build: string): object | undefined {
-  const stir = stirring.filter((key) => annotationOf(found, key) !== '');
+  const stir = triggers.filter((key) => annotationOf(found, key) !== '');
   if (stir.length === 0 && annotationOf(found, buildKeys.currentBuild) === build) return undefined;
   const removed = Object.fromEntries(stir.map((key) => [key, null]));
   return { metadata: { annotations: { ...removed, [buildKeys.currentBuild]: build } } };
@@ -155,24 +155,24 @@ const textsIn = (value: Fields[string] | undefined): Readonly<Record<string, str
     ),
   );
 
-/** Two rendered MachineConfigs of a pool that ought to be one. */
+/** Two rendered MachineConfigs of a pool that should be equal. */
 export interface RenderedPair {
   /** As the bootstrap host rendered it. */
   readonly bootstrap: Fields;
   /** As the cluster did. */
   readonly cluster: Fields;
   /**
-   * The system of the release by the bootstrap host: its own file may name the built image by now, which is not
+   * The OS of the release by the bootstrap host: its own file may name the built image by now, which is not
    * what its name was made from.
    */
   readonly osImage: string;
 }
 
-/** So many differences are told; one cause, a missing object of the cluster as a rule, makes many. */
+/** The most differences that are named: one cause, mostly a missing object of the cluster, makes many. */
 const maxShown = 5;
 
 /**
- * What two rendered MachineConfigs differ in, for people: `file /etc/kubernetes/kubelet.conf differs`. The names of
+ * The differences of two rendered MachineConfigs, as text: `file /etc/kubernetes/kubelet.conf differs`. The names of
  * rendered MachineConfigs are made from their spec alone.
  */
 export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair): string {
@@ -186,7 +186,7 @@ export function renderedDifference({ bootstrap, cluster, osImage }: RenderedPair
       ),
     ...listed(before, after),
   ];
-  if (found.length === 0) return 'their specs say the same in what can be told apart';
+  if (found.length === 0) return 'their specs are equal in every field that is compared';
   const more = found.length > maxShown ? ` and ${found.length - maxShown} more` : '';
   return `${found.slice(0, maxShown).join(', ')}${more}`;
 }
@@ -230,7 +230,7 @@ function specOf({ spec }: Fields, osImageURL?: string): Fields {
   return { ...Object.fromEntries(members), ...(osImageURL === undefined ? {} : { osImageURL }) };
 }
 
-/** Go writes what is empty in one way to a file and in another to the API. */
+/** Go writes empty values to a file in one way, and to the API in another. */
 const isEmpty = (value: Value): boolean =>
   value === null || value === '' || (Array.isArray(value) && value.length === 0);
 

@@ -3,7 +3,7 @@ import { annotationOf, conditionOf, countAt, nodeKeys, textAt } from '../api/clu
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { buildKeys } from '../api/os-build.ts';
 
-/** What the API shows of a layered pool. */
+/** The objects of a layered pool, as the API has them. */
 export interface PoolSnapshot {
   readonly pool: string;
   readonly machineConfigPool: KubeObject | undefined;
@@ -16,7 +16,7 @@ export interface PoolSnapshot {
   readonly jobs: readonly KubeObject[];
 }
 
-/** What a pool is held against. */
+/** What a pool is compared with. */
 export interface ExpectedPoolState {
   /** The image of the pool, by digest. */
   readonly image: string;
@@ -24,13 +24,13 @@ export interface ExpectedPoolState {
   readonly rendered: string;
 }
 
-/** The build that a MachineOSConfig calls its own. */
+/** The current build of a MachineOSConfig. */
 export function currentBuild({ osConfig, builds }: PoolSnapshot): KubeObject | undefined {
   const name = annotationOf(osConfig, buildKeys.currentBuild);
   return builds.find(({ metadata }) => metadata.name === name);
 }
 
-/** What the cluster itself says that the pool is to be. */
+/** What the pool should be, by the cluster's own objects. */
 export const expectedState = ({
   osConfig,
   machineConfigPool,
@@ -39,7 +39,7 @@ export const expectedState = ({
   rendered: renderedNameOf(machineConfigPool),
 });
 
-/** Name of the job in which the cluster's builder makes the image of a build. */
+/** Name of the job in which the cluster's builder builds an image. */
 export const jobOf = (build: string): string => `build-${build}`;
 
 /** The jobs that build an image of the pool. */
@@ -53,21 +53,21 @@ function buildJobs({ pool, builds, jobs }: PoolSnapshot): readonly string[] {
     .map(({ metadata }) => metadata.name);
 }
 
-/** One value that must be, and the one that is. */
+/** One expected value, and the one that was found. */
 export interface Equality {
   /** Whose value it is: `node m1 currentImage`. */
   readonly of: string;
   readonly expected: string;
-  /** Empty where nothing is there. */
+  /** Empty where nothing was found. */
   readonly found: string;
 }
 
-/** What must be true of a layered pool at rest. */
+/** What must be true of an idle layered pool. */
 export interface Invariant {
   /** `I1` to `I7`. */
   readonly id: string;
   readonly title: string;
-  /** The values it speaks of; undefined where the API does not show them. */
+  /** The values to compare; undefined where the API does not have them. */
   readonly equalities?: (
     snapshot: PoolSnapshot,
     expected: ExpectedPoolState,
@@ -75,7 +75,7 @@ export interface Invariant {
 }
 
 /**
- * The state in which the Machine Config Operator leaves a layered pool alone (its node controller, its
+ * The state in which the Machine Config Operator does not touch a layered pool (its node controller, its
  * builder and its daemon as seen on 4.23). The daemon says `Done` only after it has found the booted image to be,
  * letter for letter, the one that it expects; that is as far as the API shows I1.
  */
@@ -90,7 +90,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     id: 'I2',
-    title: 'every node of the pool is to run the image',
+    title: 'every node of the pool has the image as desired image',
     equalities: ({ nodes }, { image }) =>
       nodes.map((node) => annotated(node, 'desiredImage', image)),
   },
@@ -115,7 +115,7 @@ export const invariants: readonly Invariant[] = [
       ),
       is(
         'MachineOSConfig build',
-        currentBuild(snapshot)?.metadata.name ?? 'a MachineOSBuild that is there',
+        currentBuild(snapshot)?.metadata.name ?? 'an existing MachineOSBuild',
         textAt(snapshot.osConfig, 'status', 'machineOSBuild', 'name'),
       ),
     ],
@@ -132,11 +132,11 @@ export const invariants: readonly Invariant[] = [
       ),
     ],
   },
-  { id: 'I5', title: 'every kernel argument of the MachineConfig is in force on its nodes' },
+  { id: 'I5', title: 'every kernel argument of the MachineConfig is set on its nodes' },
   { id: 'I6', title: 'the image can be pulled by nodes and inspected with the push secret' },
   {
     id: 'I7',
-    title: 'the pool is at rest: updated, not degraded, and nothing is built',
+    title: 'the pool is idle: updated, not degraded, and no build runs',
     equalities: atRest,
   },
 ];
@@ -179,7 +179,7 @@ function atRest(snapshot: PoolSnapshot): readonly Equality[] {
 }
 
 /**
- * `Updated` and `Updating` are both true while a build for the same configuration waits, so both are asked. The
+ * `Updated` and `Updating` are both true while a build for the same configuration waits, so both are checked. The
  * message of `ImageBuildDegraded` is written by two controllers in turn; only its status counts.
  */
 const restingConditions = [
@@ -189,13 +189,13 @@ const restingConditions = [
   ['ImageBuildDegraded', 'False'],
 ] as const;
 
-/** A pool that was never built for does not tell `ImageBuildDegraded`. */
+/** A pool without any build has no condition `ImageBuildDegraded`. */
 function statusOf(pool: KubeObject | undefined, type: string): string {
   const { status } = conditionOf(pool, type);
   return type === 'ImageBuildDegraded' && status === '' && pool !== undefined ? 'False' : status;
 }
 
-/** An invariant that does not hold, by its first value that is not as it must be. */
+/** An invariant that does not hold, with its first wrong value. */
 export interface Violation extends Equality {
   readonly id: string;
   readonly title: string;
@@ -212,11 +212,11 @@ export function violationsOf(
   });
 }
 
-/** For people: `I2: node m1 desiredImage is …, expected …`. */
+/** As text: `I2:  node m1 desiredImage is …, expected …`. */
 export const violationText = ({ id, of, found, expected }: Violation): string =>
   `${id}: ${of} is ${found === '' ? 'not there' : found}, expected ${expected === '' ? 'a value' : expected}`;
 
-/** Nothing is expected of what is not known yet; then nothing holds. */
+/** What is not known yet is expected as an empty text; then nothing holds. */
 const holds = ({ expected, found }: Equality): boolean => expected !== '' && expected === found;
 
 const is = (of: string, expected: string, found: string): Equality => ({

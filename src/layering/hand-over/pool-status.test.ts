@@ -9,7 +9,7 @@ import {
 } from '../../../test/layering/layered-pool.ts';
 import { nodesOfPool, stagingReferences, poolStatus } from './pool-status.ts';
 
-describe('standingOfPool', () => {
+describe('poolStatus', () => {
   it('tells all of a pool that is layered', () => {
     expect(poolStatus('master', layeredCluster({ nodes: ['m1'] }))).toEqual({
       pool: 'master',
@@ -36,9 +36,9 @@ describe('standingOfPool', () => {
     [{ status: {} }, 'not started'],
     [{ status: { conditions: [{ type: 'Building', status: 'True' }] } }, 'Building'],
   ])('tells how far a build has come', (build, phase) => {
-    const standing = poolStatus('master', layeredCluster({ build, pool: { paused: true } }));
-    expect(standing.build.phase).toBe(phase);
-    expect(standing.isPaused).toBe(true);
+    const status = poolStatus('master', layeredCluster({ build, pool: { paused: true } }));
+    expect(status.build.phase).toBe(phase);
+    expect(status.isPaused).toBe(true);
   });
 });
 

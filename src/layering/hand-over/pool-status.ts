@@ -18,7 +18,7 @@ import {
   type PoolSnapshot,
 } from './invariants.ts';
 
-/** All objects of a cluster that say something about layering. */
+/** All objects of a cluster that layering is about. */
 export interface ClusterSnapshot {
   readonly pools: readonly KubeObject[];
   readonly osConfigs: readonly KubeObject[];
@@ -28,7 +28,7 @@ export interface ClusterSnapshot {
   readonly jobs: readonly KubeObject[];
 }
 
-/** A node with what it says of its image; empty texts where it says nothing. */
+/** A node with its image annotations; empty texts where they are missing. */
 export interface NodeImageStatus {
   readonly name: string;
   readonly state: string;
@@ -36,7 +36,7 @@ export interface NodeImageStatus {
   readonly desiredImage: string;
 }
 
-/** How a pool stands. */
+/** Status of a pool. */
 export interface PoolStatus {
   readonly pool: string;
   readonly isLayered: boolean;
@@ -44,7 +44,7 @@ export interface PoolStatus {
   readonly rendered: string;
   /** Where builds of the pool are pushed to; empty for a pool that is not layered. */
   readonly pushSpec: string;
-  /** The build that the pool is to run, and how far it has come. */
+  /** The current build of the pool, with its phase. */
   readonly build: { readonly name: string; readonly phase: string };
   /** The image of the pool, by digest. */
   readonly image: string;
@@ -53,7 +53,7 @@ export interface PoolStatus {
   readonly violations: readonly Violation[];
 }
 
-/** What a cluster shows of one pool. */
+/** The objects of one pool. */
 export function poolSnapshot(pool: string, cluster: ClusterSnapshot): PoolSnapshot {
   const named = (objects: readonly KubeObject[]): KubeObject | undefined =>
     objects.find(({ metadata }) => metadata.name === pool);
@@ -69,7 +69,7 @@ export function poolSnapshot(pool: string, cluster: ClusterSnapshot): PoolSnapsh
   };
 }
 
-/** How one pool stands. */
+/** Status of one pool. */
 export function poolStatus(pool: string, cluster: ClusterSnapshot): PoolStatus {
   const snapshot = poolSnapshot(pool, cluster);
   const { machineConfigPool, osConfig, nodes } = snapshot;
@@ -165,7 +165,7 @@ export interface NamingObjects {
 
 /**
  * Where the cluster refers to a registry that goes away with the bootstrap host, as `OBJECT: TEXT`; nothing when
- * it does not. A node compares its image letter for letter, so a reference of that kind is never mended later.
+ * it does not. A node compares its image letter for letter, so such a reference is never corrected later.
  * @param address ADDRESS:PORT of the registry
  */
 export function stagingReferences(address: string, objects: NamingObjects): readonly string[] {

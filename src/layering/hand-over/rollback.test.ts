@@ -42,7 +42,7 @@ describe('planRollback', () => {
 
   it('warns of masters that are too few, and of a pool that is paused', () => {
     const plan = planRollback('master', layeredCluster({ pool: { paused: true } }));
-    expect(plan.notes).toContain('the pool is paused: no node changes before it goes on');
-    expect(plan.notes).toContain('only 2 masters are Ready: one that restarts may take etcd along');
+    expect(plan.notes).toContain('the pool is paused: no node changes until it is unpaused');
+    expect(plan.notes).toContain('only 2 masters are Ready: a restart of one may stop etcd');
   });
 });

@@ -3,25 +3,25 @@ import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-obje
 import { isFields, type Value } from '../api/schema.ts';
 import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
-/** What taking a pool back to the system of its release means. */
+/** What a rollback of a pool to the OS of the release does. */
 export interface RollbackPlan {
   readonly pool: string;
-  /** The MachineOSConfig is there, and is to be removed. */
+  /** The MachineOSConfig exists and has to be removed. */
   readonly removesOsConfig: boolean;
-  /** Builds that do not go with the MachineOSConfig, and would stay behind as a fault of the pool. */
+  /** Builds that are not deleted with the MachineOSConfig, and would degrade the pool. */
   readonly orphans: readonly string[];
-  /** Nodes that will be taken back. */
+  /** Nodes that will roll back. */
   readonly nodes: readonly string[];
-  /** What a person should know, a sentence each. */
+  /** What a person should know, one sentence each. */
   readonly notes: readonly string[];
 }
 
-/** Members of etcd below which no master may be away. */
+/** Ready masters that etcd needs before one may restart. */
 const safeMasters = 3;
 
 /**
  * Decides what to remove. Without a MachineOSConfig the node controller takes the image annotation off one node after
- * the other, and the daemon of each goes back to the system of the release (as seen on 4.23). A build that nobody
+ * the other, and the daemon of each goes back to the OS of the release (as seen on 4.23). A build that nobody
  * owns is not collected with it.
  */
 export function planRollback(pool: string, cluster: ClusterSnapshot): RollbackPlan {
@@ -55,11 +55,11 @@ function notesOn(
   const isRisky =
     pool === 'master' && nodes.length > 1 && masters.length < safeMasters && layered.length > 0;
   return [
-    ...(isPaused ? ['the pool is paused: no node changes before it goes on'] : []),
+    ...(isPaused ? ['the pool is paused: no node changes until it is unpaused'] : []),
     ...(isRisky
-      ? [`only ${masters.length} masters are Ready: one that restarts may take etcd along`]
+      ? [`only ${masters.length} masters are Ready: a restart of one may stop etcd`]
       : []),
-    'new nodes of the pool boot the system of the release',
+    'new nodes of the pool boot the OS of the release',
     'the image stays in its registry as long as a node runs it; the operator may delete it afterwards',
   ];
 }

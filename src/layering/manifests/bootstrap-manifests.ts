@@ -12,22 +12,22 @@ import {
 } from '../source-object.ts';
 import { sourceFailure, wrongObject } from '../source-text.ts';
 
-/** What the manifests of a cluster say about the operating systems of its machines. */
+/** What the manifests of a cluster hold about operating systems. */
 export interface OsManifests {
   readonly osConfigs: readonly FoundObject[];
   /** Secrets of the operator's namespace, each with its file. */
   readonly secrets: readonly { readonly path: string; readonly secret: RegistrySecret }[];
-  /** Names of the MachineConfigPools that the manifests bring. */
+  /** Names of the MachineConfigPools among the manifests. */
   readonly pools: readonly string[];
 }
 
-/** An object with the file that it stands in. */
+/** An object with its file. */
 export interface FoundObject {
   readonly path: string;
   readonly object: SourceObject;
 }
 
-/** Manifests lie in files of these names. */
+/** File names of manifests. */
 export const isManifestName = (name: string): boolean => /\.(?:ya?ml|json)$/.test(name);
 
 /** Whether an object is a MachineOSConfig of any version. */
@@ -37,8 +37,8 @@ const isOfOsConfig = (value: Value): boolean =>
   isFields(value) && value['kind'] === 'MachineOSConfig';
 
 /**
- * Whether a MachineOSConfig names an image or a build: of such a one the bootstrap controller of 4.21 and newer is
- * content, and how the image came to be is the business of those who built it.
+ * Whether a MachineOSConfig names an image or a build: the bootstrap controller of 4.21 and newer accepts
+ * such a one, and its image was built elsewhere.
  */
 export function isBuiltBefore({ value }: SourceObject): boolean {
   const metadata = value['metadata'];
@@ -58,8 +58,8 @@ export const isOsConfigOf =
 const OTHER_KINDS = /\bkind["']?\s*:\s*["']?(?:Secret|MachineConfigPool)\b/;
 
 /**
- * Reads manifests. A file that cannot be read is an error where it speaks of a MachineOSConfig; else it is
- * the business of whoever applies it.
+ * Reads manifests. A file that cannot be read is an error where it names a MachineOSConfig; else it is
+ * left to whatever applies it.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function readOsManifests(files: readonly SourceFile[]): OsManifests {
@@ -87,11 +87,11 @@ function requireNoneListed(object: SourceObject): void {
   const path = listedIn(object.value);
   if (path === undefined) return;
   const problem =
-    'a MachineOSConfig stands in a List, and bootkube takes none among the manifests; give it a file of its own';
+    'a MachineOSConfig is in a List, which bootkube does not take among the manifests; give it a file of its own';
   throw sourceFailure(wrongObject(object.place(path), problem));
 }
 
-/** Where in a List the first MachineOSConfig stands, however deep; undefined where there is none. */
+/** The path of the first MachineOSConfig in a List, however deep; undefined where there is none. */
 function listedIn(list: Fields): Path | undefined {
   const items = itemsOf(list) ?? [];
   for (const [index, item] of items.entries()) {
@@ -103,8 +103,8 @@ function listedIn(list: Fields): Path | undefined {
 }
 
 /**
- * The objects of a file that may speak of operating systems; none of a file that does not, or cannot be read.
- * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it speaks of a MachineOSConfig
+ * The objects of a file that may be about operating systems; none of another file, or of one that cannot be read.
+ * @throws AgentError `layering.malformed-file`, `layering.wrong-object` where it names a MachineOSConfig
  */
 export function readableDocuments(file: SourceFile): readonly ManifestDocument[] {
   const isAsked = /\bMachineOSConfig(?:List)?\b/.test(file.text);
@@ -117,14 +117,14 @@ export function readableDocuments(file: SourceFile): readonly ManifestDocument[]
   }
 }
 
-/** One object of a manifest file, with the text that it stands in. */
+/** One object of a manifest file, with its text. */
 export interface ManifestDocument {
   /** The text from behind one `---` to before the next. */
   readonly text: string;
   readonly object: SourceObject;
 }
 
-/** A document begins at a line of `---`, whatever stands around it; no block of text reaches column 0. */
+/** A document begins at a line of `---`, whatever is around it; no block of text reaches column 0. */
 const SEPARATOR = /^---(?=\s|$)/m;
 
 /**
@@ -140,7 +140,7 @@ export const documentsOf = (file: SourceFile): readonly ManifestDocument[] =>
   );
 
 /**
- * A file without some of its objects: the others stand in it as they stood. Empty when none is left.
+ * A file without some of its objects: the others stay the same. Empty when none is left.
  * @throws AgentError `layering.malformed-file`, `layering.wrong-object`
  */
 export function withoutDocuments(
@@ -163,7 +163,7 @@ function documentTexts(text: string): readonly { readonly text: string; readonly
   });
 }
 
-/** The name and the namespace of an object; empty where it says none. */
+/** The name and the namespace of an object; empty where it has none. */
 export function namesOf({ metadata }: Fields): {
   readonly name: string;
   readonly namespace: string;
@@ -208,7 +208,7 @@ export function registrySecretOf(value: Fields): RegistrySecret | undefined {
   return {
     name,
     type: typeof type === 'string' ? type : 'Opaque',
-    // The API server lets what is written plainly win.
+    // For the API server, plain text wins.
     data: Object.fromEntries([...encoded, ...textsIn(value['stringData'])]),
   };
 }

@@ -21,7 +21,7 @@ const annotated = (key: string): string =>
     `  name: worker\n  annotations:\n    machineconfiguration.openshift.io/${key}: x\nspec`,
   );
 
-describe('ordersIn', () => {
+describe('buildRequestsIn', () => {
   it('orders nothing where nothing is asked for', () => {
     expect(orders('kind: ConfigMap\n', 'kind: Secret\n\tbroken')).toEqual({
       toBuild: [],
@@ -142,19 +142,19 @@ describe('ordersIn', () => {
       'one in a List',
       `apiVersion: v1\nkind: List\nitems:\n- kind: Pod\n- ${osConfigManifest('master').trim().replaceAll('\n', '\n  ')}\n`,
       'wrong-object',
-      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+      /os-0\.yaml:5: a MachineOSConfig is in a List/,
     ],
     [
       'one in a List in a List',
       `kind: List\nitems:\n- kind: List\n  items:\n  - ${osConfigManifest('master').trim().replaceAll('\n', '\n    ')}\n`,
       'wrong-object',
-      /os-0\.yaml:5: a MachineOSConfig stands in a List/,
+      /os-0\.yaml:5: a MachineOSConfig is in a List/,
     ],
     [
       'one in a List of its own',
       'kind: MachineOSConfigList\nitems:\n- metadata: {name: master}\n',
       'wrong-object',
-      /os-0\.yaml:3: a MachineOSConfig stands in a List/,
+      /os-0\.yaml:3: a MachineOSConfig is in a List/,
     ],
     ['what is no YAML', 'kind: MachineOSConfig\n\tx', 'malformed-file', /os-0\.yaml:\d+: /],
   ])('refuses %s', (...[, text, code, message]) => {

@@ -21,11 +21,11 @@ export interface BuildableConfig {
   readonly baseSecret?: string;
 }
 
-/** What the manifests order, and what they order of others. */
+/** What the manifests ask to build, and what was built before. */
 export interface BuildRequests {
   /** The pool of masters first, then by name. */
   readonly toBuild: readonly BuildableConfig[];
-  /** Pools whose image was built before: its name stands in their MachineOSConfig. */
+  /** Pools whose image was built before: their MachineOSConfig names it. */
   readonly builtBefore: readonly string[];
   /** `FILE:LINE: …`: what is likely to be missing on the machines, and what the cluster will drop. */
   readonly warnings: readonly string[];
@@ -38,7 +38,7 @@ const operatorPools = ['master', 'worker', 'arbiter'];
 const madeByOperator = 'global-pull-secret-copy';
 
 /**
- * Finds out for which pools an image is to be built, and refuses what could not be built, pushed or used.
+ * Finds the pools that an image has to be built for, and refuses what could not be built, pushed or used.
  * @throws AgentError `layering.wrong-object`, `layering.os-config-invalid`, `layering.os-config-twice`,
  * `layering.integrated-registry`
  */
@@ -114,13 +114,13 @@ function buildable(found: ReadConfig, { pools, secrets }: OsManifests): Buildabl
   };
 }
 
-/** A misspelt member of the spec would be left out of the image, and nobody would hear of it. */
+/** A misspelt field of the spec would be left out of the image without an error. */
 function requireKnownSpec({ object }: ReadConfig): void {
   const unknown = unknownFindings(object).find(({ isInSpec }) => isInSpec);
   if (unknown !== undefined) throw invalid(`${unknown.place}: ${unknown.message}`);
 }
 
-/** What else nobody knows harms no image; the cluster drops it. */
+/** Other unknown fields harm no image; the cluster drops them. */
 const unknownWarnings = ({ object }: ReadConfig): readonly string[] =>
   unknownFindings(object)
     .filter(({ isInSpec }) => !isInSpec)
@@ -138,7 +138,7 @@ function requireNewerSecrets(
   );
   if (older === undefined) return;
   throw invalid(
-    `${object.place(['spec'])}: Secret ${older.secret.name} in ${older.path} is of type ${older.secret.type}: make one of type kubernetes.io/dockerconfigjson`,
+    `${object.place(['spec'])}: Secret ${older.secret.name} in ${older.path} is of type ${older.secret.type}: create one of type kubernetes.io/dockerconfigjson`,
   );
 }
 
@@ -148,7 +148,7 @@ function withoutMadeSecret(config: MachineOSConfig): MachineOSConfig {
   return isMade ? { ...config, spec } : config;
 }
 
-/** These rules are what the builder goes by; what breaks another one is built all the same. */
+/** The builder refuses what breaks these rules; what breaks another one is built nevertheless. */
 const decisiveRules = ['syntax', 'first-stage', 'final-stage'];
 
 function requireBuildableText({ config, object }: ReadConfig): void {

@@ -1,8 +1,8 @@
 import { isAtLeast, type ReleaseVersion, releaseVersion } from '../../cluster/release-version.ts';
 
 /**
- * How nodes of a release come to an image that is built during the installation. `first-boot`: they are served
- * the image and boot into it at once. `after-join`: they boot the system of the release, and the Machine Config
+ * How nodes of a release get an image that is built during the installation. `first-boot`: they are served
+ * the image and boot into it at once. `after-join`: they boot the OS of the release, and the Machine Config
  * Operator rolls the image out once it is handed over. `none`: the release has nothing to hand an image over to.
  */
 export interface Delivery {
@@ -23,12 +23,12 @@ const rows: readonly Row[] = [
   {
     from: [4, 21, 0],
     kind: 'first-boot',
-    why: 'its nodes take the image that their Ignition names for their own, so the built one is served and they boot into it',
+    why: 'its nodes keep the image that their Ignition names, so they are served the built image and boot into it',
   },
   {
     from: [4, 18, 21],
     kind: 'after-join',
-    why: 'its nodes go back to the system of the release at their first start, so the Machine Config Operator rolls the image out when they have joined, with one more reboot for each',
+    why: 'its nodes return to the OS of the release at their first boot, so the Machine Config Operator rolls the built image out after they have joined, with one more reboot each',
   },
   {
     from: [0, 0, 0],
@@ -37,7 +37,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-/** How nodes of a release come to a built image. */
+/** How nodes of a release get a built image. */
 export function deliveryOf(openshiftVersion: string): Delivery {
   const version = releaseVersion(openshiftVersion);
   const row = version === undefined ? undefined : rows.find(({ from }) => isAtLeast(version, from));
@@ -54,7 +54,7 @@ const directory = '/etc/mcs/bootstrap';
 /** Written last of all (machine-config-operator, `pkg/controller/bootstrap`); the server answers 500 without it. */
 export const controllerConfig = `${directory}/controller-config/machine-config-controller.yaml`;
 
-/** Beside its place, so that to move it back is one act. */
+/** Beside its place, so that one rename moves it back. */
 export const heldControllerConfig = `${controllerConfig}.held-by-bootwright`;
 
 /** Folder of the MachineConfigPools. */
@@ -70,8 +70,8 @@ export const poolFile = (pool: string): string => `${poolsFolder}/${pool}.yaml`;
 export const renderedFile = (name: string): string => `${renderedFolder}/${name}.yaml`;
 
 /**
- * Where a rendered MachineConfig stays as masters are served it. The pod of the bootstrap host renders everything
- * again whenever it is made anew, its init container being the one that renders.
+ * A copy of a rendered MachineConfig as masters are served it. The pod of the bootstrap host renders everything
+ * again whenever it is created again, as its init container renders.
  */
 export const servedCopy = (name: string): string => `/etc/mcs/bootwright/${name}.yaml`;
 
@@ -82,6 +82,6 @@ export const isRendererLog = (name: string): boolean =>
 /** klog's fatal line of `machine-config-controller bootstrap` (machine-config-operator, its `cmd`). */
 const FATAL = /error running MCC\[BOOTSTRAP\]: (?<reason>.*)$/m;
 
-/** Why the MachineConfigs were not rendered, as its log tells; undefined when it tells of no failure. */
+/** Why the MachineConfigs were not rendered, by its log; undefined when the log has no failure. */
 export const rendererFailure = (log: string): string | undefined =>
   FATAL.exec(log)?.groups?.['reason']?.trim();

@@ -18,8 +18,8 @@ export interface ServedImage {
  * The text of a rendered MachineConfig, changed so that the machine-config-server of the bootstrap host serves
  * an image with it: `spec.osImageURL` is the image, and so is the annotation by which the server names it to the
  * node (machine-config-operator from 4.21 on, `pkg/server`). The name stays, although it no longer is the hash of
- * the spec: the cluster has the MachineConfig with the system of the release under it. All else stays as it
- * stands, to the byte.
+ * the spec: the cluster has the MachineConfig with the OS of the release under it. All else stays the same,
+ * to the byte.
  * @throws AgentError `layering.machine-config-invalid`
  */
 export const servedMachineConfig = (text: string, { image, path }: ServedImage): string =>
@@ -35,20 +35,20 @@ export const servedMachineConfig = (text: string, { image, path }: ServedImage):
     ],
   );
 
-/** A value, and where in an object it belongs: names of members from the top. */
+/** A value with its path in an object: names of fields from the top. */
 interface Setting {
   readonly path: readonly [string, string, ...string[]];
   readonly value: string;
 }
 
-/** An object as a text, and what an unusable one is called. */
+/** An object as a text, and the error for an unusable one. */
 interface ObjectText {
   readonly text: string;
   readonly invalid: (problem: string) => Error;
 }
 
 /**
- * The text of an object with other values in it. All else stays as it stands, to the byte; objects on the way that
+ * The text of an object with other values in it. All else stays the same, to the byte; objects on the way that
  * are not there are added, but for the outermost.
  * @throws what `invalid` gives, for a text that is no such object
  */
@@ -71,7 +71,7 @@ function setInText(
       (edited, { from, to, insert }) => edited.slice(0, from) + insert + edited.slice(to),
       text,
     );
-  // The edits go by places in the text; this says whether they did what was meant.
+  // The edits go by offsets in the text; this checks their result.
   const before: Fields = document.toJS() as Fields;
   const meant = settings.reduce(
     (object, { path, value }) => withValue(object, path, value),
@@ -85,7 +85,7 @@ function setInText(
 const parsed = (text: string): Document.Parsed =>
   parseDocument(text, { version: '1.1', prettyErrors: false });
 
-/** A text for a place of another one. */
+/** A replacement in a text. */
 interface Edit {
   readonly from: number;
   readonly to: number;
@@ -110,7 +110,7 @@ function mapIn(node: unknown, key: string): YAMLMap | undefined {
   return isMap(value) && value.items.length > 0 ? value : undefined;
 }
 
-/** Gives a member of an object its value; a new one comes before the first. JSON is YAML in any place. */
+/** Sets a field of an object; a new one comes before the first. JSON is YAML in any place. */
 function editOf({ text, map }: Place, key: string, value: Value): Edit {
   const json = JSON.stringify(value);
   const pair = map.items.find((item) => isScalar(item.key) && item.key.value === key);
@@ -162,7 +162,7 @@ export function osImageIn(renderedFile: SourceFile): string {
   const { osImageURL, name } = readMachineConfig(object);
   if (!/@sha256:[0-9a-f]{64}$/.test(osImageURL)) {
     const place = object.place(['spec', 'osImageURL']);
-    throw invalid(`${place}: ${osImageURL} of ${name} is not named by its digest`);
+    throw invalid(`${place}: ${osImageURL} of ${name} has no digest`);
   }
   const annotations = fieldsOf(fieldsOf(object.value['metadata'])['annotations']);
   for (const key of [controllerVersionKey, releaseVersionKey]) {

@@ -15,8 +15,8 @@ export interface RegistryUser {
 
 /**
  * The line of the user in a file of passwords, as `htpasswd -B` writes it: the registry takes no other
- * form, and hosts of CoreOS have no program that makes it. The salt has 16 bytes. The password is
- * random, so the work of its hash matters little.
+ * form, and CoreOS hosts have no program that writes it. The salt has 16 bytes. The password is
+ * random, so the cost of its hash matters little.
  */
 export const passwordLine = ({ name, password }: RegistryUser, salt: Uint8Array): string =>
   `${name}:${hashSync(password, `$2b$05$${encodeBase64(salt, 16)}`)}\n`;
@@ -34,8 +34,8 @@ export const pullSecretOf = (address: string, { name, password }: RegistryUser):
 const PullSecret = z.object({ auths: z.record(z.string(), z.unknown()).default({}) });
 
 /**
- * One pull secret with what several hold; a later one wins for a registry that two name.
- * @throws AgentError `layering.bad-credentials` for a text that is none, which is never quoted
+ * Merges pull secrets; a later one wins for a registry that two name.
+ * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function mergePullSecrets(
   secrets: readonly { readonly from: string; readonly text: string }[],
@@ -51,7 +51,7 @@ export function mergePullSecrets(
 /**
  * What a pull secret holds for a repository, as a pull secret of its own: the entry of the longest name that the
  * repository lies below, as the container tools choose it (containers-auth.json(5)); undefined without any.
- * @throws AgentError `layering.bad-credentials` for a text that is none, which is never quoted
+ * @throws AgentError `layering.bad-credentials` for any other text, which is never quoted
  */
 export function narrowedTo(
   repository: string,
@@ -65,7 +65,7 @@ export function narrowedTo(
 }
 
 /**
- * The credentials of a Secret as a pull secret; the older form, `.dockercfg`, is brought into the newer one.
+ * The credentials of a Secret as a pull secret; the older form, `.dockercfg`, is converted.
  * @throws AgentError `layering.bad-credentials`
  */
 export function pullSecretIn({ value, place }: SourceObject): string {
@@ -106,19 +106,19 @@ const backdated: Millis = hours(1);
 /** Long enough for any installation; the registry is gone after it. */
 const validFor: Millis = hours(24 * 30);
 
-/** From when until when certificates hold, as openssl wants it: `20261121190000Z`. */
+/** The validity of certificates, as openssl wants it: `20261121190000Z`. */
 export interface Validity {
   readonly from: string;
   readonly until: string;
 }
 
-/** The times of certificates that are made now, in milliseconds since the epoch. */
+/** The validity of certificates that are created now, in milliseconds since the epoch. */
 export const validityAt = (now: number): Validity => ({
   from: asn1Time(now - backdated),
   until: asn1Time(now + validFor),
 });
 
-/** Files of an authority in a folder, in the order in which they come to be. */
+/** Files of an authority in a folder, in the order in which they are created. */
 const filesIn = (folder: string) =>
   ({
     settings: `${folder}/openssl.cnf`,
@@ -132,7 +132,7 @@ const filesIn = (folder: string) =>
     certificate: `${folder}/tls.crt`,
   }) as const;
 
-/** What has to lie in the folder before the first command. */
+/** The files that must be in the folder before the first command. */
 export function authorityFiles(
   folder: string,
   names: CertificateNames,
@@ -146,7 +146,7 @@ export function authorityFiles(
 }
 
 /**
- * The commands that make an authority and a certificate of it. `openssl ca` is the one program on every host that
+ * The commands that create an authority and a certificate of it. `openssl ca` is the one program on every host that
  * takes a beginning in the past.
  */
 export function certificateCommands(
@@ -194,7 +194,7 @@ function opensslSettings(folder: string, { addresses, names }: CertificateNames)
     `serial = ${serial}`,
     `new_certs_dir = ${folder}`,
     'default_md = sha256',
-    // What an attempt that was cut off had signed must not be in the way.
+    // A certificate of an interrupted attempt must not be in the way.
     'unique_subject = no',
     'policy = any_name',
     '[any_name]',

@@ -1,12 +1,12 @@
-/** Where the container sees what the host gives it. */
+/** Paths in the container. */
 export const inContainer = {
   data: '/var/lib/registry',
   served: '/etc/bootwright-registry',
 } as const;
 
 /**
- * Where the registry is reached. Nodes pull from the lasting registry and from nowhere else, so that no other host
- * needs a way to this one, nor a hole in its firewall.
+ * The address of the registry. Nodes pull from the final registry only, so that no other host
+ * needs a route to this one, nor a hole in its firewall.
  */
 export const stagingAddress = (port: number): string => `127.0.0.1:${port}`;
 
@@ -34,11 +34,11 @@ export function registrySettings({
   return `${JSON.stringify(settings, undefined, 2)}\n`;
 }
 
-/** Where the staging registry keeps what on the host. */
+/** Folders of the staging registry on the host. */
 export interface StagingPlaces {
   /** Root file system of the written disk. */
   readonly mount: string;
-  /** All that layering puts on the written disk; removed before the host leaves. */
+  /** All that layering puts on the written disk; removed before the host reboots. */
   readonly work: string;
   readonly data: string;
   /** Storage of the program that builds. */
@@ -47,7 +47,7 @@ export interface StagingPlaces {
   readonly scratch: string;
 }
 
-/** Folder of certificates and credentials on the live system; it goes with it. */
+/** Folder of certificates and credentials on the live system, which the reboot discards. */
 export const secretsFolder = '/opt/bootwright-layering';
 
 /** Where the root file system of the written disk stays mounted while images are built. */
@@ -55,14 +55,14 @@ export const stagingMount = '/run/bootwright/staging';
 
 const inTarget = 'ostree/deploy/rhcos/var/lib/bootwright-layering';
 
-/** What lies below a folder that layering has for itself. */
+/** Folders below the one of layering. */
 export const placesIn = (work: string): Omit<StagingPlaces, 'mount' | 'work'> => ({
   data: `${work}/registry`,
   storage: `${work}/storage`,
   scratch: `${work}/scratch`,
 });
 
-/** The places on the written disk: what is built is larger than the memory that a live system runs from. */
+/** The folders on the written disk: images are larger than the memory of a live system. */
 export function stagingPlaces(): StagingPlaces {
   const work = `${stagingMount}/${inTarget}`;
   return { mount: stagingMount, work, ...placesIn(work) };
@@ -95,7 +95,7 @@ export const releaseScript = '/usr/local/bin/release-image.sh';
 export const releaseImageIn = (script: string): string | undefined =>
   /^\s*RELEASE_IMAGE_DIGEST="([^"$\s]+)"/m.exec(script)?.[1];
 
-/** Asks a release for the pull spec of one of its images, as the scripts of the installer do. */
+/** Prints the pull spec of one image of a release, as the scripts of the installer do. */
 export const imageForArgv = (
   release: string,
   name: string,
@@ -108,10 +108,10 @@ export const imageForArgv = (
 /** The image of a release that holds a registry. */
 export const registryOfRelease = 'docker-registry';
 
-/** What the container is started with. */
+/** Options of the container. */
 export interface RegistryRun {
   readonly image: string;
-  /** The image is that of a release: its own start is that of a cluster's registry. */
+  /** The image is that of a release, whose entrypoint starts a cluster's registry. */
   readonly isOfRelease: boolean;
   /** Folders of the host. */
   readonly data: string;
@@ -120,7 +120,7 @@ export interface RegistryRun {
 }
 
 /**
- * Starts the registry in place of an earlier one. The image of a release holds the plain registry beside that of a
+ * Starts the registry, and replaces an earlier container. The image of a release has the plain registry beside that of a
  * cluster since 4.21 (openshift/appliance runs it in the same way). Nothing is relabelled, as the data lies on a
  * disk whose labels are those of another system.
  */
@@ -148,7 +148,7 @@ export const removeRegistryArgv = [
   registryContainer,
 ] as const;
 
-/** Prints the status by which a registry answers: 401 without credentials, 200 with them. */
+/** Prints the status of a registry's answer: 401 without credentials, 200 with them. */
 export const answerArgv = (
   address: string,
   options: { readonly certificates: string; readonly credentials?: string },
@@ -160,7 +160,7 @@ export const answerArgv = (
 ];
 
 /**
- * Folders below a written disk where a system is told of registries, for each of its deployments.
+ * Folders below a written disk that configure registries, for each of its deployments.
  * `deployments` are their names in `…/deploy`.
  */
 function placesOf(root: string, deployments: readonly string[]): readonly string[] {
@@ -176,17 +176,17 @@ function placesOf(root: string, deployments: readonly string[]): readonly string
   );
 }
 
-/** What of a written disk is looked through. */
+/** The part of a written disk to search. */
 export interface WrittenRoot {
   /** Where its root file system is mounted. */
   readonly root: string;
   /** Names in the folder of its deployments: the deployments, and a file of the origin of each. */
   readonly deployments: readonly string[];
-  /** HOST:PORT that must not be spoken of. */
+  /** HOST:PORT that must not be named. */
   readonly address: string;
 }
 
-/** Names the files that speak of a registry. Folders that are not there are no fault: 1 and 2 say nothing. */
+/** Lists the files that name a registry. Missing folders are not an error: the exit codes 1 and 2 mean nothing. */
 export const contentTraceArgv = ({
   root,
   deployments,
@@ -196,12 +196,12 @@ export const contentTraceArgv = ({
   ...['-e', address, '--', ...placesOf(root, deployments)],
 ];
 
-/** Names the folders that are called after a registry; `find` takes brackets for a pattern. */
+/** Lists the folders that are named after a registry; `find` takes brackets for a pattern. */
 export const nameTraceArgv = ({ root, deployments, address }: WrittenRoot): readonly string[] => [
   ...['find', ...placesOf(root, deployments)],
   ...['-name', `*${address.replaceAll(/[[\]*?\\]/g, String.raw`\$&`)}*`],
 ];
 
-/** The paths that both print, each once. */
+/** The paths of both outputs, without duplicates. */
 export const tracesIn = (...outputs: readonly string[]): readonly string[] =>
   [...new Set(outputs.flatMap((text) => text.split('\n')))].filter((path) => path !== '').sort();

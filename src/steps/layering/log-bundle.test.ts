@@ -23,8 +23,8 @@ describe('a bundle', () => {
     const { bundle, textOf } = open();
     for (const name of ['one', 'two', 'three']) await bundle.add(name, give(lines(name)));
     await bundle.close('title');
-    expect(textOf('one')).toMatch(/^\(what was before this is left out\)\n(one\n){14}$/);
-    expect(textOf('three')).toMatch(/^\(what was before this is left out\)\n$/);
+    expect(textOf('one')).toMatch(/^\(earlier lines are left out\)\n(one\n){14}$/);
+    expect(textOf('three')).toMatch(/^\(earlier lines are left out\)\n$/);
     expect(textOf('index.txt')).toMatch(/^title\none: \d+ of 200 characters\ntwo: /);
   });
 
