@@ -3,7 +3,12 @@ import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { coreOsDisk, deployableHost, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
+import {
+  coreOsDisk,
+  deployableHost,
+  lsblkOutput,
+  targetOf,
+} from '../../../test/support/disk-samples.ts';
 import { type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeWeb, type FakeWeb } from '../../../test/support/fake-web.ts';
 import { runStep } from '../../../test/support/run-step.ts';
