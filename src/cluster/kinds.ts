@@ -40,9 +40,3 @@ export const machineOSConfigs = machineConfiguration('machineosconfigs');
 export const machineOSBuilds = machineConfiguration('machineosbuilds');
 
 export const etcds: KubeKind = { group: 'operator.openshift.io', version: 'v1', plural: 'etcds' };
-
-export const clusterOperators: KubeKind = {
-  group: 'config.openshift.io',
-  version: 'v1',
-  plural: 'clusteroperators',
-};

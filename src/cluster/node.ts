@@ -8,7 +8,7 @@ export type ControlPlaneRole = 'master' | 'arbiter';
 export const nodeLabel = (role: ControlPlaneRole): string => `node-role.kubernetes.io/${role}`;
 
 /** A taint of a node, as the API server keeps it. */
-export interface Taint {
+interface Taint {
   readonly key: string;
   readonly value?: string;
   readonly effect: string;

@@ -12,7 +12,7 @@ export interface DecodedObject {
 }
 
 /** The options of decoding one config. */
-export interface DecodeOptions {
+interface DecodeOptions {
   readonly minor: SpecMinor;
   /** Paths of numbers written as fractions, from `scanJson`. */
   readonly fractions: ReadonlySet<string>;

@@ -1,7 +1,7 @@
 import { ignitionFailure } from './failures.ts';
 
 /** How severe a finding is: Ignition refuses a config with an error and accepts one with a warning. */
-export type Severity = 'error' | 'warning';
+type Severity = 'error' | 'warning';
 
 interface Rule {
   readonly severity: Severity;

@@ -16,7 +16,7 @@ import type { Config, Resource } from './types.ts';
 export type Pointer = EmbeddedPointer | RemotePointer;
 
 /** The real config is inside the pointer. */
-export interface EmbeddedPointer {
+interface EmbeddedPointer {
   readonly kind: 'embedded';
   /** The bytes of the real config, decompressed. */
   readonly content: Uint8Array;

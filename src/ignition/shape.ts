@@ -36,7 +36,7 @@ export interface ListShape {
 }
 
 /** A member of an object. */
-export interface Field {
+interface Field {
   readonly shape: Shape;
   /** The first spec that has it; in older configs it is an unknown key. */
   readonly since: SpecMinor;
@@ -48,7 +48,7 @@ export interface Field {
 }
 
 /** One field for every member of a type, so that a table cannot miss a member. */
-export type FieldsOf<T> = { readonly [K in keyof Required<T>]: Field };
+type FieldsOf<T> = { readonly [K in keyof Required<T>]: Field };
 
 /** A string. */
 export const text: ScalarShape = { kind: 'string' };

@@ -4,7 +4,6 @@ import { startRig } from '../../scripts/rig.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   certificateSigningRequests,
-  clusterOperators,
   configMaps,
   etcds,
   nodes,
@@ -13,6 +12,7 @@ import {
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { clusterOf } from './rig.ts';
+import { clusterOperators } from '../support/cluster-objects.ts';
 
 const { signal } = new AbortController();
 

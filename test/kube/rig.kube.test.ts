@@ -6,13 +6,13 @@ import { startRig } from '../../scripts/rig.ts';
 import { KubeRefusal, type WatchEvent } from '../../mocks/kube/transport.ts';
 import {
   certificateSigningRequests,
-  clusterOperators,
   etcds,
   machineConfigs,
   nodes,
 } from '../../src/cluster/kinds.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { hostClient, nodeOf, signingRequest } from './rig.ts';
+import { clusterOperators } from '../support/cluster-objects.ts';
 
 const A_WHILE_MILLIS = 500;
 const OUT_OF_PATIENCE_MILLIS = 1500;

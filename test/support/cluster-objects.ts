@@ -1,6 +1,13 @@
 import { configMaps, nodes } from '../../src/cluster/kinds.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import type { FakeKube } from './fake-kube.ts';
+
+/** The kind of the operators' status, which only tests create. */
+export const clusterOperators: KubeKind = {
+  group: 'config.openshift.io',
+  version: 'v1',
+  plural: 'clusteroperators',
+};
 
 /** A node as a test needs it; Ready unless it says why not. */
 export interface NodeSketch {

@@ -13,7 +13,7 @@ export interface ExpectedNode {
 }
 
 /** The verdict on a request. A refused request is not denied: somebody else may approve it. */
-export type Verdict =
+type Verdict =
   | { readonly kind: 'approve' }
   | { readonly kind: 'refuse'; readonly reason: string }
   /** It is about another node. */

@@ -4,7 +4,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { applyArgv, applyIgnition, placePullSecret } from './apply-ignition.ts';
+import { applyIgnition, placePullSecret } from './apply-ignition.ts';
 
 const secret = '{"auths":{"registry.example":{"auth":"planted-secret-5b0c"}}}';
 const path = '/root/.docker/config.json';
@@ -138,7 +138,7 @@ describe('bootstrap/apply-ignition', () => {
   it('is safe to repeat', async () => {
     await isSafeToRepeat(applyIgnition, () => {
       const host = fakeHost();
-      host.on(applyArgv(mco, facts.ignition.path)).answers(() => {
+      host.on(podman).answers(() => {
         host.withFile('/opt/openshift/openshift/cluster.yaml', 'kind: x');
       });
       return { config, host, facts };

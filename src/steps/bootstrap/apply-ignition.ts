@@ -44,7 +44,7 @@ export const placePullSecret = step({
 const longestRun = minutes(20);
 
 /** Applies files and units of an Ignition to the running system, by a container of the release. */
-export const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] => [
+const applyArgv = (mcoImage: string, ignitionPath: string): readonly string[] => [
   'podman',
   'run',
   '--net',

@@ -11,16 +11,16 @@ import { step, type StepScope } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 
 /** Checks whether the live system has oc, which bootkube needs. */
-export const hasOcArgv = ['stat', '/usr/bin/oc'] as const;
+const hasOcArgv = ['stat', '/usr/bin/oc'] as const;
 
 /** Units of bootstrap.ign that pull the node image and overlay it. */
-export const overlayUnits = ['node-image-pull.service', 'node-image-overlay.service'] as const;
+const overlayUnits = ['node-image-pull.service', 'node-image-overlay.service'] as const;
 
 /** Resets the failed state of an earlier run. */
-export const forgetFailedArgv = ['systemctl', 'reset-failed', ...overlayUnits] as const;
+const forgetFailedArgv = ['systemctl', 'reset-failed', ...overlayUnits] as const;
 
 /** Starts both and does not wait; the second is ordered after the first. */
-export const startOverlayArgv = ['systemctl', 'start', '--no-block', ...overlayUnits] as const;
+const startOverlayArgv = ['systemctl', 'start', '--no-block', ...overlayUnits] as const;
 
 /** A node image has more than a gigabyte, and the script of the unit retries the pull. */
 const longestUnit = hours(1);

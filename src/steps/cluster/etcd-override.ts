@@ -27,8 +27,8 @@ const EtcdOverrideSchema = z.strictObject({
 });
 
 /** etcd of the cluster was allowed to start with fewer than three members. */
-export const EtcdOverride = fact('cluster.etcd-override', EtcdOverrideSchema);
-export type EtcdOverride = z.infer<typeof EtcdOverrideSchema>;
+const EtcdOverride = fact('cluster.etcd-override', EtcdOverrideSchema);
+type EtcdOverride = z.infer<typeof EtcdOverrideSchema>;
 
 const needsEtcdOverride = condition<Config>(
   'etcd of this release must be allowed to start with fewer than three members',

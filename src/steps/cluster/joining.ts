@@ -12,7 +12,7 @@ export interface JoiningNode {
 }
 
 /** Decides which nodes count as joined, and reports them to the inventory service. */
-export interface Joining {
+interface Joining {
   /** Requests the hosts before the first node is Ready, which saves time then. */
   readonly prepare: () => void;
   /** Whether a node counts; starts in the background what is missing for it to count. */

@@ -27,7 +27,7 @@ const retryAfter: Millis = seconds(5);
 const serviceLimit: Millis = seconds(30);
 
 /** Removes the cloud provider taint from nodes that are not Ready, where nobody else does. */
-export interface Untaint {
+interface Untaint {
   /** Starts in the background what these nodes need. */
   readonly start: (seen: readonly KubeObject[]) => void;
 }

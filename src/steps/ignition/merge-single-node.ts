@@ -7,7 +7,7 @@ import { HostIgnition, saveHostIgnition, noteWarnings } from './fetch-host.ts';
 import { ignitionSourceFailure } from './failures.ts';
 
 /** Where bootkube writes the Ignition of the single node (openshift/installer, bootstrap in place). */
-export const renderedIgnitionPath = '/opt/openshift/master.ign';
+const renderedIgnitionPath = '/opt/openshift/master.ign';
 
 /**
  * The rendered config before the first merge. The merged config replaces it, and merging twice would
@@ -16,7 +16,7 @@ export const renderedIgnitionPath = '/opt/openshift/master.ign';
 const renderedCopyPath = '/opt/install-dir/master.ign.rendered';
 
 /** Checks whether bootkube wrote a config. */
-export const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
+const hasRenderedArgv = ['stat', renderedIgnitionPath] as const;
 
 /**
  * Merges the overrides of this host into the Ignition that the bootstrap on this node rendered. The node
