@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { finalStateroot } from '../../src/steps/image/origins.ts';
+import { finalStateroot } from '../../src/steps/image/overwrite-argv.ts';
 import { checksumOf } from './commands/rpm-ostree.ts';
 import type { Machine } from './machine.ts';
 import { placeInPartition } from './partition-files.ts';

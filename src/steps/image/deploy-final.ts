@@ -22,9 +22,8 @@ import {
   type PreviewedOverwrite,
   type PullSource,
   rootMount,
-  type UndoableCommand,
 } from './overwrite-argv.ts';
-import { runUndoable } from './undoable.ts';
+import { runUndoable, type UndoableCommand } from './undoable.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { readPullError } from '../../os/registry-image.ts';
 import { imageFailure, type imageFailures } from './failures.ts';

@@ -1,13 +1,18 @@
-import { type Millis, hours, minutes, seconds } from '../../model/duration.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { CommandResult } from '../../ports/host.ts';
 import { usesExistingRoot } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
-import * as root from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { copiesNetwork, kernelArgumentChanges, missingChanges } from './writer-args.ts';
+import {
+  copiesNetwork,
+  kernelArgumentChanges,
+  type KernelArgumentChanges,
+  missingChanges,
+} from './writer-args.ts';
 import { proxyEnv } from '../host-commands.ts';
+import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
 
@@ -30,32 +35,32 @@ export const deployToExistingRoot = step({
   limit: hours(4),
   explain: ({ image }) => `${image.existingRoot}, without a disk write`,
   preview: ({ image }, { ignition }) => {
-    const kargs = root.kargsArgv(kernelArgumentChanges(image.writerArgs));
+    const kargs = kargsArgv(kernelArgumentChanges(image.writerArgs));
     return [
-      ...root.remountArgvs,
-      root.statRefArgv,
-      ...root.dropRefArgvs,
-      root.initStaterootArgv,
-      root.deployArgv(image.existingRoot),
-      root.finalizeArgv,
-      ...(kargs === undefined ? [] : [root.listKargsArgv, kargs, root.finalizeArgv]),
-      ...(copiesNetwork(image.writerArgs) ? root.networkArgvs : []),
-      ...root.ignitionArgvs(ignition.path),
+      ...remountArgvs,
+      statRefArgv,
+      ...dropRefArgvs,
+      initStaterootArgv,
+      deployArgv(image.existingRoot),
+      finalizeArgv,
+      ...(kargs === undefined ? [] : [listKargsArgv, kargs, finalizeArgv]),
+      ...(copiesNetwork(image.writerArgs) ? networkArgvs : []),
+      ...ignitionArgvs(ignition.path),
     ];
   },
   run: async (scope, { ignition }) => {
     const { config } = scope;
     const { existingRoot, writerArgs } = config.image;
-    await each(scope, root.remountArgvs);
+    await each(scope, remountArgvs);
     await dropNodeImage(scope);
     await ensureStateroot(scope);
     await withHeartbeat('deploying', scope, () =>
-      exec(scope, root.deployArgv(existingRoot), deployLimit),
+      exec(scope, deployArgv(existingRoot), deployLimit),
     );
-    await exec(scope, root.finalizeArgv);
+    await exec(scope, finalizeArgv);
     await changeKargs(scope);
-    if (copiesNetwork(writerArgs)) await each(scope, root.networkArgvs);
-    await each(scope, root.ignitionArgvs(ignition.path));
+    if (copiesNetwork(writerArgs)) await each(scope, networkArgvs);
+    await each(scope, ignitionArgvs(ignition.path));
     return { disk: '/sysroot' };
   },
 });
@@ -72,25 +77,104 @@ async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Pr
 
 async function dropNodeImage(scope: RootScope): Promise<void> {
   const { host, signal } = scope;
-  const { exitCode } = await host.exec(root.statRefArgv, {
+  const { exitCode } = await host.exec(statRefArgv, {
     signal,
     limit: seconds(30),
     accept: [0, 1],
   });
-  if (exitCode === 0) await each(scope, root.dropRefArgvs);
+  if (exitCode === 0) await each(scope, dropRefArgvs);
 }
 
 async function ensureStateroot(scope: RootScope): Promise<void> {
   const known = await scope.host.list('/ostree/deploy', scope.signal);
-  if (!known.includes(root.stateroot)) await exec(scope, root.initStaterootArgv);
+  if (!known.includes(stateroot)) await exec(scope, initStaterootArgv);
 }
 
 async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
-  if (root.kargsArgv(wanted) === undefined) return;
-  const { stdout } = await exec(scope, root.listKargsArgv);
-  const argv = root.kargsArgv(missingChanges(wanted, stdout.split(/\s+/)));
+  if (kargsArgv(wanted) === undefined) return;
+  const { stdout } = await exec(scope, listKargsArgv);
+  const argv = kargsArgv(missingChanges(wanted, stdout.split(/\s+/)));
   if (argv === undefined) return;
   await exec(scope, argv);
-  await exec(scope, root.finalizeArgv);
+  await exec(scope, finalizeArgv);
 }
+
+/** The stateroot that the node gets, beside that of the running system. */
+const stateroot = 'install';
+
+/** Left by the live system that was made from the node image (assisted-service, `node-image`). */
+const nodeImageRef = '/ostree/repo/refs/heads/coreos/node-image';
+
+/** Makes the running root writable. */
+const remountArgvs = [
+  ['mount', '/sysroot', '-o', 'remount,rw'],
+  ['mount', '/boot', '-o', 'remount,rw'],
+] as const;
+
+/** Whether the node image of the live system is still referred to. */
+const statRefArgv = ['stat', nodeImageRef] as const;
+
+/**
+ * Lets go of the node image, so that the new system has room. The reference goes last: it is what
+ * tells a later run that this is still to be done.
+ */
+const dropRefArgvs = [
+  ['touch', '/ostree/repo/tmp/node-image'],
+  ['ostree', 'refs', '--repo', '/ostree/repo', '--delete', 'coreos/node-image'],
+] as const;
+
+/** Makes the stateroot; it fails when there is one. */
+const initStaterootArgv = ['ostree', 'admin', 'stateroot-init', stateroot] as const;
+
+/** Puts a container image into the stateroot. */
+const deployArgv = (image: string): readonly string[] => [
+  'ostree',
+  'container',
+  'image',
+  'deploy',
+  '--stateroot',
+  stateroot,
+  '--sysroot',
+  '/',
+  '--authfile',
+  authFile,
+  '--karg',
+  firstBootArgument,
+  '--karg',
+  'ignition.platform.id=metal',
+  '--image',
+  image,
+];
+
+/** Makes a staged deployment the one that boots. */
+const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
+
+/** Prints the kernel arguments of the stateroot. */
+const listKargsArgv = ['rpm-ostree', 'kargs', '--os', stateroot] as const;
+
+/** Changes the kernel arguments of the stateroot; undefined when there is nothing to change. */
+function kargsArgv({
+  append,
+  remove,
+}: KernelArgumentChanges): readonly string[] | undefined {
+  if (append.length + remove.length === 0) return undefined;
+  return [
+    ...listKargsArgv,
+    ...append.flatMap((argument) => ['--append', argument]),
+    ...remove.flatMap((argument) => ['--delete-if-present', argument]),
+  ];
+}
+
+/** Takes the network settings of the host along. */
+const networkArgvs = [
+  ['mkdir', '-p', '/boot/coreos-firstboot-network'],
+  ['rsync', '-av', '/etc/NetworkManager/system-connections/', '/boot/coreos-firstboot-network/'],
+] as const;
+
+/** Puts Ignition where the first boot looks for it, and asks for a first boot. */
+const ignitionArgvs = (ignition: string): readonly (readonly string[])[] => [
+  ['mkdir', '-p', '/boot/ignition'],
+  ['cp', ignition, '/boot/ignition/config.ign'],
+  ['touch', '/boot/ignition.firstboot'],
+];

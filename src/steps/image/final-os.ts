@@ -39,7 +39,7 @@ export const findFinalOs = (
   });
 
 /** How a rendered config is read, and how long the machine-config-server is waited for. */
-export interface RenderedReading<T> {
+interface RenderedReading<T> {
   readonly read: (rendered: Uint8Array) => T;
   /** 20 minutes unless given. */
   readonly within?: Millis;

@@ -1,8 +1,15 @@
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
-import { authFile, firstBootArgument } from './existing-root.ts';
 import { kernelArgumentChanges } from './writer-args.ts';
-import { finalStateroot, originsArgv, refuseOrigins, type WantedOrigin } from './origins.ts';
+import { readOrigin, referenceIn } from '../../os/status.ts';
+import { imageFailure } from './failures.ts';
+import { freeze, leaveCommands, mountCommands, type UndoableCommand } from './undoable.ts';
+
+/** Pull secrets of the host. */
+export const authFile = '/root/.docker/config.json';
+
+/** Set by GRUB on the first boot; the system itself replaces it, no shell does. */
+export const firstBootArgument = '$ignition_firstboot';
 
 /** Where an operating system is pulled from. */
 export interface PullSource {
@@ -33,21 +40,6 @@ export interface Overwrite {
   readonly isEnforcing: boolean;
   /** The root is mounted at another place too, by what must go on writing to it. */
   readonly isRootShared: boolean;
-}
-
-/** A command that leaves something behind which must not stay when a later one fails. */
-export interface UndoableCommand {
-  readonly argv: readonly string[];
-  readonly undo?: readonly string[];
-  /** Exit codes that are an answer beside 0. */
-  readonly accept?: readonly number[];
-  /** What this command undoes itself: the undos that were registered under the place. */
-  readonly settles?: string;
-  readonly place?: string;
-  /** It moves gigabytes. */
-  readonly isLong?: boolean;
-  /** Throws when what the command printed shows that something is wrong. */
-  readonly check?: (stdout: string) => void;
 }
 
 /** Where the file systems of the install disk are mounted meanwhile. */
@@ -85,12 +77,6 @@ const readsBackAs = (wanted: WantedOrigin): UndoableCommand => ({
   check: (stdout) => refuseOrigins(stdout, wanted),
 });
 
-/** Leaves a mounted file system of the install disk, with all of it where GRUB finds it. */
-export const leaveCommands = (place: string): readonly UndoableCommand[] => [
-  freeze(place),
-  { argv: ['umount', place], settles: place },
-];
-
 /** What is known of an overwrite before the disk and the rendered config are. */
 export type PreviewedOverwrite = Pick<Overwrite, 'disk' | 'writerArgs'> &
   Partial<Pick<Overwrite, 'source' | 'isRootShared'>> & {
@@ -121,22 +107,6 @@ export const previewCommands = ({
   }).map(({ argv }) => argv);
 
 const unknownPartition = { sizeBytes: 0, partUuid: '' } as const;
-
-/**
- * Mounts a file system of the install disk. One that an earlier run has left frozen is frozen still, and whoever
- * wrote to it would wait for ever.
- */
-export const mountCommands = (device: string, place: string): readonly UndoableCommand[] => [
-  { argv: ['mount', device, place], undo: ['umount', place], place },
-  // 1: it is not frozen.
-  { argv: ['fsfreeze', '--unfreeze', place], accept: [0, 1] },
-];
-
-const freeze = (place: string): UndoableCommand => ({
-  argv: ['fsfreeze', '--freeze', place],
-  undo: ['fsfreeze', '--unfreeze', place],
-  place,
-});
 
 const growArgv = ({ disk, root, freePercent }: Overwrite): readonly string[] => [
   'growpart',
@@ -180,3 +150,45 @@ export function platformArgument(commandLine: string): string {
     .find((word) => word.startsWith('ignition.platform.id='));
   return argument ?? 'ignition.platform.id=metal';
 }
+
+/** The stateroot of RHCOS. */
+export const finalStateroot = 'rhcos';
+
+/** Prints what ostree has recorded of each deployment on a disk: where its updates come from. */
+export const originsArgv = (root: string): readonly string[] => [
+  ...['find', `${root}/ostree/deploy/${finalStateroot}/deploy`, '-maxdepth', '1'],
+  ...['-name', '*.origin', '-exec', 'cat', '{}', '+'],
+];
+
+/** The images in the output of `originsArgv`; deployments of the disk image itself have none. */
+export const imagesIn = (stdout: string): readonly string[] =>
+  stdout.split('\n').flatMap((line) => {
+    const reference = referenceIn(line);
+    return reference === undefined ? [] : [readOrigin(reference).spec];
+  });
+
+/** What the deployments of a disk may follow. */
+interface WantedOrigin {
+  /** Pull spec that one of them must follow. */
+  readonly image: string;
+  /** Pull spec by which it was pulled. None may follow an image of that registry, unless `image` is there too. */
+  readonly source: string;
+}
+
+/**
+ * Refuses a disk that does not follow an image, or that follows something in the registry that it was only
+ * pulled from. Another image of an earlier run may stand beside it.
+ * @throws AgentError `image.wrong-origin`
+ */
+export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): void {
+  const images = imagesIn(stdout);
+  const passing = registryOf(source) === registryOf(image) ? undefined : registryOf(source);
+  const wrong = images.filter((found) => registryOf(found) === passing || found === source);
+  if (images.includes(image) && wrong.length === 0) return;
+  const found = [wrong, images].find((list) => list.length > 0)?.join(', ') ?? 'nothing';
+  throw imageFailure('image.wrong-origin', `the disk follows ${found} instead of ${image}`, {
+    context: { found, image },
+  });
+}
+
+const registryOf = (pullSpec: string): string => pullSpec.split('/')[0] ?? '';

@@ -11,9 +11,9 @@ import { joinsWithReleaseImage } from '../layering/conditions.ts';
 import { BuildRequest, PublishedImages, WorkerBoot } from '../layering/facts.ts';
 import { step } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
-import { authFile } from './existing-root.ts';
 import { WrittenImage } from './facts.ts';
 import { findFinalOs } from './final-os.ts';
+import { authFile } from './overwrite-argv.ts';
 
 const skipsReboot = condition<Config>(
   'the final OS image is written before the first boot',

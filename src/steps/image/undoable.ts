@@ -2,7 +2,44 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
-import type { UndoableCommand } from './overwrite-argv.ts';
+
+/** A command that leaves something behind which must not stay when a later one fails. */
+export interface UndoableCommand {
+  readonly argv: readonly string[];
+  readonly undo?: readonly string[];
+  /** Exit codes that are an answer beside 0. */
+  readonly accept?: readonly number[];
+  /** What this command undoes itself: the undos that were registered under the place. */
+  readonly settles?: string;
+  readonly place?: string;
+  /** It moves gigabytes. */
+  readonly isLong?: boolean;
+  /** Throws when what the command printed shows that something is wrong. */
+  readonly check?: (stdout: string) => void;
+}
+
+/**
+ * Mounts a file system of the install disk. One that an earlier run has left frozen is frozen still, and whoever
+ * wrote to it would wait for ever.
+ */
+export const mountCommands = (device: string, place: string): readonly UndoableCommand[] => [
+  { argv: ['mount', device, place], undo: ['umount', place], place },
+  // 1: it is not frozen.
+  { argv: ['fsfreeze', '--unfreeze', place], accept: [0, 1] },
+];
+
+/** Leaves a mounted file system of the install disk, with all of it where GRUB finds it. */
+export const leaveCommands = (place: string): readonly UndoableCommand[] => [
+  freeze(place),
+  { argv: ['umount', place], settles: place },
+];
+
+/** Freezes a mounted file system, so that everything written to it is on the disk. */
+export const freeze = (place: string): UndoableCommand => ({
+  argv: ['fsfreeze', '--freeze', place],
+  undo: ['fsfreeze', '--unfreeze', place],
+  place,
+});
 
 /** Three tries of a command that fails at once; one that took its time is not tried again. */
 const tries = { every: seconds(5), within: seconds(10) };

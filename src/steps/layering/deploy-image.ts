@@ -17,8 +17,12 @@ import {
   findWrittenDisk,
   previewDeploy,
 } from '../image/deploy-final.ts';
-import { leaveCommands, mountCommands, type UndoableCommand } from '../image/overwrite-argv.ts';
-import { runUndoable } from '../image/undoable.ts';
+import {
+  leaveCommands,
+  mountCommands,
+  runUndoable,
+  type UndoableCommand,
+} from '../image/undoable.ts';
 import { step, type StepScope } from '../step.ts';
 import { withReleaseFallback } from './conditions.ts';
 import { type FoundImage, WorkerBoot, WorkerImage } from './facts.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { imagesIn, refuseOrigins } from './origins.ts';
+import { imagesIn, refuseOrigins } from './overwrite-argv.ts';
 
 const final = `quay.example/team/os@sha256:${'a'.repeat(64)}`;
 const staging = '192.0.2.5:22626';
