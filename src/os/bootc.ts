@@ -53,13 +53,13 @@ const statusArgv = ['bootc', 'status', '--format=json', '--format-version=1'] as
  */
 export function findBootc(stdout: string): BootcFinding {
   const parsed = BootcHost.safeParse(jsonIn(stdout));
-  if (!parsed.success) return { kind: 'absent', why: 'bootc does not say its status' };
+  if (!parsed.success) return { kind: 'absent', why: 'bootc printed no status' };
   const { type, booted } = parsed.data.status;
   if (type == null || booted?.image == null) {
     return { kind: 'stranger', why: 'this host was not booted by bootc' };
   }
   return booted.incompatible
-    ? { kind: 'stranger', why: 'packages were added to the image, with which bootc does not work' }
+    ? { kind: 'stranger', why: 'packages are layered on the image, which bootc does not support' }
     : { kind: 'home' };
 }
 
@@ -84,7 +84,7 @@ export const bootc: OsDriver = {
 function readBootcStatus(stdout: string): OsStatus {
   const parsed = BootcHost.safeParse(jsonIn(stdout));
   if (!parsed.success) {
-    throw osFailure('os.status-not-read', 'bootc status is not what was expected', {
+    throw osFailure('os.status-not-read', 'the output of bootc status is not understood', {
       cause: parsed.error,
     });
   }

@@ -48,14 +48,15 @@ export function chooseDriver(
   if (!isOstree) {
     throw osFailure(
       'os.not-managed',
-      `the running system is no ostree deployment, and ${found.why}`,
+      `the running system is not an ostree deployment, and ${found.why}`,
     );
   }
-  if (hasRpmOstree) return { driver: 'rpm-ostree', reason: `rpm-ostree is here, and ${found.why}` };
+  if (hasRpmOstree)
+    return { driver: 'rpm-ostree', reason: `rpm-ostree is available, and ${found.why}` };
   if (hasOstreeContainer) {
     return {
       driver: 'ostree',
-      reason: `ostree container is here, no rpm-ostree, and ${found.why}`,
+      reason: `ostree container is available, rpm-ostree is not, and ${found.why}`,
     };
   }
   throw osFailure(

@@ -25,12 +25,12 @@ export type ApplyDecision =
  * @throws AgentError `os.busy`, `os.staged-by-another`
  */
 export function decideApply(status: OsStatus, wanted: WantedImage): ApplyDecision {
-  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is under way');
+  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is in progress');
   const next = nextOf(status);
   if (next !== undefined) {
     if (isWanted(next, wanted)) return 'staged';
     if (next.image === wanted.image) return 'upgrade';
-    throw osFailure('os.staged-by-another', `${describe(next)} is booted next`, {
+    throw osFailure('os.staged-by-another', `${describe(next)} boots next`, {
       context: { next: describe(next), wanted: wanted.image },
     });
   }
@@ -60,11 +60,11 @@ type RollbackDecision =
  * @throws AgentError `os.busy`, `os.nothing-to-roll-back`
  */
 export function decideRollback(status: OsStatus): RollbackDecision {
-  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is under way');
+  if (status.isBusy) throw osFailure('os.busy', 'a change of the operating system is in progress');
   if (status.staged !== undefined) return 'drop-staged';
   if (status.pending !== undefined) return 'queued';
   if (status.rollback !== undefined) return 'swap';
-  throw osFailure('os.nothing-to-roll-back', 'only the system that runs is kept on this host');
+  throw osFailure('os.nothing-to-roll-back', 'this host has only the running deployment');
 }
 
 /** A deployment in few words, for people. */

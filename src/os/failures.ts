@@ -5,7 +5,7 @@ export const osFailures = {
   'os.not-managed': {
     kind: 'unsupported',
     title: 'The operating system of this host does not come from an image',
-    hint: 'run this on a host that runs bootc, or an ostree system such as CoreOS',
+    hint: 'run this on a host with bootc, or on an ostree system such as CoreOS',
   },
   'os.no-driver': {
     kind: 'unsupported',
@@ -14,28 +14,28 @@ export const osFailures = {
   },
   'os.status-not-read': {
     kind: 'host',
-    title: 'What the host says of its operating system is not understood',
-    hint: 'compare the version of bootc, rpm-ostree or ostree with what is supported',
+    title: 'The status of the operating system could not be read',
+    hint: 'check that this version of bootc, rpm-ostree or ostree is supported',
   },
   'os.busy': {
     kind: 'host',
-    title: 'Another is changing the operating system of the host',
-    hint: 'wait until it has ended, then run again',
+    title: 'Another process is changing the operating system of the host',
+    hint: 'wait until it has finished, then run again',
   },
   'os.bad-image-name': {
     kind: 'input',
-    title: 'The name of an image cannot be used',
+    title: 'The image name is not valid',
     hint: 'write HOST/PATH:TAG or HOST/PATH@sha256:DIGEST',
   },
   'os.image-unreachable': {
     kind: 'remote',
     title: 'The image cannot be read from its registry',
-    hint: 'look at the name, the registry, and the pull secret in /etc/ostree/auth.json',
+    hint: 'check the name, the registry, and the pull secret in /etc/ostree/auth.json',
   },
   'os.pull-cut': {
     kind: 'remote',
-    title: 'The registry broke off while the image was pulled',
-    hint: 'look at the log of the registry and at the network between, then run again',
+    title: 'The connection to the registry was lost while the image was pulled',
+    hint: 'check the log of the registry and the network in between, then run again',
   },
   'os.wrong-architecture': {
     kind: 'input',
@@ -45,21 +45,21 @@ export const osFailures = {
   'os.no-space': {
     kind: 'host',
     title: 'The image does not fit on the host',
-    hint: 'free some space on /sysroot, then run again',
+    hint: 'free space on /sysroot, then run again',
   },
   'os.staged-by-another': {
     kind: 'host',
-    title: 'Something else is to be booted next',
-    hint: 'reboot into it, or drop it with "bootwright node rollback"; then run again',
+    title: 'Another deployment boots next',
+    hint: 'reboot into it, or discard it with "bootwright node rollback"; then run again',
   },
   'os.not-staged': {
     kind: 'host',
-    title: 'The host is not going to boot what was asked for',
+    title: 'The host will not boot the requested image',
     hint: 'compare "bootwright node status" with the log; nothing changes before a reboot',
   },
   'os.nothing-to-roll-back': {
     kind: 'host',
-    title: 'The host keeps no operating system to go back to',
+    title: 'The host has no deployment to roll back to',
     hint: 'apply the image by its name: bootwright node apply IMAGE',
   },
   'os.kernel-arguments-unsupported': {
@@ -69,28 +69,28 @@ export const osFailures = {
   },
   'os.drop-unsupported': {
     kind: 'unsupported',
-    title: 'What is staged on this host cannot be dropped',
+    title: 'The staged deployment cannot be discarded',
     hint: 'reboot into it, then roll back',
   },
   'os.not-operators': {
     kind: 'host',
-    title: 'The Machine Config Operator does not look after this host, or not yet',
-    hint: 'leave --record out, or wait until the Machine Config Daemon has taken the node over',
+    title: 'The Machine Config Operator does not manage this host, or not yet',
+    hint: 'omit --record, or wait until the Machine Config Daemon manages the node',
   },
   'os.runs-another': {
     kind: 'host',
-    title: 'The host does not run the image that it is expected to run',
-    hint: 'look at what it boots next; bootwright node apply IMAGE --reboot brings it there',
+    title: 'The host does not run the expected image',
+    hint: 'check what it boots next; to apply the image, run: bootwright node apply IMAGE --reboot',
   },
   'os.record-lost': {
     kind: 'host',
-    title: 'What is recorded now would be gone with the next boot',
-    hint: 'reboot into what is booted next, then run again',
+    title: 'A record written now would be lost at the next boot',
+    hint: 'reboot into the next deployment, then run again',
   },
   'os.signature-unsupported': {
     kind: 'unsupported',
-    title: 'The host checks the signature of its image in a way that cannot be kept',
-    hint: 'move the host with its own program, which can be told how to check',
+    title: 'The signature check of the running image cannot be kept',
+    hint: 'switch the image with bootc or rpm-ostree, where the check can be configured',
   },
 } as const satisfies FailureTable;
 

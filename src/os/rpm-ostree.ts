@@ -72,7 +72,7 @@ function stageWithRpmOstree(request: StageRequest): readonly (readonly string[])
 function readRpmOstreeStatus(stdout: string): OsStatus {
   const parsed = RpmOstreeStatus.safeParse(jsonIn(stdout));
   if (!parsed.success) {
-    throw osFailure('os.status-not-read', 'rpm-ostree status is not what was expected', {
+    throw osFailure('os.status-not-read', 'the output of rpm-ostree status is not understood', {
       cause: parsed.error,
     });
   }

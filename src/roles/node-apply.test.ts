@@ -12,7 +12,7 @@ describe('the role node-apply', () => {
     expect(isRestarted).toBe(false);
     expect(changing(host)).toEqual([['rpm-ostree', 'cleanup', '--base'], rebase]);
     expect(world).toMatchObject({ booted: '1', staged: '2' });
-    expect(notes).toContain(`info: ${imageOf('2')} is booted next`);
+    expect(notes).toContain(`info: ${imageOf('2')} boots next`);
   });
 
   it('restarts the host when asked to', async () => {

@@ -35,7 +35,7 @@ describe('the role node-rollback', () => {
     });
   });
 
-  it('fails when the host does not boot what it is to go back to', async () => {
+  it('fails when the host will not boot the deployment that it is rolled back to', async () => {
     const { host } = coreOsNode();
     host.on(['rpm-ostree', 'rollback']).succeeds();
     await expect(runOnNode(nodeRollback, host)).rejects.toMatchObject({ code: 'os.not-staged' });

@@ -21,7 +21,7 @@ export const hasService = condition<Config>(
  * first boot anyway, where the config says that its pool is served.
  */
 export const takesBuiltImage = condition<Config>(
-  'the built image of the pool is looked for',
+  'the node looks for the built image of its pool',
   ({ role, layering, image }) =>
     role === 'worker' &&
     (layering.repository !== '' || (image.skipMcoReboot && layering.mode !== 'off')),

@@ -34,8 +34,8 @@ export function targetAmong(roots: readonly BlockDevice[], target: TargetDisk): 
     ({ majorMinor, kname }) => majorMinor === target.majorMinor && kname === target.name,
   );
   if (found !== undefined) return found;
-  throw diskFailure('disk.missing', `${target.path} has gone since it was found`, {
-    hint: 'look at the cable and at the kernel log of the host',
+  throw diskFailure('disk.missing', `${target.path} has disappeared since it was found`, {
+    hint: 'check the cabling of the disk and the kernel log of the host (journalctl -k)',
     context: { disk: target.path },
   });
 }

@@ -125,8 +125,8 @@ export function phantomEntries(
 /** Why the firmware may start something else; undefined when our entry is the first. */
 export function menuDoubt(menu: BootMenu, espUuid: string): string | undefined {
   const own = ownEntry(menu, { espUuid });
-  if (own === undefined) return `the firmware has no entry ${bootLabel} of this disk`;
+  if (own === undefined) return `the firmware has no entry "${bootLabel}" for this disk`;
   const [first] = menu.order;
   if (first === own.number) return undefined;
-  return `the firmware starts ${first ?? 'no entry'} before our entry ${own.number}`;
+  return `the firmware boots ${first ?? 'no entry'} before entry ${own.number} of this disk`;
 }

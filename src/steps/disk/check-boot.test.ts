@@ -59,7 +59,7 @@ describe('disk/check-boot', () => {
       digests,
       ['umount', '/mnt'],
     ]);
-    expect(notes).toEqual(['info: the install disk holds what the first start needs']);
+    expect(notes).toEqual(['info: the install disk has what the first boot needs']);
   });
 
   it('asks no firmware where there is no UEFI', async () => {
@@ -86,9 +86,9 @@ describe('disk/check-boot', () => {
       '/dev/sda: there is no esp partition; there is no boot partition; there is no root partition',
     ],
     [
-      'the first start would not run Ignition',
+      'the first boot would not run Ignition',
       (host) => host.on(stamp).fails(1),
-      '/dev/sda: the first start would not run Ignition',
+      '/dev/sda: the first boot would not run Ignition',
     ],
     [
       'there is no Ignition',
@@ -137,24 +137,24 @@ describe('disk/check-boot', () => {
     const host = goodHost().on(mount).fails(32, busy).on(mountFrozen).succeeds();
     const { notes } = await runStep(checkBoot, { host, facts });
     expect(host.ran.slice(-5)).toEqual([mount, mountFrozen, stamp, digests, ['umount', '/mnt']]);
-    expect(notes).toEqual(['info: the install disk holds what the first start needs']);
+    expect(notes).toEqual(['info: the install disk has what the first boot needs']);
   });
 
   it.each<[string, (host: FakeHost) => unknown, string]>([
     [
       'another entry is first',
       (host) => host.on(['efibootmgr', '-v']).prints(menuOf('0000,0005')),
-      'warn: the firmware starts 0000 before our entry 0005',
+      'warn: the firmware boots 0000 before entry 0005 of this disk',
     ],
     [
       'the entry is of another disk',
       (host) => host.on(['efibootmgr', '-v']).prints(menuOf('0005', other.slice(0, 36))),
-      'warn: the firmware has no entry Red Hat Enterprise Linux of this disk',
+      'warn: the firmware has no entry "Red Hat Enterprise Linux" for this disk',
     ],
     [
       'there is no efibootmgr',
       (host) => host.on(['efibootmgr', rest]).isMissing(),
-      'warn: it could not be checked whether the disk will boot',
+      'warn: could not check whether the install disk will boot',
     ],
   ])('looks on and warns when %s', async (_, change, note) => {
     const host = goodHost();
@@ -173,7 +173,7 @@ describe('disk/check-boot', () => {
     const host = goodHost(clock);
     change(host);
     const { notes } = await runStep(checkBoot, { host, clock, facts });
-    expect(notes).toEqual(['warn: it could not be checked whether the disk will boot']);
+    expect(notes).toEqual(['warn: could not check whether the install disk will boot']);
   });
 
   it('leaves nothing mounted when it cannot read', async () => {
@@ -243,6 +243,8 @@ describe('what the last look reads', () => {
 
   it('doubts a firmware without an order', () => {
     const menu = parseMenu(menuOf('0005').replace(/^BootOrder.*\n/, ''));
-    expect(menuDoubt(menu, espUuid)).toBe('the firmware starts no entry before our entry 0005');
+    expect(menuDoubt(menu, espUuid)).toBe(
+      'the firmware boots no entry before entry 0005 of this disk',
+    );
   });
 });

@@ -55,7 +55,7 @@ async function tryOr(
     signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
     const { code, message } = error;
-    note('warn', 'it could not be checked whether the disk will boot', { code, reason: message });
+    note('warn', 'could not check whether the install disk will boot', { code, reason: message });
     return [];
   }
 }
@@ -73,7 +73,7 @@ async function findWrong(
   if (missing.length > 0) return missing;
   if (isUefi) await checkMenu(scope, disk);
   const wrong = await lookInside(scope, disk, ignition);
-  if (wrong.length === 0) note('info', 'the install disk holds what the first start needs');
+  if (wrong.length === 0) note('info', 'the install disk has what the first boot needs');
   return wrong;
 }
 
@@ -84,7 +84,7 @@ async function checkMenu(scope: StepScope<'host'>, disk: BlockDevice): Promise<v
     const { stdout } = await host.exec(readMenuArgv, { signal, limit: minutes(1) });
     const doubt = menuDoubt(parseMenu(stdout), partitionFor(disk, 'esp')?.partUuid ?? '');
     if (doubt !== undefined) {
-      note('warn', doubt, { hint: 'put the install disk first in the boot order of the firmware' });
+      note('warn', doubt, { hint: 'move the install disk to the top of the firmware boot order' });
     }
     return [];
   });
@@ -213,5 +213,5 @@ function wrongContent({ hasStamp, sha256, expected }: BootContent): readonly str
       : sha256 === expected
         ? []
         : ['the Ignition config on the boot partition is not that of this host'];
-  return [...(hasStamp ? [] : ['the first start would not run Ignition']), ...ignition];
+  return [...(hasStamp ? [] : ['the first boot would not run Ignition']), ...ignition];
 }

@@ -30,7 +30,7 @@ describe('disk/check', () => {
 
   it('tells what the cleanup will remove', async () => {
     const { notes } = await runStep(checkDisk, { host: hostWith(lvmDisk), facts });
-    expect(notes).toEqual(['info: /dev/mapper/vg-a (lvm) stands on it; it will be removed']);
+    expect(notes).toEqual(['info: /dev/mapper/vg-a (lvm) uses it; it will be removed']);
   });
 
   it.each([
@@ -85,8 +85,8 @@ describe('disk/check', () => {
     });
     expect(notes.filter((note) => note.startsWith('warn'))).toEqual([
       'warn: /dev/sdb shares volumes or arrays with /dev/sda and loses them too',
-      'warn: /dev/sdc3 is labelled boot: the node may start from it instead of /dev/sda',
-      'warn: /dev/sdc4 is labelled root: the node may start from it instead of /dev/sda',
+      'warn: /dev/sdc3 is labelled boot: the node may boot from it instead of /dev/sda',
+      'warn: /dev/sdc4 is labelled root: the node may boot from it instead of /dev/sda',
       'warn: /dev/sda will not be formatted: it is the install disk',
     ]);
   });

@@ -60,6 +60,6 @@ function warnOfOthers(
     note('warn', `${shared} shares volumes or arrays with ${disk.path} and loses them too`);
   }
   for (const other of otherSystemDisks(roots, disk)) {
-    note('warn', `${other}: the node may start from it instead of ${disk.path}`);
+    note('warn', `${other}: the node may boot from it instead of ${disk.path}`);
   }
 }

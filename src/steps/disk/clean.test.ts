@@ -149,7 +149,7 @@ describe('disk/clean', () => {
     expect(failure).toMatchObject({
       code: 'disk.busy',
       kind: 'host',
-      context: { holders: '/dev/md127 (raid1) stands on it' },
+      context: { holders: '/dev/md127 (raid1) uses it' },
     });
     expect(clock.now()).toBeLessThanOrEqual(30_000);
   });

@@ -131,7 +131,7 @@ async function takeDown(
   let left: readonly string[] = [];
   try {
     await until(
-      'nothing stands on the install disk',
+      'the install disk is empty',
       async () => {
         const disk = await readTarget(host, target, signal);
         left = leftoversOn(disk).map(({ path, type }) =>

@@ -56,7 +56,9 @@ describe('disk/format-extra', () => {
   it('goes on when a disk keeps its signatures', async () => {
     const host = newHost().on(['dd', rest]).fails(1, 'I/O error').on(lister).prints('gpt 0x200');
     const { notes } = await runStep(formatExtraDisks, { host, facts, config });
-    expect(notes).toEqual(['warn: /dev/sdb was not formatted: signatures are left: gpt 0x200']);
+    expect(notes).toEqual([
+      'warn: /dev/sdb was not formatted: wipefs still finds signatures: gpt 0x200',
+    ]);
   });
 
   it('is content when the disk is clean in the end', async () => {

@@ -13,7 +13,7 @@ import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
  */
 export const formatExtraDisks = step({
   id: 'disk/format-extra',
-  title: 'Remove the partition tables of further disks',
+  title: 'Remove the partition tables of additional disks',
   uses: ['host'],
   needs: { disk: TargetDisk },
   when: formatsExtraDisks,
@@ -79,8 +79,9 @@ async function forgetTables(
   }
   const left = await host.exec(wipefsListArgv(device.path), { signal, limit: minutes(1) });
   if (left.stdout !== '') {
-    throw diskFailure('disk.not-formatted', `signatures are left: ${left.stdout}`);
+    throw diskFailure('disk.not-formatted', `wipefs still finds signatures: ${left.stdout}`);
   }
-  if (problems.length > 0) note('debug', `${asked} is clean, though: ${problems.join('; ')}`);
+  if (problems.length > 0)
+    note('debug', `${asked} is clean although commands failed: ${problems.join('; ')}`);
   note('info', `${asked} has no partition table any more`);
 }

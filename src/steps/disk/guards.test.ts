@@ -53,7 +53,7 @@ describe('readinessOf', () => {
 
   it('remarks what will be removed', () => {
     expect(diskReadiness({ disk: withLvm, ...calm }).remarks).toEqual([
-      '/dev/mapper/vg-a (lvm) stands on it; it will be removed',
+      '/dev/mapper/vg-a (lvm) uses it; it will be removed',
     ]);
   });
 });
@@ -93,7 +93,7 @@ describe('holdersOf', () => {
       '/dev/mapper/vg-home is mounted on /home',
       '/dev/mapper/vg-home is mounted on /srv',
       '/dev/sda is mounted on /data',
-      '/dev/mapper/vg-home (lvm) stands on it',
+      '/dev/mapper/vg-home (lvm) uses it',
     ]);
   });
 

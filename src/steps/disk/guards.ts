@@ -75,21 +75,25 @@ function physicalProblem(disk: BlockDevice): AgentError | undefined {
     });
   }
   if (disk.sizeBytes >= smallestDiskBytes) return undefined;
-  return diskFailure('disk.too-small', `${disk.path} has ${disk.sizeBytes} bytes`, {
-    context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes: smallestDiskBytes },
-  });
+  return diskFailure(
+    'disk.too-small',
+    `${disk.path} has ${disk.sizeBytes} bytes, at least ${smallestDiskBytes} are needed`,
+    {
+      context: { disk: disk.path, sizeBytes: disk.sizeBytes, neededBytes: smallestDiskBytes },
+    },
+  );
 }
 
 const isLive = (disk: BlockDevice, holder: Holder): AgentError =>
   diskFailure(
     'disk.is-live-medium',
-    `the running system lives on ${disk.path}: ${renderHolder(holder)}`,
+    `the running system is on ${disk.path}: ${renderHolder(holder)}`,
     { context: { disk: disk.path, holder: holder.device } },
   );
 
 /** `disk.busy`, with everything that holds the disk. */
 export const isBusy = (disk: { readonly path: string }, holders: readonly string[]): AgentError =>
-  diskFailure('disk.busy', `${disk.path} is busy: ${holders.join('; ')}`, {
+  diskFailure('disk.busy', `${disk.path} is in use: ${holders.join('; ')}`, {
     context: { disk: disk.path, holders: holders.join('; ') },
   });
 
@@ -159,7 +163,7 @@ export function renderHolder(holder: Holder): string {
       return `${holder.device} is in use as swap`;
     case 'leftover':
     case 'foreign':
-      return `${holder.device} (${holder.type}) stands on it`;
+      return `${holder.device} (${holder.type}) uses it`;
   }
 }
 
@@ -226,7 +230,7 @@ export async function extraDisks(
 }
 
 /** coreos-installer is told to keep partitions that are on the disk. */
-const keepsSome = condition<Config>('the writer is told to keep partitions', ({ image }) =>
+const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ image }) =>
   keepsPartitions(image.writerArgs),
 );
 
@@ -243,5 +247,5 @@ export const cleansDisk = all(
 /** There are further disks to format. */
 export const formatsExtraDisks = all(
   writesDisk,
-  condition<Config>('further disks are to be formatted', ({ disk }) => disk.format.length > 0),
+  condition<Config>('additional disks are to be formatted', ({ disk }) => disk.format.length > 0),
 );

@@ -86,7 +86,7 @@ export async function openersOrWarn(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
-    note('warn', 'processes that have the disk open could not be looked for', { code: error.code });
+    note('warn', 'could not check which processes have the disk open', { code: error.code });
     return [];
   }
 }
@@ -134,7 +134,7 @@ export const lockDisk = step({
   run: async ({ host, signal }, { disk }) => {
     const held = await host.lock(lockName(disk), signal);
     if (held !== undefined) return;
-    throw diskFailure('disk.locked', `another installation holds ${disk.path}`, {
+    throw diskFailure('disk.locked', `another installation has locked ${disk.path}`, {
       context: { disk: disk.path, lock: lockName(disk) },
     });
   },

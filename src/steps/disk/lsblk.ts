@@ -114,7 +114,7 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
   }
   const output = LsblkOutput.safeParse(json);
   if (!output.success) {
-    throw diskFailure('disk.unreadable', 'lsblk printed something else than a list of devices', {
+    throw diskFailure('disk.unreadable', 'lsblk printed JSON that is not a list of devices', {
       cause: output.error,
     });
   }

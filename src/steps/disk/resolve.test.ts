@@ -32,7 +32,7 @@ describe('disk/resolve', () => {
   });
 
   it.each([
-    ['no disk is named', {}, hostWith(sda), 'disk.missing'],
+    ['no install disk is set', {}, hostWith(sda), 'disk.missing'],
     [
       'the disk is another one',
       { device: byId },
@@ -113,7 +113,7 @@ it.each([
   [8_004_304_896, '/dev/sda (8.0 GB, SSD 1, S1)'],
 ])('describes a disk of %d bytes', (sizeBytes, words) => {
   expect(() => chooseDisk([{ ...ssd, sizeBytes }], { asked: 'x', real: 'x' })).toThrow(
-    expect.objectContaining({ message: `x is not a disk of this host; there is: ${words}` }),
+    expect.objectContaining({ message: `x is not a disk of this host; available: ${words}` }),
   );
 });
 

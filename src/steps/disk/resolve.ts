@@ -19,7 +19,7 @@ export const resolveDisk = step({
   when: writesDisk,
   preflight: true,
   limit: minutes(1),
-  explain: ({ disk }) => (disk.device === '' ? 'no disk is named' : disk.device),
+  explain: ({ disk }) => (disk.device === '' ? 'no install disk is set' : disk.device),
   preview: () => [lsblkArgv],
   run: async ({ host, config, signal, note }) => {
     const asked = config.disk.device;
@@ -74,9 +74,9 @@ function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
 
 function missing(roots: readonly BlockDevice[], asked: string): AgentError {
   const there = roots.filter(({ type, sizeBytes }) => type === 'disk' && sizeBytes > 0);
-  const what = asked === '' ? 'no install disk is named' : `${asked} is not a disk of this host`;
-  const list = there.length === 0 ? 'no disk at all' : there.map(describeDisk).join('; ');
-  return diskFailure('disk.missing', `${what}; there is: ${list}`, {
+  const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
+  const list = there.length === 0 ? 'none' : there.map(describeDisk).join('; ');
+  return diskFailure('disk.missing', `${what}; available: ${list}`, {
     context: { asked, disks: there.map(({ path }) => path).join(' ') },
   });
 }
@@ -85,7 +85,7 @@ function multipathOver(device: BlockDevice, asked: string): AgentError | undefin
   const over = device.children.find(({ type }) => type === 'mpath');
   if (over === undefined) return undefined;
   return diskFailure('disk.multipath-member', `${asked} is one path of ${over.path}`, {
-    hint: `name ${over.path} instead`,
+    hint: `use ${over.path} instead`,
     context: { asked, multipath: over.path },
   });
 }
@@ -100,7 +100,7 @@ function notWhole(device: BlockDevice, asked: string): AgentError | undefined {
 function another(device: BlockDevice, asked: string): AgentError | undefined {
   const difference = identityDifference(asked, device);
   if (difference === undefined) return undefined;
-  return diskFailure('disk.not-the-one', `${asked} leads to ${device.path}, but ${difference}`, {
+  return diskFailure('disk.not-the-one', `${asked} points to ${device.path}, but ${difference}`, {
     context: { asked, device: device.path, serial: device.serial, wwn: device.wwn },
   });
 }

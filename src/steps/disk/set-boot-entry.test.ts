@@ -86,7 +86,7 @@ describe('disk/set-boot-entry', () => {
       ['efibootmgr', '-v'],
       ['efibootmgr', '-l', file],
     ]);
-    expect(notes).toEqual(['info: the firmware starts boot entry 0005 first']);
+    expect(notes).toEqual(['info: the firmware boots entry 0005 first']);
   });
 
   it('goes by the architecture of the host', async () => {
@@ -150,7 +150,7 @@ describe('disk/set-boot-entry', () => {
       ];
     });
     const { notes } = await runStep(setBootEntry, { host, facts });
-    expect(notes[0]).toBe('warn: boot entry 0002 (old) leads to nothing on this host');
+    expect(notes[0]).toBe('warn: boot entry 0002 (old) points to nothing on this host');
   });
 
   it.each([
@@ -174,7 +174,7 @@ describe('disk/set-boot-entry', () => {
       break_(host);
       const { notes } = await runStep(setBootEntry, { host, facts });
       expect(notes).toHaveLength(1);
-      expect(notes[0]).toMatch(/^warn: the boot order is not certain/);
+      expect(notes[0]).toMatch(/^warn: the boot order could not be confirmed/);
     },
   );
 

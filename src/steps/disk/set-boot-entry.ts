@@ -35,7 +35,7 @@ const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'no
  */
 export const setBootEntry = step({
   id: 'disk/set-boot-entry',
-  title: 'Make the firmware start from the install disk',
+  title: 'Configure the firmware to boot from the install disk',
   uses: ['host'],
   needs: { disk: TargetDisk },
   when: writesDisk,
@@ -76,7 +76,7 @@ function previewOf(disk: string): readonly (readonly string[])[] {
 }
 
 function warn({ note }: StepScope<'host'>, error: AgentError): void {
-  note('warn', `the boot order is not certain: ${error.message}`, {
+  note('warn', `the boot order could not be confirmed: ${error.message}`, {
     code: error.code,
     hint: error.hint,
   });
@@ -89,7 +89,7 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
-    note('info', 'no UEFI: the BIOS starts the first disk of its own list', { disk: disk.path });
+    note('info', 'no UEFI: the BIOS boots the first disk in its own order', { disk: disk.path });
     return;
   }
   await setEfiEntry(scope, disk);
@@ -166,11 +166,11 @@ async function verify(scope: StepScope<'host'>, world: BootWorld): Promise<void>
     parseMenu((await host.exec(readMenuArgv, { signal, limit: minutes(1) })).stdout);
   let menu = await read();
   for (const { number, label } of phantomEntries(menu, world)) {
-    note('warn', `boot entry ${number} (${label}) leads to nothing on this host`, { number });
+    note('warn', `boot entry ${number} (${label}) points to nothing on this host`, { number });
   }
   const own = ownEntry(menu, world);
   if (own === undefined) {
-    throw diskFailure('boot.not-set', `the firmware has no entry ${bootLabel} of this disk`);
+    throw diskFailure('boot.not-set', `the firmware has no entry "${bootLabel}" for this disk`);
   }
   if (menu.order[0] !== own.number) {
     const order = orderWithFirst(menu.order, own.number);
@@ -178,12 +178,16 @@ async function verify(scope: StepScope<'host'>, world: BootWorld): Promise<void>
     menu = await read();
   }
   if (menu.order[0] === own.number) {
-    note('info', `the firmware starts boot entry ${own.number} first`, { path: own.path });
+    note('info', `the firmware boots entry ${own.number} first`, { path: own.path });
     return;
   }
-  throw diskFailure('boot.order-ignored', `the firmware starts with ${menu.order.join(', ')}`, {
-    context: { own: own.number, order: menu.order.join(',') },
-  });
+  throw diskFailure(
+    'boot.order-ignored',
+    `the boot order of the firmware is ${menu.order.join(', ')}`,
+    {
+      context: { own: own.number, order: menu.order.join(',') },
+    },
+  );
 }
 
 /** What a piece of work gives, or the failure it ended with; a stop of the run passes through. */

@@ -35,7 +35,7 @@ export const listIronicArgv = ['systemctl', 'list-units', '--no-legend', unit] a
  */
 export const findIronic = step({
   id: 'finish/find-ironic',
-  title: 'Find out whether ironic reboots the host',
+  title: 'Check whether ironic reboots the host',
   uses: ['host'],
   gives: IronicAgent,
   limit: seconds(90),
@@ -47,7 +47,7 @@ export const findIronic = step({
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
-      note('warn', 'the units of the host cannot be listed; it reboots by itself', {
+      note('warn', 'cannot list the systemd units of the host; the host reboots itself', {
         code,
         reason: message,
       });
@@ -68,7 +68,7 @@ export const delayOf = (minutes: number): RebootDelay => ({
 });
 
 const asConfigured = ({ finish }: Config): string =>
-  `${finish.rebootDelayMinutes ?? 0} min: finish.rebootDelayMinutes says so`;
+  `${finish.rebootDelayMinutes ?? 0} min: finish.rebootDelayMinutes is set`;
 
 /**
  * Decides when a host reboots on which nothing depends any more: at once, as the logs have left it
@@ -76,13 +76,13 @@ const asConfigured = ({ finish }: Config): string =>
  */
 export const decideRebootDelay = step({
   id: 'finish/decide-delay',
-  title: 'Decide how long the reboot waits',
+  title: 'Decide how long to delay the reboot',
   uses: [],
   gives: RebootDelay,
   limit: seconds(10),
   explain: (config) =>
     config.finish.rebootDelayMinutes === undefined
-      ? 'not at all: the logs and the last report have left the host by then'
+      ? 'no delay: the logs and the last report have been sent by then'
       : asConfigured(config),
   run: ({ config }) => Promise.resolve(delayOf(config.finish.rebootDelayMinutes ?? 0)),
 });
@@ -93,14 +93,14 @@ export const decideRebootDelay = step({
  */
 export const decideRebootDelayAfterHandover = step({
   id: 'finish/decide-delay-after-handover',
-  title: 'Decide how long the reboot waits',
+  title: 'Decide how long to delay the reboot',
   uses: [],
   needs: { handover: EtcdHandover },
   gives: RebootDelay,
   limit: seconds(10),
   explain: (config) =>
     config.finish.rebootDelayMinutes === undefined
-      ? `not at all when etcd was seen to leave this host, else ${unseenHandover} min`
+      ? `no delay when etcd was seen to leave this host, else ${unseenHandover} min`
       : asConfigured(config),
   run: ({ config }, { handover }) => {
     const needed = handover.isSeen ? 0 : unseenHandover;
@@ -155,7 +155,7 @@ export const rebootHost = step({
     return exitCode === 0 ? { isDone: false } : { isDone: true, fact: undefined };
   },
   limit: minutes(5),
-  explain: () => 'by ironic where its agent runs, else by itself',
+  explain: () => 'by ironic where its agent runs, else by this program',
   preview: ({ finish: { rebootDelayMinutes } }, { delay }) => [
     rebootArgv(rebootDelayMinutes === undefined ? delay : delayOf(rebootDelayMinutes)),
     stopAgentArgv,

@@ -10,7 +10,7 @@ export const mkdirArgv = ['mkdir', '-p', installDirectory] as const;
 /** Makes the directories of the installation on the host. */
 export const prepareDirectories = step({
   id: 'host/prepare-directories',
-  title: 'Make the directory of the installation',
+  title: 'Create the installation directory',
   stage: 'Starting installation',
   stageInfo: ({ role }) => role,
   uses: ['host'],

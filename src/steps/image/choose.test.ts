@@ -61,7 +61,7 @@ describe('image/choose', () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({
       kind: 'live',
-      because: 'no other image is configured, and the live medium carries metal-x86_64.osmet',
+      because: 'no other image is configured, and the live medium has metal-x86_64.osmet',
     });
     expect(host.ran).toEqual([]);
   });
@@ -82,7 +82,7 @@ describe('image/choose', () => {
     const { value, notes } = await runStep(chooseImage, { facts, host: fakeHost() });
     expect(value.kind).toBe('live');
     expect(notes).toContain(
-      'warn: no image on the live medium: the writer will look for one by itself',
+      'warn: no image on the live medium: coreos-installer will look for one itself',
     );
   });
 

@@ -94,7 +94,7 @@ async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    note('warn', 'the node image cannot be looked at; only its tag is checked', {
+    note('warn', 'the node image cannot be inspected; only its tag is checked', {
       image: nodeImage,
       code,
       reason: message,
@@ -205,14 +205,14 @@ async function findOnMedium(
     return { kind: 'file', path: found.path, because: `${because}, and ${found.because}` };
   }
   if (isAsked) {
-    throw imageFailure('image.no-live-image', 'live medium has no image for this disk', {
+    throw imageFailure('image.no-live-image', 'the live medium has no image for this disk', {
       context: { disk: disk.path, sectorBytes: disk.sectorBytes },
     });
   }
-  note('warn', 'no image on the live medium: the writer will look for one by itself', {
+  note('warn', 'no image on the live medium: coreos-installer will look for one itself', {
     hint: 'set image.url, image.file or image.stream',
   });
-  return { kind: 'live', because: `${because}; the writer looks for one by itself` };
+  return { kind: 'live', because: `${because}; coreos-installer looks for one itself` };
 }
 
 const fileMissing = (path: string): Error =>
@@ -246,12 +246,12 @@ async function findLiveImage(
 ): Promise<LiveImage | undefined> {
   const offline = await host.list(offlineImages, signal);
   if (offline.length > 0) {
-    return { kind: 'offline', because: `the live medium carries ${offline.join(', ')}` };
+    return { kind: 'offline', because: `the live medium has ${offline.join(', ')}` };
   }
   for (const folder of mediumFolders) {
     const name = imageAmong(await host.list(folder, signal), sectorBytes);
     if (name !== undefined) {
-      return { kind: 'file', path: `${folder}/${name}`, because: 'the live medium carries it' };
+      return { kind: 'file', path: `${folder}/${name}`, because: 'the live medium has it' };
     }
   }
   return undefined;

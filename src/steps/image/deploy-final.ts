@@ -56,7 +56,10 @@ export const previewDeploy = (previewed: PreviewedOverwrite): readonly (readonly
  */
 export async function canDeploy(scope: HostScope): Promise<boolean> {
   if ((await ask(scope, architectureArgv)) !== 's390x') return true;
-  scope.note('info', 's390x boots from a fixed place: the operating system stays as it is');
+  scope.note(
+    'info',
+    's390x boots from a fixed location: the operating system is not replaced before the first boot',
+  );
   return false;
 }
 

@@ -154,10 +154,7 @@ const finalizeArgv = ['ostree', 'admin', 'finalize-staged'] as const;
 const listKargsArgv = ['rpm-ostree', 'kargs', '--os', stateroot] as const;
 
 /** Changes the kernel arguments of the stateroot; undefined when there is nothing to change. */
-function kargsArgv({
-  append,
-  remove,
-}: KernelArgumentChanges): readonly string[] | undefined {
+function kargsArgv({ append, remove }: KernelArgumentChanges): readonly string[] | undefined {
   if (append.length + remove.length === 0) return undefined;
   return [
     ...listKargsArgv,

@@ -50,7 +50,7 @@ export async function verifyFile(
   // The digest of a name with a backslash or a line feed is printed behind a backslash.
   const actual = /^\\?([0-9a-f]{64})\s/.exec(stdout)?.[1] ?? '';
   if (actual === sha256) return;
-  throw imageRelayFailure('image.wrong-digest', `${path} has another sha256 than expected`, {
+  throw imageRelayFailure('image.wrong-digest', `the sha256 of ${path} does not match`, {
     context: { origin: path, expected: sha256, actual },
   });
 }
@@ -160,7 +160,7 @@ export function refuseUnfit(
   if (made === undefined || made === sectorBytes) return;
   throw imageFailure(
     'image.wrong-sector-size',
-    `${origin} is made for sectors of ${made} bytes, the disk has ${sectorBytes}`,
+    `${origin} is made for ${made}-byte sectors, the disk has ${sectorBytes}-byte sectors`,
     { context: { origin, image: made, disk: sectorBytes } },
   );
 }

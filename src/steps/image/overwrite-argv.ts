@@ -186,9 +186,13 @@ export function refuseOrigins(stdout: string, { image, source }: WantedOrigin): 
   const wrong = images.filter((found) => registryOf(found) === passing || found === source);
   if (images.includes(image) && wrong.length === 0) return;
   const found = [wrong, images].find((list) => list.length > 0)?.join(', ') ?? 'nothing';
-  throw imageFailure('image.wrong-origin', `the disk follows ${found} instead of ${image}`, {
-    context: { found, image },
-  });
+  throw imageFailure(
+    'image.wrong-origin',
+    `the disk would update from ${found} instead of ${image}`,
+    {
+      context: { found, image },
+    },
+  );
 }
 
 const registryOf = (pullSpec: string): string => pullSpec.split('/')[0] ?? '';

@@ -35,7 +35,7 @@ describe('the image source', () => {
   ])('stands among the arguments of the writer: %j', (writerArgs) => {
     const config = Config.parse({ image: { file, writerArgs } });
     expect(chooseImageSource(config)).toMatchObject({ kind: 'writer-args' });
-    expect(explainImage(config)).toContain("stands among the writer's arguments");
+    expect(explainImage(config)).toContain('is among the coreos-installer arguments');
   });
 
   it.each<['file' | 'url' | 'stream']>([['file'], ['url'], ['stream']])(
@@ -70,7 +70,7 @@ describe('the image source', () => {
     [{ url, sha256 }, `from ${url}: image.url is set; its sha256 is enforced`],
     [
       { stream, nodeImage: 'q.example/n:4.16' },
-      `from the stream ${stream}: image.stream is set; its sha256 is enforced; q.example/n:4.16 is held against the release`,
+      `from the stream ${stream}: image.stream is set; its sha256 is enforced; q.example/n:4.16 is checked against the release`,
     ],
   ])('is explained: %j', (image, explanation) => {
     expect(explainImage(Config.parse({ image }))).toBe(explanation);

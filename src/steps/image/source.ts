@@ -45,11 +45,12 @@ function requestOf(image: Config['image']): ImageRequest {
     const [name] = option.split('=');
     return {
       kind: 'writer-args',
-      because: `${name ?? option} stands among the writer's arguments`,
+      because: `${name ?? option} is among the coreos-installer arguments`,
     };
   }
   const { source, file, url, stream } = image;
-  const because = source === 'auto' ? `image.${firstSet(image)} is set` : 'image.source says so';
+  const because =
+    source === 'auto' ? `image.${firstSet(image)} is set` : `image.source is ${source}`;
   switch (source === 'auto' ? firstSet(image) : source) {
     case 'file':
       return { kind: 'file', path: needed('file', file), because };
@@ -74,7 +75,7 @@ function needed(key: 'file' | 'url' | 'stream', value: string): string {
   if (value !== '') return value;
   throw imageFailure(
     'image.not-configured',
-    `image.source is ${key}, and image.${key} is not set`,
+    `image.source is ${key}, but image.${key} is not set`,
     {
       context: { key: `image.${key}` },
     },
@@ -84,7 +85,7 @@ function needed(key: 'file' | 'url' | 'stream', value: string): string {
 function placeOf(request: ImageRequest): string {
   switch (request.kind) {
     case 'writer-args':
-      return "the writer's own arguments";
+      return 'the coreos-installer arguments';
     case 'file':
       return request.path;
     case 'url':
@@ -104,7 +105,7 @@ export function explainImage(config: Config): string {
     return [
       `from ${placeOf(request)}: ${request.because}`,
       ...(sha256 === '' && request.kind !== 'stream' ? [] : ['its sha256 is enforced']),
-      ...(nodeImage === '' ? [] : [`${nodeImage} is held against the release`]),
+      ...(nodeImage === '' ? [] : [`${nodeImage} is checked against the release`]),
     ].join('; ');
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
@@ -166,7 +167,7 @@ async function wholeUrl(
   if (shownUrl(found.url) === image.url) return found.url;
   throw imageFailure(
     'image.stream-changed',
-    `stream now names ${shownUrl(found.url)} and not ${image.url}`,
+    `the stream now names ${shownUrl(found.url)} and not ${image.url}`,
     { context: { chosen: image.url, now: shownUrl(found.url) } },
   );
 }

@@ -62,7 +62,7 @@ export function parseStream(text: string, origin: string): StreamMetadata {
   const parsed = StreamMetadata.safeParse(json);
   if (parsed.success) return parsed.data;
   const at = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw imageFailure('image.stream-unreadable', `${origin} is no stream metadata: look at ${at}`, {
+  throw imageFailure('image.stream-unreadable', `${origin} is not stream metadata: see ${at}`, {
     cause: parsed.error,
     context: { origin, at },
   });
@@ -105,7 +105,7 @@ export function imageInStream(
 }
 
 const missing = (what: string, instead: string): Error =>
-  imageFailure('image.not-in-stream', `stream has no image for ${what}: ${instead}`, {
+  imageFailure('image.not-in-stream', `the stream has no image for ${what}: ${instead}`, {
     context: { wanted: what },
   });
 

@@ -117,7 +117,7 @@ function checkRelayed(open: OpenSource): void {
   if (relayed.sha256 !== undefined) return;
   throw imageRelayFailure(
     'image.cut',
-    `writer read ${relayed.bytes} bytes and not the whole image`,
+    `coreos-installer read ${relayed.bytes} bytes, not the whole image`,
     {
       context: { bytes: relayed.bytes },
     },
@@ -129,7 +129,7 @@ function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]
   const from = lines.findIndex((line) => line.includes('other devices with a filesystem labeled'));
   if (from < 0) return;
   const devices = lines.slice(from + 1).flatMap((line) => /^ *- (\S+)/.exec(line)?.[1] ?? []);
-  note('warn', 'another disk holds an old system: the host may start that one', {
+  note('warn', 'another disk has an old system: the host may boot that one', {
     devices: devices.join(', '),
     hint: 'if it is not needed, remove its signatures: wipefs --all',
   });
@@ -215,7 +215,7 @@ async function watch(
     if (refreshed !== undefined) report(refreshed);
     const still = clock.elapsed() - Math.max(writer.movedAt(), diskMovedAt);
     if (still >= longestStandstill) {
-      return imageFailure('image.stalled', `nothing has moved for ${renderDuration(still)}`, {
+      return imageFailure('image.stalled', `no progress for ${renderDuration(still)}`, {
         context: { disk: diskName, phase: writer.isFlushing() ? 'flush' : 'read' },
       });
     }

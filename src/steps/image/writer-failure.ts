@@ -85,7 +85,7 @@ export function writerFailure(end: WriterEnd): AgentError {
   const text = end.lines.join('\n');
   const code = codeOf(end, text);
   const said = reasonIn(end.lines);
-  const message = `write to ${end.disk} failed: ${said === '' ? 'the writer did not say why' : said}`;
+  const message = `write to ${end.disk} failed: ${said === '' ? 'coreos-installer gave no reason' : said}`;
   const details = {
     cause: end.cause,
     context: {

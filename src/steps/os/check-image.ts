@@ -29,7 +29,7 @@ import { architectureArgv } from '../host-commands.ts';
  */
 export const checkImage = step({
   id: 'os/check-image',
-  title: 'Check the image and decide what is to be done',
+  title: 'Check the image and decide how to apply it',
   uses: ['host'],
   needs: { snapshot: OsSnapshot },
   gives: ApplyPlan,
@@ -127,16 +127,20 @@ const wrongArchitecture = ({ text }: NodeImageName, image: string, host: string)
 export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 'records'>): void {
   const { digest } = parseImageName(image);
   if (!records || digest !== undefined) return;
-  throw osFailure('os.bad-image-name', `${JSON.stringify(image)} has no digest to be recorded`, {
-    hint: 'write HOST/PATH@sha256:DIGEST',
-    context: { image },
-  });
+  throw osFailure(
+    'os.bad-image-name',
+    `${JSON.stringify(image)} has no digest, which a record needs`,
+    {
+      hint: 'write HOST/PATH@sha256:DIGEST',
+      context: { image },
+    },
+  );
 }
 
 /** Checks that what is to be pulled fits, where its size is known. */
 export const checkSpace = step({
   id: 'os/check-space',
-  title: 'Check that the image fits',
+  title: 'Check that the image fits on the host',
   uses: ['host'],
   needs: { plan: ApplyPlan },
   limit: minutes(1),

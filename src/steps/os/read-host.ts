@@ -82,20 +82,20 @@ const lockName = 'bootwright-node';
 /** Keeps other commands of ours away from the host as long as the process lives. */
 export const lockNode = step({
   id: 'os/lock',
-  title: 'Lock the operating system against other changes of ours',
+  title: 'Lock the operating system against other bootwright commands',
   uses: ['host'],
   rerun: 'always',
   limit: seconds(30),
   run: async ({ host, signal }) => {
     if ((await host.lock(lockName, signal)) !== undefined) return;
-    throw osFailure('os.busy', 'another bootwright node is at work on this host');
+    throw osFailure('os.busy', 'another bootwright node command is running on this host');
   },
 });
 
 /** Looks what the host runs, and by which program that is changed. */
 export const inspectHost = step({
   id: 'os/look',
-  title: 'Look at the operating system of the host',
+  title: 'Inspect the operating system of the host',
   uses: ['host'],
   gives: OsSnapshot,
   preflight: true,
@@ -126,7 +126,7 @@ async function checkOperator({
   if (records || found === undefined) return;
   note(
     'warn',
-    'the Machine Config Operator looks after this node; it calls the node degraded, or moves it back, unless its MachineConfig names the same image',
+    'the Machine Config Operator manages this node: it marks the node degraded, or moves it back, unless its MachineConfig names the same image',
   );
 }
 

@@ -9,7 +9,7 @@ import { runCommands } from './read-host.ts';
 /** Decides how the host goes back. */
 export const chooseRollback = step({
   id: 'os/decide-rollback',
-  title: 'Decide how to go back',
+  title: 'Decide how to roll back',
   uses: ['host'],
   needs: { snapshot: OsSnapshot },
   gives: Rollback,
@@ -20,7 +20,7 @@ export const chooseRollback = step({
     const { booted, staged, pending, rollback } = status;
     const target = { 'drop-staged': booted, queued: pending, swap: rollback }[kind];
     if (kind === 'drop-staged' && staged !== undefined) {
-      note('info', `${describe(staged)} was not booted yet and is dropped`);
+      note('info', `${describe(staged)} was never booted and is discarded`);
     }
     return Promise.resolve({ kind, checksum: target?.checksum ?? '' });
   },
@@ -29,12 +29,12 @@ export const chooseRollback = step({
 /** Drops what is staged, or puts first what ran before. */
 export const rollBack = step({
   id: 'os/go-back',
-  title: 'Make the host boot what it ran before',
+  title: 'Roll back to the previous deployment',
   uses: ['host'],
   needs: { snapshot: OsSnapshot, rollback: Rollback },
   limit: minutes(20),
   touches: ['os'],
-  skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it is booted next already' : undefined),
+  skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it boots next already' : undefined),
   run: async (scope, { snapshot, rollback }) => {
     await runCommands(scope, rollbackArgvs(snapshot, rollback));
   },
@@ -44,5 +44,8 @@ function rollbackArgvs({ driver, status }: OsSnapshot, { kind }: Rollback): read
   if (kind !== 'drop-staged') return drivers[driver].rollbackArgvs(status);
   const argvs = drivers[driver].dropStagedArgvs(status);
   if (argvs !== undefined) return argvs;
-  throw osFailure('os.drop-unsupported', `${driver} cannot drop what is staged here`);
+  throw osFailure(
+    'os.drop-unsupported',
+    `${driver} cannot discard the staged deployment on this host`,
+  );
 }

@@ -26,7 +26,7 @@ export const stageImage = step({
     if (plan.kind !== 'nothing') return undefined;
     return (status.staged ?? status.pending) === undefined
       ? 'the host runs this image already'
-      : 'this image is booted next already';
+      : 'this image boots next already';
   },
   run: async (scope, { snapshot, plan }) => {
     if (plan.kind === 'nothing') return;
@@ -51,7 +51,7 @@ async function stageArgvs(
   if (verification === 'remote') {
     throw osFailure(
       'os.signature-unsupported',
-      'the image is checked by the keys of an ostree remote',
+      'the image is verified with the keys of an ostree remote',
     );
   }
   const change = asksForChange(kernelArguments) ? { kernelArguments } : {};
@@ -79,7 +79,7 @@ async function presentArguments(
   if (found !== undefined) return found;
   throw osFailure(
     'os.kernel-arguments-unsupported',
-    'no entry of the boot loader has the system that runs',
+    'no boot loader entry matches the running system',
   );
 }
 
@@ -109,18 +109,18 @@ export function stageFailure(cause: unknown, image: string): AgentError {
  */
 export const removeOldImages = step({
   id: 'os/clean-up',
-  title: 'Remove what earlier images left',
+  title: 'Remove deployments and layers of earlier images',
   uses: ['host'],
   needs: { snapshot: OsSnapshot, plan: ApplyPlan },
   limit: minutes(20),
-  skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'nothing is to be done' : undefined),
+  skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'there is nothing to do' : undefined),
   run: async (scope, { snapshot }) => {
     try {
       await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status));
     } catch (error) {
       scope.signal.throwIfAborted();
       if (!(error instanceof AgentError)) throw error;
-      scope.note('warn', `earlier images stay: ${error.message}`, { code: error.code });
+      scope.note('warn', `earlier images were not removed: ${error.message}`, { code: error.code });
     }
   },
 });

@@ -27,14 +27,14 @@ export const verifyNextBoot = step({
     const status = await readStatus(scope, snapshot.driver);
     const another = nextOf(status);
     if (another === undefined && plan.kind === 'upgrade') {
-      scope.note('info', 'there is no newer image behind this name');
+      scope.note('info', 'this image name points to no newer image');
       return nextBoot(status);
     }
     const { image } = scope.config;
     const next = plan.kind === 'nothing' ? (another ?? status.booted) : another;
     if (next?.image !== image) throw notStaged(image, next ?? status.booted);
     noteMovedName(scope, plan, next);
-    scope.note('info', `${image} is booted next`, { checksum: next.checksum });
+    scope.note('info', `${image} boots next`, { checksum: next.checksum });
     return nextBoot(status);
   },
 });
@@ -42,12 +42,12 @@ export const verifyNextBoot = step({
 /** A tag may have been moved between the look at the registry and the pull. */
 function noteMovedName({ note }: NodeScope, { digest }: ApplyPlan, next: OsDeployment): void {
   if (digest === undefined || next.digest === undefined || digest === next.digest) return;
-  note('info', `booted next is ${next.digest}; the name stood for ${digest}`);
+  note('info', `${next.digest} boots next; the name pointed to ${digest} before`);
 }
 
 const notStaged = (image: string, next: OsDeployment | undefined): Error => {
   const found = next === undefined ? 'nothing known' : describe(next);
-  return osFailure('os.not-staged', `${found} is booted next, not ${image}`, {
+  return osFailure('os.not-staged', `${found} boots next, not ${image}`, {
     context: { wanted: image, next: found },
   });
 };
@@ -55,7 +55,7 @@ const notStaged = (image: string, next: OsDeployment | undefined): Error => {
 /** Reads back what the host boots next after a rollback. */
 export const verifyRollback = step({
   id: 'os/verify-rollback',
-  title: 'Check that the host boots what it ran before',
+  title: 'Check that the host boots the previous deployment next',
   uses: ['host'],
   needs: { snapshot: OsSnapshot, rollback: Rollback },
   gives: NextBoot,
@@ -64,12 +64,16 @@ export const verifyRollback = step({
     const status = await readStatus(scope, snapshot.driver);
     const next = nextOf(status) ?? status.booted;
     if (next?.checksum === rollback.checksum) {
-      scope.note('info', `${describe(next)} is booted next`, { checksum: next.checksum });
+      scope.note('info', `${describe(next)} boots next`, { checksum: next.checksum });
       return nextBoot(status);
     }
-    throw osFailure('os.not-staged', 'the host does not boot what it is to go back to', {
-      context: { wanted: rollback.checksum, next: next?.checksum ?? 'nothing' },
-    });
+    throw osFailure(
+      'os.not-staged',
+      'the host will not boot the deployment that it is rolled back to',
+      {
+        context: { wanted: rollback.checksum, next: next?.checksum ?? 'nothing' },
+      },
+    );
   },
 });
 
@@ -89,7 +93,7 @@ const recordPath = '/etc/machine-config-daemon/currentimage';
 const mode = 0o644;
 
 /** Whoever asked wants the daemon to know of the image. */
-const wantsRecord = condition<NodeRequest>('a record is asked for', ({ records }) => records);
+const wantsRecord = condition<NodeRequest>('a record is requested', ({ records }) => records);
 
 /** Writes down that the image is what the node is to run, once it is booted next or runs. */
 export const recordImage = step({
@@ -103,7 +107,7 @@ export const recordImage = step({
   run: async ({ host, signal, note, config: { image } }, { next }) => {
     // What is staged gets its /etc on the way down, from the one that is written to here.
     if (next.isAnother && !next.isStaged) {
-      throw osFailure('os.record-lost', `${image} is booted next with an /etc of its own`);
+      throw osFailure('os.record-lost', `${image} boots next with its own /etc`);
     }
     if ((await host.readText(recordPath, signal)) === image) {
       note('info', 'the image is recorded already');
@@ -115,18 +119,18 @@ export const recordImage = step({
 });
 
 /** Whoever asked wants the host to restart. */
-const wantsRestart = condition<NodeRequest>('a reboot is asked for', ({ reboots }) => reboots);
+const wantsRestart = condition<NodeRequest>('a reboot is requested', ({ reboots }) => reboots);
 
 /** Restarts the host, if that makes a difference. */
 export const restartHost = step({
   id: 'os/restart',
-  title: 'Restart the host into what is booted next',
+  title: 'Reboot the host into the next deployment',
   uses: ['host'],
   needs: { next: NextBoot },
   when: wantsRestart,
   limit: minutes(5),
   leaves: true,
-  skipIf: ({ next }) => (next.isAnother ? undefined : 'the host boots next what it runs'),
+  skipIf: ({ next }) => (next.isAnother ? undefined : 'the host already runs what it boots next'),
   preview: () => [restartArgv],
   run: async ({ host, signal }) => {
     await host.exec(restartArgv, { signal, limit: minutes(2) });

@@ -95,7 +95,7 @@ export const copyRegistry = step({
   uses: ['host'],
   needs: { disk: TargetDisk, media: RegistryMedia },
   when: writesDisk,
-  skipIf: ({ media }) => (media.isPresent ? undefined : 'the live medium carries no registry'),
+  skipIf: ({ media }) => (media.isPresent ? undefined : 'the live medium has no registry'),
   touches: ['disk:install'],
   retry: { attempts: 3, every: seconds(5) },
   limit: hours(6),

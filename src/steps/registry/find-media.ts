@@ -9,18 +9,18 @@ import { failuresOf, type FailureTable } from '../../model/failure.ts';
 export const registryFailures = {
   'registry.unreadable': {
     kind: 'media',
-    title: 'The registry data on the live medium cannot be measured',
-    hint: 'look at /mnt/agentdata on the host; the live medium may be damaged or not mounted',
+    title: 'The size of the registry data on the live medium could not be read',
+    hint: 'check /mnt/agentdata on the host; the live medium may be damaged or not mounted',
   },
   'registry.disk-too-small': {
     kind: 'input',
     title: 'The install disk is too small for the registry data',
-    hint: 'name a larger install disk',
+    hint: 'choose a larger install disk',
   },
   'registry.not-grown': {
     kind: 'host',
-    title: 'The root partition could not be made larger',
-    hint: 'look at the partition table of the install disk: sgdisk --verify',
+    title: 'The root partition could not be grown',
+    hint: 'check the partition table of the install disk: sgdisk --verify',
   },
 } as const satisfies FailureTable;
 
