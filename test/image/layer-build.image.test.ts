@@ -12,7 +12,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { runLayerBuild, runLayerPush } from '../../src/cli/layer/build.ts';
 import { Config, type ConfigInput } from '../../src/config/schema.ts';
 import { PULL_SECRET_PATH } from '../../src/ignition/resource.ts';
-import { baseTag, inspectDigestArgv } from '../../src/layering/build/container-tools.ts';
+import { baseTag, registryDigestArgv } from '../../src/layering/build/container-tools.ts';
 import { stagingFiles } from '../../src/layering/registry/staging-registry.ts';
 import { hostFailure } from '../../src/ports/host-failures.ts';
 import type { Host } from '../../src/ports/host.ts';
@@ -143,7 +143,7 @@ describe('the lane that builds on a bootstrap host', () => {
     });
     expect(
       await site.tell(
-        inspectDigestArgv({ image: `${repository}:master-0123`, authFile: site.authFile }),
+        registryDigestArgv({ image: `${repository}:master-0123`, authFile: site.authFile }),
       ),
     ).toBe(image.digest);
     expect(readdirSync(lane.at('/opt/bootwright-layering/auth'))).toEqual([]);
@@ -183,7 +183,7 @@ describe('the lane that builds on a bootstrap host', () => {
     });
     const pushed = `${registry.address}/layering/os:${other[0]?.name ?? ''}`;
     await expect(
-      site.tell(inspectDigestArgv({ image: pushed, ...accessTo(registry) })),
+      site.tell(registryDigestArgv({ image: pushed, ...accessTo(registry) })),
     ).rejects.toThrow();
   });
 

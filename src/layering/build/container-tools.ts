@@ -154,21 +154,21 @@ export const copyImageArgv = ({
 ];
 
 /** Prints the manifest, or the list of manifests, as the registry has it. */
-export const inspectRawArgv = (at: ImageAt): readonly string[] => [
+export const registryManifestArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--raw'],
   ...accessArgs('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the digest that the registry has for a name. */
-export const inspectDigestArgv = (at: ImageAt): readonly string[] => [
+export const registryDigestArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--no-tags', '--format', '{{.Digest}}'],
   ...accessArgs('', at),
   `docker://${at.image}`,
 ];
 
 /** Prints the configuration of an image in a registry: its architecture and its labels. */
-export const inspectConfigArgv = (at: ImageAt): readonly string[] => [
+export const registryConfigArgv = (at: ImageAt): readonly string[] => [
   ...[...skopeo(at), 'inspect', '--config'],
   ...accessArgs('', at),
   `docker://${at.image}`,

@@ -6,7 +6,7 @@ import {
   type Builder,
   localConfigArgv,
   pushArgv,
-  inspectRawArgv,
+  registryManifestArgv,
 } from '../../layering/build/container-tools.ts';
 import { lookInsideArgv, lookTag } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
@@ -147,7 +147,7 @@ async function baseInStaging(
   const image = stagedBase(registry, rendered.osImage);
   if (image === undefined) return undefined;
   const { authFile, certificates } = registry;
-  const argv = inspectRawArgv({ image, authFile, certificates });
+  const argv = registryManifestArgv({ image, authFile, certificates });
   const { exitCode } = await host.exec(argv, { signal, limit: seconds(60), accept: [0, 1] });
   return exitCode === 0 ? image : undefined;
 }

@@ -3,12 +3,12 @@ import { builtFromLabel } from '../../layering/build/build-plan.ts';
 import {
   baseTag,
   type Builder,
-  inspectConfigArgv,
+  registryConfigArgv,
   copyImageArgv,
-  inspectDigestArgv,
+  registryDigestArgv,
   type ImageAt,
   pushArgv,
-  inspectRawArgv,
+  registryManifestArgv,
   type RegistryAccess,
 } from '../../layering/build/container-tools.ts';
 import { readImageFacts } from '../../layering/build/verify-image.ts';
@@ -76,7 +76,7 @@ async function requireDigest(
  * @throws AgentError `command.*`
  */
 export async function digestAt({ host, signal, env }: ImageWork, at: ImageAt): Promise<string> {
-  const { stdout } = await host.exec(inspectDigestArgv(at), {
+  const { stdout } = await host.exec(registryDigestArgv(at), {
     signal,
     env,
     limit: longestQuestion,
@@ -193,7 +193,7 @@ async function requireArchitecture(
   wanted: string,
 ): Promise<void> {
   const found = await host
-    .exec(inspectConfigArgv(base), { signal, env, limit: longestQuestion })
+    .exec(registryConfigArgv(base), { signal, env, limit: longestQuestion })
     .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
     .catch((error: unknown) => {
       if (lacksArchitecture(stderrOf(error) ?? '')) return 'other architectures alone';
@@ -213,7 +213,11 @@ async function imageFor(
   base: ImageAt,
   architecture: string,
 ): Promise<string> {
-  const { stdout } = await host.exec(inspectRawArgv(base), { signal, env, limit: longestQuestion });
+  const { stdout } = await host.exec(registryManifestArgv(base), {
+    signal,
+    env,
+    limit: longestQuestion,
+  });
   const digest = digestInList(stdout, architecture);
   return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
 }

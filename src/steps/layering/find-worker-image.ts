@@ -4,8 +4,8 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Look } from '../../engine/wait.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
 import {
-  inspectConfigArgv,
-  inspectDigestArgv,
+  registryConfigArgv,
+  registryDigestArgv,
   type ImageAt,
   classifyPullError,
 } from '../../layering/build/container-tools.ts';
@@ -58,7 +58,7 @@ export const findWorkerImage = step({
   preview: ({ layering }) => {
     const repository = layering.repository === '' ? '<repository>' : layering.repository;
     const at = { image: `${repository}:<rendered>`, authFile: workerFiles.authFile };
-    return [workerFoldersArgv, inspectDigestArgv(at), inspectConfigArgv(at), architectureArgv];
+    return [workerFoldersArgv, registryDigestArgv(at), registryConfigArgv(at), architectureArgv];
   },
   run: async (scope, { ignition }): Promise<WorkerImage> => {
     const { repository } = scope.config.layering;
@@ -217,7 +217,7 @@ async function keepAccess(
 /** The digest of the image. Registries often call an image that is not there yet forbidden. */
 async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
   try {
-    const digest = await ask(scope, inspectDigestArgv(tagged));
+    const digest = await ask(scope, registryDigestArgv(tagged));
     return /^sha256:[0-9a-f]{64}$/.test(digest)
       ? { done: digest }
       : { status: `the registry answers ${digest === '' ? 'nothing' : digest}` };
@@ -230,7 +230,7 @@ async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
 }
 
 async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
-  const { architecture } = readImageFacts(await ask(scope, inspectConfigArgv(at)), at.image);
+  const { architecture } = readImageFacts(await ask(scope, registryConfigArgv(at)), at.image);
   const machine = goArchitecture(await ask(scope, architectureArgv));
   if (architecture === machine) return;
   throw imageFailure(

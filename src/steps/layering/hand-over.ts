@@ -1,6 +1,6 @@
 import { isActive } from '../../engine/condition.ts';
 import type { FactValue, NeedValues } from '../../engine/fact.ts';
-import { copyImageArgv, inspectDigestArgv } from '../../layering/build/container-tools.ts';
+import { copyImageArgv, registryDigestArgv } from '../../layering/build/container-tools.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
@@ -50,7 +50,7 @@ const handingOver = {
     const to = { image: '<repository>:<MachineOSBuild>', authFile };
     return [
       copyImageArgv({ from: { image: '<final image>', authFile }, to }),
-      inspectDigestArgv(to),
+      registryDigestArgv(to),
     ];
   },
   run: async (

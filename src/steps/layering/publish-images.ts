@@ -1,11 +1,11 @@
 import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import {
   baseTag,
-  inspectConfigArgv,
+  registryConfigArgv,
   copyImageArgv,
-  inspectDigestArgv,
+  registryDigestArgv,
   type ImageAt,
-  inspectRawArgv,
+  registryManifestArgv,
 } from '../../layering/build/container-tools.ts';
 import { hours } from '../../model/duration.ts';
 import { architectureArgv } from '../host-commands.ts';
@@ -80,8 +80,8 @@ function copyPreview(): readonly (readonly string[])[] {
   const to = { image: '<registry>/layering/os:<base>', authFile: '<its user>' };
   return [
     architectureArgv,
-    inspectConfigArgv(base),
-    inspectRawArgv(base),
+    registryConfigArgv(base),
+    registryManifestArgv(base),
     copyImageArgv({ from: base, to }),
   ];
 }
@@ -102,10 +102,10 @@ export const sendBase = step({
     const from = { image: '<staged base>', authFile: '<its user>', certificates: '<certificates>' };
     const to = { image: '<repository>:<base>', authFile: '<push Secret>' };
     return [
-      inspectDigestArgv(from),
+      registryDigestArgv(from),
       copyImageArgv({ from, to }),
-      inspectDigestArgv(to),
-      inspectDigestArgv({ ...to, authFile: PULL_SECRET_PATH }),
+      registryDigestArgv(to),
+      registryDigestArgv({ ...to, authFile: PULL_SECRET_PATH }),
     ];
   },
   run: async (scope, { request, rendered, registry }) => {
@@ -205,5 +205,5 @@ function publishPreview(): readonly (readonly string[])[] {
   const from = { image: '<staged image>', authFile: '<its user>', certificates: '<certificates>' };
   const to = { image: '<repository>:<rendered config>', authFile: '<push Secret>' };
   const asNode = { image: '<repository>@<digest>', authFile: PULL_SECRET_PATH };
-  return [copyImageArgv({ from, to }), inspectDigestArgv(to), inspectDigestArgv(asNode)];
+  return [copyImageArgv({ from, to }), registryDigestArgv(to), registryDigestArgv(asNode)];
 }

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { openContainerStore } from '../../../scripts/image/agent-image.ts';
 import { localHost } from '../../../src/adapters/host/local-host.ts';
 import { PULL_SECRET_PATH } from '../../../src/ignition/resource.ts';
-import { inspectDigestArgv, inspectRawArgv } from '../../../src/layering/build/container-tools.ts';
+import {
+  registryDigestArgv,
+  registryManifestArgv,
+} from '../../../src/layering/build/container-tools.ts';
 import { mergePullSecrets } from '../../../src/layering/registry/credentials.ts';
 import { laneHost, type LaneHost, lanePaths } from './build-lane.ts';
 import { machineConfig } from './lane-objects.ts';
@@ -73,7 +76,7 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     const name = `${release.address}/${names.release}`;
     const to = `docker://${name}:${tag}`;
     await tell(['buildah', 'push', '--quiet', '--authfile', authFile, image, to]);
-    return `${name}@${await tell(inspectDigestArgv({ image: `${name}:${tag}`, authFile }))}`;
+    return `${name}@${await tell(registryDigestArgv({ image: `${name}:${tag}`, authFile }))}`;
   };
   await buildLayeringBase(store, join(folder, 'base'), base);
   await otherArchitecture(store, base, foreign);
@@ -94,7 +97,7 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     environment,
     tell,
     layersOf: async (image, access = { authFile }) =>
-      (JSON.parse(await tell(inspectRawArgv({ image, ...access }))) as Manifest).layers.map(
+      (JSON.parse(await tell(registryManifestArgv({ image, ...access }))) as Manifest).layers.map(
         ({ digest }) => digest,
       ),
     [Symbol.asyncDispose]: () => left.disposeAsync(),
