@@ -2,7 +2,7 @@
 // before the first report leaves.
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapters/clock.ts';
-import { inventoryV2 } from '../adapters/http/inventory-v2.ts';
+import { inventoryV2 } from '../adapters/http/inventory.ts';
 import { proxiesIn } from '../adapters/http/proxies.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';

@@ -1,4 +1,4 @@
-import { fileJournal } from '../adapters/journal/file-journal.ts';
+import { fileJournal } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
 import type { RunHappening } from '../engine/events.ts';

@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { noJournal } from '../adapters/journal/no-journal.ts';
+import { noJournal } from '../adapters/journal.ts';
 import { openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { RunEvent, RunHappening, Sink } from '../engine/events.ts';

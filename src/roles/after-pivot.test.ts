@@ -7,7 +7,7 @@ import {
   pkcs10,
   signingRequestObject,
 } from '../../test/support/kubelet-request.ts';
-import { noJournal } from '../adapters/journal/no-journal.ts';
+import { noJournal } from '../adapters/journal.ts';
 import { certificateSigningRequests, clusterRoles, configMaps, nodes } from '../cluster/kinds.ts';
 import { Config } from '../config/schema.ts';
 import type { RunEvent } from '../engine/events.ts';

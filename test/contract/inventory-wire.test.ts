@@ -1,7 +1,6 @@
 // What goes over the wire to the inventory service.
 import { describe, expect, it } from 'vitest';
-import { inventoryV1 } from '../../src/adapters/http/inventory-v1.ts';
-import { inventoryV2 } from '../../src/adapters/http/inventory-v2.ts';
+import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';

@@ -2,7 +2,7 @@ import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/prom
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { fileJournal } from '../../src/adapters/journal/file-journal.ts';
+import { fileJournal } from '../../src/adapters/journal.ts';
 import type { Journal } from '../../src/engine/journal.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
 

@@ -11,7 +11,7 @@ import {
   removeOnHost,
   type RunOnHost,
   writeOnHost,
-} from '../../src/adapters/host/host-files.ts';
+} from '../../src/adapters/host/nsenter-host.ts';
 import { runCommand, trimmed } from '../../src/adapters/host/run-command.ts';
 import type { Host } from '../../src/ports/host.ts';
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { openTransport } from '../../mocks/kube/transport.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { noJournal } from '../../src/adapters/journal/no-journal.ts';
+import { noJournal } from '../../src/adapters/journal.ts';
 import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';

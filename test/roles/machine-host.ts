@@ -9,8 +9,8 @@ import {
   commandNotFound,
   commandStopped,
 } from '../../src/adapters/host/command-failures.ts';
-import { lineSplitter } from '../../src/adapters/host/lines.ts';
-import { piecesOf } from '../../src/adapters/host/pieces.ts';
+import { lineSplitter } from '../../src/adapters/host/spawn.ts';
+import { piecesOf } from '../../src/adapters/host/direct-files.ts';
 import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';

@@ -1,6 +1,6 @@
 import { fakeClock } from './fake-clock.ts';
 import { any, fakeHost, type FakeHost, rest } from './fake-host.ts';
-import { noJournal } from '../../src/adapters/journal/no-journal.ts';
+import { noJournal } from '../../src/adapters/journal.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { Role } from '../../src/engine/role.ts';
 import { runRole } from '../../src/engine/run.ts';

@@ -5,7 +5,7 @@ import {
   type CommandStory,
   commandTimedOut,
 } from '../../src/adapters/host/command-failures.ts';
-import { lineSplitter } from '../../src/adapters/host/lines.ts';
+import { lineSplitter } from '../../src/adapters/host/spawn.ts';
 import type { Millis } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';

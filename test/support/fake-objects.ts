@@ -1,5 +1,5 @@
 import type { Objects } from '../../src/ports/objects.ts';
-import { objectsFailure } from '../../src/adapters/objects/failures.ts';
+import { objectsFailure } from '../../src/adapters/objects/s3.ts';
 import { downloadOf, type DownloadShape } from './download.ts';
 
 /** An object store in memory. */

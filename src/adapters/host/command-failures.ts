@@ -22,7 +22,7 @@ export interface CommandStory {
 }
 
 /** Replaces every secret word by the mask, also inside longer words. */
-export function maskWords(text: string, secrets: readonly string[] | undefined): string {
+function maskWords(text: string, secrets: readonly string[] | undefined): string {
   return (secrets ?? [])
     .filter((secret) => secret !== '')
     .reduce((masked, secret) => masked.replaceAll(secret, MASK), text);

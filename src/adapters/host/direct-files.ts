@@ -13,9 +13,6 @@ import {
 import { basename, dirname, join, normalize, resolve } from 'node:path/posix';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { WrittenFile } from '../../ports/host.ts';
-import { directPath } from './paths.ts';
-import { flushDirectory } from '../flush-directory.ts';
-import { piecesOf } from './pieces.ts';
 
 /** Content of a file: text, bytes, or a stream of bytes. */
 export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -174,3 +171,51 @@ const notWritten = (path: string, error: unknown): Error =>
     context: { path },
     cause: error,
   });
+
+const encoder = new TextEncoder();
+
+/** Any content as a stream of bytes. */
+export async function* piecesOf(
+  content: string | Uint8Array | AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  if (typeof content === 'string') yield encoder.encode(content);
+  else if (content instanceof Uint8Array) yield content;
+  else yield* content;
+}
+
+/**
+ * What the container shares with the host by bind mounts (assisted-service, install command). The
+ * agent reaches these by itself; everything else is another file on the host than in the
+ * container, and is reached by commands.
+ */
+const shared = ['/opt', '/var/log', '/dev', '/tmp', '/etc/pki'] as const;
+
+/** Whether a file of the host is seen by our own process too. */
+export function isShared(path: string): boolean {
+  const clean = normalize(path);
+  return shared.some((top) => clean === top || clean.startsWith(`${top}/`));
+}
+
+/** Whether a directory is not shared itself, but one below it is. */
+export function isAboveShared(path: string): boolean {
+  const clean = normalize(path);
+  const prefix = clean === '/' ? clean : `${clean}/`;
+  return shared.some((top) => top.startsWith(prefix));
+}
+
+/**
+ * Where a file of the host is seen by our own process, or undefined when only a command on the
+ * host sees it. `root` is where the host's shared directories are mounted, `/` in the container.
+ */
+export const directPath = (root: string, path: string): string | undefined =>
+  isShared(path) ? join(root, normalize(path)) : undefined;
+
+/** Makes the names in a directory durable: a file that was created or renamed survives a power loss. */
+export async function flushDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -6,8 +6,7 @@ import {
   commandStopped,
   commandTimedOut,
 } from './command-failures.ts';
-import { cleanEnvironment } from './environment.ts';
-import type { HostAccess } from './run-command.ts';
+import { cleanEnvironment, type HostAccess } from './run-command.ts';
 import { type ProcessEnd, spawnInGroup } from './spawn.ts';
 
 /** `flock --nonblock` answers at once; a host that does not is not well. */

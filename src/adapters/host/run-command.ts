@@ -1,7 +1,6 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path/posix';
 import { pipeline } from 'node:stream/promises';
-import type { RunHappening } from '../../engine/events.ts';
-import type { CommandResult, ExecOptions } from '../../ports/host.ts';
-import { hostFailure } from '../../ports/host-failures.ts';
 import {
   commandFailed,
   commandNotFound,
@@ -10,8 +9,10 @@ import {
   commandTimedOut,
   maskArgv,
 } from './command-failures.ts';
-import { cleanEnvironment } from './environment.ts';
 import { type ProcessEnd, type RunningProcess, spawnInGroup } from './spawn.ts';
+import type { RunHappening } from '../../engine/events.ts';
+import { hostFailure } from '../../ports/host-failures.ts';
+import type { CommandResult, ExecOptions } from '../../ports/host.ts';
 
 /** A command that began or ended, for whoever watches. */
 export type CommandHappening = Extract<
@@ -158,3 +159,47 @@ const noEntry = (story: CommandStory, end: ProcessEnd): Error =>
     hint: 'start the container with --privileged and --pid=host',
     context: { argv: maskArgv(story.argv, story.secrets).join(' '), stderr: end.stderr },
   });
+
+/** Where the host keeps its programs; also searched when the container's PATH names less. */
+const hostPath = [
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+] as const;
+
+/**
+ * Where our own PATH has a program. Other directories are not searched, so that whoever gives us a
+ * PATH decides which program reaches the host; the answer names a file even where there is none.
+ */
+export function ownProgram(
+  name: string,
+  own: Readonly<Record<string, string | undefined>>,
+): string {
+  const given = entriesOf(own['PATH']);
+  const places = (given.length > 0 ? given : hostPath).map((entry) => join(entry, name));
+  return places.find((place) => existsSync(place)) ?? places[0] ?? name;
+}
+
+const entriesOf = (path = ''): readonly string[] => path.split(':').filter((entry) => entry !== '');
+
+/**
+ * The environment of every command on the host. It is built anew and never inherited: the token of
+ * the service is in ours, and must reach no child (the agent being replaced leaked it to each).
+ */
+export function cleanEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  added: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const path = [...entriesOf(own['PATH']), ...hostPath];
+  return {
+    PATH: [...new Set(path)].join(':'),
+    HOME: '/root',
+    TERM: 'dumb',
+    // Output is parsed and matched, so it must not be translated.
+    LC_ALL: 'C',
+    ...added,
+  };
+}

@@ -5,11 +5,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as pause } from 'node:timers/promises';
 import { execa } from 'execa';
-import type { Millis } from '../../model/duration.ts';
-import { lineSplitter } from './lines.ts';
-import { outputRing } from './output-ring.ts';
-import { stopGroup } from './process-group.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
 
 /** What is started, and how. */
 export interface SpawnOptions {
@@ -137,3 +135,98 @@ function follow(
 function unrefPart(part: unknown): void {
   (part as { unref?: () => void } | null)?.unref?.();
 }
+
+/** From the polite signal to the one that cannot be refused. */
+const patience: Millis = seconds(2);
+
+/** When a group that does not even die of SIGKILL (a disk that hangs in the kernel) is left. */
+const givingUp: Millis = seconds(3.5);
+
+const lookEvery: Millis = 20;
+
+/**
+ * Ends a process group: SIGTERM, then SIGKILL after 2 s; resolves when nobody is left, after 3.5 s
+ * at the latest. The group is that of the first child and holds what the child started too, which
+ * is the point: the child is nsenter, and the program that writes the disk is behind it.
+ */
+async function stopGroup(leader: number): Promise<void> {
+  if (!signalGroup(leader, 'SIGTERM')) return;
+  const since = performance.now();
+  let isKilled = false;
+  while (performance.now() - since < givingUp) {
+    await pause(lookEvery);
+    if (!signalGroup(leader, 0)) return;
+    if (!isKilled && performance.now() - since >= patience) {
+      isKilled = true;
+      signalGroup(leader, 'SIGKILL');
+    }
+  }
+}
+
+/** Sends a signal to every process of a group; false when there is none left. */
+function signalGroup(leader: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-leader, signal);
+  } catch {
+    return false;
+  }
+}
+
+/** Keeps the last part of a stream of text, so that a chatty command cannot fill the memory. */
+interface OutputRing {
+  readonly push: (text: string) => void;
+  readonly text: () => string;
+}
+
+/** A ring for so many characters; a cut beginning is dropped up to the next line. */
+export function outputRing(capacity: number): OutputRing {
+  let kept: string[] = [];
+  let size = 0;
+  let isCut = false;
+  const compact = (): void => {
+    const all = kept.join('');
+    isCut ||= all.length > capacity;
+    kept = [all.slice(-capacity)];
+    size = Math.min(size, capacity);
+  };
+  return {
+    push: (text) => {
+      kept.push(text);
+      size += text.length;
+      if (size > capacity * 2) compact();
+    },
+    text: () => {
+      if (size > capacity) compact();
+      const all = kept.join('');
+      return isCut ? all.slice(all.indexOf('\n') + 1) : all;
+    },
+  };
+}
+
+/**
+ * Cuts a stream of text into lines. Carriage return and line feed both end a line, because
+ * programs that draw progress use the first; lines without content are left out.
+ */
+export function lineSplitter(tell: (line: string) => void): {
+  readonly push: (text: string) => void;
+  readonly end: () => void;
+} {
+  let pending = '';
+  const flush = (line: string): void => {
+    if (line.trim() !== '') tell(line);
+  };
+  return {
+    push: (text) => {
+      const lines = (pending + text).split(/[\r\n]+/);
+      pending = (lines.pop() ?? '').slice(-longestLine);
+      for (const line of lines) flush(line);
+    },
+    end: () => {
+      flush(pending);
+      pending = '';
+    },
+  };
+}
+
+/** A line without an end must not fill the memory. */
+const longestLine = 64 * 1024;

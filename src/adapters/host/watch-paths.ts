@@ -1,6 +1,8 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { lstat, readlink } from 'node:fs/promises';
+import { basename, join, normalize, resolve } from 'node:path/posix';
 import { setTimeout as pauseFor } from 'node:timers/promises';
 import type { Millis } from '../../model/duration.ts';
-import { filePosts, type SeenFiles } from './file-posts.ts';
 
 /** How changes of files become known. */
 export interface WatchedHost {
@@ -86,3 +88,163 @@ function bellUntil(signal: AbortSignal): Bell {
 /** False when the signal ended the pause. */
 const pause = (duration: Millis, signal: AbortSignal): Promise<boolean> =>
   pauseFor(duration, true, { signal }).catch(() => false);
+
+// Which directories must be watched to learn of everything that can happen to a path: each on the
+// way to it and to what its links lead to, so that whatever comes, goes, is put in another's place or
+// is led elsewhere is seen. A directory tells of what is in it by name, of writes to files too.
+
+/** Files that our process sees as well as the host. */
+interface SeenFiles {
+  /** Where the files of the host are seen. */
+  readonly root: string;
+  /** Whether a path of the host is the same file below `root`. */
+  readonly isShared: (path: string) => boolean;
+  /** Whether it is not, but leads to one that is. */
+  readonly isAboveShared: (path: string) => boolean;
+}
+
+/** Directories that are being watched for several paths. */
+interface FilePosts {
+  /**
+   * Watches whatever the paths depend on now, and no longer what they do not; gives the
+   * paths that file events do not reach: what a link out of what is shared leads to, for example.
+   */
+  readonly follow: (paths: readonly string[]) => Promise<readonly string[]>;
+  readonly close: () => void;
+}
+
+interface Post {
+  readonly watcher: FSWatcher;
+  /** Names that matter; grows only, since a ring too many harms nobody. */
+  readonly names: Set<string>;
+}
+
+/** Stands for every name in a directory. */
+const every = '';
+
+/** As many links as the kernel follows. */
+const mostLinks = 40;
+
+/** Watches directories by inotify; `ring` is called for each event that may matter. */
+function filePosts(files: SeenFiles, ring: () => void): FilePosts {
+  const posts = new Map<string, Post>();
+  const drop = (directory: string): void => {
+    posts.get(directory)?.watcher.close();
+    posts.delete(directory);
+  };
+  /** What was put in the place of a directory is another one, though it has its name. */
+  const dropBelow = (path: string): void => {
+    for (const known of [...posts.keys()]) {
+      if (known === path || known.startsWith(`${path}/`)) drop(known);
+    }
+  };
+  const onEvent = (directory: string, event: string, name: string | null): void => {
+    const names = posts.get(directory)?.names;
+    // A directory that goes away says so by its own name.
+    const isSelf = event === 'rename' && name === basename(directory);
+    if (event === 'rename' && name !== null) dropBelow(join(directory, name));
+    if (isSelf) drop(directory);
+    if (isSelf || name === null || names?.has(every) === true || names?.has(name) === true) ring();
+  };
+  /** False when the directory cannot be watched, because there are too many watches for example. */
+  const stand = (directory: string, name: string): boolean => {
+    const known = posts.get(directory);
+    if (known !== undefined) {
+      known.names.add(name);
+      return true;
+    }
+    try {
+      const watcher = watch(directory, (event, found) => {
+        onEvent(directory, event, found);
+      });
+      watcher.on('error', () => {
+        drop(directory);
+        ring();
+      });
+      posts.set(directory, { watcher, names: new Set([name]) });
+      return true;
+    } catch (error) {
+      // What has just gone is told of by the directory above it.
+      return (error as NodeJS.ErrnoException).code === 'ENOENT';
+    }
+  };
+  return {
+    follow: async (paths) => {
+      const needed = new Set<string>();
+      const blind: string[] = [];
+      for (const path of paths) {
+        const unseen = await walk(files, path, (directory, name) => {
+          needed.add(directory);
+          return stand(directory, name);
+        });
+        if (unseen !== undefined) blind.push(unseen);
+      }
+      for (const directory of [...posts.keys()]) if (!needed.has(directory)) drop(directory);
+      return blind;
+    },
+    close: () => {
+      for (const directory of [...posts.keys()]) drop(directory);
+    },
+  };
+}
+
+/**
+ * Goes a path name by name as the host would, standing in each directory before the next name is
+ * looked up in it, so that nothing happens unseen. Gives the path at which the way leaves what is
+ * shared, or the whole path when a directory cannot be watched.
+ */
+async function walk(
+  { root, isShared, isAboveShared }: SeenFiles,
+  path: string,
+  stand: (directory: string, name: string) => boolean,
+): Promise<string | undefined> {
+  const arrive = async (end: string): Promise<string | undefined> => {
+    if (!isShared(end)) return end;
+    const at = join(root, end);
+    return (await isDirectory(at)) && !stand(at, every) ? path : undefined;
+  };
+  let links = 0;
+  let done = '/';
+  let left = namesOf(path);
+  for (;;) {
+    const [name, ...further] = left;
+    if (name === undefined) return arrive(done);
+    const next = resolve(done, name);
+    const whole = resolve(next, ...further);
+    if (!isShared(next) && !isAboveShared(next)) return whole;
+    if (!stand(join(root, done), name)) return path;
+    const found = await entryAt(join(root, next));
+    if (found.kind === 'nothing') return isShared(whole) ? undefined : whole;
+    if (found.kind === 'link') {
+      links += 1;
+      if (links > mostLinks) return undefined;
+      left = [...namesOf(resolve(done, found.target)), ...further];
+      done = '/';
+    } else {
+      left = further;
+      done = next;
+    }
+  }
+}
+
+const isDirectory = async (at: string): Promise<boolean> =>
+  (await entryAt(at)).kind === 'directory';
+
+const namesOf = (path: string): readonly string[] =>
+  normalize(path)
+    .split('/')
+    .filter((name) => name !== '');
+
+type Entry =
+  | { readonly kind: 'nothing' | 'directory' | 'file' }
+  | { readonly kind: 'link'; readonly target: string };
+
+async function entryAt(at: string): Promise<Entry> {
+  try {
+    const found = await lstat(at);
+    if (found.isSymbolicLink()) return { kind: 'link', target: await readlink(at) };
+    return { kind: found.isDirectory() ? 'directory' : 'file' };
+  } catch {
+    return { kind: 'nothing' };
+  }
+}

@@ -1,8 +1,11 @@
 import { Agent } from 'node:http';
 import type { LookupFunction, Socket } from 'node:net';
-import { type Millis, seconds } from '../../model/duration.ts';
 import { type Proxies, proxyFor } from './proxies.ts';
+import type { RetryNotice } from './retry.ts';
 import type { Trust } from './tls.ts';
+import { type Millis, seconds } from '../../model/duration.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Random } from '../../ports/random.ts';
 
 /** How long a connection may do nothing. */
 export interface Patience {
@@ -14,7 +17,7 @@ export interface Patience {
 }
 
 /** The patience of every call unless a test has less. */
-export const usualPatience: Patience = {
+const usualPatience: Patience = {
   connect: seconds(10),
   headers: seconds(30),
   idle: seconds(60),
@@ -96,4 +99,16 @@ export function withoutIdlers<T extends Agent>(agent: T): T {
     if (!socket.timeout || socket.timeout > longestIdle) socket.setTimeout(longestIdle);
   });
   return agent;
+}
+
+/** What everything that makes requests is given. */
+export interface CallerOptions {
+  /** Proxies, trust and patience of every request. */
+  readonly connection?: ConnectionOptions;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Called when a request was written. */
+  readonly onSent?: () => void;
+  /** Told of every retry, with what is being done. */
+  readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
 }

@@ -1,16 +1,17 @@
 import { join } from 'node:path/posix';
-import type { Millis } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
-import type { Secret } from '../../model/secret.ts';
-import type { Download } from '../../ports/inventory.ts';
-import type { Random } from '../../ports/random.ts';
-import { downloadOf } from './body.ts';
-import type { CallerOptions } from './caller.ts';
-import { connection } from './connection.ts';
-import { type Answer, drain, exchange, type Question, shortText, textOf } from './exchange.ts';
+import { type CallerOptions, connection } from './connection.ts';
+import {
+  type Answer,
+  downloadOf,
+  drain,
+  exchange,
+  type Question,
+  shortText,
+  textOf,
+} from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import { type Fault, faultOf } from './faults.ts';
-import { multipartOf, type Upload } from './multipart.ts';
+import type { Records } from './inventory-schema.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -19,8 +20,12 @@ import {
   type Tries,
   withRetry,
 } from './retry.ts';
-import type { Records } from './inventory-schema.ts';
 import { wordsOfServiceError } from './service-error.ts';
+import type { Millis } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Random } from '../../ports/random.ts';
 
 /** How the inventory service is reached. */
 export interface InventoryOptions extends CallerOptions {
@@ -203,4 +208,41 @@ function codeFor(status: number): Parameters<typeof inventoryFailure>[0] {
   if (status >= 300 && status < 400) return 'inventory.unreadable';
   if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'inventory.rejected';
   return 'inventory.unreachable';
+}
+
+/** A file that is sent as a form, as a browser would. */
+export interface Upload {
+  /** Name of the form field. */
+  readonly field: string;
+  readonly filename: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+}
+
+/** A body that can be sent again, with the value of its Content-Type header. */
+interface MultipartBody {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+}
+
+/**
+ * A form with one file (RFC 7578). It is held in memory, so that it can be sent once more. The
+ * boundary must not occur in the content; a UUID does not.
+ */
+function multipartOf(upload: Upload, boundary: string): MultipartBody {
+  const head = [
+    `--${boundary}`,
+    `Content-Disposition: form-data; name="${upload.field}"; filename="${upload.filename}"`,
+    `Content-Type: ${upload.contentType}`,
+    '',
+    '',
+  ].join('\r\n');
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    bytes: Buffer.concat([
+      Buffer.from(head),
+      upload.content,
+      Buffer.from(`\r\n--${boundary}--\r\n`),
+    ]),
+  };
 }

@@ -1,8 +1,8 @@
 // What the agent reads of the inventory service's records (assisted-service swagger), permissive:
 // whatever else they hold is left alone.
 import * as z from 'zod';
+import { canonicalAddress } from '../../lib/address.ts';
 import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
-import { inventoryAddress } from './inventory-address.ts';
 
 /** A text that the service may leave out, or send as null. */
 const text = z.string().nullish();
@@ -98,4 +98,15 @@ function addressesIn(inventory: string): readonly string[] {
     .flatMap(({ ipv4_addresses: v4, ipv6_addresses: v6 }) => [...(v4 ?? []), ...(v6 ?? [])])
     .map((address) => inventoryAddress(address))
     .filter((address) => address !== undefined);
+}
+
+/**
+ * An address as the inventory service writes it, with or without a prefix length, in its one
+ * spelling. Undefined for what is no address, and for one with a zone: that is no address that
+ * another machine could use.
+ */
+export function inventoryAddress(text: string): string | undefined {
+  const [bare = '', length] = text.split('/');
+  if (length !== undefined && !/^\d{1,3}$/.test(length)) return undefined;
+  return bare.includes('%') ? undefined : canonicalAddress(bare);
 }

@@ -2,10 +2,21 @@ import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web, WebRequest } from '../../ports/web.ts';
-import { downloadOf } from './body.ts';
-import type { CallerOptions } from './caller.ts';
-import { type Connection, connection, type ConnectionOptions } from './connection.ts';
-import { type Answer, drain, exchange, headerOf, type Question, type Reach } from './exchange.ts';
+import {
+  type Answer,
+  downloadOf,
+  drain,
+  exchange,
+  headerOf,
+  type Question,
+  type Reach,
+} from './exchange.ts';
+import {
+  type CallerOptions,
+  type Connection,
+  connection,
+  type ConnectionOptions,
+} from './connection.ts';
 import { webFailure } from './failures.ts';
 import type { Fault } from './faults.ts';
 import {

@@ -1,14 +1,13 @@
+import type { ApiFault } from './api-fault.ts';
+import { type ApiServer, isFault } from './api-server.ts';
+import type { Session } from './session.ts';
+import type { RunHappening } from '../../engine/events.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Random } from '../../ports/random.ts';
-import type { ApiFault } from './api-fault.ts';
-import { type ApiServer, isFault } from './api-server.ts';
-import type { Health } from './health.ts';
-import { pauses } from './pauses.ts';
-import type { Session } from './session.ts';
 
 /** What calls and followers work with. */
 export interface Cluster {
@@ -91,6 +90,66 @@ export function denialWatch(clock: Clock): DenialWatch {
     },
     reset: () => {
       since = undefined;
+    },
+  };
+}
+
+/** Tells once when the API server goes away, and once when it is back, whoever notices first. */
+interface Health {
+  readonly failed: (failure: AgentError) => void;
+  readonly answered: () => void;
+}
+
+/** An API server of which nothing is known yet. */
+export function healthOf(tell: (happening: RunHappening) => void): Health {
+  let isAway = false;
+  return {
+    failed: ({ code, message }) => {
+      if (isAway) return;
+      isAway = true;
+      tell({
+        type: 'note',
+        step: 'cluster/retry',
+        level: 'warn',
+        message: 'the API server does not answer as it should; it is tried again',
+        fields: { code, reason: message },
+      });
+    },
+    answered: () => {
+      if (!isAway) return;
+      isAway = false;
+      tell({
+        type: 'note',
+        step: 'cluster/retry',
+        level: 'info',
+        message: 'the API server answers again',
+        fields: {},
+      });
+    },
+  };
+}
+
+/** A server that is back is seen within this time, however long it was away. */
+const longest: Millis = seconds(1);
+
+/** Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most. */
+export interface Pauses {
+  readonly next: () => Millis;
+  /** It worked: the next pause is a short one. */
+  readonly reset: () => void;
+}
+
+/** Pauses by chance, so that what was cut off together does not come back together. */
+export function pauses(random: Random): Pauses {
+  let count = 0;
+  return {
+    next: () => {
+      const pause = Math.min(longest, random.between(50, 100) * 2 ** count);
+      count += 1;
+      return pause;
+    },
+    reset: () => {
+      count = 0;
     },
   };
 }

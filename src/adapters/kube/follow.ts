@@ -2,10 +2,9 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { KubeSelection, KubeView } from '../../ports/kube.ts';
 import type { ApiFault } from './api-fault.ts';
 import { isFault, type KubePatience } from './api-server.ts';
-import { type Cluster, type DenialWatch, denialWatch } from './call.ts';
+import { type Cluster, type DenialWatch, denialWatch, type Pauses, pauses } from './call.ts';
 import { type Followed, followed } from './followed.ts';
 import { listAll } from './list.ts';
-import { type Pauses, pauses } from './pauses.ts';
 import { watchOnce } from './watch.ts';
 
 /** What is followed, and who sees it. */

@@ -3,14 +3,19 @@ import type { RunHappening } from '../../engine/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
-import { type ApiRequest, isFault, type KubePatience, usualPatience } from './api-server.ts';
+import {
+  type ApiRequest,
+  collectionPath,
+  isFault,
+  type KubePatience,
+  objectPath,
+  usualPatience,
+  withQuery,
+} from './api-server.ts';
 import { AgentError } from '../../model/failure.ts';
-import { type Attempt, call, type Cluster } from './call.ts';
+import { type Attempt, call, type Cluster, healthOf } from './call.ts';
 import { follow } from './follow.ts';
-import { healthOf } from './health.ts';
-import { listAll, readJson, readText } from './list.ts';
-import { holds, withoutManagedFields } from './object.ts';
-import { collectionPath, objectPath, withQuery } from './request-path.ts';
+import { holds, listAll, readJson, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
 
 /** How a cluster is reached. */

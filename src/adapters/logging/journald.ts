@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
-import { cleanEnvironment } from '../host/environment.ts';
+import { cleanEnvironment } from '../host/run-command.ts';
 import { spawnInGroup } from '../host/spawn.ts';
 import type { LogLevel } from './log-line.ts';
 

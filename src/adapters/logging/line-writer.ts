@@ -6,7 +6,7 @@ import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { logFailure } from './failures.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 
 /** Writes text to a descriptor; it never throws, and never waits for who reads. */
 export interface LineWriter {
@@ -152,3 +152,15 @@ export function openForLines(path: string): number {
     });
   }
 }
+
+/** Failures of keeping a log. */
+export const logFailures = {
+  'log.not-opened': {
+    kind: 'host',
+    title: 'The log file cannot be opened',
+    hint: 'mount /var/log of the host into the container, or name another file with log.file',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the log. */
+const logFailure = failuresOf(logFailures);

@@ -1,13 +1,6 @@
-import { shownUrl } from '../../lib/shown-url.ts';
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { Millis } from '../../model/duration.ts';
-import type { AgentError } from '../../model/failure.ts';
-import type { Secret } from '../../model/secret.ts';
-import type { Download } from '../../ports/inventory.ts';
-import type { Objects } from '../../ports/objects.ts';
-import { wholeBody } from '../http/body.ts';
-import type { CallerOptions } from '../http/caller.ts';
-import { connection } from '../http/connection.ts';
+import { type CallerOptions, connection } from '../http/connection.ts';
+import { wholeBody } from '../http/exchange.ts';
 import { faultOf } from '../http/faults.ts';
 import {
   AttemptFailure,
@@ -17,7 +10,12 @@ import {
   type Tries,
   withRetry,
 } from '../http/retry.ts';
-import { objectsFailure } from './failures.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import type { Millis } from '../../model/duration.ts';
+import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Objects } from '../../ports/objects.ts';
 
 /** How an object store is reached. */
 export interface ObjectsOptions extends CallerOptions {
@@ -176,3 +174,27 @@ function codeFor(status: number): Parameters<typeof objectsFailure>[0] {
   if (status >= 400 && status < 500 && retriesFor(status) === 0) return 'objects.denied';
   return 'objects.unreachable';
 }
+
+/** Failures of the object store. */
+export const objectsFailures = {
+  'objects.not-found': {
+    kind: 'remote',
+    isFinal: true,
+    title: 'The object store does not have an object',
+    hint: 'check the bucket and the cluster id, and that the file was uploaded',
+  },
+  'objects.denied': {
+    kind: 'remote',
+    isFinal: true,
+    title: 'The object store does not let an object be read',
+    hint: 'check the keys, or allow anonymous reading of the bucket',
+  },
+  'objects.unreachable': {
+    kind: 'remote',
+    title: 'The object store cannot be reached, or does not answer well',
+    hint: 'check the endpoint, routes and proxies of the host, and the store itself',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the object store. */
+export const objectsFailure = failuresOf(objectsFailures);

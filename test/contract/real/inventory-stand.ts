@@ -1,6 +1,6 @@
 import { afterEach, beforeEach } from 'vitest';
 import type { InventoryOptions } from '../../../src/adapters/http/inventory-client.ts';
-import { inventoryV2 } from '../../../src/adapters/http/inventory-v2.ts';
+import { inventoryV2 } from '../../../src/adapters/http/inventory.ts';
 import { Secret } from '../../../src/model/secret.ts';
 import type { Inventory } from '../../../src/ports/inventory.ts';
 import { fakeRandom } from '../../support/fake-random.ts';

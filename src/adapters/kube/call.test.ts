@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { fakeRandom } from '../../../test/support/fake-random.ts';
-import { pauses } from './pauses.ts';
+import { pauses } from './call.ts';
 
 it('pauses double from 50 to 100 ms up to a second, and begin anew after a success', () => {
   const pace = pauses(fakeRandom());

@@ -5,9 +5,9 @@
 // 3. appends reach the file in the order in which they were asked for.
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
-import type { Journal } from '../../engine/journal.ts';
-import { flushDirectory } from '../flush-directory.ts';
-import { journalFailure } from './failures.ts';
+import { flushDirectory } from './host/direct-files.ts';
+import type { Journal } from '../engine/journal.ts';
+import { failuresOf, type FailureTable } from '../model/failure.ts';
 
 /** The journal of a run in a file that is private to root. A reader that never appends changes nothing. */
 export function fileJournal(path: string): Journal & { readonly close: () => Promise<void> } {
@@ -85,3 +85,25 @@ function isJson(line: string): boolean {
 
 const wordsOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error instanceof Error ? error.message : 'unknown');
+
+/** Failures of keeping the journal of a run. */
+export const journalFailures = {
+  'journal.not-kept': {
+    kind: 'host',
+    title: 'The journal of the run cannot be kept',
+    hint: 'look at free space and mounts of /opt on the host',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the journal. */
+const journalFailure = failuresOf(journalFailures);
+
+/**
+ * A journal that is not kept, for a run whose steps look at the world each time and may all be run
+ * again: a pod has no place that the next one finds.
+ */
+export const noJournal: Journal = {
+  read: () => Promise.resolve([]),
+  append: () => Promise.resolve(),
+  setAside: () => Promise.resolve(),
+};

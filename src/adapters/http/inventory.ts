@@ -1,7 +1,11 @@
+import {
+  type Call,
+  inventoryClient,
+  type InventoryOptions,
+  type Upload,
+} from './inventory-client.ts';
 import { minutes } from '../../model/duration.ts';
 import type { HostRef, Inventory, InventoryHost } from '../../ports/inventory.ts';
-import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
-import type { Upload } from './multipart.ts';
 
 const id = encodeURIComponent;
 
@@ -28,7 +32,7 @@ const controllerLogs = (archive: Uint8Array): Upload => ({
 export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
 /** How long one report is tried, unless told otherwise. */
-export const usualReportLimit = minutes(2);
+const usualReportLimit = minutes(2);
 
 /** The inventory service by version 2 of its interface, in use since 2021-08. */
 export function inventoryV2(options: InventoryOptions): InventoryConnection {
@@ -81,3 +85,65 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
 
 const hostPath = ({ infraEnvId, hostId }: HostRef): string =>
   `infra-envs/${id(infraEnvId)}/hosts/${id(hostId)}`;
+
+/** The two bases of version 1: until 2020-05-07, and from then on. */
+export type V1Base = '/api/bm-inventory/v1' | '/api/assisted-install/v1';
+
+/**
+ * The inventory service by version 1 of its interface, 2020 to 2022: no infra-envs, one Ignition per
+ * role, and neither a state of logs nor logs of the cluster.
+ */
+export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryConnection {
+  const client = inventoryClient(options, base);
+  const cluster = `clusters/${id(options.clusterId)}`;
+  const file = (name: string, signal: AbortSignal) =>
+    client.download(
+      {
+        method: 'GET',
+        path: `${cluster}/downloads/files`,
+        query: { file_name: name },
+        hasRequestId: true,
+      },
+      signal,
+    );
+  const hosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {
+    const call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true } as const;
+    const listed = await client.json(call, 'hosts', signal);
+    // The cluster stands for the infra-env where there are none.
+    const infraEnvId = options.clusterId;
+    return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
+  };
+  return {
+    close: client.close,
+    report: ({ hostId }, { stage, info }, signal) =>
+      client.tell(
+        {
+          method: 'PUT',
+          path: `${cluster}/hosts/${id(hostId)}/progress`,
+          body: { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) },
+          hasRequestId: true,
+          limit: options.reportLimit ?? usualReportLimit,
+        },
+        signal,
+      ),
+    hostIgnition: (role, signal) => file(`${roleOnDisk(role)}.ign`, signal),
+    clusterFile: file,
+    cluster: (signal) =>
+      client.json({ method: 'GET', path: cluster, hasRequestId: false }, 'cluster', signal),
+    hosts: async (role, signal) => (await hosts(signal)).filter((host) => host.role === role),
+    enabledHosts: async (signal) => (await hosts(signal)).filter(isEnabled),
+    kubeconfig: (signal) => file('kubeconfig-noingress', signal),
+    logsState: (_host, _state, signal) => notServed(signal),
+    clusterLogsState: (_state, signal) => notServed(signal),
+    uploadControllerLogs: (_archive, signal) => notServed(signal),
+  };
+}
+
+/** The bootstrap host becomes a master, and gets a master's Ignition on its disk. */
+const roleOnDisk = (role: string): string => (role === 'bootstrap' ? 'master' : role);
+
+/** For calls that version 1 has not: it keeps no state of logs, and takes those of hosts alone. */
+function notServed(signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  return Promise.resolve();
+}

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeKind } from '../../ports/kube.ts';
-import { collectionPath, objectPath, selectionPath, withQuery } from './request-path.ts';
+import { collectionPath, objectPath, selectionPath, withQuery } from './api-server.ts';
 
 const nodes: KubeKind = { group: '', version: 'v1', plural: 'nodes' };
 const operators: KubeKind = {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decideDry } from './dry-commands.ts';
+import { decideDry } from './dry-host.ts';
 
 const world = { device: '/dev/disk/by-id/fake', rebootMarker: '/tmp/rebooted' };
 

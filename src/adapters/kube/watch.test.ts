@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { linesOf, readWatchLine } from './watch-event.ts';
+import { linesOf, readWatchLine } from './watch.ts';
 
 const line = (type: string, object: unknown): string => JSON.stringify({ type, object });
 const node = { metadata: { name: 'm0', resourceVersion: '7', managedFields: [{}] } };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { lineSplitter } from './lines.ts';
+import { lineSplitter, outputRing } from './spawn.ts';
 
 const split = (...pieces: readonly string[]): readonly string[] => {
   const lines: string[] = [];
@@ -25,4 +25,14 @@ describe('lines of a stream', () => {
     expect(line?.length).toBeLessThan(70_000);
     expect(line?.at(-1)).toBe('y');
   });
+});
+
+it.each([
+  ['all that fits', ['ab', 'cd'], 'abcd'],
+  ['the last lines of what does not', ['first line\n', 'second\n', 'third\n'], 'third\n'],
+  ['the last lines of much', ['x\n'.repeat(1000), 'the end'], 'x\nthe end'],
+])('keeps %s', (_, pieces, kept) => {
+  const ring = outputRing(10);
+  for (const piece of pieces) ring.push(piece);
+  expect(ring.text()).toBe(kept);
 });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { cleanEnvironment, ownProgram } from './environment.ts';
+import { cleanEnvironment, ownProgram } from './run-command.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'bootwright-path-'));
 writeFileSync(join(folder, 'nsenter'), '', { mode: 0o755 });

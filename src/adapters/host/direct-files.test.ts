@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { directPath } from './paths.ts';
+import { directPath } from './direct-files.ts';
 
 it.each([
   ['/', '/opt/install-dir/master.ign', '/opt/install-dir/master.ign'],

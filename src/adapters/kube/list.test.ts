@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { holds, withoutManagedFields } from './object.ts';
+import { holds, withoutManagedFields } from './list.ts';
 
 describe('a stored object holds what was sent', () => {
   const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };
