@@ -5,12 +5,12 @@ export const bootstrapFailures = {
   'bootstrap.no-source': {
     kind: 'input',
     title: 'No source of bootstrap.ign is configured',
-    hint: 'set service.url, or s3.endpoint and s3.bucket; ignition.url and ignition.file are for the config of one host',
+    hint: 'set service.url, or s3.endpoint and s3.bucket; ignition.url and ignition.file do not apply',
   },
   'bootstrap.no-mco-image': {
     kind: 'input',
     title: 'The machine-config-operator image is not set',
-    hint: 'set images.mco (flag --mco-image); oc adm release info --image-for=machine-config-operator prints it',
+    hint: 'set images.mco (flag --mco-image) to the machine-config-operator image of the release',
   },
   'bootstrap.no-controller-image': {
     kind: 'input',
@@ -20,7 +20,7 @@ export const bootstrapFailures = {
   'bootstrap.not-applied': {
     kind: 'host',
     title: 'The bootstrap Ignition could not be applied',
-    hint: 'read the output of podman in the message; check that the pull secret allows podman to pull the image',
+    hint: 'read the output of podman in the message; check the image and the pull secret',
   },
   'bootstrap.no-public-key': {
     kind: 'host',
@@ -35,7 +35,7 @@ export const bootstrapFailures = {
   'bootstrap.no-oc': {
     kind: 'unsupported',
     title: 'The live system has no oc, and no unit provides it',
-    hint: 'boot from a live image of the release of the cluster; live images without oc need OpenShift 4.19 or newer',
+    hint: 'boot from a live image of the cluster release; without oc it needs OpenShift 4.19 or newer',
   },
 } as const satisfies FailureTable;
 

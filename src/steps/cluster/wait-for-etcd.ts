@@ -44,7 +44,7 @@ export const etcdFailures = {
   'cluster.etcd-not-restored': {
     kind: 'cluster',
     title: 'The override of the etcd operator could not be removed',
-    hint: 'check spec.unsupportedConfigOverrides, and who else writes it: oc get etcd cluster -o yaml --show-managed-fields',
+    hint: 'check who else writes etcd/cluster: oc get etcd cluster -o yaml --show-managed-fields',
   },
   'cluster.etcd-bootstrap-failed': {
     kind: 'cluster',

@@ -24,8 +24,7 @@ export const waitForMasters = step({
   uses: ['kube', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(30),
-  waitsFor:
-    'two masters besides this host, Ready and reported as Joined; one in a cluster of two masters',
+  waitsFor: 'two masters besides this host, Ready and reported as Joined; one if there are two',
   run: (scope) => waitForNodes(scope, 'master'),
 });
 

@@ -25,7 +25,7 @@ export const waitForWorkers = step({
   uses: ['kube', 'inventory', 'clock'],
   when: hasService,
   limit: longestWait + minutes(30),
-  waitsFor: 'every worker to reboot into its disk, or to fail; only with the agent-based installer',
+  waitsFor: 'every worker to reboot or fail; only with the agent-based installer',
   run: async (scope) => {
     if ((await invokerOfCluster(scope)) !== agentBased) return;
     await scope.until('every worker has rebooted or failed', watching(scope), {
