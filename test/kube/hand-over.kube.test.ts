@@ -14,7 +14,12 @@ import { violationsOf } from '../../src/layering/hand-over/invariants.ts';
 import type { Kube, KubeRef } from '../../src/ports/kube.ts';
 import { waitForLayeredMasters } from '../../src/steps/layering/gates.ts';
 import { handOverServed, handOverToRollOut } from '../../src/steps/layering/hand-over.ts';
-import { deathsOf, handOverConfig as config, handOverTo, key } from '../layering/hand-over-run.ts';
+import {
+  crashPointsOf,
+  handOverConfig as config,
+  handOverTo,
+  key,
+} from '../layering/hand-over-run.ts';
 import {
   buildNamed,
   byHost,
@@ -116,7 +121,7 @@ describe('a hand-over on a real API server', () => {
     await runStep(handOverServed, setting(counted));
     const expected = await handedOver(kube);
     expect(counted.writes()).toBe(6);
-    for (const { write, when, told } of deathsOf(counted.writes())) {
+    for (const { write, when, told } of crashPointsOf(counted.writes())) {
       await removeHandOver(rig.client);
       const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
       expect(failure).toMatchObject({ code: 'run.unexpected' });

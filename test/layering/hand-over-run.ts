@@ -29,7 +29,7 @@ export const buildIn = (kube: FakeKube): KubeObject | undefined =>
   kube.objectsOf(machineOSBuilds)[0];
 
 /** Every death that can come with one of the writes of a run. */
-export function* deathsOf(writes: number) {
+export function* crashPointsOf(writes: number) {
   for (let write = 0; write < writes; write += 1) {
     for (const when of ['before', 'after'] as const) {
       yield { write, when, told: `cut off ${when} write ${write}` };

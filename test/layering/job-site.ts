@@ -41,7 +41,7 @@ export const jobIn = (
   },
 });
 
-/** Fails unless the cluster has been told of an image as the bootstrap host itself tells it. */
+/** Fails unless an image is handed over as the bootstrap host itself does it. */
 export async function isHandedOver(kube: FakeKube, image: LeftImage): Promise<void> {
   byHost ??= handedOverByHost();
   const expected = withoutTimes(await handedOver(await byHost, image));

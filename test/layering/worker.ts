@@ -26,7 +26,7 @@ export const workerPointer = JSON.stringify({
 interface ServedWorker {
   readonly hasCertificate?: boolean;
   readonly osImage?: string | undefined;
-  /** The repository that it tells; none unless given. */
+  /** The repository that it names; none unless given. */
   readonly repository?: string;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { deathsOf } from './crash-points.ts';
+import { crashPointsOf } from './crash-points.ts';
 
 const flushed = (moves: number) => ({ isFlushed: true, moves });
 const unflushed = (moves: number) => ({ isFlushed: false, moves });
@@ -12,17 +12,19 @@ describe('the ways to die', () => {
     ['are one for lines that are lost together', [flushed(2), unflushed(3), unflushed(3)], [1, 2]],
     ['keep a line before which nothing was flushed', [unflushed(0), unflushed(0)], [1]],
   ])('%s', (...[, marks, lines]) => {
-    expect(deathsOf(marks, [true])).toEqual(
+    expect(crashPointsOf(marks, [true])).toEqual(
       lines.map((crashAfter) => ({ crashAfter, losesUnflushed: true })),
     );
   });
 
   it('are one for each line where nothing is lost', () => {
-    expect(deathsOf([flushed(2), unflushed(2), unflushed(2)], [false])).toHaveLength(3);
+    expect(crashPointsOf([flushed(2), unflushed(2), unflushed(2)], [false])).toHaveLength(3);
   });
 
   it('are those of both kinds, where both are asked for, without those that are alike', () => {
-    expect(deathsOf([flushed(2), unflushed(2), unflushed(5), flushed(5)], [false, true])).toEqual([
+    expect(
+      crashPointsOf([flushed(2), unflushed(2), unflushed(5), flushed(5)], [false, true]),
+    ).toEqual([
       { crashAfter: 1, losesUnflushed: false },
       { crashAfter: 2, losesUnflushed: false },
       { crashAfter: 3, losesUnflushed: false },

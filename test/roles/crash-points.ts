@@ -17,7 +17,10 @@ interface Death {
  * and how far the world had come. Most steps begin with a line that is not flushed, right after the
  * last one that is: where that line is lost, the next life finds what it found without it.
  */
-export function deathsOf(marks: readonly Mark[], losses: readonly boolean[]): readonly Death[] {
+export function crashPointsOf(
+  marks: readonly Mark[],
+  losses: readonly boolean[],
+): readonly Death[] {
   const left = new Map<string, Death>();
   let flushed = 0;
   for (const [at, { isFlushed, moves }] of marks.entries()) {

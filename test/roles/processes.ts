@@ -17,7 +17,7 @@ import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock, machineHost, type Power } from './machine-host.ts';
 import { bootstrapFile } from './control-plane.ts';
-import { deathsOf, type Mark } from './crash-points.ts';
+import { crashPointsOf, type Mark } from './crash-points.ts';
 import { servedTo } from './layered.ts';
 import {
   type Host,
@@ -228,7 +228,7 @@ export async function expectAlikeAfterEachWrite(
   straight: Straight,
   losses: readonly boolean[],
 ): Promise<void> {
-  const deaths = deathsOf(straight.marks, losses).values();
+  const deaths = crashPointsOf(straight.marks, losses).values();
   const crashOn = async (): Promise<void> => {
     for (const death of deaths) await expectAlike(host, straight, { ...death, commands: [1e6] });
   };

@@ -21,9 +21,9 @@ import {
 } from '../cluster/kube-watch.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
-import { type OwnRequest, standingOf } from './standing.ts';
+import { type OwnRequest, statusOfOwnNode } from './standing.ts';
 
-/** How often a request is read anew when another writes it at the same time. */
+/** How often a request is read again when another writes it at the same time. */
 const mostConflicts = 3;
 
 /**
@@ -66,7 +66,7 @@ interface Memory {
   readySince: number | undefined;
 }
 
-/** A request with what stands in it. */
+/** A request with its content. */
 interface ReadRequest {
   readonly object: KubeObject;
   readonly asked: SigningRequest;
@@ -99,8 +99,8 @@ function looking(
       outcomes.push(await decide(scope, one, { record, memory, hasJoined }));
     }
     const readyFor = memory.readySince === undefined ? 0 : now - memory.readySince;
-    const look = { node: record.node, readiness, readyFor, requests: outcomes };
-    const { isDone, status } = standingOf(look);
+    const snapshot = { node: record.node, readiness, readyFor, requests: outcomes };
+    const { isDone, status } = statusOfOwnNode(snapshot);
     return isDone ? { done: true } : { status };
   };
 }

@@ -1,7 +1,7 @@
 import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
-import { look, type PolicyRule } from './policy-rule.ts';
+import { readVerbs, type PolicyRule } from './policy-rule.ts';
 
 const operator = [machineOSConfigs.group] as const;
 const poolsOf = (images: readonly LeftImage[]): readonly string[] => images.map(({ pool }) => pool);
@@ -16,9 +16,9 @@ export function handOverRules(images: readonly LeftImage[]): readonly PolicyRule
     { kind: machineOSBuilds, resourceNames: buildsOf(images) },
   ];
   return [
-    { apiGroups: operator, resources: [machineConfigPools.plural], verbs: look },
+    { apiGroups: operator, resources: [machineConfigPools.plural], verbs: readVerbs },
     ...written.flatMap(({ kind: { plural }, resourceNames }) => [
-      { apiGroups: operator, resources: [plural], verbs: [...look, 'create'] },
+      { apiGroups: operator, resources: [plural], verbs: [...readVerbs, 'create'] },
       {
         apiGroups: operator,
         resources: [plural, `${plural}/status`],
@@ -45,7 +45,7 @@ export function handOverRules(images: readonly LeftImage[]): readonly PolicyRule
 
 /** What it may do about jobs of the cluster's builder, which starts one by mistake. */
 export const buildJobRules = (images: readonly LeftImage[]): readonly PolicyRule[] => [
-  { apiGroups: ['batch'], resources: ['jobs'], verbs: look },
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: readVerbs },
   {
     apiGroups: ['batch'],
     resources: ['jobs'],

@@ -17,7 +17,7 @@ export interface OwnNode {
 /** Name of the host, of its own kernel and not of our container's. */
 const hostnameFile = '/proc/sys/kernel/hostname';
 
-/** How long the service may take: the reboot waits meanwhile, and the host itself tells enough. */
+/** How long the service may take: the reboot waits meanwhile, and the host itself knows enough. */
 const serviceLimit: Millis = seconds(30);
 
 /** Lists the addresses that others can reach this host at. */

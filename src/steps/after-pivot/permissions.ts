@@ -3,7 +3,7 @@ import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { buildJobRules, handOverRules } from './image-permissions.ts';
-import { look, type PolicyRule } from './policy-rule.ts';
+import { readVerbs, type PolicyRule } from './policy-rule.ts';
 import { leftName, leftNamespace } from './record.ts';
 
 /** The constraints under which a pod may use its node's network: of OpenShift 4.11, and before. */
@@ -11,11 +11,11 @@ const hostNetworkConstraints = ['hostnetwork-v2', 'hostnetwork'] as const;
 
 /** What every job may do in the whole cluster. To delete this role of its own is its last act. */
 const clusterRulesOfAll: readonly PolicyRule[] = [
-  { apiGroups: [''], resources: ['nodes'], verbs: look },
+  { apiGroups: [''], resources: ['nodes'], verbs: readVerbs },
   {
     apiGroups: ['certificates.k8s.io'],
     resources: ['certificatesigningrequests'],
-    verbs: look,
+    verbs: readVerbs,
   },
   {
     apiGroups: ['certificates.k8s.io'],
@@ -28,7 +28,7 @@ const clusterRulesOfAll: readonly PolicyRule[] = [
     resourceNames: Object.values(kubeletSigners),
     verbs: ['approve'],
   },
-  { apiGroups: [etcdCluster.kind.group], resources: ['etcds'], verbs: look },
+  { apiGroups: [etcdCluster.kind.group], resources: ['etcds'], verbs: readVerbs },
   {
     apiGroups: [etcdCluster.kind.group],
     resources: ['etcds'],
@@ -67,6 +67,6 @@ export const namespacedRules = (
       verbs: ['get', 'patch', 'delete'],
     },
   ],
-  [etcdNamespace]: [{ apiGroups: [''], resources: ['pods'], verbs: look }],
+  [etcdNamespace]: [{ apiGroups: [''], resources: ['pods'], verbs: readVerbs }],
   ...(images.length === 0 ? {} : { [operatorNamespace]: buildJobRules(images) }),
 });

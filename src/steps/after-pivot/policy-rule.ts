@@ -6,5 +6,5 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** To see what is there, and to be told of changes. */
-export const look = ['get', 'list', 'watch'] as const;
+/** Verbs that read objects and follow their changes. */
+export const readVerbs = ['get', 'list', 'watch'] as const;

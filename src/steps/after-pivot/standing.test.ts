@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minutes } from '../../model/duration.ts';
-import { type OwnNodeLook, type OwnRequest, standingOf } from './standing.ts';
+import { type OwnNodeSnapshot, type OwnRequest, statusOfOwnNode } from './standing.ts';
 
 const client = (state: OwnRequest['state']): OwnRequest => ({
   name: 'c',
@@ -16,11 +16,11 @@ const serving = (state: OwnRequest['state'], reason?: string): OwnRequest => ({
 const ready = { isReady: true } as const;
 const notReady = { isReady: false, reason: 'container network is not ready' } as const;
 
-const standing = (look: Partial<OwnNodeLook>) =>
-  standingOf({ node: 'm0', readiness: undefined, readyFor: 0, requests: [], ...look });
+const standing = (look: Partial<OwnNodeSnapshot>) =>
+  statusOfOwnNode({ node: 'm0', readiness: undefined, readyFor: 0, requests: [], ...look });
 
 describe('the standing of the own node', () => {
-  it.each<[Partial<OwnNodeLook>, string]>([
+  it.each<[Partial<OwnNodeSnapshot>, string]>([
     [{}, 'm0 has not joined and has not asked for a client certificate'],
     [{ requests: [client('approved')] }, 'm0 has not joined and has a client certificate'],
     [{ readiness: notReady }, 'm0 has joined and is not Ready: container network is not ready'],
@@ -33,7 +33,7 @@ describe('the standing of the own node', () => {
     expect(standing(look)).toEqual({ isDone: false, status });
   });
 
-  it.each<[string, boolean, Partial<OwnNodeLook>]>([
+  it.each<[string, boolean, Partial<OwnNodeSnapshot>]>([
     [
       'Ready with a serving certificate',
       true,

@@ -12,7 +12,7 @@ export interface OwnRequest {
 }
 
 /** Everything that is known of the own node at one moment. */
-export interface OwnNodeLook {
+export interface OwnNodeSnapshot {
   readonly node: string;
   /** Undefined before it has joined. */
   readonly readiness: Readiness | undefined;
@@ -27,8 +27,8 @@ export interface OwnNodeLook {
  */
 export const quietTime = minutes(10);
 
-/** Whether the own node is through, and what is missing, for people. */
-export function standingOf({ node, readiness, readyFor, requests }: OwnNodeLook): {
+/** Whether the own node is done, and what is missing. */
+export function statusOfOwnNode({ node, readiness, readyFor, requests }: OwnNodeSnapshot): {
   readonly isDone: boolean;
   readonly status: string;
 } {

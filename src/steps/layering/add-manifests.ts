@@ -48,7 +48,7 @@ export const addDefaultOsConfigs = step({
     const { pushTo } = config.layering;
     for (const pool of pools) refuseUnusable(`${pushTo}/${pool}`);
     const credentials = await credentialsFor(scope, `${pushTo}/${pools[0] ?? ''}`);
-    // First, so that a MachineOSConfig never stands there without it.
+    // First, so that no MachineOSConfig is there without it.
     await write(scope, pushSecretPath, pushSecretObject(secretName, credentials));
     for (const pool of pools) {
       const request = { pool, pushSpec: `${pushTo}/${pool}:latest`, pushSecret: secretName };
@@ -95,14 +95,13 @@ async function write(
   await host.writeFile(path, `${JSON.stringify(object, null, 2)}\n`, { signal, mode: 0o600 });
 }
 
-/** The manifest that tells where the images of a pool lie. */
+/** The manifest that names the image repository of a pool. */
 export const repositoryManifest = (pool: string): string =>
   `${folder}/${repositoryConfigName(pool)}.yaml`;
 
 /**
- * Tells the workers-to-be where the images of their pool lie, by a file in their MachineConfig: the cluster serves the
- * first of them the system of the release, and nobody else speaks with them before their first boot. Masters are served
- * their image by this host.
+ * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the first workers the OS image
+ * of the release, and they reach nothing else before their first boot. Masters are served their image by this host.
  */
 export const nameRepositories = step({
   id: 'layering/name-repositories',

@@ -235,8 +235,8 @@ async function verifyImage(work: ImageWork, of: ImageToVerify): Promise<void> {
   const { architecture } = await factsOf(work, of.builder, of.base);
   const facts = await factsOf(work, of.builder, image);
   const inside = await lookInside(work, of);
-  const objection = imageViolation({ image, renderedConfig, pool, architecture }, facts, inside);
-  if (objection !== undefined) throw objection;
+  const violation = imageViolation({ image, renderedConfig, pool, architecture }, facts, inside);
+  if (violation !== undefined) throw violation;
   if (inside.lint !== undefined) await blameForLint(work, of, inside.lint);
 }
 

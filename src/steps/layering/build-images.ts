@@ -174,12 +174,12 @@ function previewOf(): readonly (readonly string[])[] {
   const tag = localTag('<pool>', '<rendered config>');
   const access = { authFile: '<pull secret>', certificates: '<certificates>' };
   const call = { context: '<context>', containerfile: '<context>/Containerfile', tag };
-  const look = { context: '<look>', containerfile: '<look>/Containerfile' };
+  const inspection = { context: '<look>', containerfile: '<look>/Containerfile' };
   const to = '<registry>/layering/os:<rendered config>';
   return [
     buildArgv(builder, { ...access, ...call, buildArguments: [], volumes: [] }),
     localConfigArgv(builder, tag),
-    lookInsideArgv(builder, { ...look, tag: lookTag('<pool>') }),
+    lookInsideArgv(builder, { ...inspection, tag: lookTag('<pool>') }),
     pushArgv(builder, { ...access, tag, to, digestFile: '<scratch>/digest' }),
   ];
 }

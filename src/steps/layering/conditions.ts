@@ -92,7 +92,7 @@ export interface ReleaseFallback {
 
 /**
  * Gives what `run` gives. Where it fails and `layering.failurePolicy` is `fallback-stock`, the operating system
- * of the release takes the place of the built one, and the failure is told. A step that was stopped did not fail.
+ * of the release is used instead, with a warning. A step that was stopped did not fail.
  */
 export async function withReleaseFallback<T>(
   { config, signal, note }: Pick<StepScope<never>, 'config' | 'signal' | 'note'>,

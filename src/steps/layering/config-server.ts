@@ -93,7 +93,7 @@ export const servePathUnit = serveUnit.path;
 export const serveServiceUnit = serveUnit.service;
 
 /**
- * Lets systemd put the image back whenever the pod of the bootstrap host is made anew: its init container renders
+ * Lets systemd put the image back whenever the pod of the bootstrap host is created again: its init container renders
  * the system of the release again, the file that is watched last of all, and the server starts after it has ended
  * (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`). What is the same is not touched, so that the release
  * of the hold changes nothing under a server that runs.

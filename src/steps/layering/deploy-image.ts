@@ -87,7 +87,7 @@ async function deployOrPivot(
   }
 }
 
-/** What the machine will be told to be, its kernel arguments among it. */
+/** The OS image and kernel arguments that the machine will be served. */
 async function osOf(
   scope: DeployScope,
   { image, served }: FoundImage,

@@ -55,7 +55,7 @@ export const RenderedConfigs = fact('layering.rendered', z.array(RenderedConfigS
 export type RenderedConfig = z.infer<typeof RenderedConfigSchema>;
 
 /** The operating system of the release is used, because nothing is asked for or something failed. */
-const stock = z.object({ kind: z.literal('stock'), why: z.string() });
+const releaseImage = z.object({ kind: z.literal('stock'), why: z.string() });
 
 const StagingRegistrySchema = z.object({
   kind: z.literal('running'),
@@ -72,7 +72,7 @@ const StagingRegistrySchema = z.object({
 /** The registry that lives on the bootstrap host as long as that installs. */
 export const StagingRegistry = fact(
   'layering.registry',
-  z.discriminatedUnion('kind', [stock, StagingRegistrySchema]),
+  z.discriminatedUnion('kind', [releaseImage, StagingRegistrySchema]),
 );
 export type StagingRegistry = z.infer<typeof StagingRegistrySchema>;
 
@@ -89,7 +89,7 @@ const BuiltImageSchema = z.object({
 export const BuiltImages = fact(
   'layering.built',
   z.discriminatedUnion('kind', [
-    stock,
+    releaseImage,
     z.object({ kind: z.literal('built'), images: z.array(BuiltImageSchema) }),
   ]),
 );
@@ -101,7 +101,7 @@ const PublishedImageSchema = BuiltImageSchema.extend({
 });
 
 const PublishedImagesSchema = z.discriminatedUnion('kind', [
-  stock,
+  releaseImage,
   z.object({ kind: z.literal('published'), images: z.array(PublishedImageSchema) }),
 ]);
 
@@ -143,11 +143,11 @@ const FoundImageSchema = z.discriminatedUnion('kind', [
 export type FoundImage = z.infer<typeof FoundImageSchema>;
 
 /** The image that this worker is to boot into, or why it boots into the system of the release. */
-export const WorkerImage = fact('layering.worker-image', z.union([stock, FoundImageSchema]));
+export const WorkerImage = fact('layering.worker-image', z.union([releaseImage, FoundImageSchema]));
 export type WorkerImage = z.infer<typeof WorkerImage.schema>;
 
 const WorkerBootSchema = z.discriminatedUnion('kind', [
-  stock,
+  releaseImage,
   /** The disk boots the image. */
   z.object({ kind: z.literal('deployed') }),
   /** The disk boots the system of the release, which goes over to the image at its first boot. */

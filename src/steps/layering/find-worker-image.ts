@@ -35,7 +35,7 @@ import { layeringStepFailure } from './failures.ts';
 /** Images are published before the first master boots, long before a worker looks for them. */
 const longestWait = minutes(30);
 
-/** A registry that restarts; what a cluster tells may also be of an image that it no longer builds under this name. */
+/** A registry that restarts; a cluster may also name an image that it no longer builds. */
 const longestWaitAsServed = minutes(5);
 
 /**
@@ -78,21 +78,21 @@ const namedRepository = ({ repository }: FindScope['config']['layering']): strin
   repository === '' ? 'the repository that the served config names, if any' : repository;
 
 /**
- * Most clusters tell nothing, and what they serve is then not looked at any closer. One that tells of an image and has none
- * for this MachineConfig builds by itself, and brings the node there once it has joined.
+ * Most clusters name no repository; then the rest of the served config is not read. One that names a repository without an
+ * image for this MachineConfig builds the image itself, and rolls it out once the node has joined.
  */
 async function findAsServed(scope: FindScope, ignitionPath: string): Promise<WorkerImage> {
   const { note } = scope;
   const read = (bytes: Uint8Array) => ({ text: textOf(bytes), repository: repositoryIn(bytes) });
-  const told = await readRendered(scope, ignitionPath, { read }).catch((error: unknown) =>
+  const found = await readRendered(scope, ignitionPath, { read }).catch((error: unknown) =>
     useReleaseImage(
       scope,
       error,
       'the served config cannot be read, so the image of the pool is unknown',
     ),
   );
-  if ('kind' in told) return told;
-  const { text, repository } = told;
+  if ('kind' in found) return found;
+  const { text, repository } = found;
   if (repository === undefined)
     return { kind: 'stock', why: 'the served config names no image repository' };
   note('info', 'the served config names the image repository of the pool', { repository });
@@ -173,7 +173,7 @@ async function lookForImage(
   const tagged = { image: `${repository}:${rendered}`, ...access };
   const digest = await scope.until(
     `${repository} has the image of ${rendered}`,
-    () => look(scope, tagged),
+    () => poll(scope, tagged),
     { every: seconds(15), within },
   );
   const image = `${repository}@${digest}`;
@@ -215,7 +215,7 @@ async function keepAccess(
 }
 
 /** The digest of the image. Registries often call an image that is not there yet forbidden. */
-async function look(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
+async function poll(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
   try {
     const digest = await ask(scope, registryDigestArgv(tagged));
     return /^sha256:[0-9a-f]{64}$/.test(digest)

@@ -31,7 +31,7 @@ import { layeringStepFailure } from './failures.ts';
 
 /**
  * The gate before this host leaves: the masters run the built image, the cluster knows it, and nothing refers to the
- * registry that goes away with this host. What is wrong after the reboot nobody could mend from here.
+ * registry that goes away with this host. Nothing can be fixed from here after the reboot.
  */
 export const waitForLayeredMasters = step({
   id: 'layering/wait-for-masters',
@@ -74,25 +74,25 @@ async function waitForPool(
   const all = Object.values(selections);
   const objectsOf = (name: keyof typeof selections): readonly KubeObject[] =>
     selections[name].view().objects;
-  const look = (): Promise<Look<true>> => {
+  const poll = (): Promise<Look<true>> => {
     const gap = gapAmong(...all);
     if (gap !== undefined) return Promise.resolve({ status: gap });
-    const sight = poolSnapshot(pool, {
+    const snapshot = poolSnapshot(pool, {
       pools: objectsOf('pools'),
       osConfigs: objectsOf('osConfigs'),
       builds: objectsOf('builds'),
       nodes: objectsOf('nodes'),
       jobs: objectsOf('jobs'),
     });
-    if (pool === mastersPool && sight.nodes.length === 0) {
+    if (pool === mastersPool && snapshot.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    const [first, ...others] = violationsOf(sight, { image: final, rendered: renderedConfig });
+    const [first, ...others] = violationsOf(snapshot, { image: final, rendered: renderedConfig });
     if (first === undefined) return Promise.resolve({ done: true });
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
     return Promise.resolve({ status: `${violationText(first)}${more}` });
   };
-  await until(`the nodes of pool ${pool} run their OS image and the pool is updated`, look, {
+  await until(`the nodes of pool ${pool} run their OS image and the pool is updated`, poll, {
     watch: together(...all.map(({ watch }) => watch)),
     every: seconds(30),
     within: longestWait,

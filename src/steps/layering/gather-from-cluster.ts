@@ -40,7 +40,7 @@ const nodeShape = ({ metadata, status }: KubeObject): object => {
   };
 };
 
-const pieces: readonly ClusterLog[] = [
+const dumps: readonly ClusterLog[] = [
   { name: 'machineosconfigs', kind: machineOSConfigs, show: asYaml },
   { name: 'machineosbuilds', kind: machineOSBuilds, show: asYaml },
   { name: 'machineconfigpools', kind: machineConfigPools, show: asYaml },
@@ -61,7 +61,7 @@ const pieces: readonly ClusterLog[] = [
 /** Gathers what the API shows of the pools, their images, their nodes and their operator; there is none before it is born. */
 export async function addClusterLogs(scope: ClusterScope, bundle: Bundle): Promise<void> {
   await Promise.all([
-    ...pieces.map(({ name, show, ...selection }) =>
+    ...dumps.map(({ name, show, ...selection }) =>
       bundle.add(`cluster-${name}.yaml`, async () => show(await listed(scope, selection))),
     ),
     addOperatorLogs(scope, bundle),

@@ -73,8 +73,8 @@ export const gatherLogsAtTheEnd = step({
   title: 'Gather the logs of the image builds, also after a failure',
   when: buildsOsImages,
   run: async (scope) => {
-    const stashed = await scope.host.list(asideFolders.osConfigs, scope.signal);
-    if (stashed.length > 0 && !(await isGathered(scope))) await gather(scope, 'after a failure');
+    const setAside = await scope.host.list(asideFolders.osConfigs, scope.signal);
+    if (setAside.length > 0 && !(await isGathered(scope))) await gather(scope, 'after a failure');
   },
 });
 
@@ -90,7 +90,7 @@ async function isGathered({ host, signal }: GatherScope): Promise<boolean> {
   return index?.startsWith(titleOf('before the host leaves')) === true;
 }
 
-/** Logs are never worth an installation: that they cannot be gathered is told, and no more. */
+/** Logs are never worth an installation: a failure to gather them is a warning. */
 async function gather(scope: GatherScope, occasion: Occasion): Promise<void> {
   const { host, signal, config, note } = scope;
   const run = (argv: readonly string[]): Promise<unknown> =>
@@ -152,7 +152,7 @@ const gatheringCommands: Readonly<Record<string, readonly string[]>> = {
 
 const longestCommand = seconds(20);
 
-/** Gathers what the host can tell of the lane. */
+/** Gathers the logs and files of the host. */
 async function addHostLogs(scope: HostScope, bundle: Bundle): Promise<void> {
   const read = (path: string) => () => scope.host.readText(path, scope.signal);
   await bundle.add('kernel-arguments.txt', read('/proc/cmdline'));

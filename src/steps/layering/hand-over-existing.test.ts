@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   buildIn,
-  deathsOf,
+  crashPointsOf,
   handOverTo,
   key,
   siteCluster,
@@ -85,7 +85,7 @@ describe('objects that are there before', () => {
     const counted = dyingKube(whole, -1, 'after');
     await runStep(handOverServed, handOverTo(counted));
     const expected = await handedOver(whole);
-    for (const { write, when, told } of deathsOf(counted.writes())) {
+    for (const { write, when, told } of crashPointsOf(counted.writes())) {
       const kube = fresh();
       await tryStep(handOverServed, handOverTo(dyingKube(kube, write, when)));
       await runStep(handOverServed, handOverTo(kube));

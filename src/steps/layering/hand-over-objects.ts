@@ -48,12 +48,12 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOv
   const ref = buildRef(wanted);
   const request = wanted as unknown as KubeObject;
   const found = await createUnlessThere(scope, ref, request);
-  const standing = statusUnlessInTheWay(found, { wanted, image });
-  if (!standing.isFinished) {
+  const state = statusUnlessInTheWay(found, { wanted, image });
+  if (!state.isFinished) {
     const status = finishedStatus(found, { image, at: new Date(clock.now()) });
     await keepStatus(scope, ref, { found, status });
   }
-  if (standing.kind === 'ours') {
+  if (state.kind === 'ours') {
     await removeJob(scope, ref.name);
     return;
   }
@@ -67,10 +67,10 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOv
 }
 
 function statusUnlessInTheWay(found: KubeObject, request: BuildHandOver) {
-  const standing = buildStatusOf(found, request);
-  if (standing.kind !== 'in-the-way') return standing;
+  const state = buildStatusOf(found, request);
+  if (state.kind !== 'in-the-way') return state;
   const { name } = request.wanted.metadata;
-  throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${standing.why}`);
+  throw layeringStepFailure('layering.build-in-the-way', `MachineOSBuild ${name}: ${state.why}`);
 }
 
 /**
@@ -100,13 +100,13 @@ async function waitForJob(scope: BuildScope, build: string): Promise<void> {
   const name = jobOf(build);
   const job = { kind: jobs, namespace: operatorNamespace, name };
   const followedJobs = followedOne(scope.kube, job);
-  const look = (): Promise<Look<true>> => {
+  const poll = (): Promise<Look<true>> => {
     const view = followedJobs.view();
     if (view.objects.length > 0) return Promise.resolve({ done: true });
     return Promise.resolve({ status: gapIn(view) ?? 'the builder has not started a job' });
   };
   try {
-    await scope.until(`the builder starts job ${name} by mistake`, look, {
+    await scope.until(`the builder starts job ${name} by mistake`, poll, {
       watch: followedJobs.watch,
       within: jobComesWithin,
     });

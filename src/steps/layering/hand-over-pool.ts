@@ -35,7 +35,7 @@ export interface PoolHandOver {
 }
 
 /**
- * Tells the cluster of the image of a pool: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its status, owner.
+ * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its status, owner.
  * Each is there before the controllers of the cluster look for it, in an order in which none of them ever sees a
  * reason to build or to take an image away. What is there already is left as it is, so that an attempt that was
  * cut off at any point is taken up by the next.
@@ -65,7 +65,7 @@ export async function stageImage(
 }
 
 /**
- * Tells the cluster of an image, once its Secrets are there.
+ * Hands an image over, once its Secrets are there.
  * @param config the MachineOSConfig of the image as the API server would keep it
  * @throws AgentError `layering.*`, `kube.*`
  */
@@ -196,7 +196,7 @@ const imagesMap: KubeRef = {
 
 /**
  * The name that the cluster's builder would choose for the build of a pool. With any other, a pool that loses its
- * annotation is built anew.
+ * annotation is built again.
  * @param found the MachineConfigPool of the cluster
  * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read, `kube.*`
  */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { deathsOf, handOverTo, key, siteCluster } from '../../../test/layering/hand-over-run.ts';
+import {
+  crashPointsOf,
+  handOverTo,
+  key,
+  siteCluster,
+} from '../../../test/layering/hand-over-run.ts';
 import {
   buildNamed,
   dyingKube,
@@ -137,7 +142,7 @@ describe('layering/hand-over', () => {
     const counted = dyingKube(whole, -1, 'after');
     await runStep(handOverServed, handOverTo(counted));
     const expected = await handedOver(whole);
-    for (const { write, when, told } of deathsOf(counted.writes())) {
+    for (const { write, when, told } of crashPointsOf(counted.writes())) {
       const kube = siteCluster();
       const { failure } = await tryStep(handOverServed, handOverTo(dyingKube(kube, write, when)));
       expect(failure).toBeDefined();

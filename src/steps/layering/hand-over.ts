@@ -95,7 +95,7 @@ const poolsOf = (
   });
 
 /**
- * Tells the cluster of the images that were built for its pools, in the objects that its own controllers keep, before
+ * Hands over the images that were built for the pools, in the objects that its own controllers keep, before
  * these take the images on the nodes for a mistake: they begin to take them away five seconds after a pool is
  * rendered that nobody layered. So masters, who are there first, come first, and what nodes are served is handed
  * over before the first of them joins.
@@ -108,7 +108,7 @@ export const handOverServed = step({
 
 /**
  * Hands over what the cluster is to roll out, or to build, as late as this host can, where no job does it later: it
- * drains and starts masters anew, and there are two as long as this host is none.
+ * drains and restarts masters, and there are two as long as this host is none.
  */
 export const handOverToRollOut = step({
   ...handingOver,

@@ -72,8 +72,8 @@ const codes = {
 function explained(error: unknown, { what, otherwise }: Tried): AgentError {
   const said = stderrOf(error);
   if (said === undefined || !(error instanceof AgentError)) throw error;
-  const trouble = classifyPullError(said);
-  const code = trouble === 'network' || trouble === 'denied' ? codes[trouble] : otherwise;
+  const cause = classifyPullError(said);
+  const code = cause === 'network' || cause === 'denied' ? codes[cause] : otherwise;
   return layeringFailure(code, `${what}: ${error.message}`, {
     cause: error,
     context: error.context,

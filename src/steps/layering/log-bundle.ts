@@ -23,7 +23,7 @@ import { asideFolders } from './os-configs.ts';
 /** A bundle that is being filled. */
 export interface Bundle {
   /**
-   * Writes what `read` gives under a name, masked and cut to its bounds. What cannot be read is told in the index
+   * Writes what `read` gives under a name, masked and cut to its bounds. What cannot be read is listed in the index
    * instead; what is not there (undefined) is left out without a word, with what an earlier call left in its place.
    */
   readonly add: (name: string, read: () => Promise<string | undefined>) => Promise<void>;

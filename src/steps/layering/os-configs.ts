@@ -120,14 +120,14 @@ export const setAsideOsConfigs = step({
     for (const { pool, pushSecret, baseSecret } of request.pools) {
       for (const path of [pushSecret, baseSecret])
         if (path !== undefined) await copySecret(scope, path);
-      await stash(scope, { isWanted: isOsConfigOf(pool), to: asidePath(pool) });
+      await setAside(scope, { isWanted: isOsConfigOf(pool), to: asidePath(pool) });
     }
   },
 });
 
 type IsWanted = (object: SourceObject) => boolean;
 
-async function stash(
+async function setAside(
   scope: StepScope<'host'>,
   { isWanted, to }: { readonly isWanted: IsWanted; readonly to: string },
 ): Promise<void> {

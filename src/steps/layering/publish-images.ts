@@ -41,7 +41,7 @@ export const copyBase = step({
   preview: () => copyPreview(),
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off' || registry.kind === 'stock') return;
-    // Without it the build takes the base from where it comes from; if that fails too, the build tells.
+    // Without it the build takes the base from where it comes from; if that fails too, the build fails.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const copied = new Set<string>();
@@ -88,7 +88,7 @@ function copyPreview(): readonly (readonly string[])[] {
 
 /**
  * Sends the operating system of the release ahead to the repositories of the images. They need its layers in any case;
- * sent before the build, they tell who may not push or pull there half an hour earlier.
+ * copied before the build, they show half an hour earlier that a push or pull is denied.
  */
 export const sendBase = step({
   id: 'layering/send-base',
@@ -110,7 +110,7 @@ export const sendBase = step({
   },
   run: async (scope, { request, rendered, registry }) => {
     if (request.kind === 'off' || registry.kind === 'stock') return;
-    // Where the policy is to go on, what comes of it is told when the images themselves are published.
+    // Where the policy is to go on, a failure is reported when the images themselves are published.
     await withReleaseFallback(scope, async () => {
       await keepRegistry(scope, registry);
       const { authFile, certificates } = registry;

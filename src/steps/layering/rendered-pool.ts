@@ -21,7 +21,7 @@ export async function waitForPool(
   pool: string,
 ): Promise<string> {
   const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
-  const look = (): Promise<Look<string>> => {
+  const poll = (): Promise<Look<string>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return Promise.resolve({ status: gap });
@@ -29,7 +29,7 @@ export async function waitForPool(
     const status = `MachineConfigPool ${pool} ${view.objects.length === 0 ? 'does not exist' : 'is not rendered'} yet`;
     return Promise.resolve(rendered === '' ? { status } : { done: rendered });
   };
-  return until(`MachineConfigPool ${pool} is rendered`, look, {
+  return until(`MachineConfigPool ${pool} is rendered`, poll, {
     watch: pools.watch,
     every: seconds(30),
     within: longestWait,
@@ -50,7 +50,7 @@ export async function waitForSameRendered(
   const { pool, name } = rendered;
   const pools = followedOne(scope.kube, { kind: machineConfigPools, name: pool });
   const differences = differencesFrom(scope, rendered);
-  const look = async (): Promise<Look<KubeObject>> => {
+  const poll = async (): Promise<Look<KubeObject>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return { status: gap };
@@ -61,23 +61,23 @@ export async function waitForSameRendered(
     if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
     return { status: `it is rendered as ${there}: ${await differences(there)}` };
   };
-  return scope.until(`the cluster renders pool ${pool} as ${name}`, look, {
+  return scope.until(`the cluster renders pool ${pool} as ${name}`, poll, {
     watch: pools.watch,
     every: seconds(30),
     within: longestWait,
   });
 }
 
-/** Tells what another rendered MachineConfig of the cluster differs in; each is read once. */
+/** Describes the difference to another rendered MachineConfig of the cluster; each is read once. */
 function differencesFrom(
   scope: RenderedScope,
   rendered: RenderedConfig,
 ): (other: string) => Promise<string> {
   const known = new Map<string, string>();
   return async (other) => {
-    const told = known.get(other) ?? (await differenceFrom(scope, rendered, other));
-    if (told !== undefined) known.set(other, told);
-    return told ?? 'the difference cannot be read now';
+    const difference = known.get(other) ?? (await differenceFrom(scope, rendered, other));
+    if (difference !== undefined) known.set(other, difference);
+    return difference ?? 'the difference cannot be read now';
   };
 }
 

@@ -57,7 +57,7 @@ export async function untilRegistryAnswers(
     });
     return stdout;
   };
-  const look = async (signal: AbortSignal): Promise<Look<true>> => {
+  const poll = async (signal: AbortSignal): Promise<Look<true>> => {
     const stranger = await ask(signal);
     if (stranger !== '401')
       return { status: `it answers ${said(stranger)} to a request without credentials` };
@@ -66,7 +66,7 @@ export async function untilRegistryAnswers(
       ? { done: true }
       : { status: `it answers ${said(known)} to a request with credentials` };
   };
-  await until(`the registry at ${address} answers`, look, {
+  await until(`the registry at ${address} answers`, poll, {
     every: seconds(1),
     within: startsWithin,
   });
@@ -111,10 +111,10 @@ export const stopRegistry = step({
   preview: (_config, { registry }) => {
     // In a plan the fact is a stand-in, whose kind is not known.
     const address = registry.kind === 'stock' ? '' : registry.address;
-    const look = { root: mount, deployments: ['<deployment>'], address };
+    const written = { root: mount, deployments: ['<deployment>'], address };
     return [
-      contentTraceArgv(look),
-      nameTraceArgv(look),
+      contentTraceArgv(written),
+      nameTraceArgv(written),
       removeRegistryArgv,
       unmountWorkArgv,
       clearArgv,
@@ -154,7 +154,7 @@ async function leave({ host, signal }: StepScope<'host'>) {
 /** @throws AgentError `layering.staging-left` */
 async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<void> {
   const { host, signal } = scope;
-  const look: WrittenRoot = {
+  const written: WrittenRoot = {
     root: mount,
     deployments: await host.list(deployments, signal),
     address,
@@ -163,7 +163,7 @@ async function refuseTraces(scope: StepScope<'host'>, address: string): Promise<
     const notThere = [0, 1, 2];
     return (await host.exec(argv, { signal, limit: minutes(2), accept: notThere })).stdout;
   };
-  const traces = tracesIn(await ask(contentTraceArgv(look)), await ask(nameTraceArgv(look)));
+  const traces = tracesIn(await ask(contentTraceArgv(written)), await ask(nameTraceArgv(written)));
   if (traces.length === 0) return;
   const shown = traces.map((path) => path.replace(mount, ''));
   throw layeringStepFailure(

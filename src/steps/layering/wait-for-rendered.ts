@@ -52,7 +52,7 @@ const enoughFailures = 2;
 async function untilRendered(scope: RenderingScope, awaited: string): Promise<void> {
   const { host, until } = scope;
   const failed = new Map<string, string>();
-  await until('the MachineConfigs are rendered', () => look(scope, { awaited, failed }), {
+  await until('the MachineConfigs are rendered', () => poll(scope, { awaited, failed }), {
     watch: together(
       (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
       unitWatch(host, [blockServiceUnit]),
@@ -64,11 +64,11 @@ async function untilRendered(scope: RenderingScope, awaited: string): Promise<vo
 
 interface Awaited {
   readonly awaited: string;
-  /** Why it failed, by the name of the log that told. */
+  /** Why it failed, by the name of the log. */
   readonly failed: Map<string, string>;
 }
 
-async function look(scope: RenderingScope, { awaited, failed }: Awaited): Promise<Look<true>> {
+async function poll(scope: RenderingScope, { awaited, failed }: Awaited): Promise<Look<true>> {
   const { host, signal } = scope;
   if ((await host.realPath(awaited, signal)) !== undefined) return { done: true };
   for (const name of (await host.list(containerLogs, signal)).filter(isRendererLog)) {
