@@ -7,22 +7,22 @@ import { afterPivot } from '../roles/after-pivot.ts';
 import { clusterCredentials } from './cluster.ts';
 import { withoutJournal } from './run-context.ts';
 
-/** What `after-pivot` is asked for. */
+/** Arguments of `after-pivot`. */
 interface AfterPivotCall {
   readonly environment: Environment;
-  /** File with the credentials; those of the pod without it. */
+  /** File with the credentials; default: those of the pod. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
   readonly verbose: boolean;
 }
 
 /**
- * Follows the bootstrap host into its cluster and resolves with the exit code. A stop ends it within
- * four seconds, by the code of the signal; whatever was begun is gone on with by the next run.
+ * Follows the bootstrap host into its cluster and resolves with the exit code. A signal ends it within
+ * four seconds, with the code of that signal; the next run resumes the work.
  */
 export async function runAfterPivot(call: AfterPivotCall): Promise<number> {
   const credentials = await clusterCredentials(call.environment, call.kubeconfig);
-  // Nothing of an installation's configuration is asked for by these steps.
+  // These steps use no setting of an installation.
   const { config } = checkConfig([]);
   const common = { clock: systemClock, random: systemRandom };
   const level = call.verbose ? 'debug' : 'info';

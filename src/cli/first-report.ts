@@ -45,7 +45,7 @@ export interface SentReport {
 
 /**
  * Sends the first report, once. Nothing that goes wrong here is an error: the reporter of the run
- * sends the report again, with retries, and tells what is wrong.
+ * sends the report again, with retries, and logs what is wrong.
  */
 export function sendFirstReport(request: ReportRequest, environment: Environment): SentReport {
   const { stage, info } = request;

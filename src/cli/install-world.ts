@@ -187,7 +187,7 @@ const emitRetries =
 /** The sinks of one run. */
 interface RunSinks {
   readonly list: readonly Sink[];
-  /** Writes out what is still held; takes two seconds at most. */
+  /** Flushes the buffers; takes two seconds at most. */
   readonly close: () => Promise<void>;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { exitCodes, failuresOf } from '../model/failure.ts';
-import { exitCodeOf, failureText, shellWord } from './messages.ts';
+import { exitCodeOf, failureText, shellWord, wrapped } from './messages.ts';
 
 const failure = failuresOf({
   'disk.busy': { kind: 'host', title: 'The disk is in use', hint: 'stop what uses it' },
@@ -102,5 +102,16 @@ describe('shellWord', () => {
     ['a\nb', "'a\nb'"],
   ])('writes %j so that a shell reads it as it is', (word, written) => {
     expect(shellWord(word)).toBe(written);
+  });
+});
+
+describe('wrapped', () => {
+  it.each([
+    ['a text that is short enough', 'one two', 7, ['one two']],
+    ['a text that is not', 'one two three', 7, ['one two', 'three']],
+    ['a word that is longer than a line', 'a verylongword b', 6, ['a', 'verylongword', 'b']],
+    ['nothing', '', 5, ['']],
+  ])('breaks %s', (...[, text, width, lines]) => {
+    expect(wrapped(text, width)).toEqual(lines);
   });
 });

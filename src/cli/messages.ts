@@ -10,7 +10,7 @@ const unknownFailure = {
 
 /**
  * The three lines that end a failed command: what failed, why, and what to do next. Line breaks
- * within a message become blanks, so that there are three lines whatever happened.
+ * within a message become blanks, so that there are always three lines.
  */
 export function failureText(thrown: unknown): string {
   const { code, hint } = thrown instanceof AgentError ? thrown : unknownFailure;
@@ -94,7 +94,7 @@ export const printNote = (kind: 'note' | 'warning', text: string): void => {
   process.stderr.write(`${kind}: ${oneLine(text)}\n`);
 };
 
-/** A text in one line: it may quote what stands in files, and line breaks and what would steer a terminal become blanks. */
+/** A text in one line: line breaks, and control characters quoted from files, become blanks. */
 export const oneLine = (text: string): string =>
   text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');
 
@@ -104,3 +104,14 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", St
 /** A word as it is pasted into a shell: in quotes where the shell would read more than its letters. */
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
+
+/** The lines of a text that breaks at blanks where it would be longer than a width. */
+export function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const longer = [...lines.slice(-1), word].join(' ');
+    if (lines.length > 0 && longer.length <= width) lines.splice(-1, 1, longer);
+    else lines.push(word);
+  }
+  return lines;
+}

@@ -30,7 +30,7 @@ export interface NodeOptions {
   readonly deleteKarg?: readonly string[];
 }
 
-/** What `node` is asked for. */
+/** Arguments of a command of `node`. */
 interface NodeCall extends NodeOptions {
   readonly action: keyof typeof nodeActions;
   /** For `apply`: the image to boot next. */

@@ -28,8 +28,8 @@ import { runPlan } from './plan.ts';
 import type { CommandCall } from './program.ts';
 
 /**
- * Understands every command but `install`. A command has few options of its own; every other flag
- * is one of an install, so that `plan` takes the same line.
+ * Parses every command but `install`. A command has few options of its own; every other flag is one
+ * of an install: `plan` takes the same command line.
  * @throws AgentError `cli.bad-flag`, `cli.unknown-command`
  */
 export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {

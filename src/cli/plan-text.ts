@@ -1,6 +1,6 @@
 import type { Plan, PlannedItem, PlannedStep } from '../engine/describe.ts';
 import { renderDuration } from '../model/duration.ts';
-import { shellQuoted } from './messages.ts';
+import { shellQuoted, wrapped } from './messages.ts';
 
 /** A plan for people at a terminal: it reads like the documentation of the role. */
 export function renderPlanText(plan: Plan): string {
@@ -49,13 +49,15 @@ function markOf({ isActive, destroys, leaves }: PlannedStep): string {
 function textOfStep(step: PlannedStep, width: number): readonly string[] {
   const head = `${markOf(step)} ${step.id.padEnd(width)}  ${step.title}`;
   if (!step.isActive) {
-    const reason = wrapped(`only when ${step.onlyWhen ?? 'asked for'}`);
+    const reason = wrapped(`only when ${step.onlyWhen ?? 'asked for'}`, factWidth);
     return [head, ...reason.map((line) => `    ${line}`), ''];
   }
   return [
     head,
     ...factLines(step).flatMap(([name, text]) =>
-      wrapped(text).map((line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`),
+      wrapped(text, factWidth).map(
+        (line, index) => `    ${(index === 0 ? name : '').padEnd(10)} ${line}`,
+      ),
     ),
     ...step.commands.map((argv) => `    $ ${renderCommand(argv)}`),
     '',
@@ -64,16 +66,6 @@ function textOfStep(step: PlannedStep, width: number): readonly string[] {
 
 /** What fits beside the names of the facts of a step in a lane, in 100 columns. */
 const factWidth = 82;
-
-function wrapped(text: string): readonly string[] {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const longer = [...lines.slice(-1), word].join(' ');
-    if (lines.length > 0 && longer.length <= factWidth) lines.splice(-1, 1, longer);
-    else lines.push(word);
-  }
-  return lines;
-}
 
 function factLines(step: PlannedStep): readonly (readonly [string, string])[] {
   const rerun = renderRerun(step);

@@ -38,7 +38,7 @@ interface MissingSetting {
 type IgnitionSource = 'service' | 's3' | 'url' | 'file';
 
 /**
- * Where Ignition comes from: what is asked for, or with `auto` the first that is configured, the
+ * The source of Ignition: the one that is set, or with `auto` the first that is configured, the
  * most particular first. Undefined when nothing is.
  */
 export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
@@ -186,7 +186,7 @@ function missingForDryRun(given: Layer): readonly MissingSetting[] {
   ];
 }
 
-/** Where an earlier run keeps its journal, by what the settings say. */
+/** The path of the journal of an earlier run, by the settings of a command line. */
 export function journalPathOf(layers: readonly Layer[]): string {
   const given = mergeLayers(layers);
   const reach = textIn(given, 'host.reach') === 'dry' ? 'dry' : 'nsenter';

@@ -46,7 +46,7 @@ export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> 
 }
 
 /**
- * Looks at the files that only the run opens, so that it does not begin without them.
+ * Checks the files that only the run opens, before it starts.
  * @throws AgentError `config.file-not-read`, `config.malformed-file`
  */
 export async function requireFiles({
@@ -85,7 +85,7 @@ const isAbsent = (error: unknown): boolean =>
   error.cause.code === 'ENOENT';
 
 /**
- * What podman tells a privileged container of itself (podman-run(1), "/run/.containerenv"): lines of
+ * What podman tells a privileged container about itself (podman-run(1), "/run/.containerenv"): lines of
  * `name="value"`. An unprivileged container has an empty file, and docker has none.
  */
 export const containerFile = '/run/.containerenv';

@@ -60,7 +60,7 @@ export const allFlagNames = (): readonly string[] => [
   ]),
 ];
 
-/** A flag as it is offered: what stands for its value, and the words that it takes. */
+/** A flag for help and completion, with its placeholder and choices. */
 export interface OfferedFlag extends Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'> {
   readonly name: string;
   readonly choices?: readonly string[];
@@ -142,7 +142,7 @@ function ownFlags(
       `flag ${flagName(name)}: the value is neither true nor false`,
     );
   };
-  // A help flag that is true was dealt with before; one that is neither true nor false is refused.
+  // A true help flag was handled before; one that is neither true nor false is refused.
   for (const name of ['help', 'h']) isSet(name);
   return {
     configFiles: uses.filter(({ name }) => name === 'config').map(({ text }) => text ?? ''),

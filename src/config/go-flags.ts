@@ -1,9 +1,9 @@
 import { flagFailure } from './failures.ts';
 
-/** One flag as it stands on a command line. */
+/** One flag of a command line. */
 export interface FlagUse {
   readonly name: string;
-  /** Undefined for a boolean flag that stands alone. */
+  /** Undefined for a boolean flag without a value. */
   readonly text: string | undefined;
 }
 
@@ -19,8 +19,8 @@ type FlagLookup = (name: string) => { readonly isBoolean: boolean } | undefined;
 
 /**
  * Splits a command line by the rules of Go's `flag` package, which the agent that is replaced uses
- * and which its callers rely on: `-x` is `--x`; a value follows, or stands behind `=`; a boolean
- * takes a value behind `=` only; the first word that is no flag, or `--`, ends the flags.
+ * and which its callers rely on: `-x` is `--x`; a value follows, also after `=`; a boolean
+ * takes a value after `=` only; the first word that is no flag, or `--`, ends the flags.
  * @param unknown makes the error for a flag that does not exist
  * @throws AgentError `cli.bad-flag`, or what `unknown` makes
  */

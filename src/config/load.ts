@@ -103,7 +103,7 @@ function firstIssue(issues: readonly z.core.$ZodIssue[], given: Layer): Error {
   const { value, origin } = given.get(key) ?? { value: undefined, origin: 'default' };
   const { kind } = settingKinds[key];
   const hasForm = kind === 'word' || kind === 'url' || kind === 'sha256';
-  // As text it is refused in the same words as in a flag or a variable.
+  // A text is refused with the same message as in a flag or a variable.
   if (hasForm && typeof value === 'string') readValue(key, value, `${origin}: ${key}`);
   return invalid(key, origin, { what: `${key}: ${sentence(issue)}`, write: wanted[kind] });
 }
@@ -131,7 +131,7 @@ const wanted: Readonly<Record<Setting['kind'], string>> = {
   secret: 'a string',
 };
 
-/** Freezes a value and everything in it, so that nothing can steer a run by changing it. */
+/** Freezes a value and everything in it: nothing can steer a run by changing it. */
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -141,8 +141,8 @@ function deepFreeze<T>(value: T): T {
 
 /**
  * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
- * does: secrets and the section `log` are left out, so that a run with a renewed token or a more
- * talkative log goes on where it stopped.
+ * does. Secrets and the section `log` are left out: a run with a renewed token or a more verbose log
+ * resumes where it stopped.
  */
 export function fingerprintOf(config: Config): string {
   const deciding = Object.entries(config).filter(([section]) => section !== 'log');

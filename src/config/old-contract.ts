@@ -7,7 +7,7 @@ import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
 const versionOneFlags: readonly string[] = ['host', 'port', 'host-name', 'installation-timeout'];
 
 /**
- * Reads the flags of 2020 and 2021 that are understood together: `--host` and `--port` are the
+ * Reads the flags of 2020 and 2021 that have a meaning together: `--host` and `--port` are the
  * address of a version 1 service, `--s3-endpoint` and `--s3-bucket` a store that Ignition comes
  * from, and `--high-availability-mode None` a cluster of one node.
  * @param layer what the other flags set; it is not changed

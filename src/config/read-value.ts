@@ -158,7 +158,7 @@ type StringArrayRead =
 const space = /[ \t\n\r]*/y;
 const string = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y; // oxlint-disable-line no-control-regex -- JSON (RFC 8259) refuses them unescaped
 
-/** Reads a JSON array of strings and nothing else, so that a mistake can be told with its place. */
+/** Reads a JSON array of strings and nothing else; a mistake is reported with its position. */
 export function readStringArray(text: string): StringArrayRead {
   const items: string[] = [];
   let at = skipSpace(text, 0);

@@ -79,7 +79,7 @@ function readLong(word: string): WordRead {
   return { what: `option --${name} takes no value`, write: `"--${name}"` };
 }
 
-/** Letters may stand together, `-na`; behind one that takes a value stands the value. */
+/** Letters may be joined, `-na`; the value of one that takes a value follows it. */
 function readShort(word: string): WordRead {
   if (word.length < 2 || !word.startsWith('-')) {
     return {

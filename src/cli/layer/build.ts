@@ -20,7 +20,7 @@ import { printNote } from '../messages.ts';
 import { stopSignal } from '../run-context.ts';
 import { type BuildFiles, readBuildFiles, readSource } from './files.ts';
 
-/** Nobody waits for this build but the one who asked for it. */
+/** Only the user waits for this build. */
 const longestBuild = minutes(120);
 
 /**
@@ -48,8 +48,8 @@ export const runLayerPush = (call: ImageCall): Promise<number> =>
   });
 
 /**
- * Pushes the image, once it is known that there is one. The base goes first, so that the image keeps its blobs and
- * nodes pull what is new alone.
+ * Pushes the image, once it was found. The base goes first: the image then shares its blobs, and nodes pull only
+ * what is new.
  * @throws AgentError `layering.not-built` before anything went anywhere, `layering.*`
  */
 export async function pushBuilt({
@@ -71,11 +71,11 @@ export async function pushBuilt({
   return { digest, pullSpec: withDigest(to, digest) };
 }
 
-/** What `layer build` and `layer push` are asked for. */
+/** Arguments of `layer build` and `layer push`. */
 export interface ImageCall extends BuildFiles {
-  /** Credentials of registries, in the form of a pull secret; those of the user without it. */
+  /** Registry credentials, in the form of a pull secret; default: those of the user. */
   readonly authfile?: string;
-  /** Folder for the images; the store of the user without it. */
+  /** Directory for the images; default: the storage of the user. */
   readonly storage?: string;
   readonly environment: Environment;
 }
@@ -93,8 +93,8 @@ export interface ImageJob {
 }
 
 /**
- * Reads the files, finds the program that builds on this machine, and calls `run`. What happens is told on standard
- * error; a stop ends it by the code of the signal.
+ * Reads the files, finds the program that builds on this machine, and calls `run`. Progress goes to standard error; a
+ * signal ends it with the code of that signal.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export async function onThisMachine(
@@ -153,7 +153,7 @@ function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork
     host: localHost({ environment }),
     clock: systemClock,
     signal,
-    // Commands get the proxies of the user anyway.
+    // Commands inherit the proxies of the user.
     env: {},
     progress: ({ info }) => {
       process.stderr.write(`${info}\n`);
@@ -171,7 +171,7 @@ const longestRun = 50;
 
 /**
  * The store of images in a folder. Its run root is the same each time, as podman keeps its name in the store, and is
- * left where it is: another command may be at work in the same store.
+ * never removed: another command may use the same store.
  */
 export function storeIn(folder: string, environment: Environment): ImageStore {
   const storage = resolve(folder);
@@ -189,7 +189,7 @@ export function storeIn(folder: string, environment: Environment): ImageStore {
 const writableByOthers = 0o022;
 
 /**
- * Makes the run root, which may lie in a folder where everybody can write.
+ * Creates the run root, which may be in a directory that everybody can write to.
  * @throws AgentError `layering.store-taken` when it belongs to another user
  */
 export async function prepareRunRoot({ run }: ImageStore): Promise<void> {

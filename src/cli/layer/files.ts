@@ -11,7 +11,7 @@ import { printNote } from '../messages.ts';
 /**
  * Reads a file that the command line names.
  * @param wanted what it should hold, for the message
- * @throws AgentError `config.file-not-read`, `layering.malformed-file` for what is no UTF-8
+ * @throws AgentError `config.file-not-read`, `layering.malformed-file` for a file that is not UTF-8
  */
 export async function readSource(path: string, wanted?: string): Promise<SourceFile> {
   const read = decodeSource(path, await readBytes(path), wanted);
@@ -63,7 +63,7 @@ export interface BuildFiles {
 }
 
 /**
- * Reads what an image is built from; what `layer lint` warns of is told on standard error.
+ * Reads what an image is built from; prints the warnings of `layer lint` on standard error.
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export async function readBuildFiles({ osConfig, renderedConfig }: BuildFiles): Promise<{

@@ -78,7 +78,7 @@ describe('the text of layer rollback', () => {
     const text = renderRollback(plan);
     expect(text).toContain('MachineOSConfig master is deleted');
     expect(text).toContain(`MachineOSBuild ${masterBuild} has no owner`);
-    expect(text).toContain('one after the other, each with a drain and reboots: m1, m2');
+    expect(text).toContain('one after the other, each with a drain and reboots:\n  m1, m2\n');
   });
 
   it('says that no node changes where none has the image', () => {

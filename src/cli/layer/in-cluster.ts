@@ -18,8 +18,9 @@ import { violationText } from '../../layering/hand-over/invariants.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
+import { wrapped } from '../messages.ts';
 
-/** What `layer status` is asked for. */
+/** Arguments of `layer status`. */
 export interface StatusCall {
   readonly kubeconfig: string;
   /** All pools without it. */
@@ -53,6 +54,8 @@ export const renderPoolStatusesJson = (statuses: readonly PoolStatus[]): string 
   `${JSON.stringify({ pools: statuses }, undefined, 2)}\n`;
 
 const width = 18;
+
+const textWidth = 100;
 
 const line = (left: string, right: string): string => `  ${left.padEnd(width)}${right}`.trimEnd();
 
@@ -92,7 +95,7 @@ function nodeText(node: NodeImageStatus, image: string): string {
     : `${shown}; runs ${named(currentImage)}, desired: ${named(desiredImage)}`;
 }
 
-/** What `layer rollback` is asked for. */
+/** Arguments of `layer rollback`. */
 export interface RollbackCall {
   readonly kubeconfig: string;
   readonly pool: string;
@@ -141,15 +144,18 @@ export function renderRollback({
   }
   const reverts =
     nodes.length === 0
-      ? 'no node runs an image of the pool: no node changes'
-      : `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots: ${nodes.join(', ')}`;
+      ? ['no node runs an image of the pool: no node changes']
+      : [
+          `${nodes.length} nodes return to the OS of the release, one after the other, each with a drain and reboots:`,
+          ...wrapped(nodes.join(', '), textWidth - 2).map((line) => `  ${line}`),
+        ];
   return [
     ...(removesOsConfig
       ? [`MachineOSConfig ${pool} is deleted, with the MachineOSBuilds that it owns`]
       : []),
     ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is deleted too`),
-    reverts,
-    ...notes,
+    ...reverts,
+    ...notes.flatMap((note) => wrapped(note, textWidth)),
     '',
   ].join('\n');
 }

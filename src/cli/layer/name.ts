@@ -21,7 +21,7 @@ import { readOne } from './files.ts';
 /** Where clusters up to 4.21 keep the four texts. */
 const imagesMap = 'machine-config-osimageurl';
 
-/** What `layer name` is asked for: three files. */
+/** Arguments of `layer name`: three files. */
 export interface NameCall {
   readonly osConfig: string;
   readonly pool: string;

@@ -9,7 +9,7 @@ import { type BuildFiles, readBuildFiles } from './files.ts';
 /** Folder for what the builder itself should go by, beside the build context. */
 const SETTINGS_FOLDER = 'containers';
 
-/** What `layer render` is asked for. */
+/** Arguments of `layer render`. */
 export interface RenderCall extends BuildFiles {
   /** Folder for the build context. */
   readonly out: string;
@@ -94,7 +94,7 @@ async function write(path: string, content: string): Promise<void> {
   await writeFile(path, content, { mode: ownerOnly.file });
 }
 
-/** A folder of the user stays the one that it is: a shell may stand in it. */
+/** An existing directory is not replaced: it may be the working directory of a shell. */
 async function moveInto(folder: string, beside: string): Promise<void> {
   await chmod(folder, ownerOnly.folder);
   for (const name of await readdir(beside)) await rename(join(beside, name), join(folder, name));
