@@ -81,7 +81,7 @@ async function completeKey({ host, signal, note }: StepScope<'host'>): Promise<b
     note('info', `using the existing key ${privateKeyPath}`);
     return true;
   }
-  note('info', `writing the missing public key of ${privateKeyPath}`);
+  note('info', `writing the public key of ${privateKeyPath} again`);
   await host.writeFile(publicKeyPath, `${stdout}\n`, { signal, mode: 0o644 });
   return true;
 }
