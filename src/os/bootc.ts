@@ -140,7 +140,7 @@ function imageOf(status: Entry['image']): Pick<OsDeployment, 'image' | 'digest' 
   };
 }
 
-/** What is staged stands first in the list of ostree, where bootc keeps its deployments in ostree. */
+/** What is staged is first in the list of ostree, where bootc keeps its deployments in ostree. */
 const stagedOf = (entry: Entry): OsDeployment => ({
   ...deploymentOf(entry),
   ...(entry.ostree == null ? {} : { index: 0 }),

@@ -38,7 +38,7 @@ export interface StageRequest {
 export type Argv = readonly string[];
 
 /**
- * How one program is asked and told: argv builders and parsers, nothing else. Whoever calls runs the
+ * How one program is queried and run: argv builders and parsers, nothing else. Whoever calls runs the
  * commands in their order and stops at the first that fails; up to the last one the host boots what
  * it booted before.
  */
@@ -101,7 +101,7 @@ export const argumentsIn = (commandLine: string): readonly string[] =>
 /**
  * The kernel arguments that the boot loader has for the system that runs: `options` of the entry
  * (Boot Loader Specification) whose `ostree=` the kernel was started with. What GRUB fills in at
- * each boot, `$ignition_firstboot`, stands there as it is written. Undefined when no entry fits.
+ * each boot, `$ignition_firstboot`, is there as it is written. Undefined when no entry fits.
  */
 export function bootEntryArguments(
   entries: readonly string[],

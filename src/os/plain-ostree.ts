@@ -99,7 +99,7 @@ interface StatusLine {
 
 /**
  * `ostree admin status`: a line for each deployment in the order of the boot loader,
- * `* STATEROOT CHECKSUM.SERIAL (MARK)`, and indented lines that tell more of it.
+ * `* STATEROOT CHECKSUM.SERIAL (MARK)`, and indented lines with details of it.
  */
 function linesOf(status: string): readonly StatusLine[] {
   const found: { head: RegExpExecArray; more: string[] }[] = [];

@@ -66,7 +66,7 @@ export const rawManifestArgv = (image: string, authFile?: string): readonly stri
 
 /**
  * The digest of an architecture in a list of manifests, which is what a host reports of the image
- * that it pulled; undefined when the manifest is no list. `skopeo inspect` tells that of the list.
+ * that it pulled; undefined when the manifest is no list. `skopeo inspect` prints that of the list.
  */
 export function digestInList(rawManifest: string, architecture: string): string | undefined {
   const parsed = ManifestList.safeParse(jsonIn(rawManifest));

@@ -55,7 +55,7 @@ export function statusOf(ordered: readonly OrderedDeployment[], isBusy = false):
   const own = (deployment: OsDeployment): boolean => deployment.stateroot === booted?.stateroot;
   const rest = (part: readonly OrderedDeployment[]): readonly OsDeployment[] =>
     part.filter(({ isStaged }) => !isStaged).map(({ deployment }) => deployment);
-  // Whatever stands first boots next, also when it is of another stateroot.
+  // Whatever is first boots next, also when it is of another stateroot.
   const pending = at > 0 ? rest(ordered.slice(0, at))[0] : undefined;
   const rollback = at < 0 ? undefined : rest(ordered.slice(at + 1)).find(own);
   const named = new Set([booted, staged, pending, rollback]);

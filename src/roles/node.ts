@@ -2,7 +2,7 @@ import { role } from '../engine/check.ts';
 import { checkImage, checkSpace } from '../steps/os/check-image.ts';
 import { inspectHost, lockNode } from '../steps/os/read-host.ts';
 import { chooseRollback, rollBack } from '../steps/os/roll-back.ts';
-import { removeOldImages, stageImage } from '../steps/os/stage.ts';
+import { removeOldImages, stageOsImage } from '../steps/os/stage.ts';
 import type { NodeCommandWorld } from '../steps/os/step.ts';
 import { recordImage, restartHost, verifyNextBoot, verifyRollback } from '../steps/os/verify.ts';
 
@@ -16,7 +16,7 @@ export const nodeApply = role<NodeCommandWorld>('node-apply', {
     checkImage,
     removeOldImages,
     checkSpace,
-    stageImage,
+    stageOsImage,
     verifyNextBoot,
     recordImage,
     restartHost,

@@ -53,7 +53,7 @@ export async function readTarget(
 }
 
 /**
- * Everything that stands on a device, each once, and always before what it stands on: the order in
+ * Everything that is built on a device, each once, and always before what it uses: the order in
  * which it can be taken down. The device itself is not in it.
  */
 export function descendantsOf(device: BlockDevice): readonly BlockDevice[] {
@@ -69,7 +69,7 @@ export function descendantsOf(device: BlockDevice): readonly BlockDevice[] {
   return order;
 }
 
-/** A device and everything that stands on it. */
+/** A device and everything that is built on it. */
 export const withDescendants = (device: BlockDevice): readonly BlockDevice[] => [
   ...descendantsOf(device),
   device,
@@ -88,11 +88,11 @@ export function everyDevice(roots: readonly BlockDevice[]): readonly BlockDevice
 export const isNamed = (device: BlockDevice, path: string): boolean =>
   path === device.path || path === `/dev/${device.kname}`;
 
-/** The device with this path, wherever it stands in the tree. */
+/** The device with this path, wherever it is in the tree. */
 export const deviceAt = (roots: readonly BlockDevice[], path: string): BlockDevice | undefined =>
   everyDevice(roots).find((device) => isNamed(device, path));
 
-/** The disks at the bottom on which a device stands; the device itself when it is one. */
+/** The disks at the bottom that a device is built on; the device itself when it is one. */
 export const disksUnder = (
   roots: readonly BlockDevice[],
   device: BlockDevice,
@@ -112,7 +112,7 @@ export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
 export const isLeftover = (device: BlockDevice): boolean =>
   !isPartition(device) && device.type !== 'mpath' && (isMapped(device) || isArray(device));
 
-/** A partition by what it is for, as CoreOS images lay them out. */
+/** A partition by what it is for, as CoreOS images arrange them. */
 type PartitionPurpose = 'esp' | 'boot' | 'root';
 
 /** GPT type of an EFI system partition (UEFI specification, 5.3.3). */

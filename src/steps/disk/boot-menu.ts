@@ -15,7 +15,7 @@ interface BootEntry {
   readonly partUuid: string;
 }
 
-/** What efibootmgr tells of the firmware. */
+/** What efibootmgr prints of the firmware. */
 export interface BootMenu {
   readonly order: readonly string[];
   readonly entries: readonly BootEntry[];
@@ -111,7 +111,7 @@ export function phantomEntries(
   { entries }: BootMenu,
   { espUuid, partUuids, directories }: BootWorld,
 ): readonly BootEntry[] {
-  // A host that knows no partition GUID cannot tell what is missing.
+  // A host that knows no partition GUID cannot know what is missing.
   if (partUuids.size === 0) return [];
   const known = new Set(directories.map((name) => name.toLowerCase()));
   return entries.filter(({ partUuid, path }) => {

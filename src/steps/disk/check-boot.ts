@@ -13,9 +13,9 @@ import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 
 /**
- * Looks a last time whether the disk will start into what was installed: after this the host with
+ * Checks a last time whether the disk will boot the installed system: after this the host with
  * everything that only it knows is gone. What is seen to be wrong on the disk ends the installation;
- * a doubtful boot order and what cannot be looked at are told as warnings.
+ * a doubtful boot order and what cannot be checked are warnings.
  */
 export const checkBoot = step({
   id: 'disk/check-boot',
@@ -44,13 +44,13 @@ export const checkBoot = step({
   },
 });
 
-/** What is found wrong; nothing, with a warning, when it cannot be looked at. */
+/** What is found wrong; nothing, with a warning, when it cannot be checked. */
 async function tryOr(
   { signal, note }: StepScope<'host'>,
-  look: () => Promise<readonly string[]>,
+  check: () => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
   try {
-    return await look();
+    return await check();
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
@@ -126,7 +126,7 @@ async function lookInside(
 async function mountBoot(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
   const tries = 3;
   let left = tries;
-  const look = async (): Promise<Look<string | undefined>> => {
+  const tryMount = async (): Promise<Look<string | undefined>> => {
     left -= 1;
     const refused = await refusalOf(scope, mountBootArgv(path));
     if (refused === undefined) return { done: undefined };
@@ -135,7 +135,7 @@ async function mountBoot(scope: StepScope<'host'>, path: string): Promise<string
     }
     return left === 0 ? { done: refused } : { status: refused };
   };
-  return scope.until('the boot partition can be mounted', look, {
+  return scope.until('the boot partition can be mounted', tryMount, {
     every: seconds(5),
     within: minutes(2),
   });

@@ -122,7 +122,7 @@ async function removeVolumeGroups(
   }
 }
 
-/** @throws AgentError `disk.busy` when something still stands on the disk */
+/** @throws AgentError `disk.busy` when something still uses the disk */
 async function takeDown(
   { host, signal, until }: StepScope<'host'>,
   { attemptQuietly }: Cleanup,

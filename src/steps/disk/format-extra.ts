@@ -8,8 +8,8 @@ import { diskFailure } from './failures.ts';
 import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
 
 /**
- * Takes the partition tables from further disks, so that the firmware starts none of them. No
- * trouble with such a disk ends the installation, as with the Go agent; it is told.
+ * Removes the partition tables of additional disks, so that the firmware boots none of them. No
+ * failure of such a disk ends the installation, as with the Go agent; it is a warning.
  */
 export const formatExtraDisks = step({
   id: 'disk/format-extra',

@@ -3,7 +3,7 @@ import { blockDevice, coreOsDisk, partition } from '../../../test/support/disk-s
 import {
   disksSharedWith,
   holdersOf,
-  judgeExtraDisk,
+  decideExtraDisk,
   otherSystemDisks,
   diskReadiness,
   renderHolder,
@@ -131,9 +131,9 @@ const spare = blockDevice('sdb', {}, [partition('sdb1', {}, [blockDevice('dm-0')
 const stick = blockDevice('sdc', {}, [partition('sdc1', { mountpoints: ['/run/media/iso'] })]);
 const roots = [target, spare, stick, blockDevice('sdd', { isReadOnly: true })];
 
-describe('judgeExtraDisk', () => {
+describe('decideExtraDisk', () => {
   it('lets a disk be formatted that only has leftovers', () => {
-    expect(judgeExtraDisk(roots, { asked: '/dev/x', real: '/dev/sdb', target })).toEqual({
+    expect(decideExtraDisk(roots, { asked: '/dev/x', real: '/dev/sdb', target })).toEqual({
       kind: 'format',
       asked: '/dev/x',
       device: spare,
@@ -147,7 +147,7 @@ describe('judgeExtraDisk', () => {
     ['/dev/sdd', 'it is read-only'],
   ])('refuses %s: %s', (real, because) => {
     const asked = `/dev/disk/by-id${real}`;
-    expect(judgeExtraDisk(roots, { asked, real, target })).toEqual({
+    expect(decideExtraDisk(roots, { asked, real, target })).toEqual({
       kind: 'refused',
       asked,
       because,
@@ -158,11 +158,11 @@ describe('judgeExtraDisk', () => {
     const multipath = blockDevice('dm-7', { name: 'mpatha', type: 'mpath' });
     const host = [blockDevice('sda', {}, [multipath]), blockDevice('sdb', {}, [multipath])];
     const question = { asked: '/dev/sdb', real: '/dev/sdb', target: multipath };
-    expect(judgeExtraDisk(host, question)).toMatchObject({ kind: 'refused' });
+    expect(decideExtraDisk(host, question)).toMatchObject({ kind: 'refused' });
   });
 
   it('says that a disk is missing', () => {
-    expect(judgeExtraDisk(roots, { asked: '/dev/q', real: '/dev/q', target })).toEqual({
+    expect(decideExtraDisk(roots, { asked: '/dev/q', real: '/dev/q', target })).toEqual({
       kind: 'missing',
       asked: '/dev/q',
     });

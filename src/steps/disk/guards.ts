@@ -44,7 +44,7 @@ interface DiskReadiness {
 }
 
 /**
- * Judges a disk. Leftovers that the cleanup takes down are remarks. With kept partitions every
+ * Decides on a disk. Leftovers that the cleanup takes down are remarks. With kept partitions every
  * holder is a remark: an appliance installs to the disk it was started from, over device-mapper
  * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
  */
@@ -167,7 +167,7 @@ export function renderHolder(holder: Holder): string {
   }
 }
 
-/** Other disks that lose data when what stands on this disk is taken down: a shared volume group. */
+/** Other disks that lose data when what uses this disk is taken down: a shared volume group. */
 export function disksSharedWith(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
@@ -198,7 +198,7 @@ interface ExtraDiskQuestion {
  * Whether a further disk may lose its partition tables. Not when it is the install disk under
  * another name, or below it, nor when anything of the running system is on it.
  */
-export function judgeExtraDisk(
+export function decideExtraDisk(
   roots: readonly BlockDevice[],
   { asked, real, target }: ExtraDiskQuestion,
 ): ExtraDisk {
@@ -215,21 +215,21 @@ export function judgeExtraDisk(
   return { kind: 'refused', asked, because: renderHolder(used) };
 }
 
-/** Judges each further disk of the configuration. */
+/** Decides on each further disk of the configuration. */
 export async function extraDisks(
   { host, config, signal }: StepScope<'host'>,
   roots: readonly BlockDevice[],
   target: BlockDevice,
 ): Promise<readonly ExtraDisk[]> {
-  const judged: ExtraDisk[] = [];
+  const decisions: ExtraDisk[] = [];
   for (const asked of config.disk.format) {
     const real = (await host.realPath(asked, signal)) ?? asked;
-    judged.push(judgeExtraDisk(roots, { asked, real, target }));
+    decisions.push(decideExtraDisk(roots, { asked, real, target }));
   }
-  return judged;
+  return decisions;
 }
 
-/** coreos-installer is told to keep partitions that are on the disk. */
+/** coreos-installer is to keep partitions that are on the disk. */
 const keepsSome = condition<Config>('coreos-installer keeps partitions', ({ image }) =>
   keepsPartitions(image.writerArgs),
 );

@@ -35,7 +35,7 @@ export function openersArgv(nodes: readonly string[]): readonly string[] {
   ];
 }
 
-/** The device nodes of a disk and of all that stands on it. */
+/** The device nodes of a disk and of all that is built on it. */
 const nodesOf = (disk: BlockDevice): readonly string[] => [
   ...new Set(withDescendants(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
 ];
@@ -74,8 +74,8 @@ export async function readOpeners(
 }
 
 /**
- * The processes that have the disk open. A look at processes that cannot be had must not end an
- * installation; it is told.
+ * The processes that have the disk open. When they cannot be read, that must not end an
+ * installation; it is a warning.
  */
 export async function openersOrWarn(
   { host, signal, note }: StepScope<'host'>,

@@ -34,7 +34,7 @@ export const lsblkArgv = [
   columns.join(','),
 ] as const;
 
-/** One block device; what stands on it are its children. */
+/** One block device; what is built on it are its children. */
 export interface BlockDevice {
   /** `sda`, or the device-mapper name. */
   readonly name: string;

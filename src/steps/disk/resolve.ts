@@ -8,7 +8,7 @@ import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
 
 /**
- * Finds the disk that the configuration means. Links are followed, since coreos-installer tells
+ * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
  * busy partitions wrongly for other names than those of the kernel (coreos-installer issue 512).
  */
 export const resolveDisk = step({

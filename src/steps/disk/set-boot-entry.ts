@@ -29,9 +29,9 @@ const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
 const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
 
 /**
- * Makes the firmware start the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
+ * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
  * issue 2093). Nothing here ends an installation: the disk is written, and a person can choose it
- * in the boot menu; what went wrong is told as a warning.
+ * in the boot menu; what went wrong is a warning.
  */
 export const setBootEntry = step({
   id: 'disk/set-boot-entry',

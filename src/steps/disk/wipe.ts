@@ -121,7 +121,7 @@ const fieldsOf = (stdout: string): readonly (readonly string[])[] =>
     .filter((line) => line !== '')
     .map((line) => line.split(/\s+/));
 
-/** Whether a path is the disk or stands on it; whole names only, `sda` is not in `sdaa`. */
+/** Whether a path is the disk or is built on it; whole names only, `sda` is not in `sdaa`. */
 export const isOn = (disk: BlockDevice, path: string): boolean =>
   withDescendants(disk).some((device) => isNamed(device, path));
 
@@ -143,12 +143,12 @@ export const forgetArrayArgv = (path: string): readonly string[] => [
   ...['mdadm', '--zero-superblock', path],
 ];
 
-/** What stands on a disk and must go before it is written: no partitions, no multipath device. */
+/** What uses a disk and must go before it is written: no partitions, no multipath device. */
 export const leftoversOn = (disk: BlockDevice): readonly BlockDevice[] =>
   descendantsOf(disk).filter(isLeftover);
 
 /**
- * Commands that take down what stands on a disk, from the top. The members of an array forget it
+ * Commands that take down what uses a disk, from the top. The members of an array forget it
  * as soon as it is stopped, else udev puts it together again. Members on other disks are left.
  */
 export function takedownArgvs(disk: BlockDevice): readonly (readonly string[])[] {
@@ -194,14 +194,14 @@ interface HalfWritten {
 }
 
 interface Limits {
-  readonly look: Millis;
+  readonly read: Millis;
   readonly zeroTable: Millis;
   readonly wipe: Millis;
   readonly wipePartition: Millis;
 }
 
 const unhurried: Limits = {
-  look: seconds(30),
+  read: seconds(30),
   zeroTable: seconds(30),
   wipe: seconds(30),
   wipePartition: seconds(30),
@@ -209,7 +209,7 @@ const unhurried: Limits = {
 
 /** 2.5 s for either way: the table and the disk, or a look and the two partitions that boot. */
 const hurried: Limits = {
-  look: seconds(1),
+  read: seconds(1),
   zeroTable: seconds(1.5),
   wipe: seconds(1),
   wipePartition: seconds(0.75),
@@ -231,7 +231,7 @@ export async function makeUnbootable(
     await host.exec(wipefsArgv(disk.path), { signal, limit: limits.wipe });
     return;
   }
-  const roots = await readBlockDevices(host, signal, limits.look);
+  const roots = await readBlockDevices(host, signal, limits.read);
   for (const path of bootPartitions(targetAmong(roots, disk))) {
     await host.exec(wipefsArgv(path), { signal, limit: limits.wipePartition });
   }

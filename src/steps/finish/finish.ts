@@ -31,7 +31,7 @@ export const listIronicArgv = ['systemctl', 'list-units', '--no-legend', unit] a
 
 /**
  * Finds out who reboots the host. When systemd does not answer, the host reboots by itself: an
- * install that is through must not fail here.
+ * finished install must not fail here.
  */
 export const findIronic = step({
   id: 'finish/find-ironic',
@@ -125,7 +125,7 @@ export const rebootArgv = ({ when }: RebootDelay): readonly string[] => [
 /** Stops the agent that ironic waits for; ironic then reboots the host. */
 export const stopAgentArgv = ['systemctl', 'stop', 'agent.service'] as const;
 
-/** Tells whether the agent runs; it prints `inactive` and fails when it does not. */
+/** Prints whether the agent runs; it prints `inactive` and fails when it does not. */
 export const agentStateArgv = ['systemctl', 'is-active', 'agent.service'] as const;
 
 /** `systemctl is-active` of a unit that does not run, or that systemd does not know. */

@@ -17,7 +17,7 @@ import {
 } from './image-file.ts';
 import {
   compareLines,
-  inspectConfigArgv,
+  inspectNodeImageArgv,
   lineOfBuild,
   lineOfCluster,
   readNodeImage,
@@ -63,14 +63,14 @@ function previewChoice(config: Config): readonly (readonly string[])[] {
   const { nodeImage, sha256 } = config.image;
   const request = requestOrNone(config);
   return [
-    ...(nodeImage === '' ? [] : [architectureArgv, inspectConfigArgv(nodeImage)]),
+    ...(nodeImage === '' ? [] : [architectureArgv, inspectNodeImageArgv(nodeImage)]),
     ...(request?.kind === 'file' ? [headArgv(request.path)] : []),
     ...(request?.kind === 'file' && sha256 !== '' ? [fileDigestArgv(request.path)] : []),
     ...(request?.kind === 'stream' ? [architectureArgv] : []),
   ];
 }
 
-/** None where the configuration cannot be met, which `explain` tells. */
+/** None where the configuration cannot be met, which `explain` reports. */
 function requestOrNone(config: Config): ImageRequest | undefined {
   try {
     return chooseImageSource(config);
@@ -89,7 +89,7 @@ async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
   });
   let inspected: string | undefined;
   try {
-    inspected = (await host.exec(inspectConfigArgv(nodeImage), { signal, limit: minutes(2) }))
+    inspected = (await host.exec(inspectNodeImageArgv(nodeImage), { signal, limit: minutes(2) }))
       .stdout;
   } catch (error) {
     signal.throwIfAborted();

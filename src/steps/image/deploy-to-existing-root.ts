@@ -117,7 +117,7 @@ const statRefArgv = ['stat', nodeImageRef] as const;
 
 /**
  * Lets go of the node image, so that the new system has room. The reference goes last: it is what
- * tells a later run that this is still to be done.
+ * shows a later run that this is still to be done.
  */
 const dropRefArgvs = [
   ['touch', '/ostree/repo/tmp/node-image'],

@@ -35,7 +35,7 @@ export const findFinalOs = (
 ): Promise<EncapsulatedMachineConfig> =>
   readRendered(scope, ignitionPath, {
     read: readEncapsulated,
-    within: patience(scope.config.layering),
+    within: serverTimeout(scope.config.layering),
   });
 
 /** How a rendered config is read, and how long the machine-config-server is waited for. */
@@ -64,7 +64,7 @@ export async function readRendered<T>(
   const pointer = readPointer(parseConfig(text).config);
   return until(
     'the rendered config of this pool can be read',
-    (at) => look({ web, pointer, read }, at),
+    (at) => tryRead({ web, pointer, read }, at),
     {
       every: seconds(5),
       within,
@@ -74,9 +74,9 @@ export async function readRendered<T>(
 
 /**
  * How long the machine-config-server is waited for. A bootstrap host that builds operating systems
- * holds it back until two of them are there, and no other host is told of that.
+ * holds it back until two of them are there, and no other host knows of that.
  */
-const patience = ({ mode, buildMinutes }: StepScope<never>['config']['layering']): Millis =>
+const serverTimeout = ({ mode, buildMinutes }: StepScope<never>['config']['layering']): Millis =>
   minutes(mode === 'off' ? 20 : 20 + 2 * buildMinutes);
 
 interface Reading<T> {
@@ -85,7 +85,10 @@ interface Reading<T> {
   readonly read: (rendered: Uint8Array) => T;
 }
 
-async function look<T>({ web, pointer, read }: Reading<T>, signal: AbortSignal): Promise<Look<T>> {
+async function tryRead<T>(
+  { web, pointer, read }: Reading<T>,
+  signal: AbortSignal,
+): Promise<Look<T>> {
   try {
     const rendered =
       pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, signal);

@@ -58,7 +58,7 @@ export async function verifyFile(
 /** How much of an image must be read to judge it: past the volume descriptor of an ISO. */
 export const headBytes = 40 * 1024;
 
-/** What the beginning of a file tells. */
+/** What the beginning of a file shows. */
 interface SniffedImage {
   readonly format: 'gzip' | 'xz' | 'zstd' | 'raw';
   /** Sector size that the image was made for, where the partition table could be seen. */
@@ -95,7 +95,7 @@ function otherKind(head: Uint8Array): string | undefined {
   return text.startsWith('{') ? 'a JSON document' : undefined;
 }
 
-/** The header of a GPT stands in the second sector (UEFI specification, 5.3.2). */
+/** The header of a GPT is in the second sector (UEFI specification, 5.3.2). */
 function tableOf(bytes: Uint8Array): { readonly sectorBytes?: 512 | 4096 } {
   if (hasTextAt(bytes, 512, 'EFI PART')) return { sectorBytes: 512 };
   return hasTextAt(bytes, 4096, 'EFI PART') ? { sectorBytes: 4096 } : {};
@@ -113,7 +113,7 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
   try {
     return unpack(head);
   } catch {
-    // A beginning that cannot be unpacked tells nothing; the writer will say what is wrong.
+    // A beginning that cannot be unpacked shows nothing; coreos-installer will report what is wrong.
     return new Uint8Array();
   }
 }
@@ -121,14 +121,14 @@ function unpacked(head: Uint8Array, unpack: (head: Uint8Array) => Uint8Array): U
 /** Reads the beginning of an image at a URL, and no more where the server knows ranges. */
 export async function readUrlHead(web: Web, url: string, signal: AbortSignal): Promise<Uint8Array> {
   const { body } = await openHead(web, url, signal);
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of body) {
-    pieces.push(piece);
-    length += piece.length;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
     if (length >= headBytes) break;
   }
-  return Buffer.concat(pieces).subarray(0, headBytes);
+  return Buffer.concat(chunks).subarray(0, headBytes);
 }
 
 /** A server that knows no ranges sends the whole file, of which only the beginning is read. */

@@ -36,7 +36,7 @@ export interface Overwrite {
   readonly os: EncapsulatedMachineConfig;
   readonly source: PullSource;
   readonly writerArgs: readonly string[];
-  /** Whether SELinux of the live system enforces; it only tells while ostree writes. */
+  /** Whether SELinux of the live system enforces; it is permissive while ostree writes. */
   readonly isEnforcing: boolean;
   /** The root is mounted at another place too, by what must go on writing to it. */
   readonly isRootShared: boolean;

@@ -150,14 +150,14 @@ describe('image/overwrite-os', () => {
   it('waits until udev knows the partitions that were just written', async () => {
     const host = hostWith(sda);
     const unread = sda.children.map((child) => ({ ...child, label: '', partLabel: '' }));
-    let looks = 0;
+    let polls = 0;
     host.on(['lsblk', rest]).answers(() => {
-      looks += 1;
-      return { stdout: lsblkOutput(looks < 3 ? { ...sda, children: unread } : sda) };
+      polls += 1;
+      return { stdout: lsblkOutput(polls < 3 ? { ...sda, children: unread } : sda) };
     });
     const { notes } = await overwrite({ host });
     expect(notes).toEqual([]);
-    expect(looks).toBeGreaterThanOrEqual(3);
+    expect(polls).toBeGreaterThanOrEqual(3);
     expect(ran(host)).toContain('mount /dev/sda4 /mnt');
   });
 
@@ -261,16 +261,16 @@ describe('image/overwrite-os', () => {
 
 describe('the built image', () => {
   const { published } = handOverFacts;
-  const { published: stock } = fallbackFacts;
+  const { published: released } = fallbackFacts;
   const request = requestFor(['master']);
   const off = { kind: 'off', why: 'no manifest' } as const;
 
   it.each<[string, Partial<BuiltImageFacts>, boolean]>([
     ['nothing is known of one', {}, false],
-    ['nothing is ordered', { request: off, published: stock }, false],
+    ['nothing is ordered', { request: off, published: released }, false],
     ['nodes join without it', { request: requestFor(['master'], 'after-join'), published }, false],
     ['it was built', { request, published }, true],
-    ['it could not be built', { request, published: stock }, false],
+    ['it could not be built', { request, published: released }, false],
     ['a worker found none', { boot: { kind: 'stock', why: 'none' } }, false],
     ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],
     ['a worker gets it at its first boot', { boot: { kind: 'first-boot', why: 'x' } }, true],

@@ -23,7 +23,7 @@ const skipsReboot = condition<Config>(
 /**
  * Writes the operating system that the cluster wants over the one of the image, which saves the
  * reboot in which the machine-config-daemon would do so. Without it the node gets there all the
- * same, so whatever fails here is told and not fatal. Where a built image is for this host, that
+ * same, so whatever fails here is a warning. Where a built image is for this host, that
  * is written instead.
  */
 export const overwriteOs = step({

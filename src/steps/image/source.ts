@@ -22,7 +22,7 @@ export type ImageRequest =
   | { readonly kind: 'live'; readonly isAsked: boolean; readonly because: string };
 
 /**
- * Chooses the image source of a configuration: what stands in the writer's arguments wins, then the
+ * Chooses the image source of a configuration: what is among the writer's arguments wins, then the
  * source that is named, then with `auto` the first of file, URL and stream that is set, and else
  * what the live medium has.
  * @throws AgentError `image.not-configured`, `image.digest-unusable`
@@ -97,7 +97,7 @@ function placeOf(request: ImageRequest): string {
   }
 }
 
-/** The choice as a plan tells it; a configuration that cannot be met is reported, too. */
+/** The choice as a plan shows it; a configuration that cannot be met is reported, too. */
 export function explainImage(config: Config): string {
   try {
     const request = chooseImageSource(config);

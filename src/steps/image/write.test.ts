@@ -128,9 +128,9 @@ describe('image/write', () => {
     ['does not end', Infinity, 'disk.busy', 0],
   ])(
     'waits for a writer that an earlier run left behind, and it %s',
-    async (...[, looks, code, writes]) => {
+    async (...[, polls, code, writes]) => {
       const clock = fakeClock();
-      let left = looks;
+      let left = polls;
       const host = writingHost(clock)
         .withFile('/proc/812/comm', 'coreos-installer\n')
         .on(['find', rest])

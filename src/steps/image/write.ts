@@ -138,7 +138,7 @@ function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]
 /** A write without any progress for so long is given up; the service does the same. */
 const longestStandstill = stageLimits.write;
 
-const lookEvery: Millis = minutes(1);
+const pollInterval: Millis = minutes(1);
 
 /** What is watched. */
 interface WatchedWrite {
@@ -206,8 +206,8 @@ async function watch(
   let sectors: number | undefined;
   let diskMovedAt = clock.elapsed();
   for (;;) {
-    await clock.sleep(lookEvery, signal);
-    if (clock.elapsed() - writer.movedAt() < lookEvery) continue;
+    await clock.sleep(pollInterval, signal);
+    if (clock.elapsed() - writer.movedAt() < pollInterval) continue;
     const written = await readSectors(host, diskName, signal);
     if (written !== sectors) diskMovedAt = clock.elapsed();
     sectors = written;

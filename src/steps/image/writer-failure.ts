@@ -26,7 +26,7 @@ interface Signature {
 
 /**
  * Sentences of coreos-installer 0.16 to 0.26 and what they mean. The first that is found anywhere in
- * what it said counts: what names the cause stands before what names a consequence.
+ * what it said counts: what names the cause is before what names a consequence.
  */
 const signatures: readonly Signature[] = [
   {
@@ -115,7 +115,7 @@ function codeOf({ exitCode, isRelayUnasked }: WriterEnd, text: string): Code {
   return code ?? 'image.writer-failed';
 }
 
-/** The first error with its causes and what stands indented above it, in one line. */
+/** The first error with its causes and what is indented above it, in one line. */
 function reasonIn(lines: readonly string[]): string {
   const from = lines.findIndex((line) => /^(Error|error):/.test(line));
   const holders = lines.filter((line) =>

@@ -38,7 +38,7 @@ interface Reported {
   readonly bytes: number;
 }
 
-/** Begins to follow a run; each run of the writer counts anew. */
+/** Begins to follow a run; each run of the writer counts from zero. */
 export function writerProgress(now: () => number): WriterProgress {
   const start = now();
   let seen: ReadSoFar = { bytes: 0 };

@@ -11,7 +11,7 @@ const hasLogReceiver = condition<Config>(
   ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
 );
 
-/** Tells the service that logs of this host will come. A service that does not listen holds nobody up. */
+/** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
 export const announceLogs = step({
   id: 'logs/announce',
   title: 'Announce the logs of this host',

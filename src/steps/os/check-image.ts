@@ -19,15 +19,15 @@ import {
   readLayers,
   type RegistryImage,
 } from '../../os/registry-image.ts';
-import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, step } from './step.ts';
+import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { ask, findAuthFile } from './read-host.ts';
 import { architectureArgv } from '../host-commands.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
- * host has no skopeo, the pull itself is the first to tell.
+ * host has no skopeo, the pull itself is the first to find out.
  */
-export const checkImage = step({
+export const checkImage = nodeStep({
   id: 'os/check-image',
   title: 'Check the image and decide how to apply it',
   uses: ['host'],
@@ -138,7 +138,7 @@ export function checkRequest({ image, records }: Pick<NodeRequest, 'image' | 're
 }
 
 /** Checks that what is to be pulled fits, where its size is known. */
-export const checkSpace = step({
+export const checkSpace = nodeStep({
   id: 'os/check-space',
   title: 'Check that the image fits on the host',
   uses: ['host'],

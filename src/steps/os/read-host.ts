@@ -6,7 +6,7 @@ import { type Argv, asksForChange, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';
-import { type NodeScope, OsSnapshot, step } from './step.ts';
+import { type NodeScope, OsSnapshot, nodeStep } from './step.ts';
 
 /** A host, and when to stop asking it. */
 interface AskedHost {
@@ -73,14 +73,14 @@ export async function ask({ host, signal }: AskedHost, argv: Argv): Promise<stri
 
 const answers: ReadonlySet<string> = new Set(['command.failed', 'command.not-found']);
 
-/** Left by the Machine Config Daemon on every node that it looks after. */
+/** Left by the Machine Config Daemon on every node that it manages. */
 const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
 
-/** Two commands of ours must not change one host; two of others are told apart by their programs. */
+/** Two commands of ours must not change one host; other programs keep their own locks. */
 const lockName = 'bootwright-node';
 
-/** Keeps other commands of ours away from the host as long as the process lives. */
-export const lockNode = step({
+/** Locks the host against other commands of ours as long as the process lives. */
+export const lockNode = nodeStep({
   id: 'os/lock',
   title: 'Lock the operating system against other bootwright commands',
   uses: ['host'],
@@ -93,7 +93,7 @@ export const lockNode = step({
 });
 
 /** Looks what the host runs, and by which program that is changed. */
-export const inspectHost = step({
+export const inspectHost = nodeStep({
   id: 'os/look',
   title: 'Inspect the operating system of the host',
   uses: ['host'],

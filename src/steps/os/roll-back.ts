@@ -3,11 +3,11 @@ import { drivers } from '../../os/choose-driver.ts';
 import { decideRollback, describe } from '../../os/decide.ts';
 import type { Argv } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
-import { Rollback, OsSnapshot, step } from './step.ts';
+import { Rollback, OsSnapshot, nodeStep } from './step.ts';
 import { runCommands } from './read-host.ts';
 
 /** Decides how the host goes back. */
-export const chooseRollback = step({
+export const chooseRollback = nodeStep({
   id: 'os/decide-rollback',
   title: 'Decide how to roll back',
   uses: ['host'],
@@ -27,7 +27,7 @@ export const chooseRollback = step({
 });
 
 /** Drops what is staged, or puts first what ran before. */
-export const rollBack = step({
+export const rollBack = nodeStep({
   id: 'os/go-back',
   title: 'Roll back to the previous deployment',
   uses: ['host'],

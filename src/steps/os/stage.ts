@@ -2,7 +2,7 @@ import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
 import { type Argv, asksForChange, bootEntryArguments, type StageKind } from '../../os/driver.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
-import { type NodeScope, ApplyPlan, OsSnapshot, step } from './step.ts';
+import { type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { findAuthFile, linkAuthArgvs, runCommands } from './read-host.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -12,10 +12,10 @@ import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
 const entriesFolder = '/boot/loader/entries';
 
 /**
- * Has the image pulled and staged. Until the programs are through the host boots what it booted
+ * Has the image pulled and staged. Until the programs have finished, the host boots what it booted
  * before, and what a stopped pull left is used by the next one.
  */
-export const stageImage = step({
+export const stageOsImage = nodeStep({
   id: 'os/stage',
   title: 'Stage the image for the next boot',
   uses: ['host'],
@@ -105,9 +105,9 @@ export function stageFailure(cause: unknown, image: string): AgentError {
 
 /**
  * Removes what earlier images left and nothing leads back to, before another one comes. What runs,
- * what a rollback leads to and what somebody pinned stay. A failure is told: it may still fit.
+ * what a rollback leads to and what somebody pinned stay. A failure is a warning: the image may still fit.
  */
-export const removeOldImages = step({
+export const removeOldImages = nodeStep({
   id: 'os/clean-up',
   title: 'Remove deployments and layers of earlier images',
   uses: ['host'],

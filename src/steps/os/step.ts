@@ -23,7 +23,7 @@ export interface NodeCommandWorld {
 }
 
 /** Defines a step of a command of a node. */
-export const step = stepsOf<NodeCommandWorld>();
+export const nodeStep = stepsOf<NodeCommandWorld>();
 
 /** What a step of a command of a node has at hand. */
 export type NodeScope = Scope<NodeCommandWorld, 'host'>;

@@ -9,14 +9,14 @@ import {
   type NodeScope,
   ApplyPlan,
   OsSnapshot,
-  step,
+  nodeStep,
 } from './step.ts';
 import { readStatus } from './read-host.ts';
 import { condition } from '../../engine/condition.ts';
 import { restartArgv } from '../../os/driver.ts';
 
 /** Reads back what the host boots next after an apply. */
-export const verifyNextBoot = step({
+export const verifyNextBoot = nodeStep({
   id: 'os/verify',
   title: 'Check that the host boots the image next',
   uses: ['host'],
@@ -53,7 +53,7 @@ const notStaged = (image: string, next: OsDeployment | undefined): Error => {
 };
 
 /** Reads back what the host boots next after a rollback. */
-export const verifyRollback = step({
+export const verifyRollback = nodeStep({
   id: 'os/verify-rollback',
   title: 'Check that the host boots the previous deployment next',
   uses: ['host'],
@@ -96,7 +96,7 @@ const mode = 0o644;
 const wantsRecord = condition<NodeRequest>('a record is requested', ({ records }) => records);
 
 /** Writes down that the image is what the node is to run, once it is booted next or runs. */
-export const recordImage = step({
+export const recordImage = nodeStep({
   id: 'os/record-image',
   title: 'Record the image for the Machine Config Daemon',
   uses: ['host'],
@@ -122,7 +122,7 @@ export const recordImage = step({
 const wantsRestart = condition<NodeRequest>('a reboot is requested', ({ reboots }) => reboots);
 
 /** Restarts the host, if that makes a difference. */
-export const restartHost = step({
+export const restartHost = nodeStep({
   id: 'os/restart',
   title: 'Reboot the host into the next deployment',
   uses: ['host'],

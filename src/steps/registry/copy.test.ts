@@ -188,10 +188,10 @@ describe('rsyncProgress', () => {
     ['the last step in any case', [98, 100], [98, 100]],
     ['a hundred once', [100, 100, 50], [100]],
     ['nothing that goes back', [40, 20, 44, 45], [40, 45]],
-  ])('tells %s', (_what, seen, told) => {
+  ])('reports %s', (_what, seen, reported) => {
     const percents: (number | undefined)[] = [];
     const read = rsyncProgress(({ percent }) => percents.push(percent));
     for (const percent of seen) read(`1.0G ${percent}% 1MB/s`);
-    expect(percents).toEqual(told);
+    expect(percents).toEqual(reported);
   });
 });

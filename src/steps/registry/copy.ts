@@ -210,16 +210,16 @@ async function thawAndUnmount({ host, signal: stop }: StepScope<'host'>): Promis
 /** A line of `rsync --info=progress2`: bytes, percent, speed. */
 const progressLine = /\s*(\S+)\s+(\d+)%\s+(\S+)(?:\s+\([^)]+\))?/;
 
-/** Steps in percent in which progress is told; the last one is told in any case. */
+/** Steps in percent in which progress is reported; the last one always is. */
 const stepPercent = 5;
 
-/** The share that a line of rsync tells, 0 to 100; undefined for other lines. */
+/** The share that a line of rsync shows, 0 to 100; undefined for other lines. */
 export function parseRsyncPercent(line: string): number | undefined {
   const percent = progressLine.exec(line.trim())?.[2];
   return percent === undefined ? undefined : Number(percent);
 }
 
-/** Makes a reader of lines that tells progress in steps, each value once and only rising. */
+/** Makes a reader of lines that reports progress in steps, each value once and only rising. */
 export function rsyncProgress(report: (progress: Progress) => void): (line: string) => void {
   let last = 0;
   return (line) => {
