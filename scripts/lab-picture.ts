@@ -1,4 +1,4 @@
-// Plays the default scenario and draws the moment with the most different stages: docs/lab.svg.
+// Runs the default scenario and draws the moment with the most different stages: docs/lab.svg.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clusterParts, kubeParts } from './rig.ts';

@@ -23,8 +23,8 @@ import { clusterParts, kubeParts } from './rig.ts';
 const guestParts = [osDisk, qemu, liveRoot, agentImageBase];
 
 /**
- * Plays a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.
- * @throws RangeError for a scenario, or an request, that cannot be played so
+ * Runs a scenario with guests of QEMU in the place of simulated hosts, and gives the exit code.
+ * @throws RangeError for a scenario, or a request, that cannot be run so
  */
 export async function runInVirtualMachines(
   options: LabOptions,
@@ -59,4 +59,4 @@ export async function runInVirtualMachines(
 }
 
 const buildWords = ({ file, pushSpec }: OsBuildRequest): string =>
-  `The image of ${file} is built meanwhile; it goes to a registry of the lab, and not to ${pushSpec}.`;
+  `The image of ${file} is built meanwhile, and pushed to a registry of the lab\ninstead of ${pushSpec}.`;

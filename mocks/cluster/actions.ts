@@ -82,7 +82,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'remove-member': reportEtcd,
   'start-controller': startController,
-  look: controllerPoll,
+  poll: controllerPoll,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
 };
 

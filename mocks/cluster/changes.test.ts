@@ -6,15 +6,15 @@ import { kinds } from './objects.ts';
 const event: WatchEvent = { type: 'MODIFIED', object: { metadata: { name: 'm1' } } };
 
 /** Tells of a change whenever it is let; ends with the signal. */
-let tell: () => void;
+let emit: () => void;
 let closing: AbortController;
 let changes: Changes;
 
 async function* watched(signal: AbortSignal): AsyncGenerator<WatchEvent> {
   for (;;) {
     const { promise, resolve } = Promise.withResolvers<undefined>();
-    tell = () => resolve(undefined);
-    signal.addEventListener('abort', tell);
+    emit = () => resolve(undefined);
+    signal.addEventListener('abort', emit);
     await promise;
     if (signal.aborted) return;
     yield event;
@@ -50,9 +50,9 @@ describe('changes of a cluster', () => {
 
   it('are there again when a watch tells of one, however many it tells of', async () => {
     changes.take();
-    tell();
+    emit();
     await afterHops();
-    tell();
+    emit();
     await afterHops();
     expect([changes.take(), changes.take()]).toEqual([true, false]);
   });

@@ -8,14 +8,14 @@ export interface Member {
   readonly isBootstrap: boolean;
 }
 
-/** What kind of cluster is born. */
+/** What kind of cluster is started. */
 export interface ClusterPlan {
   readonly members: readonly Member[];
   /** etcd of this release does not start with less than three members unless it is let. */
   readonly needsEtcdOverride: boolean;
   /** The API moves from the temporary server to another one when bootkube is done. */
   readonly apiMoves: boolean;
-  /** Operating systems are built while it is born; what nodes boot is played. */
+  /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
   readonly pace: Pace;
 }
@@ -101,7 +101,7 @@ export type Action =
   | { readonly kind: 'remove-member' }
   | { readonly kind: 'start-controller' }
   /** The controller approves what waits, and reports how far hosts are. */
-  | { readonly kind: 'look' }
+  | { readonly kind: 'poll' }
   /** What a step waits for is true from now on. */
   | { readonly kind: 'mark'; readonly step: string };
 

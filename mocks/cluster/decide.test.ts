@@ -24,9 +24,9 @@ const planOf = (fields: Partial<ClusterPlan> = {}): ClusterPlan => ({
   ...fields,
 });
 
-interface FinishedRun {
+interface Outcome {
   readonly state: ClusterState;
-  /** Deeds apart from `later`, in the words of a test: `add-node m1`. */
+  /** Actions apart from `later`, in the words of a test: `add-node m1`. */
   readonly actions: readonly string[];
 }
 
@@ -40,19 +40,19 @@ const words = (action: Action): string =>
     .filter((word) => word !== '')
     .join(' ');
 
-/** Plays events, each to the end of everything that it lets come later. */
-function play(plan: ClusterPlan, ...events: readonly ClusterEvent[]): FinishedRun {
-  return events.reduce<FinishedRun>((played, first) => playOut(plan, played, first), {
+/** Handles events, each to the end of everything that it lets come later. */
+function after(plan: ClusterPlan, ...events: readonly ClusterEvent[]): Outcome {
+  return events.reduce<Outcome>((before, first) => handle(plan, before, first), {
     state: unborn(plan),
     actions: [],
   });
 }
 
-function playOut(
+function handle(
   plan: ClusterPlan,
-  { state: begin, actions }: FinishedRun,
+  { state: begin, actions }: Outcome,
   first: ClusterEvent,
-): FinishedRun {
+): Outcome {
   let state = begin;
   const done = [...actions];
   const queue: ClusterEvent[] = [first];
@@ -90,15 +90,15 @@ describe('how many nodes bootkube waits for', () => {
   });
 });
 
-describe('a cluster that is born', () => {
+describe('a cluster that starts', () => {
   it('gives no Ignition before its server is up', () => {
-    const { state, actions } = play(planOf(), rebooted('m1'));
+    const { state, actions } = after(planOf(), rebooted('m1'));
     expect(state.phases['m1']).toBe('waiting');
     expect(actions).toEqual([]);
   });
 
   it('gives it to who waits as soon as the server is up', () => {
-    const { actions } = play(planOf(), rebooted('m1'), started);
+    const { actions } = after(planOf(), rebooted('m1'), started);
     expect(actions).toEqual([
       'open-api',
       'log-request m1',
@@ -110,7 +110,7 @@ describe('a cluster that is born', () => {
   });
 
   it('ends bootkube, the bootstrap and the handover once two masters are ready', () => {
-    const { state, actions } = play(planOf(), started, rebooted('m1'), rebooted('m2'));
+    const { state, actions } = after(planOf(), started, rebooted('m1'), rebooted('m2'));
     expect(actions.slice(actions.indexOf('make-ready m2'))).toEqual([
       'make-ready m2',
       'mark cluster/wait-for-masters',
@@ -123,33 +123,33 @@ describe('a cluster that is born', () => {
       'mark cluster/wait-for-controller',
       'remove-member',
       'mark cluster/wait-for-etcd-handover',
-      'look',
+      'poll',
     ]);
     expect(state).toMatchObject({ isHandedOver: true, isControllerUp: true, complaints: [] });
   });
 
   it('waits for the override where etcd needs it', () => {
     const plan = planOf({ needsEtcdOverride: true });
-    const before = play(plan, started, rebooted('m1'), rebooted('m2'));
+    const before = after(plan, started, rebooted('m1'), rebooted('m2'));
     expect(before.actions).not.toContain('end-bootkube');
     const seen: ClusterEvent = { kind: 'override-seen', isSet: true };
-    expect(play(plan, started, rebooted('m1'), rebooted('m2'), seen).actions).toContain(
+    expect(after(plan, started, rebooted('m1'), rebooted('m2'), seen).actions).toContain(
       'end-bootkube',
     );
   });
 
   it('moves its API before bootkube ends, where it moves', () => {
-    const { actions } = play(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
+    const { actions } = after(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
     expect(actions.indexOf('move-api')).toBeLessThan(actions.indexOf('end-bootkube'));
     expect(actions).toContain('move-api');
   });
 
   it('lets the bootstrap host join by certificates that somebody approves', () => {
     const masters = [started, rebooted('m1'), rebooted('m2')];
-    const waiting = play(planOf(), ...masters, rebooted('b1'));
+    const waiting = after(planOf(), ...masters, rebooted('b1'));
     expect(waiting.state.phases['b1']).toBe('unapproved');
     expect(waiting.actions).toContain('note-request b1');
-    const { state, actions } = play(planOf(), ...masters, rebooted('b1'), approved('b1'));
+    const { state, actions } = after(planOf(), ...masters, rebooted('b1'), approved('b1'));
     expect(state.phases['b1']).toBe('ready');
     expect(actions.slice(actions.indexOf('add-node b1'))).toEqual(
       expect.arrayContaining(['add-node b1', 'ask-certificate b1 serving', 'make-ready b1']),
@@ -159,24 +159,24 @@ describe('a cluster that is born', () => {
 
   it('does nothing at an approval that comes twice', () => {
     const before = [started, rebooted('m1'), rebooted('m2'), rebooted('b1'), approved('b1')];
-    const once = play(planOf(), ...before);
-    expect(play(planOf(), ...before, approved('b1')).actions).toEqual(once.actions);
+    const once = after(planOf(), ...before);
+    expect(after(planOf(), ...before, approved('b1')).actions).toEqual(once.actions);
   });
 
   it('complains of a bootstrap host that goes too early', () => {
-    const { state } = play(planOf(), started, rebooted('m1'), rebooted('b1'));
+    const { state } = after(planOf(), started, rebooted('m1'), rebooted('b1'));
     expect(state.complaints).toHaveLength(3);
     expect(state.isConfigServed).toBe(false);
   });
 
   it('waits for an arbiter too', () => {
     const plan = planOf({ members: [bootstrap, member('m1'), member('a1', 'arbiter')] });
-    expect(play(plan, started, rebooted('m1')).actions).not.toContain('end-bootkube');
-    expect(play(plan, started, rebooted('m1'), rebooted('a1')).actions).toContain('end-bootkube');
+    expect(after(plan, started, rebooted('m1')).actions).not.toContain('end-bootkube');
+    expect(after(plan, started, rebooted('m1'), rebooted('a1')).actions).toContain('end-bootkube');
   });
 
   it('starts bootkube again without harm', () => {
-    expect(play(planOf(), started, started).actions).toEqual(['open-api']);
+    expect(after(planOf(), started, started).actions).toEqual(['open-api']);
   });
 });
 
@@ -190,7 +190,7 @@ describe('a cluster whose operating systems are built', () => {
   });
 
   it('renders before its API is up, and serves nothing before it is released', () => {
-    const { state, actions } = play(plan, started, rebooted('m1'));
+    const { state, actions } = after(plan, started, rebooted('m1'));
     expect(actions).toEqual(['render-on-bootstrap', 'open-api', 'await-release']);
     expect(state.phases['m1']).toBe('waiting');
     expect(state).toMatchObject({ isConfigServerUp: true, isConfigServed: false });
@@ -198,7 +198,7 @@ describe('a cluster whose operating systems are built', () => {
 
   it('lets a host start with what it is served, and renders when the first node is Ready', () => {
     const begin = [started, rebooted('m1'), rebooted('m2'), released];
-    const { actions } = play(plan, ...begin, configuring('m1'), configuring('m2'));
+    const { actions } = after(plan, ...begin, configuring('m1'), configuring('m2'));
     expect(actions.filter((action) => / m1$|^render-pools$/.test(action))).toEqual([
       'log-request m1',
       'first-boot m1',

@@ -1,4 +1,4 @@
-// How a cluster is born, as a pure function: what happens, and what it does then.
+// How a cluster starts, as a pure function: an event comes in, actions come out.
 import {
   type ClusterPlan,
   type ClusterState,
@@ -81,7 +81,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     // On the bootstrap host a unit approves whatever asks, as long as it runs.
     if (!hasLeft(state, bootstrapOf(plan))) return join(state, host, plan);
     const ask: Action = { kind: 'ask-certificate', host, purpose: 'client' };
-    return look(withPhase(state, host, 'unapproved'), [ask], plan);
+    return withNextPoll(withPhase(state, host, 'unapproved'), [ask], plan);
   },
 
   'request-approved': (state, { host, purpose }, plan) =>
@@ -94,7 +94,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
       ...firstReady(state, plan),
       ...turn.actions,
     ];
-    return look(turn.state, actions, plan);
+    return withNextPoll(turn.state, actions, plan);
   },
 
   'override-seen': (state, { isSet }, plan) =>
@@ -131,13 +131,13 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
   }),
 
   'controller-due': (state, _, plan) =>
-    look(
+    withNextPoll(
       { ...state, isControllerUp: true },
       [{ kind: 'start-controller' }, mark('cluster/wait-for-controller')],
       plan,
     ),
 
-  'poll-due': (state) => ({ state: { ...state, isPollDue: false }, actions: [{ kind: 'look' }] }),
+  'poll-due': (state) => ({ state: { ...state, isPollDue: false }, actions: [{ kind: 'poll' }] }),
 };
 
 /** What a event makes of a cluster. */
@@ -158,7 +158,7 @@ function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
 
 function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn {
   const isHere = !hasLeft(state, bootstrapOf(plan));
-  return look(
+  return withNextPoll(
     withPhase(state, host, 'configuring'),
     [
       { kind: isHere ? 'log-request' : 'note-request', host },
@@ -180,7 +180,7 @@ function firstReady(
 }
 
 function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {
-  return look(
+  return withNextPoll(
     withPhase(state, host, 'joining'),
     [
       { kind: 'add-node', host },
@@ -229,7 +229,11 @@ function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
 }
 
 /** Adds the next look of the controller, unless one is due. */
-function look(state: ClusterState, actions: readonly Action[], { pace }: ClusterPlan): Turn {
+function withNextPoll(
+  state: ClusterState,
+  actions: readonly Action[],
+  { pace }: ClusterPlan,
+): Turn {
   if (!state.isControllerUp || state.isPollDue) return { state, actions };
   const next = later(pace.controllerPollSeconds, { kind: 'poll-due' });
   return { state: { ...state, isPollDue: true }, actions: [...actions, next] };

@@ -58,7 +58,7 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
     ...['etcd', 'machine-config'].map((name) =>
       named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
     ),
-    // Where operating systems are built, the Machine Config Operator is played, which renders them later.
+    // Where operating systems are built, the Machine Config Operator is simulated, which renders them later.
     ...renderedAtOnce(plan).map((role) =>
       named('MachineConfig', 'machineconfiguration.openshift.io/v1', {
         metadata: { name: renderedName(role) },

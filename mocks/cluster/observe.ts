@@ -44,12 +44,12 @@ export async function observe(
   work: ClusterWork,
   emit: (event: ClusterEvent) => void,
 ): Promise<void> {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const jobs = new Map<string, Promise<void>>();
   const changes = followChanges(work, observed);
   while (!work.signal.aborted) {
     try {
-      if (work.state().isApiUp && changes.take()) await look(work, { emit, told, jobs });
+      if (work.state().isApiUp && changes.take()) await poll(work, { emit, reported, jobs });
     } catch {
       // The API may be moving; the next look tells.
       changes.keep();
@@ -63,18 +63,18 @@ export async function observe(
 interface Seen {
   readonly emit: (event: ClusterEvent) => void;
   /** What was told already. */
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
   /** By uid. */
   readonly jobs: Map<string, Promise<void>>;
 }
 
-async function look(work: ClusterWork, { emit, told, jobs }: Seen): Promise<void> {
+async function poll(work: ClusterWork, { emit, reported, jobs }: Seen): Promise<void> {
   const { client } = work.kube;
   const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
   const requests = await client.list({ kind: kinds.CertificateSigningRequest });
   for (const { name, event } of [...overrideIn(etcd), ...requests.flatMap(approvalIn)]) {
-    if (!told.has(name)) emit(event);
-    told.add(name);
+    if (!reported.has(name)) emit(event);
+    reported.add(name);
   }
   if (!work.state().isBootkubeDone) return;
   const found = await client.list({ kind: kinds.Job, namespace: controllerNamespace });
@@ -89,16 +89,16 @@ async function look(work: ClusterWork, { emit, told, jobs }: Seen): Promise<void
   }
 }
 
-interface Told {
+interface Observed {
   /** The same thing has the same name. */
   readonly name: string;
   readonly event: ClusterEvent;
 }
 
-const overrideIn = (etcd: KubeObject | undefined): readonly Told[] =>
+const overrideIn = (etcd: KubeObject | undefined): readonly Observed[] =>
   isOverridden(etcd) ? [{ name: 'override', event: { kind: 'override-seen', isSet: true } }] : [];
 
-function approvalIn(request: KubeObject): readonly Told[] {
+function approvalIn(request: KubeObject): readonly Observed[] {
   const { name } = request.metadata;
   const isApproved = conditionsOf(request).some(({ type }) => type === 'Approved');
   const [, purpose, host] = /^csr-(client|serving)-(.*)$/.exec(name) ?? [];

@@ -35,7 +35,7 @@ interface TimedStage {
   readonly afterSeconds: number;
 }
 
-/** How a node lives on after its reboot. */
+/** What a node does after its reboot. */
 export type NodeKind = 'control-plane' | 'worker' | 'single-node';
 
 /** What happens to a node after its reboot, as the controller reports it (controller of 2026). */

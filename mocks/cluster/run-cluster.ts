@@ -7,12 +7,12 @@ import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import { serveConfig } from './layering/config-server.ts';
-import { judge } from './layering/verify.ts';
+import { verifyLayering } from './layering/verify.ts';
 import { runControllers } from './layering/run-controllers.ts';
 import { isOverridden, observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
-/** A cluster in a play. */
+/** A cluster in a run. */
 export interface RunningCluster extends AsyncDisposable {
   readonly emit: (event: ClusterEvent) => void;
   readonly state: () => ClusterState;
@@ -80,11 +80,11 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
     runningJobs: () => work.jobs.size,
     complaints: async () => {
-      const judged = layered === undefined ? [] : await judge(work, layered);
-      return [...complaints, ...state.complaints, ...(await leftovers(work)), ...judged];
+      const violations = layered === undefined ? [] : await verifyLayering(work, layered);
+      return [...complaints, ...state.complaints, ...(await leftovers(work)), ...violations];
     },
     [Symbol.asyncDispose]: async () => {
-      closing.abort(new Error('the play is over'));
+      closing.abort(new Error('the run is over'));
       for (const timer of timers) clearTimeout(timer);
       await doing;
       await observing;

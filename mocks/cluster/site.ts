@@ -17,7 +17,7 @@ export interface JobRun {
   readonly signal: AbortSignal;
 }
 
-/** Where and of what a cluster is born. */
+/** What a cluster is started from. */
 export interface ClusterSite {
   readonly plan: ClusterPlan;
   readonly members: readonly NodeFacts[];

@@ -58,10 +58,10 @@ export function deskApp(
 
 async function held(
   { holdMillis, pollEveryMillis }: LongPoll,
-  look: () => Promise<Response | undefined>,
+  poll: () => Promise<Response | undefined>,
 ): Promise<Response> {
   for (let left = holdMillis; ; left -= pollEveryMillis) {
-    const answer = await look();
+    const answer = await poll();
     if (answer !== undefined) return answer;
     if (left <= 0) return nothingYet();
     // Whoever asked may be gone; that must not keep the lab from its end.
@@ -85,15 +85,15 @@ export interface BootstrapMirror extends Pick<Machine, 'files' | 'units'> {
   readonly configServerLogFrom: (byte: number) => Promise<Uint8Array>;
 }
 
-/** Units whose life the cluster plays. */
-const playedUnits = ['bootkube.service', 'progress.service'];
+/** Units that the cluster simulates. */
+const simulatedUnits = ['bootkube.service', 'progress.service'];
 
 /** Makes a mirror whose files lie below a folder. */
 export function bootstrapMirror(root: string): BootstrapMirror {
   const files = hostFiles(root);
   return {
     files,
-    units: unitsOf([], playedUnits),
+    units: unitsOf([], simulatedUnits),
     take: async (tar) => {
       const unpacking = promisify(execFile)('tar', ['--extract', '--directory', root]);
       unpacking.child.stdin?.end(tar);

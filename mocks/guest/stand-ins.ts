@@ -7,7 +7,7 @@ import type { Config } from '../../src/ignition/types.ts';
 import { configServerLog } from '../cluster/kubelet.ts';
 import { ignitionFile } from '../inventory/ignition-files.ts';
 
-/** What a machine does in a play. */
+/** What a machine does in a run. */
 type GuestRole = 'bootstrap' | 'master' | 'arbiter';
 
 const source = (name: string): string =>

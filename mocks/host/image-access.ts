@@ -23,14 +23,14 @@ export async function pullImage(
   machine: Machine,
   { image, authFile, settings = HOST_SETTINGS }: ImageRequest,
 ): Promise<HeldImage | string> {
-  let refusal = '';
+  let last = '';
   for (const place of placesOf(await textOf(machine, settings), image)) {
-    const trouble = await refusalAt(machine, { place, verb: 'pull', authFile });
-    const found = trouble === undefined ? machine.images.inRegistries.get(place) : undefined;
+    const refusal = await refusalAt(machine, { place, verb: 'pull', authFile });
+    const found = refusal === undefined ? machine.images.inRegistries.get(place) : undefined;
     if (found !== undefined) return found;
-    refusal = trouble ?? `reading manifest ${place}: manifest unknown`;
+    last = refusal ?? `reading manifest ${place}: manifest unknown`;
   }
-  return refusal;
+  return last;
 }
 
 /** Puts an image into a registry; the words of the refusal when it does not take it. */
@@ -39,14 +39,14 @@ export async function pushImage(
   { image: place, authFile }: ImageRequest,
   held: HeldImage,
 ): Promise<string | undefined> {
-  const trouble = await refusalAt(machine, { place, verb: 'push', authFile });
-  if (trouble === undefined) publish(machine.images, place, held);
-  return trouble;
+  const refusal = await refusalAt(machine, { place, verb: 'push', authFile });
+  if (refusal === undefined) publish(machine.images, place, held);
+  return refusal;
 }
 
 /** Ends a program as Go's programs on images end. */
-export function failImage(call: Call, trouble: string, exitCode = 1): number {
-  call.err(`time="2026-01-01T00:00:00Z" level=fatal msg="${trouble}"\n`);
+export function failImage(call: Call, refusal: string, exitCode = 1): number {
+  call.err(`time="2026-01-01T00:00:00Z" level=fatal msg="${refusal}"\n`);
   return exitCode;
 }
 

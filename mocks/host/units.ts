@@ -115,16 +115,16 @@ function settled(
   signal: AbortSignal,
 ): Promise<UnitState> {
   return new Promise((resolve, reject) => {
-    const look = (): void => {
+    const check = (): void => {
       if (['activating', 'deactivating'].includes(stateOf(name))) return;
       leave();
       resolve(stateOf(name));
     };
-    const leave = follow(look);
+    const leave = follow(check);
     signal.addEventListener('abort', () => {
       leave();
       reject(signal.reason as Error);
     });
-    look();
+    check();
   });
 }

@@ -142,7 +142,7 @@ export function bootstrapIgnition(
         ),
         ignitionFile(
           '/usr/local/bin/bootkube.sh',
-          '#!/bin/bash\n# The lab plays this part.\n',
+          '#!/bin/bash\n# The lab stands in for this part.\n',
           0o555,
         ),
         ...Object.entries(files).map(([path, text]) => ignitionFile(path, text)),

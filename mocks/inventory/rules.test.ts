@@ -211,7 +211,7 @@ describe('a cluster that is being installed', () => {
       expected: 'error',
     },
     {
-      name: 'bears the loss of one worker of three',
+      name: 'survives the loss of one worker of three',
       hosts: [...masters(going), ...workers('error', going, going)],
       expected: 'installing',
     },

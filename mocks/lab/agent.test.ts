@@ -68,7 +68,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true }));
 
 /** What is told of a file by its end. */
-function told(write: () => void): readonly unknown[] {
+function eventsIn(write: () => void): readonly unknown[] {
   const events: unknown[] = [];
   const follower = followEvents(file, (event) => events.push(event));
   write();
@@ -82,13 +82,13 @@ describe('a file of events', () => {
       writeFileSync(file, '{"a":1}\n{"a"');
       appendFileSync(file, ':2}\n');
     };
-    expect(told(write)).toEqual([{ a: 1 }, { a: 2 }]);
+    expect(eventsIn(write)).toEqual([{ a: 1 }, { a: 2 }]);
   });
 
   it('tells of lines that are longer than what is read at once, letters of several bytes whole', () => {
     const long = 'ä'.repeat(200_001);
     const lines = [long, 'b', long].map((a) => `${JSON.stringify({ a })}\n`);
-    expect(told(() => writeFileSync(file, lines.join('')))).toEqual([
+    expect(eventsIn(() => writeFileSync(file, lines.join('')))).toEqual([
       { a: long },
       { a: 'b' },
       { a: long },
@@ -100,7 +100,7 @@ describe('a file of events', () => {
     ['whose last line is torn', () => writeFileSync(file, '{"a":1}\n{"a":'), [{ a: 1 }]],
     ['with a line that is none', () => writeFileSync(file, '{"a"\n{"a":1}\n'), [{ a: 1 }]],
   ])('%s is no error', (_, write, expected) => {
-    expect(told(write)).toEqual(expected);
+    expect(eventsIn(write)).toEqual(expected);
   });
 });
 

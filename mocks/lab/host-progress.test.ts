@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
 import { afterEvent, noProgress } from './host-progress.ts';
 
-const play = (...events: readonly RunHappening[]) =>
+const after = (...events: readonly RunHappening[]) =>
   events.map((event): RunEvent => ({ ...event, at: 0, run: 'r' })).reduce(afterEvent, noProgress);
 
 const step = 'control-plane/wait-for-masters';
@@ -17,7 +17,7 @@ const wait = (status: string, waited: number): RunHappening => ({
 
 describe('what the events of an agent say', () => {
   it('tells what is missing while it waits', () => {
-    const progress = play(
+    const progress = after(
       { type: 'step.started', step, title: 'Wait', attempt: 1 },
       wait('0 of 2', 0),
       wait('1 of 2', 4000),
@@ -27,7 +27,7 @@ describe('what the events of an agent say', () => {
   });
 
   it('knows how long a wait was, and that its step goes on', () => {
-    const waited = play(wait('0 of 2', 0), {
+    const waited = after(wait('0 of 2', 0), {
       type: 'wait.finished',
       step,
       sentence: 'two masters are done',
@@ -40,21 +40,21 @@ describe('what the events of an agent say', () => {
   });
 
   it('waits for nothing when the step has ended', () => {
-    const progress = play(wait('0 of 2', 0), { type: 'step.finished', step, duration: 7000 });
+    const progress = after(wait('0 of 2', 0), { type: 'step.finished', step, duration: 7000 });
     expect(progress.waitingFor).toBeUndefined();
     expect(progress.steps).toEqual([{ step, seconds: 7 }]);
   });
 
   it('keeps the percentage until the step ends', () => {
     const shown = { info: '42%', percent: 42 };
-    const under = play({ type: 'step.progress', step: 'image/write', progress: shown });
+    const under = after({ type: 'step.progress', step: 'image/write', progress: shown });
     expect(under.percent).toBe(42);
   });
 
   it('keeps lanes apart: one writes while the other one waits', () => {
     const lane = 'disk';
     const shown = { info: '42%', percent: 42 };
-    const under = play(
+    const under = after(
       { type: 'step.started', step: 'image/write', lane, title: 'Write', attempt: 1 },
       { type: 'step.progress', step: 'image/write', lane, progress: shown },
       { type: 'step.started', step, lane: 'cluster', title: 'Wait', attempt: 1 },
@@ -71,7 +71,7 @@ describe('what the events of an agent say', () => {
       hint: 'h',
       context: {},
     } as const;
-    expect(play({ type: 'run.failed', failure, duration: 1 }).failure).toEqual({
+    expect(after({ type: 'run.failed', failure, duration: 1 }).failure).toEqual({
       code: 'disk.busy',
       message: 'm',
     });

@@ -9,7 +9,7 @@ export interface HostProgress {
   /** Of the step that runs, where it tells. */
   readonly percent?: number | undefined;
   /** The step that tells it. */
-  readonly telling?: string | undefined;
+  readonly reportedBy?: string | undefined;
   /** What is missing for the present wait. */
   readonly waitingFor?: string | undefined;
   /** The step that waits. */
@@ -37,7 +37,7 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
         ...progress,
         doing: progress.titles[event.step] ?? progress.doing,
         percent: event.progress.percent ?? progress.percent,
-        telling: event.step,
+        reportedBy: event.step,
       };
     case 'wait.updated':
       return {
@@ -54,7 +54,9 @@ export function afterEvent(progress: HostProgress, event: RunEvent): HostProgres
     case 'step.finished':
       return {
         ...withoutWaiting(progress, event.step),
-        ...(progress.telling === event.step ? { percent: undefined, telling: undefined } : {}),
+        ...(progress.reportedBy === event.step
+          ? { percent: undefined, reportedBy: undefined }
+          : {}),
         steps: [...progress.steps, { step: event.step, seconds: event.duration / 1000 }],
       };
     case 'run.failed': {

@@ -14,7 +14,7 @@ import { type HostProgress, noProgress } from './host-progress.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault, HostSpec, Scenario } from './scenario.ts';
 
-/** A host that takes part in a play, with everything that is known of it. */
+/** A host that takes part in a run, with everything that is known of it. */
 export interface LabHost {
   readonly plan: HostSpec;
   readonly hostId: string;
@@ -77,19 +77,19 @@ export async function openHost(
   };
 }
 
-/** What every host of a play shares. */
+/** What every host of a run shares. */
 export interface Lab {
   readonly scenario: Scenario;
   readonly inventory: InventoryServer;
   readonly objects: ObjectStore;
   readonly token: string;
-  /** The cluster that is born; none where no host bootstraps one. */
+  /** The cluster of the run; none where no host bootstraps one. */
   readonly cluster: RunningCluster | undefined;
   /** What is around a cluster whose operating systems are built. */
   readonly layered: LayeredSite | undefined;
   /** The bundle of the agent. */
   readonly bundle: string;
-  /** What its API server is started from; undefined where no cluster is born. */
+  /** What its API server is started from; undefined where no cluster starts. */
   readonly kube: KubeParts | undefined;
   /** Aborted when the lab's time is over or somebody stopped it. */
   readonly signal: AbortSignal;

@@ -39,7 +39,7 @@ function systemOf({ layered }: Lab, host: string): Pick<HostReport, 'system'> {
   return { system: image === releaseOs ? RELEASE_OS : image };
 }
 
-/** What the cluster knows of the waits of a host; nothing where no cluster is played. */
+/** What the cluster knows of the waits of a host; nothing where no cluster is simulated. */
 function idleSeconds({ cluster }: Lab, { events }: LabHost): Pick<HostReport, 'idleSeconds'> {
   if (cluster === undefined) return {};
   return { idleSeconds: rounded(idleOf(cluster.marks, events).millis / 1000) };
@@ -57,7 +57,7 @@ export function reportLayering(layered: LayeredSite): LayeringReport {
       .filter(({ image }) => image !== ''),
     registries: registries.map((registry) => {
       const own = asked.filter((one) => one.registry === registry);
-      const granted = own.filter(({ trouble }) => trouble === undefined);
+      const granted = own.filter(({ refusal }) => refusal === undefined);
       return {
         registry,
         pulls: granted.filter(({ verb }) => verb === 'pull').length,

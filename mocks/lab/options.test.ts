@@ -15,7 +15,7 @@ describe('the options of the lab', () => {
     [[], 'cluster'],
     [['--vm'], 'cluster'],
     [['--vm', '--scenario', 'one-master'], 'one-master'],
-  ])('%j play the scenario %s', (args, scenario) => {
+  ])('%j run the scenario %s', (args, scenario) => {
     expect(readOptions(args).scenario).toBe(scenario);
   });
 

@@ -23,25 +23,27 @@ export interface LabOptions {
 /** How the lab is called. */
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
-       scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] [--report FILE.json] [--keep]
+       scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
        scripts/lab --list | --schema
 
-Plays an installation on this machine: the inventory service, an object store and the hosts are
+Runs an installation on this machine: the inventory service, an object store and the hosts are
 stand-ins, the agents are the real program. Nothing of this machine is touched.
 
-  --scenario NAME  what is played; ${DEFAULT_SCENARIO} unless given
-  --report FILE    writes what happened as JSON (docs/lab-report.schema.json)
-  --agent FILE     plays with this bundle of the agent; built from the sources unless given
-  --keep           keeps the files and logs of the hosts and says where they are
-  --list           lists the scenarios
-  --schema         prints the JSON Schema of a report
-  --vm             installs virtual machines instead of simulated hosts: a bootstrap host and two masters in about
-                   eleven minutes, or one master with --scenario one-master; needs root on Debian
-  --os-config FILE builds an image from this MachineOSConfig of pool master while the virtual machine of one-master is
-                   installed, which boots straight into it
-  --firmware NAME  what virtual machines start from, uefi unless given
+  --scenario NAME  the scenario to run, by default ${DEFAULT_SCENARIO}
+  --report FILE    write a report as JSON (docs/lab-report.schema.json)
+  --agent FILE     run this bundle of the agent; by default it is built from the sources
+  --keep           keep the files and logs of the hosts, and print where they are
+  --list           list the scenarios
+  --schema         print the JSON Schema of a report
+  --vm             install virtual machines instead of simulated hosts: a bootstrap host and two
+                   masters in about eleven minutes, or one master with --scenario one-master;
+                   needs root on Debian
+  --os-config FILE build an image from this MachineOSConfig of pool master while the virtual
+                   machine of one-master is installed; it boots straight into that image
+  --firmware NAME  firmware of the virtual machines, uefi (default) or bios
 
-Ends with 0 when the outcome is what the scenario expects, with 1 when it is not.
+Exits with 0 when the outcome is what the scenario expects, with 1 when it is not, and with 2
+when the lab could not run.
 `;
 
 /**
@@ -67,7 +69,7 @@ export function readOptions(args: readonly string[]): LabOptions {
   const osConfig = values['os-config'];
   if (osConfig !== undefined && !values.vm) {
     throw new TypeError(
-      '--os-config builds the system of a virtual machine: add --vm --scenario one-master',
+      '--os-config builds the image of a virtual machine: add --vm --scenario one-master',
     );
   }
   return {
@@ -85,5 +87,5 @@ export function readOptions(args: readonly string[]): LabOptions {
 
 function firmwareNamed(name: string): 'bios' | 'uefi' {
   if (name === 'bios' || name === 'uefi') return name;
-  throw new TypeError(`--firmware is bios or uefi, not ${name}`);
+  throw new TypeError(`--firmware must be bios or uefi, not ${name}`);
 }

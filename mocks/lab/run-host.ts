@@ -21,11 +21,11 @@ import type { Lab, LabHost } from './lab-host.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault } from './scenario.ts';
 
-/** Plays one host to its end; its outcome is in the host. Never rejects. */
+/** Runs one host to its end and records the outcome there. Never rejects. */
 export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   try {
     await sleep(host.plan.startsAfterSeconds * 1000, undefined, { signal: lab.signal });
-    host.outcome = await play(lab, host);
+    host.outcome = await runToEnd(lab, host);
   } catch (error) {
     host.outcome = lab.signal.aborted ? 'unfinished' : 'failed';
     host.failure ??= lab.signal.aborted
@@ -35,7 +35,7 @@ export async function runHost(lab: Lab, host: LabHost): Promise<void> {
   host.endedAt = Date.now();
 }
 
-async function play(lab: Lab, host: LabHost): Promise<HostOutcome> {
+async function runToEnd(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const end = await runUntilItEnds(lab, host);
   if (end.wasStopped) return lab.signal.aborted ? 'unfinished' : 'stopped';
   const leavesByItself = host.machine.reboot !== undefined;

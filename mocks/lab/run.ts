@@ -17,7 +17,7 @@ import { runHost } from './run-host.ts';
 import { type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
-/** What can be seen of a play while it goes on. */
+/** What can be seen of a run while it goes on. */
 export interface LabRun {
   readonly name: string;
   readonly lab: Lab;
@@ -28,20 +28,20 @@ export interface LabRun {
   readonly folder: string;
 }
 
-/** How a scenario is played. */
+/** How a scenario is run. */
 interface RunOptions {
   readonly name: string;
   readonly scenario: Scenario;
   readonly bundle: string;
   /** What an API server is started from; only a scenario with a cluster needs it. */
   readonly kube: KubeParts | undefined;
-  /** Ends the play early. */
+  /** Ends the run early. */
   readonly signal: AbortSignal;
   /** Called when the hosts are about to start; gives what ends the watching. */
   readonly watch: (run: LabRun) => () => void;
 }
 
-/** Plays a scenario to its end and tells what came of it. */
+/** Runs a scenario to its end and gives the report. */
 export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { name, scenario } = options;
   const folder = await mkdtemp(join(tmpdir(), 'bootwright-lab-'));

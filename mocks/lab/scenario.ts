@@ -78,7 +78,7 @@ const Layering = z.strictObject({
   fallsBack: z.boolean().default(false),
 });
 
-/** A play of the lab: hosts, a cluster, faults, and what must come out. */
+/** A scenario of the lab: hosts, a cluster, faults, and the expected outcome. */
 export const Scenario = z.strictObject({
   title: z.string(),
   description: z.string(),
@@ -117,13 +117,13 @@ export const Scenario = z.strictObject({
 });
 export type Scenario = z.infer<typeof Scenario>;
 
-/** Whether a cluster with an API server is born; a single node brings its own up, unseen. */
+/** Whether a cluster with an API server starts; a single node starts its own, unseen. */
 export const hasCluster = ({ hosts, cluster }: Scenario): boolean =>
   cluster.controlPlaneCount !== 1 && hosts.some(({ role }) => role === 'bootstrap');
 
 const folder = join(import.meta.dirname, '..', 'scenarios');
 
-/** The scenario that is played unless another is named. */
+/** The default scenario. */
 export const DEFAULT_SCENARIO = 'cluster';
 
 /** Names of all scenarios, the default first. */

@@ -1,19 +1,20 @@
-// Shows a play to whoever started the lab.
+// Shows a run to whoever started the lab.
 import { rm, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import { createLogUpdate } from 'log-update';
+import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
 import { type HostReport, type LabReport, shortImage } from './report.ts';
 import { type Line, renderTable, type ShownRun, tableOf, type Tone } from './table.ts';
 
-/** What a play is given by those who watch it. */
+/** What a run is given by those who watch it. */
 interface Watched {
   readonly signal: AbortSignal;
   readonly watch: (run: ShownRun & { readonly folder: string }) => () => void;
 }
 
-/** Shows a play while it goes on, tells its end, and gives the exit code. */
+/** Shows a run while it goes on, tells its end, and gives the exit code. */
 export async function showRun(
   { report: file, keeps }: LabOptions,
   start: (watched: Watched) => Promise<LabReport>,
@@ -67,7 +68,7 @@ const colours: Readonly<Record<Tone, Parameters<typeof styleText>[0]>> = {
   busy: 'cyan',
 };
 
-/** Shows a play while it goes on: a live table on a terminal, else a line for each change. */
+/** Shows a run while it goes on: a live table on a terminal, else a line for each change. */
 const watchOn =
   (output: NodeJS.WriteStream) =>
   (run: ShownRun): (() => void) =>
@@ -95,14 +96,14 @@ const withoutPercent = (doing: string): string =>
   doing.replaceAll(/\s+/g, ' ').replace(/^[^;]*: \d+ %; /, '');
 
 function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
-  const told = new Map<string, string>();
+  const printed = new Map<string, string>();
   const showRun = (what: string, line: string): void => {
-    if (told.get(what) === line) return;
-    told.set(what, line);
+    if (printed.get(what) === line) return;
+    printed.set(what, line);
     const seconds = ((Date.now() - run.startedAt) / 1000).toFixed(1);
     output.write(`${cliTruncate(`${seconds.padStart(6)} s  ${line}`, PLAIN_COLUMNS)}\n`);
   };
-  const tell = (): void => {
+  const print = (): void => {
     const { rows, beside } = tableOf(run, Date.now());
     for (const { host, role, stage: at, doing, tone } of rows) {
       const more = tone === 'busy' || tone === 'bad' ? `, ${withoutPercent(doing)}` : '';
@@ -110,10 +111,10 @@ function printChanges(run: ShownRun, output: NodeJS.WriteStream): () => void {
     }
     if (beside !== undefined) showRun('', beside);
   };
-  const timer = setInterval(tell, DRAW_EVERY_MILLIS);
+  const timer = setInterval(print, DRAW_EVERY_MILLIS);
   return () => {
     clearInterval(timer);
-    tell();
+    print();
   };
 }
 
@@ -125,34 +126,45 @@ function summaryOf(report: LabReport): string {
   const { scenario, outcome, seconds, hosts, differences, clusterStatus } = report;
   return [
     '',
-    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s; the service says the cluster is ${clusterStatus}`,
+    `${scenario}: ${outcome} after ${seconds.toFixed(1)} s, cluster status in the service: ${clusterStatus}`,
     '',
-    ...hosts.map(hostLine),
+    ...hosts.flatMap(hostLines),
     ...layeringLines(report.layering),
     '',
-    'where the time went:',
+    'longest steps:',
     ...timeLines(hosts),
     '',
     ...(differences.length === 0
       ? ['as expected']
-      : ['not as expected:', ...differences.map((one) => `  ${one}`)]),
+      : ['not as expected:', ...differences.flatMap((one) => indented(one, 2))]),
     '',
   ].join('\n');
 }
 
-function hostLine(host: HostReport): string {
-  const words = [
-    `${host.name} (${host.role}) ${outcomeText(host)} after ${host.seconds.toFixed(1)} s`,
-    ...(host.outcome === 'done'
-      ? [plural(host.boots, 'boot'), ...systemWords(host)]
-      : [`last stage: ${host.stage || 'none'}`]),
-    ...(host.agentStarts > 1 ? [`the agent was started ${host.agentStarts} times`] : []),
-    ...(host.idleSeconds === undefined ? [] : [`idle ${host.idleSeconds.toFixed(1)} s`]),
-    ...host.waited.map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
-    ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
+function hostLines(host: HostReport): readonly string[] {
+  const { name, role, seconds, outcome, boots, stage, agentStarts, idleSeconds } = host;
+  const facts = [
+    `${name} (${role}) ${outcomeText(host)} after ${seconds.toFixed(1)} s`,
+    outcome === 'done' ? plural(boots, 'boot') : `last stage: ${stage || 'none'}`,
+    ...(idleSeconds === undefined ? [] : [`idle ${idleSeconds.toFixed(1)} s`]),
   ];
-  return `  ${words.join('; ')}${failureText(host)}`;
+  return [
+    ...indented(facts.join(', '), 2),
+    ...[
+      ...(outcome === 'done' ? systemWords(host) : []),
+      ...(agentStarts > 1 ? [`the agent was started ${agentStarts} times`] : []),
+      ...host.waited.map((wait) => `waited ${wait.seconds.toFixed(1)} s: ${wait.for}`),
+      ...(host.secondAgent === undefined ? [] : [`a second agent: ${host.secondAgent.code}`]),
+      ...failureLines(host),
+    ].flatMap((text) => indented(text, 6)),
+  ];
 }
+
+/** A text as lines with an indent that a terminal of this width does not break. */
+const indented = (text: string, indent: number): readonly string[] =>
+  wrapAnsi(text, PLAIN_COLUMNS - indent)
+    .split('\n')
+    .map((line) => `${' '.repeat(indent)}${line}`);
 
 const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
   done: 'is a node',
@@ -163,10 +175,8 @@ const outcomeTexts: Readonly<Record<HostReport['outcome'], string>> = {
 };
 const outcomeText = ({ outcome }: HostReport): string => outcomeTexts[outcome];
 
-const failureText = ({ failure }: HostReport): string =>
-  failure === undefined
-    ? ''
-    : `\n    ${failure.code}: ${failure.message.replaceAll('\n', '\n    ')}`;
+const failureLines = ({ failure }: HostReport): readonly string[] =>
+  failure === undefined ? [] : [`${failure.code}: ${failure.message}`];
 
 const systemWords = ({ system }: HostReport): readonly string[] =>
   system === undefined ? [] : [`runs ${shortImage(system)}`];
@@ -177,7 +187,8 @@ function layeringLines(layering: LabReport['layering']): readonly string[] {
   return [
     '',
     ...images.flatMap(({ pool, image, ...bytes }) => [
-      `  built for pool ${pool}: ${image}`,
+      `  image of pool ${pool}:`,
+      `    ${image}`,
       ...pulledWords(bytes),
     ]),
     ...registries.map(

@@ -1,4 +1,4 @@
-// The cluster that the hosts of a play make: its API server, its cluster, and the jobs that it runs.
+// The cluster that the hosts of a run form: its API server, what happens in it, and the jobs that it runs.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,7 @@ import { settingVariable, startAgent } from './agent.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { hasCluster, type HostSpec, type Scenario } from './scenario.ts';
 
-/** The cluster of a play, if one is born in it. */
+/** The cluster of a run, if one starts in it. */
 export interface StartedCluster extends AsyncDisposable {
   readonly cluster: RunningCluster | undefined;
   /** Lets its jobs end, and gives what it has to complain of. */
@@ -26,7 +26,7 @@ const JOB_LIMIT_MILLIS = 60_000;
 /** An address as an interface has it, `10.0.0.1/8`, without its prefix length. */
 export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
 
-/** Starts what the hosts of a play need to bear a cluster; nothing where none of them bootstraps one. */
+/** Starts what the hosts of a run need to start a cluster; nothing where none of them bootstraps one. */
 export async function openCluster(
   lab: Lab,
   hosts: readonly LabHost[],
@@ -133,7 +133,7 @@ interface JobPlace {
   readonly folder: string;
 }
 
-/** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the play. */
+/** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the run. */
 function jobRunner({ bundle, folder }: JobPlace): (job: JobRun) => Promise<number> {
   const home = join(folder, 'after-pivot');
   return async ({ args, kubeconfig, signal }) => {

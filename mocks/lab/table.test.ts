@@ -14,7 +14,7 @@ const table: Table = { title: 'lab', cluster: 'installing', seconds: 20, rows: [
 const text = (line: Line | undefined): string => (line ?? []).map((span) => span.text).join('');
 
 describe('the table of the lab', () => {
-  it('begins with what is played and how the cluster is', () => {
+  it('begins with the name of the run and how the cluster is', () => {
     expect(text(renderTable(table, 100)[0])).toBe('lab   cluster installing   20 s');
   });
 

@@ -33,7 +33,7 @@ export interface Row {
   readonly tone: Tone;
 }
 
-/** What the table shows of a play. */
+/** What the table shows of a run. */
 export interface Table {
   readonly title: string;
   readonly cluster: string;
@@ -55,7 +55,7 @@ export interface ShownHost extends Pick<
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
 }
 
-/** What is looked at of a play while it goes on. */
+/** What is looked at of a run while it goes on. */
 export interface ShownRun {
   readonly name: string;
   readonly lab: {
@@ -71,7 +71,7 @@ export interface ShownRun {
   readonly startedAt: number;
 }
 
-/** Looks at a play as it is now. */
+/** Looks at a run as it is now. */
 export function tableOf({ name, lab, hosts, beside, startedAt }: ShownRun, now: number): Table {
   const { cluster } = lab.inventory.store;
   return {
@@ -110,7 +110,7 @@ function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
   };
 }
 
-/** Which operating system a host has booted, where that is played. */
+/** Which operating system a host has booted, where that is simulated. */
 const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] =>
   system === undefined ? [] : [`runs ${systemName(system.image)}`];
 

@@ -195,7 +195,7 @@ export const bootstrapRendering = (
   [controllerConfig, stringify({ apiVersion, kind: 'ControllerConfig' })],
 ];
 
-// What is read in objects around layering, by those who play the cluster and by those who judge it.
+// What is read in objects around layering, by the simulated cluster and by its checks.
 
 /** A member of an object, however deep; undefined where there is none. */
 export function partAt(object: unknown, ...path: readonly string[]): unknown {

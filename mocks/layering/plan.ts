@@ -10,7 +10,7 @@ import {
 /** Pools whose operating systems are built. */
 export type BuiltPool = 'master' | 'worker';
 
-/** How a cluster is born whose operating systems are built during its installation. */
+/** How a cluster is installed whose operating systems are built meanwhile. */
 export interface LayeredPlan {
   readonly openshiftVersion: string;
   /** Registry in which the images end: HOST[:PORT]. */

@@ -9,7 +9,7 @@ const users = [
 const image = 'r.test/ocl/master:x';
 const request = { by: 'b1', verb: 'pull', image, credentials: 'reader:1' } as const;
 
-describe('the registries of a play', () => {
+describe('the registries of a run', () => {
   it.each([
     ['a reader pull', request, undefined],
     ['a writer push', { ...request, verb: 'push', credentials: 'writer:2' }, undefined],
@@ -29,7 +29,7 @@ describe('the registries of a play', () => {
     const said = network.reach(asked);
     if (words === undefined) expect(said).toBeUndefined();
     else expect(said).toContain(words);
-    expect(network.asked).toMatchObject([{ by: 'b1', verb: asked.verb, trouble: said }]);
+    expect(network.asked).toMatchObject([{ by: 'b1', verb: asked.verb, refusal: said }]);
   });
 
   it('let one die at its first push, for a time', () => {

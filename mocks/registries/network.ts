@@ -15,7 +15,7 @@ interface RegistryUser {
   readonly may: 'pull' | 'push';
 }
 
-/** A registry of a play. */
+/** A registry of a run. */
 export interface RegistryPlan {
   /** HOST[:PORT] */
   readonly host: string;
@@ -41,10 +41,10 @@ interface RegistryRequest {
 interface RegistryAsk extends Omit<RegistryRequest, 'credentials'> {
   readonly registry: string;
   /** Words of the refusal. */
-  readonly trouble: string | undefined;
+  readonly refusal: string | undefined;
 }
 
-/** All registries of a play. */
+/** All registries of a run. */
 export interface RegistryNetwork {
   /** By name, with a tag or with a digest. */
   readonly images: Map<string, HeldImage>;
@@ -86,10 +86,10 @@ export function registryNetwork(
     asked,
     refusal: answer,
     reach: (request) => {
-      const trouble = answer(request);
+      const refusal = answer(request);
       const { by, verb, image } = request;
-      asked.push({ by, verb, image, registry: registryOf(image), trouble });
-      return trouble;
+      asked.push({ by, verb, image, registry: registryOf(image), refusal });
+      return refusal;
     },
   };
 }

@@ -23,7 +23,7 @@ interface HostIdle {
 /** How long the hosts of a cluster go on waiting for what is already true. */
 export async function measureIdle(): Promise<Findings> {
   await ensureParts(clusterParts);
-  const hosts = await playOnce();
+  const hosts = await runOnce();
   const all = hosts.reduce((sum, host) => sum + host.waitSeconds + host.delaySeconds, 0);
   return {
     figures: [
@@ -47,7 +47,7 @@ export async function measureIdle(): Promise<Findings> {
 }
 
 /** @throws Error when the runScenario did not come out as it must */
-async function playOnce(): Promise<readonly HostIdle[]> {
+async function runOnce(): Promise<readonly HostIdle[]> {
   const shown: { run?: LabRun } = {};
   try {
     const report = await runScenario({
@@ -88,7 +88,7 @@ const shown = (seconds: number): string => `${seconds.toFixed(2)} s`;
 
 const sectionOf = (hosts: readonly HostIdle[]): string => `## Time in which nothing was waited for
 
-The scenario \`${name}\` of the lab, played once against a real API server. Idle is the time in which a step went on
+The scenario \`${name}\` of the lab, run once against a real API server. Idle is the time in which a step went on
 waiting although nothing was missing any more and nothing else was done on the host. The delay that was ordered
 with the reboot counts too.
 

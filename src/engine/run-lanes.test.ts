@@ -6,7 +6,7 @@ import {
   failure,
   findDisk,
   limit,
-  play,
+  runToy,
   step,
   toy,
   type ToyConfig,
@@ -17,7 +17,7 @@ import {
 
 describe('lanes', () => {
   it('hand facts to each other and are all through before the next step', async () => {
-    const { world } = await play(
+    const { world } = await runToy(
       toy({ steps: [lanes({ one: [wipe], two: [doing('b/slow'), findDisk] }), doing('a/end')] }),
     );
     expect(world.did).toEqual(['b/slow', 'disk/find', 'wipe /dev/toy', 'a/end']);
@@ -39,7 +39,7 @@ describe('lanes', () => {
         }),
     });
     const world = worldOf(() => Promise.reject(failure('toy.broken', 'it broke')));
-    const { error, events } = await play(
+    const { error, events } = await runToy(
       toy({ steps: [lanes({ one: [waits], two: [doing('b/breaks')] })] }),
       { world },
     );
@@ -55,14 +55,14 @@ describe('lanes', () => {
   const beside = { one: [doing('a/one'), doing('a/two')], two: [doing('b/one')] };
 
   it('run in turn where that is asked for, as plain steps', async () => {
-    const { world, events } = await play(toy({ steps: [lanes(beside, { inTurn: isSmall })] }));
+    const { world, events } = await runToy(toy({ steps: [lanes(beside, { inTurn: isSmall })] }));
     expect(world.did).toEqual(['a/one', 'a/two', 'b/one']);
     expect(types(events)).not.toContain('lanes.started');
   });
 
   it('run beside each other where it is not', async () => {
     const inTurn = not(isSmall, 'the toy does not clean');
-    const { world } = await play(toy({ steps: [lanes(beside, { inTurn })] }));
+    const { world } = await runToy(toy({ steps: [lanes(beside, { inTurn })] }));
     expect(world.did).toEqual(['a/one', 'b/one', 'a/two']);
   });
 

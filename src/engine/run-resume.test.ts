@@ -5,7 +5,7 @@ import {
   doing,
   findDisk,
   limit,
-  play,
+  runToy,
   step,
   toy,
   wipe,
@@ -29,19 +29,19 @@ describe('a run that goes on after a crash', () => {
   const whole = toy({ steps: [findDisk, wipe, doing('a/three'), reboot] });
 
   it('reaches the same world from every point of a crash, and finished steps run once', async () => {
-    const { world: straight, outcome } = await play(whole);
+    const { world: straight, outcome } = await runToy(whole);
     expect(outcome).toBe('left the host');
     await fc.assert(
       fc.asyncProperty(fc.nat({ max: 12 }), fc.boolean(), async (crashAfter, losesUnflushed) => {
         const journal = memoryJournal([], { crashAfter: crashAfter + 1, losesUnflushed });
         const world = worldOf();
-        const first = await play(whole, { world, journal });
+        const first = await runToy(whole, { world, journal });
         journal.restart();
         const finished = journal
           .entries()
           .flatMap((entry) => (entry.type === 'finished' ? [entry.step] : []));
         const before = [...world.did];
-        const second = await play(whole, { world, journal });
+        const second = await runToy(whole, { world, journal });
         expect(second.error).toBeUndefined();
         expect(new Set(world.did)).toEqual(new Set(straight.did));
         expect(world.did.filter((what) => what === 'reboot')).toHaveLength(1);
@@ -54,8 +54,8 @@ describe('a run that goes on after a crash', () => {
 
   it('begins anew after the host was started again', async () => {
     const journal = memoryJournal();
-    await play(whole, { journal });
-    const { world } = await play(whole, { journal, bootId: 'another' });
+    await runToy(whole, { journal });
+    const { world } = await runToy(whole, { journal, bootId: 'another' });
     expect(world.did).toContain('disk/find');
     expect(journal.old).toHaveLength(1);
   });
@@ -65,9 +65,9 @@ describe('a run that goes on after a crash', () => {
       steps: [{ ...doing('a/once'), rerun: 'never' as const, lookAt: 'look at the moon' }],
     });
     const journal = memoryJournal([], { crashAfter: 2 });
-    await play(once, { journal });
+    await runToy(once, { journal });
     journal.restart();
-    const { error } = await play(once, { journal });
+    const { error } = await runToy(once, { journal });
     expect(error).toMatchObject({ code: 'run.in-doubt', hint: 'look at the moon' });
   });
 
@@ -75,8 +75,8 @@ describe('a run that goes on after a crash', () => {
     const lock = toy({ steps: [{ ...doing('a/lock'), rerun: 'always' as const }] });
     const journal = memoryJournal();
     const world = worldOf();
-    await play(lock, { journal, world });
-    await play(lock, { journal, world });
+    await runToy(lock, { journal, world });
+    await runToy(lock, { journal, world });
     expect(world.did).toEqual(['a/lock', 'a/lock']);
   });
 });

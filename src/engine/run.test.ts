@@ -6,7 +6,7 @@ import {
   failure,
   findDisk,
   limit,
-  play,
+  runToy,
   step,
   toy,
   type ToyConfig,
@@ -17,7 +17,7 @@ import {
 
 describe('a run', () => {
   it('goes through its steps and hands facts on', async () => {
-    const { outcome, world, events } = await play(toy({ steps: [findDisk, wipe] }));
+    const { outcome, world, events } = await runToy(toy({ steps: [findDisk, wipe] }));
     expect(outcome).toBe('finished');
     expect(world.did).toEqual(['disk/find', 'wipe /dev/toy']);
     expect(types(events)).toEqual([
@@ -32,7 +32,7 @@ describe('a run', () => {
 
   it('leaves out what the configuration does not ask for', async () => {
     const cleans = condition<ToyConfig>('the disk is cleaned', (config) => config.cleans);
-    const { world, events } = await play(toy({ steps: [{ ...doing('a/clean'), when: cleans }] }), {
+    const { world, events } = await runToy(toy({ steps: [{ ...doing('a/clean'), when: cleans }] }), {
       config: { cleans: false },
     });
     expect(world.did).toEqual([]);
@@ -41,7 +41,7 @@ describe('a run', () => {
 
   it('leaves out what earlier facts make needless', async () => {
     const needless = { ...wipe, skipIf: () => 'nothing is on the disk' };
-    const { world } = await play(toy({ steps: [findDisk, needless] }));
+    const { world } = await runToy(toy({ steps: [findDisk, needless] }));
     expect(world.did).toEqual(['disk/find']);
   });
 
@@ -57,13 +57,13 @@ describe('a run', () => {
         return Promise.resolve();
       },
     });
-    await play(toy({ steps: [nosy] }));
+    await runToy(toy({ steps: [nosy] }));
     expect(seen).not.toContain('world');
   });
 
   it('says that it leaves the host, after what always runs', async () => {
     const reboot = { ...doing('host/reboot'), leaves: true };
-    const { outcome, world } = await play(
+    const { outcome, world } = await runToy(
       toy({ steps: [doing('a/one'), reboot], always: [doing('logs/collect')] }),
     );
     expect(outcome).toBe('left the host');
@@ -72,7 +72,7 @@ describe('a run', () => {
 
   it('does not say so when the step that would leave it is left out', async () => {
     const reboot = { ...doing('host/reboot'), leaves: true, skipIf: () => 'nobody asked for it' };
-    const { outcome, world } = await play(toy({ steps: [doing('a/one'), reboot] }));
+    const { outcome, world } = await runToy(toy({ steps: [doing('a/one'), reboot] }));
     expect(outcome).toBe('finished');
     expect(world.did).toEqual(['a/one']);
   });
@@ -93,7 +93,7 @@ describe('a step that fails', () => {
   });
 
   it('ends the run with its own failure, after what always runs', async () => {
-    const { error, world, events } = await play(three, { world: breaks(1) });
+    const { error, world, events } = await runToy(three, { world: breaks(1) });
     expect(error).toMatchObject({ code: 'toy.broken' });
     expect(world.did).toEqual(['a/one', 'logs/collect']);
     expect(types(events).at(-1)).toBe('run.failed');
@@ -101,14 +101,14 @@ describe('a step that fails', () => {
 
   it('is tried again as often as it says', async () => {
     const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
-    const { outcome, events } = await play(toy({ steps: [retried] }), { world: breaks(2) });
+    const { outcome, events } = await runToy(toy({ steps: [retried] }), { world: breaks(2) });
     expect(outcome).toBe('finished');
     expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(2);
   });
 
   it('is not tried again when a second attempt cannot help', async () => {
     const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
-    const { error, events } = await play(toy({ steps: [retried] }), {
+    const { error, events } = await runToy(toy({ steps: [retried] }), {
       world: breaks(1, 'toy.wrong'),
     });
     expect(error).toMatchObject({ code: 'toy.wrong' });
@@ -129,7 +129,7 @@ describe('a step that fails', () => {
         return Promise.reject(failure('toy.broken', 'it broke'));
       },
     });
-    const { error, events } = await play(toy({ steps: [sets] }));
+    const { error, events } = await runToy(toy({ steps: [sets] }));
     expect(error).toMatchObject({ code: 'toy.broken' });
     expect(undone).toEqual(['last', 'first']);
     expect(events).toContainEqual(expect.objectContaining({ type: 'note', level: 'warn' }));
@@ -148,7 +148,7 @@ describe('a step that fails', () => {
           });
         }),
     });
-    const { error } = await play(toy({ steps: [slow] }));
+    const { error } = await runToy(toy({ steps: [slow] }));
     expect(error).toMatchObject({ code: 'step.timed-out', context: { step: 'a/slow' } });
   });
 
@@ -160,13 +160,13 @@ describe('a step that fails', () => {
       limit: seconds(5),
       run: () => Promise.withResolvers<void>().promise,
     });
-    const { error } = await play(toy({ steps: [deaf] }));
+    const { error } = await runToy(toy({ steps: [deaf] }));
     expect(error).toMatchObject({ code: 'step.timed-out' });
   });
 
   it('with something that is no failure of ours is a bug', async () => {
     const world = worldOf(() => Promise.reject(new TypeError('x is undefined')));
-    const { error } = await play(toy({ steps: [doing('a/one')] }), { world });
+    const { error } = await runToy(toy({ steps: [doing('a/one')] }), { world });
     expect(error).toMatchObject({ code: 'run.unexpected', kind: 'bug' });
   });
 });
@@ -180,7 +180,7 @@ describe('steps beside the main line', () => {
       limit: minutes(60),
       run: () => Promise.reject(failure('toy.broken', 'the log is gone')),
     });
-    const { outcome, events } = await play(toy({ steps: [doing('a/one')], follow: [watch] }));
+    const { outcome, events } = await runToy(toy({ steps: [doing('a/one')], follow: [watch] }));
     expect(outcome).toBe('finished');
     expect(types(events)).toContain('step.failed follow/hosts');
   });
@@ -193,7 +193,7 @@ describe('a stop from outside', () => {
       if (what === 'a/two') control.abort(failure('toy.broken', 'stopped'));
       return Promise.resolve();
     });
-    const { error, events } = await play(
+    const { error, events } = await runToy(
       toy({ steps: [doing('a/two'), doing('a/three')], always: [doing('logs/collect')] }),
       { world, signal: control.signal },
     );

@@ -7,25 +7,25 @@ import { osImage } from '../../scripts/parts/os-image.ts';
 import { imageRegistry } from '../../scripts/parts/servers.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import type { LabRun } from '../lab/run-lab.ts';
-import { type ExistingRootPlay, playExistingRoot } from './install/existing-root-play.ts';
+import { type ExistingRootInstall, installIntoExistingRoot } from './install/existing-root.ts';
 import type { DiskBoot } from './install/first-boot.ts';
 import { proofLine } from './install/ignition.ts';
-import { playLab } from './install/lab-play.ts';
+import { runLabInGuest } from './install/lab-run.ts';
 import { type LayeredImages, serveLayeredImages } from './install/layered-images.ts';
-import { readNode, statusIn } from './install/node-play.ts';
-import { playPowerCut, type PowerCutPlay } from './install/power-cut-play.ts';
-import { linesOf, troubleIn } from './install/report-lines.ts';
-import { prepareGuests } from './install/stage.ts';
-import { playUefi, type UefiPlay } from './install/uefi-play.ts';
+import { readNode, statusIn } from './install/node-commands.ts';
+import { installWithPowerCut, type PowerCutInstall } from './install/power-cut.ts';
+import { linesOf, errorsIn } from './install/report-lines.ts';
+import { prepareGuests } from './install/prepare.ts';
+import { installByUefi, type UefiInstall } from './install/uefi-install.ts';
 import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
 
 const exitOfWrongInput = 6;
 
 let folder: TestFolder;
 let images: LayeredImages;
-let powerCut: PowerCutPlay;
-let uefi: UefiPlay;
-let existingRoot: ExistingRootPlay;
+let powerCut: PowerCutInstall;
+let uefi: UefiInstall;
+let existingRoot: ExistingRootInstall;
 let lab: LabRun;
 
 beforeAll(async () => {
@@ -39,17 +39,17 @@ beforeAll(async () => {
     await Promise.all([
       (async () => {
         images = await built;
-        uefi = await playUefi(stage, images);
+        uefi = await installByUefi(stage, images);
       })(),
       (async () => {
-        powerCut = await playPowerCut(stage, built, async (host) => {
-          existingRoot = await playExistingRoot(stage, await built, host);
+        powerCut = await installWithPowerCut(stage, built, async (host) => {
+          existingRoot = await installIntoExistingRoot(stage, await built, host);
         });
-        lab = await playLab(over.signal);
+        lab = await runLabInGuest(over.signal);
       })(),
     ]);
   } finally {
-    over.abort(new Error('the plays are over'));
+    over.abort(new Error('the installs are over'));
     await (await built)[Symbol.asyncDispose]();
   }
 }, 3_600_000);
@@ -159,7 +159,7 @@ describe('by UEFI, with the image on a disk and another operating system in the 
   });
 
   it('the disk boots once, into the system that the cluster wants and not that of the image', () => {
-    expect(troubleIn(installed()?.events ?? [])).toEqual([]);
+    expect(errorsIn(installed()?.events ?? [])).toEqual([]);
     expectSystem(uefi.boot, images.final.image, 'final');
   });
 
@@ -211,7 +211,7 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 
   it('the registry that dies in the middle of a pull is told of', () => {
-    const trouble = troubleIn(powerCut.second.runs[0]?.events ?? []);
+    const trouble = errorsIn(powerCut.second.runs[0]?.events ?? []);
     const notes = trouble.flatMap((event) => (event.type === 'note' ? event.fields['code'] : []));
     expect(notes).toEqual(['image.registry-unreachable']);
   });
@@ -230,7 +230,7 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
 describe('into the running root of the host that was installed so', () => {
   it('the agent leaves the host without a warning', () => {
     const events = existingRoot.job.runs[0]?.events ?? [];
-    expect(troubleIn(events)).toEqual([]);
+    expect(errorsIn(events)).toEqual([]);
     const end = events.find(({ type }) => type === 'run.finished');
     expect(end).toMatchObject({ outcome: 'left the host' });
     expect(existingRoot.reports).toContain('Writing image to disk: ');

@@ -155,7 +155,7 @@ const codesIn = ({ events }: Awaited<ReturnType<typeof deploy>>): readonly unkno
 const look = (): NextBoot => readNextBoot(live, disk);
 
 /** The disk boots what it did before, for the first time. */
-const expectStock = (): void => {
+const expectReleaseOs = (): void => {
   expect(look()).toEqual(untouched);
   expect(untouched).toMatchObject({ hasStamp: true });
   expect(untouched.layers).not.toContain('site');
@@ -206,7 +206,7 @@ describe('a disk with room', () => {
       const end = await deploy({ tag: 'layered', address: way.address });
       expect(end.failure).toBeUndefined();
       expect(codesIn(end)).toEqual([code]);
-      expectStock();
+      expectReleaseOs();
       await deploy({ tag: 'layered' });
       expectLayered();
     },
@@ -215,7 +215,7 @@ describe('a disk with room', () => {
   it('boots the system of its image when the built one is for another architecture', async () => {
     const { failure } = await deploy({ tag: 'other' });
     expect(failure).toMatchObject({ code: 'image.wrong-architecture' });
-    expectStock();
+    expectReleaseOs();
   });
 
   it('takes the Ignition of a worker with the image laid over it, after the deployment left it frozen', async () => {
@@ -296,6 +296,6 @@ describe('a disk that is too small for the image', () => {
   it('boots the system of its image', async () => {
     const { failure } = await deploy({ tag: 'large' });
     expect(failure).toMatchObject({ code: 'image.no-room' });
-    expectStock();
+    expectReleaseOs();
   });
 });

@@ -65,7 +65,7 @@ const names = (): readonly string[] =>
   views.at(-1)?.objects.map(({ metadata }) => metadata.name) ?? [];
 const add = (name: string): Promise<unknown> => rig.client.create(nodes, nodeOf(name));
 const remove = (name: string): Promise<void> => rig.client.remove({ kind: nodes, name });
-const troubles = (): readonly string[] =>
+const errors = (): readonly string[] =>
   views.flatMap(({ trouble }) => (trouble === undefined ? [] : trouble.code));
 
 /** Waits until just these nodes are seen, without trouble; resolves with the milliseconds of it. */
@@ -167,7 +167,7 @@ describe('a follower goes on', () => {
       await add('after');
       const later = await seen(['after', 'first', 'meanwhile']);
       expect(later, took(later)).toBeLessThan(timeout);
-      expect(troubles(), 'another server was there all the time').toEqual([]);
+      expect(errors(), 'another server was there all the time').toEqual([]);
     },
   );
 
@@ -183,7 +183,7 @@ describe('a follower goes on', () => {
     await add('after');
     const time = await seen(['after', 'first']);
     expect(time, took(time)).toBeLessThan(timeout);
-    expect(troubles()).toEqual([]);
+    expect(errors()).toEqual([]);
   });
 });
 

@@ -15,7 +15,7 @@ import { hostClient, nodeOf, signingRequest } from './rig.ts';
 import { clusterOperators } from '../support/cluster-objects.ts';
 
 const A_WHILE_MILLIS = 500;
-const OUT_OF_PATIENCE_MILLIS = 1500;
+const TIMEOUT_MILLIS = 1500;
 
 describe('a rig with all kinds', () => {
   let kube: Kube;
@@ -99,7 +99,7 @@ describe('a rig with all kinds', () => {
 
   it('does not answer when frozen, and goes on when thawed', async () => {
     await kube.api.freeze();
-    const signal = AbortSignal.timeout(OUT_OF_PATIENCE_MILLIS);
+    const signal = AbortSignal.timeout(TIMEOUT_MILLIS);
     await expect(kube.api.client.read('/readyz', signal)).rejects.toThrow(/timeout/);
     await kube.api.thaw();
     await expect.poll(() => kube.api.client.read('/readyz')).toBe('ok');

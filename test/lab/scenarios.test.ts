@@ -19,7 +19,7 @@ const others = await Promise.all(
 const named = (isCluster: boolean): readonly string[] =>
   others.filter((one) => one.isCluster === isCluster).map(({ name }) => name);
 
-/** In turn one that mostly waits and one with an API server of its own, of which two cores bear two. */
+/** In turn one that mostly waits and one with an API server of its own, of which two cores run two. */
 const alternating = named(false).flatMap((name, index, waiting) => {
   const working = named(true);
   const isLast = index === waiting.length - 1;
@@ -45,19 +45,19 @@ async function expectAsPlanned(name: string): Promise<LabReport> {
 }
 
 describe('the lab', () => {
-  // Plays that start together would each build the same bundle.
+  // Runs that start together would each build the same bundle.
   beforeAll(async () => {
     await ensureBundle(() => undefined);
   });
 
-  it.concurrent('plays the default, whose hosts each boot once', async () => {
+  it.concurrent('runs the default, whose hosts each boot once', async () => {
     const { hosts, layering } = await expectAsPlanned(DEFAULT_SCENARIO);
     expect(layering?.images.map(({ pool }) => pool)).toEqual(['master', 'worker']);
     expect(hosts.map(({ boots }) => boots)).toEqual([1, 1, 1, 1, 1]);
     expect(hosts.map(({ idleSeconds }) => typeof idleSeconds)).not.toContain('undefined');
   });
 
-  it.concurrent.each(alternating)('plays %s as expected', async (name) => {
+  it.concurrent.each(alternating)('runs %s as expected', async (name) => {
     await expectAsPlanned(name);
   });
 

@@ -6,7 +6,7 @@ export interface Mark {
 }
 
 /** One way to die. */
-interface Death {
+interface CrashPoint {
   /** The line after which. */
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;
@@ -15,13 +15,13 @@ interface Death {
 /**
  * The ways to die after each line of a run that differ in what they leave: how much of the journal,
  * and how far the world had come. Most steps begin with a line that is not flushed, right after the
- * last one that is: where that line is lost, the next life finds what it found without it.
+ * last one that is: where that line is lost, the next process finds what it found without it.
  */
 export function crashPointsOf(
   marks: readonly Mark[],
   losses: readonly boolean[],
-): readonly Death[] {
-  const left = new Map<string, Death>();
+): readonly CrashPoint[] {
+  const left = new Map<string, CrashPoint>();
   let flushed = 0;
   for (const [at, { isFlushed, moves }] of marks.entries()) {
     const crashAfter = at + 1;

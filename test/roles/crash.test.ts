@@ -5,7 +5,7 @@ import type { ConfigInput } from '../../src/config/schema.ts';
 import { cornerOf, type Kind } from './corners.ts';
 import {
   expectAlikeAfterEachWrite,
-  expectAlikeAfterTwoDeaths,
+  expectAlikeAfterTwoCrashes,
   install,
   unplanned,
 } from './processes.ts';
@@ -108,6 +108,6 @@ describe.each(cases)('%s', (...[, role, turn, plan]) => {
 
   it('is installed alike when the agent dies twice, before commands and after writes', async () => {
     const straight = await install(host);
-    await expectAlikeAfterTwoDeaths(host, straight);
+    await expectAlikeAfterTwoCrashes(host, straight);
   }, 60_000);
 });

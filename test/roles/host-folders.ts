@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** In memory, where there is such a place: the thousands of lives flush each file that they write. */
+/** In memory, where there is such a place: the thousands of processes flush each file that they write. */
 const place = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
-const prefix = 'bootwright-lives-';
+const prefix = 'bootwright-processes-';
 
 /** The folder of this process; that of one that was killed is removed by the next. */
 let folder: string | undefined;

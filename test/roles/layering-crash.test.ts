@@ -15,7 +15,7 @@ import { type Corner, cornerOf, corners } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
   expectAlikeAfterEachWrite,
-  expectAlikeAfterTwoDeaths,
+  expectAlikeAfterTwoCrashes,
   install,
   type Straight,
 } from './processes.ts';
@@ -152,6 +152,6 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
   it('is installed alike when the agent dies twice, before commands and after writes', async () => {
     const host = hostOf(built);
     const straight = await install(host);
-    await expectAlikeAfterTwoDeaths(host, straight);
+    await expectAlikeAfterTwoCrashes(host, straight);
   }, 120_000);
 });

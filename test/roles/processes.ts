@@ -137,10 +137,10 @@ export interface Straight extends World {
 }
 
 /** How often and where the agent dies. */
-interface Lives {
+interface Processes {
   readonly crashAfter: number;
   readonly losesUnflushed: boolean;
-  /** After how many commands each life ends that is killed. */
+  /** After how many commands each process ends that is killed. */
   readonly commands: readonly number[];
 }
 
@@ -162,7 +162,7 @@ export function unplanned(machine: Machine, config: Config): readonly string[] {
 const count = (machine: Machine, program: string): number =>
   machine.ran.filter(({ argv }) => argv[0] === program).length;
 
-/** Installs a machine in one life. */
+/** Installs a machine in one process. */
 export async function install(host: Host): Promise<Straight> {
   const { config } = host;
   const world = newWorld(host);
@@ -174,10 +174,10 @@ export async function install(host: Host): Promise<Straight> {
   return { ...world, life, state: stateOf(world), marks };
 }
 
-/** The step that must run anew in each life: a lock ends with its process. */
+/** The step that must run anew in each process: a lock ends with its process. */
 const ofEachLife = 'disk/lock';
 
-/** One more life, which begins no step whose end was on the disk before. */
+/** One more process, which begins no step whose end was on the disk before. */
 async function liveOnce(
   world: World,
   how: Parameters<typeof live>[1],
@@ -190,8 +190,8 @@ async function liveOnce(
   return life;
 }
 
-/** Lives until one is not killed, and holds what it leaves against the straight run. */
-async function expectAlike(host: Host, straight: Straight, onStart: Lives): Promise<void> {
+/** Runs processes until one is not killed, and holds what it leaves against the straight run. */
+async function expectAlike(host: Host, straight: Straight, onStart: Processes): Promise<void> {
   const { config } = host;
   const world = newWorld(host);
   const { machine } = world;
@@ -228,15 +228,15 @@ export async function expectAlikeAfterEachWrite(
   straight: Straight,
   losses: readonly boolean[],
 ): Promise<void> {
-  const deaths = crashPointsOf(straight.marks, losses).values();
+  const crashes = crashPointsOf(straight.marks, losses).values();
   const crashOn = async (): Promise<void> => {
-    for (const death of deaths) await expectAlike(host, straight, { ...death, commands: [1e6] });
+    for (const crash of crashes) await expectAlike(host, straight, { ...crash, commands: [1e6] });
   };
   await Promise.all(Array.from({ length: atOnce }, crashOn));
 }
 
-/** Kills the agent before commands of two lives and after a write, in a dozen ways. */
-export async function expectAlikeAfterTwoDeaths(host: Host, straight: Straight): Promise<void> {
+/** Kills the agent before commands of two processes and after a write, in a dozen ways. */
+export async function expectAlikeAfterTwoCrashes(host: Host, straight: Straight): Promise<void> {
   const most = straight.machine.ran.length;
   await fc.assert(
     fc.asyncProperty(

@@ -72,7 +72,7 @@ export function worldOf(
   };
 }
 
-interface Play {
+interface ToyRun {
   readonly world?: ToyWorld;
   readonly journal?: MemoryJournal;
   readonly config?: ToyConfig;
@@ -80,9 +80,9 @@ interface Play {
   readonly bootId?: string;
 }
 
-export async function play(
+export async function runToy(
   toy: ToyRole,
-  { world = worldOf(), journal = memoryJournal(), ...more }: Play = {},
+  { world = worldOf(), journal = memoryJournal(), ...more }: ToyRun = {},
 ): Promise<{
   outcome?: RunOutcome;
   error?: unknown;

@@ -35,7 +35,7 @@ function nodeOf(shape: NodeShape = {}): KubeObject {
   };
 }
 
-const stock = { current: '' };
+const release = { current: '' };
 const paused = { spec: { configuration: { name: rendered }, paused: true } };
 const osConfig: KubeObject = {
   metadata: { name: 'master', annotations: { [keyOf('current-machine-os-build')]: 'b' } },
@@ -75,7 +75,7 @@ describe('the controllers of the Machine Config Operator', () => {
       unlayered,
       [{ kind: 'take-image', node: 'm1' }],
     ],
-    ['take nothing off nodes without an image', { ...unlayered, nodes: [nodeOf(stock)] }, []],
+    ['take nothing off nodes without an image', { ...unlayered, nodes: [nodeOf(release)] }, []],
     [
       'take the next one when the first is through',
       { ...unlayered, nodes: [nodeOf({ desired: '' }), nodeOf({ name: 'm2' })] },
@@ -85,13 +85,13 @@ describe('the controllers of the Machine Config Operator', () => {
       'roll an image out, one node at a time',
       {
         ...layered,
-        nodes: [nodeOf(), nodeOf({ name: 'w1', ...stock }), nodeOf({ name: 'w2', ...stock })],
+        nodes: [nodeOf(), nodeOf({ name: 'w1', ...release }), nodeOf({ name: 'w2', ...release })],
       },
       [{ kind: 'roll-out', node: 'w1', image }],
     ],
     [
       'wait for a node that is away',
-      { ...layered, nodes: [nodeOf({ isReady: false }), nodeOf({ name: 'w1', ...stock })] },
+      { ...layered, nodes: [nodeOf({ isReady: false }), nodeOf({ name: 'w1', ...release })] },
       [],
     ],
     [
@@ -121,7 +121,7 @@ describe('the controllers of the Machine Config Operator', () => {
     ],
     [
       'roll nothing out in a pool that is paused',
-      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(stock)] },
+      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(release)] },
       [],
     ],
     [
@@ -150,7 +150,7 @@ describe('poolStatus', () => {
     ['counts no node', { ...layered, nodes: [] }, [0, 0, 0, 0, 0], ['Updated']],
     [
       'waits for a node on the system of the release',
-      { ...layered, nodes: [nodeOf(), nodeOf({ name: 'm2', ...stock })] },
+      { ...layered, nodes: [nodeOf(), nodeOf({ name: 'm2', ...release })] },
       [2, 1, 1, 0, 0],
       ['Updating'],
     ],
@@ -168,14 +168,14 @@ describe('poolStatus', () => {
     ],
     [
       'is neither updated nor updating while it is paused',
-      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(stock)] },
+      { ...layered, pool: { ...pool, ...paused }, nodes: [nodeOf(release)] },
       [1, 0, 0, 0, 0],
       [],
     ],
     ['waits for a build', { ...layered, builds: [] }, [2, 2, 2, 0, 0], ['Updating']],
     [
       'is content without layers',
-      { ...unlayered, nodes: [nodeOf(stock)] },
+      { ...unlayered, nodes: [nodeOf(release)] },
       [1, 1, 1, 0, 0],
       ['Updated'],
     ],

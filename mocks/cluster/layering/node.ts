@@ -76,8 +76,8 @@ function pullOnNode(
   }: { readonly host: string; readonly image: string; readonly pullSecret: string },
 ): void {
   const credentials = credentialsIn(pullSecret, registryOf(image));
-  const trouble = network.reach({ by: host, verb: 'pull', image, credentials });
-  if (trouble !== undefined) throw new Error(`node ${host} cannot pull ${image}: ${trouble}`);
+  const refusal = network.reach({ by: host, verb: 'pull', image, credentials });
+  if (refusal !== undefined) throw new Error(`node ${host} cannot pull ${image}: ${refusal}`);
 }
 
 // The machine-config-daemon of a node: it brings the node to the image that it is told.

@@ -1,4 +1,4 @@
-// What must be true of a layered pool in the end, judged by what its hosts booted, what the API holds and what the
+// What must be true of a layered pool in the end, checked against what its hosts booted, what the API holds and what the
 // registries have; nothing here is asked of the product.
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { releaseOs } from '../../layering/plan.ts';
@@ -16,7 +16,7 @@ export interface NodeState {
   readonly kernelArguments: readonly string[];
 }
 
-/** All that is judged of one pool. */
+/** All that is checked of one pool. */
 export interface PoolState {
   readonly pool: string;
   /** FINAL: what its repository has under the name of its MachineConfig, by digest; empty without it. */
@@ -40,9 +40,9 @@ type Found = readonly (readonly [what: string, there: string, expected: string])
 const buildOf = ({ osConfig, builds }: PoolState): KubeObject | undefined =>
   builds.find(({ metadata }) => metadata.name === annotation(osConfig, 'current-machine-os-build'));
 
-const ofNodes = ({ nodes }: PoolState, look: (one: NodeState) => Found): Found =>
+const ofNodes = ({ nodes }: PoolState, check: (one: NodeState) => Found): Found =>
   nodes.flatMap((one) =>
-    look(one).map(([what, ...rest]) => [`node ${one.name} ${what}`, ...rest] as const),
+    check(one).map(([what, ...rest]) => [`node ${one.name} ${what}`, ...rest] as const),
   );
 
 /** The invariants of a layered pool at rest, each as the values that must be equal. */

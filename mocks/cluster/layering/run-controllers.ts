@@ -41,14 +41,14 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   const memory: Memory = {
     renderedAt: new Map(),
     orderedAt: new Map(),
-    told: new Map(),
+    reported: new Map(),
     moving: new Set(),
   };
   const changes = followChanges(work, viewed);
   let objects = none;
   const lookOnce = async (): Promise<void> => {
     if (changes.take()) objects = await readObjects(work);
-    const hasActed = await look(work, layered, { memory, objects });
+    const hasActed = await actOn(work, layered, { memory, objects });
     if (hasActed) changes.keep();
   };
   while (!signal.aborted) {
@@ -68,7 +68,7 @@ interface Memory {
   readonly renderedAt: Map<string, number>;
   readonly orderedAt: Map<string, number>;
   /** The status that a pool has. */
-  readonly told: Map<string, string>;
+  readonly reported: Map<string, string>;
   /** Nodes whose daemons are at work. */
   readonly moving: Set<string>;
 }
@@ -103,7 +103,7 @@ interface Seen {
 }
 
 /** Acts on what was read, and on the time since; tells whether it wrote anything but a status. */
-async function look(
+async function actOn(
   work: ClusterWork,
   layered: LayeredSite,
   { memory, objects }: Seen,
@@ -143,14 +143,18 @@ function since(times: Map<string, number>, name: string): number {
 }
 
 /** Writes the status of a pool when it has changed. */
-async function reportPool({ kube }: ClusterWork, view: PoolView, { told }: Memory): Promise<void> {
+async function reportPool(
+  { kube }: ClusterWork,
+  view: PoolView,
+  { reported }: Memory,
+): Promise<void> {
   const { name } = view.pool.metadata;
   const status = poolStatus(view);
   const text = JSON.stringify(status);
-  if (told.get(name) === text) return;
+  if (reported.get(name) === text) return;
   const ref = { kind: kinds.MachineConfigPool, name };
   await kube.client.mergeStatus(ref, { ...status, conditions: conditionsAt(status, new Date()) });
-  told.set(name, text);
+  reported.set(name, text);
 }
 
 const conditionsAt = ({ conditions }: PoolStatus, at: Date): readonly object[] =>

@@ -1,4 +1,4 @@
-// Gathers what the oracle judges, and gives its verdict once the cluster has come to rest.
+// Gathers what the invariants are checked on, once the cluster has settled.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeObject } from '../../../src/ports/kube.ts';
 import { kernelArguments, pushAuth } from '../../layering/objects.ts';
@@ -17,7 +17,10 @@ const RESTS_WITHIN_MILLIS = 20_000;
  * What is wrong with the operating systems of a cluster. One that is installed is given time to come to rest; of one
  * that is not, only what nobody may ever do is told.
  */
-export async function judge(work: ClusterWork, layered: LayeredSite): Promise<readonly string[]> {
+export async function verifyLayering(
+  work: ClusterWork,
+  layered: LayeredSite,
+): Promise<readonly string[]> {
   const isInstalled = work.store.hosts().every(({ stage }) => stage === 'Done');
   const atRest = isInstalled ? await violationsAtRest(work, layered) : [];
   return [...layered.incidents, ...strangersOf(layered), ...survivorOf(layered), ...atRest];
@@ -30,8 +33,8 @@ async function violationsAtRest(
   const until = Date.now() + RESTS_WITHIN_MILLIS;
   for (;;) {
     const pools = await poolsOf(work, layered);
-    const look = layered.plan.fallsBack === true ? violationsOfFallback : violationsOf;
-    const found = pools.flatMap(look);
+    const check = layered.plan.fallsBack === true ? violationsOfFallback : violationsOf;
+    const found = pools.flatMap(check);
     if (found.length === 0 || Date.now() > until) return found;
     await sleep(POLL_INTERVAL_MILLIS);
   }
@@ -55,8 +58,8 @@ async function poolsOf(
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
   ]);
-  const judged = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
-  const all = await Promise.all(judged);
+  const states = members.map(({ name }) => stateOfNode(layered, name, named(nodes, name)));
+  const all = await Promise.all(states);
   return builtPools.map((pool) => ({
     pool,
     final: finalOf(layered, pool),

@@ -124,7 +124,7 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
   const [tag = ''] = words.all('--tag');
   const text = await readFile(await files.real(path), 'utf8');
   const base = /^FROM (\S+)/m.exec(text)?.[1] ?? '';
-  if (text.includes('bootwright-saw')) return look(machine, call, base);
+  if (text.includes('bootwright-saw')) return inspectBuild(machine, call, base);
   if (images.buildError !== undefined) return fail(call, images.buildError, 125);
   const [authFile] = words.all('--authfile');
   const settings = call.env['CONTAINERS_REGISTRIES_CONF'];
@@ -149,7 +149,7 @@ async function build(machine: Machine, call: Call, words: Words): Promise<number
 }
 
 /** The build that only tells of the inside of an image. */
-function look({ images }: Machine, call: Call, base: string): number {
+function inspectBuild({ images }: Machine, call: Call, base: string): number {
   const config = images.inStore.get(base)?.currentConfig;
   const configs = config === undefined ? [] : [`config ${config}`];
   const saw = ['kernel 5.14.0-570.el9.x86_64', ...configs, 'end'];
@@ -164,8 +164,8 @@ async function push(machine: Machine, call: Call, words: Words): Promise<number>
   if (image === undefined) return fail(call, `Error: ${tag}: image not known`, 125);
   const [authFile] = words.all('--authfile');
   const target = { image: to.replace('docker://', ''), authFile };
-  const trouble = await pushImage(machine, target, image);
-  if (trouble !== undefined) return fail(call, `Error: ${trouble}`, 125);
+  const refusal = await pushImage(machine, target, image);
+  if (refusal !== undefined) return fail(call, `Error: ${refusal}`, 125);
   const [digestFile] = words.all('--digestfile');
   if (digestFile !== undefined) await writeFile(await files.real(digestFile), image.digest);
   return 0;
@@ -197,8 +197,8 @@ const skopeo: Program = async (machine, call) => {
   if (call.argv[1] === 'copy') {
     const [destAuthFile] = words.all('--dest-authfile');
     const target = { image: to.replace('docker://', ''), authFile: destAuthFile };
-    const trouble = await pushImage(machine, target, image);
-    return trouble === undefined ? 0 : failImage(call, trouble);
+    const refusal = await pushImage(machine, target, image);
+    return refusal === undefined ? 0 : failImage(call, refusal);
   }
   if (words.has('--raw')) call.out('{"schemaVersion":2,"layers":[]}\n');
   else if (words.has('--config')) {

@@ -77,10 +77,10 @@ describe('rpm-ostree on a host that was started from its disk', () => {
     ['bootc status', 'nsenter: failed to execute bootc'],
     ['ln /etc/hostname /run/hostname', 'only symbolic links'],
     ['ln -s /etc/hostname /etc/resolv.conf', 'failed to create symbolic link'],
-  ])('fails at %s', async (words, trouble) => {
+  ])('fails at %s', async (words, refusal) => {
     const { exitCode, stderr } = await run(words);
     expect(exitCode).not.toBe(0);
-    expect(stderr).toContain(trouble);
+    expect(stderr).toContain(refusal);
     expect(machine).toMatchObject({ running: { booted: one }, unknown: [] });
     expect(machine.running?.staged).toBeUndefined();
   });

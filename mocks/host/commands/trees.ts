@@ -68,10 +68,10 @@ const rsync: Program = async ({ files }, call) => {
       23,
     );
   }
-  const tells = has('--info') && all('--info').includes('progress2');
-  if (tells) call.out('              0   0%    0.00kB/s    0:00:00 \r');
+  const showsProgress = has('--info') && all('--info').includes('progress2');
+  if (showsProgress) call.out('              0   0%    0.00kB/s    0:00:00 \r');
   await copyTree(source, target);
-  if (tells) {
+  if (showsProgress) {
     for (const percent of [37, 74, 100])
       call.out(`         ${percent}.00M ${percent}%   85.21MB/s    0:00:01 \r`);
     call.out('\n');

@@ -11,7 +11,7 @@ import {
   type PreparedGuests,
   prepareGuests,
   targetMiB,
-} from '../../../test/guest/install/stage.ts';
+} from '../../../test/guest/install/prepare.ts';
 import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
 import type { RunningCluster } from '../../cluster/run-cluster.ts';
 import { placeStandIns } from '../../guest/stand-ins.ts';
@@ -32,11 +32,11 @@ import {
 } from './guest-host.ts';
 import type { GuestRunOptions } from './one-master.ts';
 
-/** How a cluster of virtual machines is played. */
+/** How a cluster of virtual machines is run. */
 interface ClusterRunOptions extends GuestRunOptions {
   /** Name of the scenario. */
   readonly name: string;
-  /** Its hosts are all played. */
+  /** All its hosts run. */
   readonly scenario: Scenario;
   /** What its API server is started from. */
   readonly kube: KubeParts;
@@ -50,7 +50,7 @@ const liveSeconds = 5400;
 /** After this time the lab gives up: emulated machines may have to share their processors with other work. */
 const limitMillis = 7_200_000;
 
-/** Plays a cluster of virtual machines to its end and tells what came of it. */
+/** Runs a cluster of virtual machines to its end and gives the report. */
 export async function runClusterInGuests(options: ClusterRunOptions): Promise<LabReport> {
   const { name, scenario, watch } = options;
   const over = new AbortController();
@@ -86,7 +86,7 @@ export async function runClusterInGuests(options: ClusterRunOptions): Promise<La
   return finalReport(options, run, { world, complaints });
 }
 
-/** Plays one machine; its outcome is in its host. Never rejects. */
+/** Runs one machine and records its outcome. Never rejects. */
 async function runOne(member: MemberRun): Promise<void> {
   const { host, signal } = member;
   try {
@@ -166,7 +166,7 @@ const diskSeconds = 2400;
 const POLL_INTERVAL_MILLIS = 100;
 
 /**
- * Plays a machine to its end.
+ * Runs a machine to its end.
  * @throws GuestError when the machine ends early or takes too long
  */
 async function runMember(run: MemberRun): Promise<HostOutcome> {

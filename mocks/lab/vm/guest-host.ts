@@ -3,7 +3,7 @@ import { bootInstalled } from '../../../test/guest/install/first-boot.ts';
 import { eventsIn } from '../../../test/guest/install/job-log.ts';
 import { type LiveInstall, startLiveInstall } from '../../../test/guest/install/live-install.ts';
 import type { Outside } from '../../../test/guest/install/outside.ts';
-import { deadlineSeconds } from '../../../test/guest/install/stage.ts';
+import { deadlineSeconds } from '../../../test/guest/install/prepare.ts';
 import type { Guest } from '../../../test/guest/rig/guest.ts';
 import type { HostRecord } from '../../inventory/records.ts';
 import { afterEvent, noProgress } from '../host-progress.ts';
@@ -11,7 +11,7 @@ import type { LabHost } from '../lab-host.ts';
 import type { HostOutcome, HostReport } from '../report.ts';
 import type { ShownHost } from '../table.ts';
 
-/** A virtual machine in a play, with everything that is known of it. */
+/** A virtual machine in a run, with everything that is known of it. */
 export type GuestHost = ShownHost &
   Pick<
     LabHost,
@@ -55,7 +55,7 @@ export const guestHost = ({ hostname, role, isBootstrap, id }: HostRecord): Gues
 });
 
 /**
- * Plays a machine to its end.
+ * Runs a machine to its end.
  * @throws GuestError when the machine ends early or takes too long
  */
 export async function runGuest(run: GuestRun): Promise<HostOutcome> {
@@ -73,11 +73,11 @@ export async function installLive(run: GuestRun): Promise<boolean> {
   await using guest = await startLiveInstall(install, folder, `${prefix}live`);
   const stop = (): void => void guest.powerCut();
   signal.addEventListener('abort', stop);
-  const look = progressReader(guest, host);
-  const looking = setInterval(look, POLL_INTERVAL_MILLIS);
+  const read = progressReader(guest, host);
+  const looking = setInterval(read, POLL_INTERVAL_MILLIS);
   try {
     const failed = await untilGone(guest, run.liveSeconds ?? deadlineSeconds);
-    look();
+    read();
     if (failed === undefined && hasLeft(host)) return true;
     const code = failed?.toLowerCase() ?? 'rebooted too early';
     host.failure = host.progress.failure ?? { code, message: guest.job.path };
@@ -90,15 +90,15 @@ export async function installLive(run: GuestRun): Promise<boolean> {
 
 /** Takes in what the agent has told since the last look. */
 function progressReader({ job }: Guest, host: GuestHost): () => void {
-  let told = 0;
+  let read = 0;
   return () => {
     const events = eventsIn(job.text());
-    for (const event of events.slice(told)) {
+    for (const event of events.slice(read)) {
       host.progress = afterEvent(host.progress, event);
       if (event.type === 'run.started') host.agentStarts += 1;
       if (event.type === 'command.started') host.commands += 1;
     }
-    told = events.length;
+    read = events.length;
   };
 }
 
@@ -149,7 +149,7 @@ async function startInstalled(run: GuestRun): Promise<void> {
 }
 
 /** What others know of a machine. */
-interface Told {
+interface GuestResult {
   readonly startedAt: number;
   readonly stage: string | undefined;
   /** What it runs, where its operating system was built. */
@@ -157,7 +157,10 @@ interface Told {
 }
 
 /** What happened on the machine, for the report. */
-export function hostReportOf(host: GuestHost, { startedAt, stage = '', system }: Told): HostReport {
+export function hostReportOf(
+  host: GuestHost,
+  { startedAt, stage = '', system }: GuestResult,
+): HostReport {
   const { plan, progress, failure } = host;
   const { steps } = progress;
   return {

@@ -12,7 +12,7 @@ import {
   type PreparedGuests,
   prepareGuests,
   targetMiB,
-} from '../../../test/guest/install/stage.ts';
+} from '../../../test/guest/install/prepare.ts';
 import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
 import type { Firmware } from '../../../test/guest/rig/qemu-argv.ts';
 import { type HostReport, type LabReport, reportOf } from '../report.ts';
@@ -31,7 +31,7 @@ import type { OsBuildRequest } from './plan.ts';
 /** How a virtual machine is installed. */
 export interface GuestRunOptions {
   readonly firmware: Firmware;
-  /** Ends the play early. */
+  /** Ends the run early. */
   readonly signal: AbortSignal;
   /** Called before the machine is started; gives what ends the watching. */
   readonly watch: (stage: ShownRun & { readonly folder: string }) => () => void;

@@ -43,13 +43,13 @@ export async function startOsBuild({ request, folder, onFailure }: OsBuildPlan):
   let image: LayeredImage | undefined;
   let failure: AgentFailure | undefined;
   const said: string[] = [];
-  const tell = (line: string): void => {
+  const print = (line: string): void => {
     said.push(line);
     doing = line;
   };
   const build = async (): Promise<void> => {
     try {
-      image = await builtImage(registry, { request, tell, signal: stop.signal });
+      image = await builtImage(registry, { request, print, signal: stop.signal });
       doing = `pushed ${image.image}`;
     } catch (error) {
       failure = failureOf(error, said);
@@ -73,19 +73,19 @@ export async function startOsBuild({ request, folder, onFailure }: OsBuildPlan):
 }
 
 interface Building extends Pick<OsBuildPlan, 'request'> {
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly signal: AbortSignal;
 }
 
 async function builtImage(
   registry: GuestRegistry,
-  { request, tell, signal }: Building,
+  { request, print, signal }: Building,
 ): Promise<LayeredImage> {
   const release = await registry.pushRelease();
   signal.throwIfAborted();
   const { build, push } = layerCommands(registry.work, release, {
     osConfig: (repository) => request.textFor(repository),
-    tell,
+    tell: print,
     signal,
   });
   await build(name);

@@ -32,7 +32,7 @@ describe('a scenario in virtual machines', () => {
     ...['crash-everywhere', 'flaky-service', 'wrong-digest', 'power-loss', 'single-node'],
     ...['build-fails', 'registry-dies'],
   ])('%s is refused', async (name) => {
-    await expect(planOf(name)).rejects.toThrow(`${name} cannot be played in virtual machines`);
+    await expect(planOf(name)).rejects.toThrow(`${name} cannot run in virtual machines`);
   });
 });
 
@@ -82,6 +82,6 @@ describe('an ordered operating system', () => {
     refuseBuildFor({ kind: 'one master' }, 'one-master');
     expect(() => {
       refuseBuildFor({ kind: 'cluster' }, 'cluster');
-    }).toThrow(/--os-config cannot be played with cluster/);
+    }).toThrow(/--os-config cannot be used with cluster/);
   });
 });

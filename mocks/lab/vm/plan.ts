@@ -2,15 +2,15 @@ import { readOne } from '../../../src/cli/layer/files.ts';
 import { readMachineOSConfig } from '../../../src/layering/api/os-config.ts';
 import { hasCluster, type Scenario } from '../scenario.ts';
 
-/** What is played in virtual machines. */
+/** What runs in virtual machines. */
 type GuestPlan =
   | { readonly kind: 'one master'; readonly scenario: Scenario }
   | { readonly kind: 'cluster'; readonly scenario: Scenario };
 
 /**
- * What of a scenario is played in virtual machines: a cluster without its workers, or one master.
+ * What of a scenario runs in virtual machines: a cluster without its workers, or one master.
  * Of its hosts only names and roles count, as the machines are real; no operating systems are built.
- * @throws RangeError for a scenario that has no such play
+ * @throws RangeError for a scenario that cannot run so
  */
 export function guestPlan(name: string, scenario: Scenario): GuestPlan {
   const { hosts, faults } = scenario;
@@ -30,7 +30,7 @@ export function guestPlan(name: string, scenario: Scenario): GuestPlan {
     return { kind: 'one master', scenario };
   }
   throw new RangeError(
-    `${name} cannot be played in virtual machines: they play clusters with a bootstrap host, or one master, and no faults`,
+    `${name} cannot run in virtual machines: only clusters with a bootstrap host or one master can, without faults`,
   );
 }
 
@@ -56,13 +56,13 @@ export interface OsBuildRequest {
 const pool = 'master';
 
 /**
- * Refuses an request for a play that builds nothing.
- * @throws RangeError for any play but that of one master
+ * Refuses a request for a run that builds nothing.
+ * @throws RangeError for any run but that of one master
  */
 export function refuseBuildFor({ kind }: Pick<GuestPlan, 'kind'>, name: string): void {
   if (kind === 'one master') return;
   throw new RangeError(
-    `--os-config cannot be played with ${name}, whose machines run the system of the release: add --scenario one-master`,
+    `--os-config cannot be used with ${name}, whose machines run the system of the release: add --scenario one-master`,
   );
 }
 

@@ -74,7 +74,7 @@ const plan: ClusterPlan = {
 };
 
 /** A cluster in which time stands still: only what is told to it happens. */
-function tellingCluster() {
+function recordingCluster() {
   let state = unborn(plan);
   const actions: string[] = [];
   const emit = (event: ClusterEvent): void => {
@@ -108,7 +108,7 @@ function tellingCluster() {
 
 describe('the config of a guest that was installed', () => {
   it('is served once the machine-config-server of the cluster answers', () => {
-    const { emit, isServed } = tellingCluster();
+    const { emit, isServed } = recordingCluster();
     expect(isServed()).toBe(false);
     emit({ kind: 'api-due' });
     emit({ kind: 'config-server-due' });
@@ -116,7 +116,7 @@ describe('the config of a guest that was installed', () => {
   });
 
   it('is logged, and the guest applies it until it tells that it has', () => {
-    const { emit, given, actions, phase } = tellingCluster();
+    const { emit, given, actions, phase } = recordingCluster();
     emit({ kind: 'config-server-due' });
     emit({ kind: 'rebooted', host: 'm1' });
     given('id-of-m1');
@@ -126,7 +126,7 @@ describe('the config of a guest that was installed', () => {
   });
 
   it('is logged once, however often Ignition asks', () => {
-    const { emit, given, actions } = tellingCluster();
+    const { emit, given, actions } = recordingCluster();
     emit({ kind: 'config-server-due' });
     emit({ kind: 'rebooted', host: 'm1' });
     given('id-of-m1');
@@ -137,7 +137,7 @@ describe('the config of a guest that was installed', () => {
   it.each(['id-of-m1', 'nobody'])(
     'means nothing for %s that has not left the live system',
     (id) => {
-      const { emit, given, actions } = tellingCluster();
+      const { emit, given, actions } = recordingCluster();
       emit({ kind: 'config-server-due' });
       given(id);
       expect(actions).toEqual([]);

@@ -113,9 +113,9 @@ function openStore({ cluster: { name, openshiftVersion, controlPlaneCount }, hos
   return { cluster, store: inventoryStore({ cluster, hosts: records }) };
 }
 
-// The cluster that virtual machines make: what they do themselves is not played by time, but heard from them.
+// The cluster that virtual machines make: what they do themselves is not simulated by time, but reported by them.
 
-/** Longer than any play: a guest tells by itself when it has come so far. */
+/** Longer than any run: a guest reports by itself how far it is. */
 const heardFromGuest = 24 * 60 * 60;
 
 /** The pace of a cluster whose hosts start and configure themselves. */

@@ -29,10 +29,10 @@ export function readJob(log: string): JobAccount {
   const [runs = '', journal = '', shutdown = '', firmware = ''] = log.split(
     /^(?:JOURNAL|SHUTDOWN|FIRMWARE|ALL-SAID)\n/m,
   );
-  const [before = '', ...told] = runs.split(/^RUN \d\n/m);
+  const [before = '', ...texts] = runs.split(/^RUN \d\n/m);
   return {
     before,
-    runs: told.map(readRun),
+    runs: texts.map(readRun),
     journal,
     shutdown,
     firmware,
@@ -40,13 +40,13 @@ export function readJob(log: string): JobAccount {
 }
 
 function readRun(text: string): RunAccount {
-  const [told = '', output = ''] = text.split(/^OUTPUT\n/m);
+  const [lines = '', output = ''] = text.split(/^OUTPUT\n/m);
   const number = (name: string): number | undefined => {
-    const value = new RegExp(`^${name} (\\d+)$`, 'm').exec(told)?.[1];
+    const value = new RegExp(`^${name} (\\d+)$`, 'm').exec(lines)?.[1];
     return value === undefined ? undefined : Number(value);
   };
   return {
-    events: eventsIn(told),
+    events: eventsIn(lines),
     exitCode: number('EXIT'),
     sectorsWritten: number('SECTORS'),
     output,

@@ -11,7 +11,7 @@ export const linesOf = (report: string, fact: string): readonly string[] =>
  * What the agent had to try again or warned of while it dealt with operating systems. A command that
  * the real ostree refused is among it.
  */
-export const troubleIn = (events: readonly RunEvent[]): readonly RunEvent[] =>
+export const errorsIn = (events: readonly RunEvent[]): readonly RunEvent[] =>
   events
     // The live system has no podman to collect logs with, which the agent warns of.
     .filter((event) => 'step' in event && event.step.startsWith('image/'))

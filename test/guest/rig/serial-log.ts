@@ -25,8 +25,8 @@ export function openSerialLog(path: string, ended: Promise<string>): SerialLog {
 }
 
 const escape = String.fromCharCode(27);
-const bell = String.fromCharCode(7);
-const title = `${escape}\\][^${bell}${escape}]*(?:${bell}|${escape}\\\\)?`;
+const subscription = String.fromCharCode(7);
+const title = `${escape}\\][^${subscription}${escape}]*(?:${subscription}|${escape}\\\\)?`;
 const cursor = `${escape}\\[[0-9;?!]*[a-zA-Z]|${escape}[a-zA-Z=>()][0-9B]?`;
 const control = new RegExp(`${title}|${cursor}|\r`, 'g');
 
@@ -51,22 +51,22 @@ async function waitForLine(
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const fail = (why: string) =>
     reject(new GuestError(`${why}; waited for ${String(pattern)}\n${tail(log)}`));
-  const look = () => {
+  const poll = () => {
     const text = log.text();
     const line = completeLines(text).find((candidate) => pattern.test(candidate));
     if (line !== undefined) resolve(line);
     else if (emergency.test(text)) fail('the guest gave up');
   };
-  const watcher = watch(log.path, look);
+  const watcher = watch(log.path, poll);
   const timer = setTimeout(
     () => fail(`no such line in ${deadlineSeconds} s`),
     deadlineSeconds * 1000,
   );
   void log.ended.then((last) => {
-    look();
+    poll();
     fail(`the guest ended ${last}`);
   });
-  look();
+  poll();
   try {
     return await promise;
   } finally {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createBlankDisk } from '../rig/disks.ts';
 import { startGuest } from '../rig/guest.ts';
-import type { RunningHost } from './existing-root-play.ts';
+import type { RunningHost } from './existing-root.ts';
 import { bootInstalled } from './first-boot.ts';
 import type { FinalOs } from './ignition.ts';
 import { serveImage } from './image-server.ts';
@@ -11,10 +11,10 @@ import { type JobAccount, readJob } from './job-log.ts';
 import type { LayeredImages } from './layered-images.ts';
 import { type LiveInstall, startLiveInstall } from './live-install.ts';
 import { gateway, type Outside, reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PreparedGuests, targetMiB } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
 
-/** How the play of the power cut went. */
-export interface PowerCutPlay {
+/** how the install of the power cut went. */
+export interface PowerCutInstall {
   readonly first: JobAccount;
   readonly cutDisk: DiskHead;
   /** What UEFI said of the disk after the power cut. */
@@ -32,11 +32,11 @@ export interface PowerCutPlay {
  * write on, and the registry of the operating system that the cluster wants dies in the middle of the pull.
  * `runs` has the host that was installed so; it is there as long as that takes.
  */
-export async function playPowerCut(
+export async function installWithPowerCut(
   stage: PreparedGuests,
   built: Promise<LayeredImages>,
   runs: (host: RunningHost) => Promise<void>,
-): Promise<PowerCutPlay> {
+): Promise<PowerCutInstall> {
   const { folder, image, agentDisk } = stage;
   const target = join(folder, 'bios-target.raw');
   createBlankDisk(target, targetMiB);

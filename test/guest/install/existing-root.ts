@@ -4,7 +4,7 @@ import { type JobAccount, readJob } from './job-log.ts';
 import type { LayeredImages } from './layered-images.ts';
 import { jobOf } from './live-install.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PreparedGuests } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests } from './prepare.ts';
 
 /** A host that runs from its disk. */
 export interface RunningHost {
@@ -13,8 +13,8 @@ export interface RunningHost {
   readonly start: (job: Job) => Promise<DiskBoot>;
 }
 
-/** How the play of the existing root went. */
-export interface ExistingRootPlay {
+/** how the install of the existing root went. */
+export interface ExistingRootInstall {
   /** The boot of the host that the agent ran on. */
   readonly host: DiskBoot;
   readonly job: JobAccount;
@@ -26,11 +26,11 @@ export interface ExistingRootPlay {
  * BIOS. The host runs from a disk with Lab CoreOS, and the agent installs into that: a container
  * image becomes a second system beside the running one, with a stateroot and a first boot of its own.
  */
-export async function playExistingRoot(
+export async function installIntoExistingRoot(
   { folder }: PreparedGuests,
   { other, before }: LayeredImages,
   { target, start }: RunningHost,
-): Promise<ExistingRootPlay> {
+): Promise<ExistingRootInstall> {
   await using outside = await startOutside('existing-0');
   const settings = { 'finish.rebootDelayMinutes': '0' };
   const words = ['--coreos-image', other.image];

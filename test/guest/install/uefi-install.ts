@@ -1,18 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-
 import { createBlankDisk, createFolderDisk } from '../rig/disks.ts';
 import type { Job } from '../rig/live-guest.ts';
 import { bootInstalled, type DiskBoot } from './first-boot.ts';
 import { type JobAccount, readJob } from './job-log.ts';
 import type { LayeredImages } from './layered-images.ts';
 import { startLiveInstall } from './live-install.ts';
-import { moveNode, takeNodeBack } from './node-play.ts';
+import { moveNode, takeNodeBack } from './node-commands.ts';
 import { reportsTo, startOutside } from './outside.ts';
-import { deadlineSeconds, type PreparedGuests, targetMiB } from './stage.ts';
+import { deadlineSeconds, type PreparedGuests, targetMiB } from './prepare.ts';
 
-/** How the play by UEFI went. */
-export interface UefiPlay {
+/** how the install by UEFI went. */
+export interface UefiInstall {
   readonly job: JobAccount;
   readonly reportsOfWrongDigest: readonly string[];
   readonly reports: readonly string[];
@@ -37,7 +36,10 @@ const images = '/run/images';
  * wants another operating system than that of the image, and a kernel argument: both are there
  * before the disk is booted for the first time. The node that runs then is moved to a second image, and back.
  */
-export async function playUefi(stage: PreparedGuests, osImages: LayeredImages): Promise<UefiPlay> {
+export async function installByUefi(
+  stage: PreparedGuests,
+  osImages: LayeredImages,
+): Promise<UefiInstall> {
   const { folder, agentDisk, image } = stage;
   const target = join(folder, 'uefi-target.raw');
   const imageDisk = join(folder, 'images.raw');

@@ -30,7 +30,7 @@ interface NodeAccount {
 }
 
 /** Each command is told in one line: kernel and systemd may write between lines. */
-const telling = `node() {
+const printing = `node() {
   code=0
   begun=$(date +%s%N)
   run-agent /usr/bin/installer node "$@" > /run/node-output 2> /run/node-log || code=$?
@@ -40,7 +40,7 @@ images() { echo "NODE-IMAGES $(ostree container image list --repo /ostree/repo |
 next() { echo "NODE-NEXT $( (cat /boot/loader/entries/* /ostree/deploy/*/deploy/*.origin; ls /run/ostree) | base64 -w0)"; }
 mounts() { awk '$2 == "/sysroot" || $2 == "/boot" { print "NODE-MOUNT " $2 " " substr($4, 1, 2) }' /proc/self/mounts; }`;
 
-const job = (...lines: readonly string[]): Job => ({ script: [telling, ...lines].join('\n') });
+const job = (...lines: readonly string[]): Job => ({ script: [printing, ...lines].join('\n') });
 
 /** Orders images that the node cannot get; there is no room for the first, as long as a file takes it. */
 const failToMove = ({ foreign, sound, cut }: FailingImages): readonly string[] => [

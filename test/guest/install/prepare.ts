@@ -12,7 +12,7 @@ import { osDisk } from '../../../scripts/parts/os-disk.ts';
 import { partFolder } from '../../../scripts/parts/part.ts';
 import { createFolderDisk } from '../rig/disks.ts';
 
-/** What every play needs. */
+/** What every guest needs. */
 export interface PreparedGuests {
   /** For disks and logs. */
   readonly folder: string;
