@@ -3,9 +3,10 @@ import { osConfigManifest, pushSecretManifest } from '../../../test/layering/man
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
-import { addDefaultOsConfigs, defaultConfigPath, pushSecretPath } from './add-manifests.ts';
+import { addDefaultOsConfigs } from './add-manifests.ts';
 import { readOsConfigs } from './os-configs.ts';
 
+const folder = '/opt/openshift/openshift';
 const pullSecret = JSON.stringify({
   auths: { 'quay.io': { auth: 'cmVsZWFzZQ==' }, 'registry.example.com': { auth: 'cHVzaA==' } },
 });
@@ -38,7 +39,7 @@ describe('layering/add-default-os-configs', () => {
     const machine = host();
     await runStep(addDefaultOsConfigs, { host: machine, config });
     const { signal } = new AbortController();
-    const text = (await machine.readText(pushSecretPath, signal)) ?? '';
+    const text = (await machine.readText(`${folder}/99-bootwright-push-secret.yaml`, signal)) ?? '';
     const { data } = JSON.parse(text) as { data: Record<string, string> };
     const held = Buffer.from(data['.dockerconfigjson'] ?? '', 'base64').toString();
     expect(JSON.parse(held)).toEqual({ auths: { 'registry.example.com': { auth: 'cHVzaA==' } } });
@@ -50,8 +51,12 @@ describe('layering/add-default-os-configs', () => {
       .withFile('/opt/openshift/openshift/master.yaml', osConfigManifest('master'));
     await runStep(addDefaultOsConfigs, { host: machine, config });
     const { signal } = new AbortController();
-    expect(await machine.readText(defaultConfigPath('master'), signal)).toBeUndefined();
-    expect(await machine.readText(defaultConfigPath('worker'), signal)).toContain('ocl/worker');
+    expect(
+      await machine.readText(`${folder}/99-bootwright-os-master.yaml`, signal),
+    ).toBeUndefined();
+    expect(await machine.readText(`${folder}/99-bootwright-os-worker.yaml`, signal)).toContain(
+      'ocl/worker',
+    );
   });
 
   it.each([

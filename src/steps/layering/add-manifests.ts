@@ -21,11 +21,10 @@ const [folder] = manifestFolders;
 const secretName = 'bootwright-push';
 
 /** The manifest of the Secret that may push, made of the pull secret of the cluster. */
-export const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
+const pushSecretPath = `${folder}/99-bootwright-push-secret.yaml`;
 
 /** The manifest of the MachineOSConfig of a pool that had none. */
-export const defaultConfigPath = (pool: string): string =>
-  `${folder}/99-bootwright-os-${pool}.yaml`;
+const defaultConfigPath = (pool: string): string => `${folder}/99-bootwright-os-${pool}.yaml`;
 
 /**
  * Gives each pool that no MachineOSConfig is for one that adds nothing to its MachineConfig, when the configuration
@@ -96,8 +95,7 @@ async function write(
 }
 
 /** The manifest that names the image repository of a pool. */
-export const repositoryManifest = (pool: string): string =>
-  `${folder}/${repositoryConfigName(pool)}.yaml`;
+const repositoryManifest = (pool: string): string => `${folder}/${repositoryConfigName(pool)}.yaml`;
 
 /**
  * Names the image repository of a pool in a file of its MachineConfig. The cluster serves the first workers the OS image

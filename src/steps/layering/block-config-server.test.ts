@@ -4,14 +4,15 @@ import { type FakeHost, fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { controllerConfig, heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { unitStateArgv } from '../cluster/systemd-unit.ts';
-import {
-  endBlockArgv,
-  blockArgv,
-  blockConfigServer,
-  blockPathUnit,
-  unblockArgv,
-  unblockConfigServer,
-} from './config-server.ts';
+import { blockConfigServer, blockPathUnit, unblockConfigServer } from './config-server.ts';
+
+const blockArgv = [
+  ...['systemd-run', '--unit=bootwright-hold', '--collect'],
+  ...[`--path-property=PathExists=${controllerConfig}`],
+  ...['mv', '--force', controllerConfig, heldControllerConfig],
+];
+const endBlockArgv = ['systemctl', 'stop', blockPathUnit];
+const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig];
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const facts = { request: requestFor(['master']) };

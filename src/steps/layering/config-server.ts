@@ -61,7 +61,7 @@ export const blockServiceUnit = blockUnit.service;
  * Lets systemd move the file away at the moment when it is there (`systemd.path(5)`, PathExists). No watch of our
  * own would do: /etc of the host is not shared with a container, and between two looks a master could be served.
  */
-export const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
+const blockArgv = watchArgv(blockUnit, `PathExists=${controllerConfig}`, [
   ...['mv', '--force', controllerConfig, heldControllerConfig],
 ]);
 
@@ -98,7 +98,7 @@ export const serveServiceUnit = serveUnit.service;
  * (machine-config-operator, `manifests/bootstrap-pod-v2.yaml`). What is the same is not touched, so that the release
  * of the hold changes nothing under a server that runs.
  */
-export const keepServedArgv = (names: readonly string[]): readonly string[] =>
+const keepServedArgv = (names: readonly string[]): readonly string[] =>
   watchArgv(serveUnit, `PathChanged=${controllerConfig}`, [
     ...['install', '--compare', '--mode=0644', ...names.map(servedCopy), renderedFolder],
   ]);
@@ -164,10 +164,10 @@ async function serve(
 }
 
 /** Ends the hold; systemd forgets the unit with it. */
-export const endBlockArgv = ['systemctl', 'stop', blockPathUnit] as const;
+const endBlockArgv = ['systemctl', 'stop', blockPathUnit] as const;
 
 /** Puts the file back that the server cannot do without. */
-export const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
+const unblockArgv = ['mv', '--force', heldControllerConfig, controllerConfig] as const;
 
 /** systemctl's answer for a unit that does not exist. */
 const noSuchUnit = 5;

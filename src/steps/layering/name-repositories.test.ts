@@ -3,7 +3,7 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import { repositoryIn } from '../../layering/served-config.ts';
-import { nameRepositories, repositoryManifest } from './add-manifests.ts';
+import { nameRepositories } from './add-manifests.ts';
 
 const config = { layering: { mode: 'on' as const } };
 const facts = { request: requestFor(['master', 'worker']) };
@@ -12,9 +12,9 @@ describe('layering/name-repositories', () => {
   it('tells workers where their images lie, among the manifests that are rendered and applied', async () => {
     const host = fakeHost();
     await runStep(nameRepositories, { config, host, facts });
-    expect([...host.files.keys()]).toEqual([repositoryManifest('worker')]);
-    expect(repositoryManifest('worker')).toMatch(/^\/opt\/openshift\/openshift\/99-.*\.yaml$/);
-    const text = host.textOf(repositoryManifest('worker')) ?? '';
+    const manifest = '/opt/openshift/openshift/99-bootwright-os-repository-worker.yaml';
+    expect([...host.files.keys()]).toEqual([manifest]);
+    const text = host.textOf(manifest) ?? '';
     const { spec } = JSON.parse(text) as { readonly spec: { readonly config: object } };
     expect(repositoryIn(JSON.stringify(spec.config))).toBe('registry.example.com/ocl/worker');
   });

@@ -89,13 +89,13 @@ const secrets = `${folder}/secrets`;
 export const asideFolders = { osConfigs, secrets } as const;
 
 /** Where the manifest of a MachineOSConfig lies, out of reach of the bootstrap controllers. */
-export const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
+const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
 
 /** Where a copy of a Secret lies, and nothing else beside it. */
-export const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
+const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
 /** Makes the folders of what waits; credentials lie in one. */
-export const asideFoldersArgv = [
+const asideFoldersArgv = [
   ...['install', '--directory', '--mode', '0700', folder, osConfigs, secrets],
 ] as const;
 

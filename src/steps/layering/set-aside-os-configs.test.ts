@@ -3,7 +3,11 @@ import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest, pushSecretManifest } from '../../../test/layering/manifests.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
-import { asidePath, asideSecret, asideFoldersArgv, setAsideOsConfigs } from './os-configs.ts';
+import { asideFolders, setAsideOsConfigs } from './os-configs.ts';
+
+const { osConfigs, secrets } = asideFolders;
+const asidePath = (pool: string): string => `${osConfigs}/${pool}.yaml`;
+const asideSecret = (name: string): string => `${secrets}/${name}.yaml`;
 
 const config = { cluster: { openshiftVersion: '4.21.0' } };
 const facts = { request: requestFor(['master', 'worker']) };
@@ -12,7 +16,10 @@ const shared = '/opt/openshift/manifests/all.yaml';
 const other = '/opt/openshift/manifests/other.yaml';
 const host = () =>
   fakeHost()
-    .on(asideFoldersArgv)
+    .on([
+      ...['install', '--directory', '--mode', '0700', '/opt/openshift/bootwright-layering'],
+      ...[osConfigs, secrets],
+    ])
     .prints('')
     .withFile(alone, osConfigManifest('worker'))
     .withFile(shared, `${pushSecretManifest()}---\n${osConfigManifest('master')}`)
