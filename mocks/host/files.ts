@@ -158,6 +158,6 @@ export async function watchFile(
   changed: () => void,
 ): Promise<void> {
   const all = { root, isShared: () => true, isAboveShared: () => true };
-  const host = { files: all, look: () => Promise.resolve(''), every: never };
+  const host = { files: all, poll: () => Promise.resolve(''), every: never };
   await watchPaths(host, { paths: [path], changed }, signal);
 }

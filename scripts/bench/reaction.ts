@@ -31,7 +31,7 @@ export async function measureKubeReaction(): Promise<readonly Figure[]> {
     credentials: () => Promise.resolve(rig.kubeconfig),
     clock: systemClock,
     random: systemRandom,
-    tell: () => undefined,
+    emit: () => undefined,
   });
   const watched = await watchedTimes(rig, kube);
   await kube.close();

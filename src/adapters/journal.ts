@@ -90,8 +90,8 @@ const wordsOf = (error: unknown): string =>
 export const journalFailures = {
   'journal.not-kept': {
     kind: 'host',
-    title: 'The journal of the run cannot be kept',
-    hint: 'look at free space and mounts of /opt on the host',
+    title: 'The journal of the run cannot be written',
+    hint: 'check free space and mounts of /opt on the host',
   },
 } as const satisfies FailureTable;
 

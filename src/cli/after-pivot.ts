@@ -27,7 +27,7 @@ export async function runAfterPivot(call: AfterPivotCall): Promise<number> {
   const common = { clock: systemClock, random: systemRandom };
   const level = call.verbose ? 'debug' : 'info';
   return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run }) => {
-    const kube = kubeCluster({ ...common, credentials, tell: emit });
+    const kube = kubeCluster({ ...common, credentials, emit });
     try {
       await run({ role: afterPivot, config, ports: { ...common, kube } });
     } finally {

@@ -82,7 +82,7 @@ export async function withCluster(
     credentials,
     clock: systemClock,
     random: systemRandom,
-    tell: () => undefined,
+    emit: () => undefined,
   });
   try {
     return await work(kube, stop.signal);

@@ -141,7 +141,7 @@ function kubeFor(
     ]);
     return kubeCluster({
       ...common,
-      tell: emit,
+      emit,
       lookup: hostLookup({ host, clock: systemClock }),
       credentials: clusterCredentials({
         host,

@@ -42,7 +42,7 @@ async function watching(...paths: readonly string[]): Promise<{
   const host = nsenterHost({
     root,
     environment,
-    lookEvery: 100,
+    pollInterval: 100,
     onCommand: ({ argv }) => ran.push(argv.join(' ')),
   });
   let rings = 0;

@@ -73,5 +73,5 @@ export const clusterOf = (kubeconfig: string, clock = systemClock): KubeCluster 
     credentials: () => Promise.resolve(kubeconfig),
     clock,
     random: systemRandom,
-    tell: () => undefined,
+    emit: () => undefined,
   });

@@ -10,7 +10,7 @@ import {
   commandStopped,
 } from '../../src/adapters/host/command-failures.ts';
 import { lineSplitter } from '../../src/adapters/host/spawn.ts';
-import { piecesOf } from '../../src/adapters/host/direct-files.ts';
+import { chunksOf } from '../../src/adapters/host/direct-files.ts';
 import { type WatchedHost, watchPaths } from '../../src/adapters/host/watch-paths.ts';
 import { seconds } from '../../src/model/duration.ts';
 import type { Clock } from '../../src/ports/clock.ts';
@@ -65,7 +65,7 @@ export function machineHost(machine: Machine, agent: Agent): Host {
 /** Every file of a simulated host lies in a directory of its own, where events tell of it. */
 const everything = ({ files }: Machine): WatchedHost => ({
   files: { root: files.root, isShared: () => true, isAboveShared: () => true },
-  look: () => Promise.resolve(''),
+  poll: () => Promise.resolve(''),
   every: seconds(5),
 });
 
@@ -135,7 +135,7 @@ async function writeHostFile(
 ): Promise<WrittenFile> {
   const temporary = join(dirname(at), `.${basename(at)}.part`);
   const chunks: Uint8Array[] = [];
-  for await (const chunk of piecesOf(content)) {
+  for await (const chunk of chunksOf(content)) {
     signal.throwIfAborted();
     chunks.push(chunk);
   }

@@ -71,7 +71,7 @@ export const commandTimedOut = (story: CommandStory, limit: Millis): AgentError 
     { context: { ...contextOf(story), limit } },
   );
 
-/** `command.stopped`: whoever ran the command told it to stop. */
+/** `command.stopped`: whoever ran the command stopped it. */
 export const commandStopped = (story: CommandStory, reason: unknown): AgentError =>
   hostFailure('command.stopped', `${programOf(story)} was stopped`, {
     context: contextOf(story),

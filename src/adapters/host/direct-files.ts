@@ -87,11 +87,11 @@ async function writeWhole(
   try {
     const hash = createHash('sha256');
     let bytes = 0;
-    for await (const piece of piecesOf(content)) {
+    for await (const chunk of chunksOf(content)) {
       signal.throwIfAborted();
-      hash.update(piece);
-      bytes += piece.length;
-      await writeAll(file, piece);
+      hash.update(chunk);
+      bytes += chunk.length;
+      await writeAll(file, chunk);
     }
     signal.throwIfAborted();
     await file.chmod(mode);
@@ -102,9 +102,9 @@ async function writeWhole(
   }
 }
 
-async function writeAll(file: FileHandle, piece: Uint8Array): Promise<void> {
+async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   let from = 0;
-  while (from < piece.length) from += (await file.write(piece, from)).bytesWritten;
+  while (from < chunk.length) from += (await file.write(chunk, from)).bytesWritten;
 }
 
 /** As many links as the kernel follows. */
@@ -175,7 +175,7 @@ const notWritten = (path: string, error: unknown): Error =>
 const encoder = new TextEncoder();
 
 /** Any content as a stream of bytes. */
-export async function* piecesOf(
+export async function* chunksOf(
   content: string | Uint8Array | AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   if (typeof content === 'string') yield encoder.encode(content);

@@ -9,7 +9,7 @@ import {
 import { cleanEnvironment, type HostAccess } from './run-command.ts';
 import { type ProcessEnd, spawnInGroup } from './spawn.ts';
 
-/** `flock --nonblock` answers at once; a host that does not is not well. */
+/** `flock --nonblock` answers at once; a host where it does not is broken. */
 const limit: Millis = seconds(20);
 
 /** What `flock` answers when another holds the lock; its own default 1 could mean anything. */

@@ -76,7 +76,7 @@ function answerTo(query: Buffer, name: string, type: number): Buffer {
   return Buffer.concat([header, question, ...records]);
 }
 
-function lookup(patience = 200): (name: string, options: LookupOptions) => Promise<unknown> {
+function lookup(timeouts = 200): (name: string, options: LookupOptions) => Promise<unknown> {
   const fallback = (
     name: string,
     _: LookupAllOptions,
@@ -86,7 +86,7 @@ function lookup(patience = 200): (name: string, options: LookupOptions) => Promi
     answer(null, [{ address: '192.0.2.1', family: 4 }]);
   };
   const { port } = server.address();
-  const find = hostLookup({ host, clock, port, patience, fallback: fallback as never });
+  const find = hostLookup({ host, clock, port, timeouts, fallback: fallback as never });
   return (name, options) =>
     new Promise((resolve, reject) => {
       find(name, options, (error, address, family) => {

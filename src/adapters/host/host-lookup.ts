@@ -13,7 +13,7 @@ export interface HostLookupOptions {
   /** Of the nameservers; 53 unless given. */
   readonly port?: number;
   /** How long one nameserver may take. */
-  readonly patience?: Millis;
+  readonly timeouts?: Millis;
   /** Asked when the host's nameservers know nothing. */
   readonly fallback?: typeof systemLookup;
 }
@@ -93,9 +93,9 @@ function hostFiles({ host, clock }: HostLookupOptions): () => Promise<HostFiles>
 
 function resolverFor(
   nameservers: readonly string[],
-  { port = 53, patience = seconds(2) }: HostLookupOptions,
+  { port = 53, timeouts = seconds(2) }: HostLookupOptions,
 ): Resolver | undefined {
-  const resolver = new Resolver({ timeout: patience, tries: 2 });
+  const resolver = new Resolver({ timeout: timeouts, tries: 2 });
   const servers = nameservers.map((address) =>
     isIP(address) === 6 ? `[${address}]:${port}` : `${address}:${port}`,
   );

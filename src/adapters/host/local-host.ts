@@ -8,12 +8,12 @@ import {
   writeDirect,
 } from './direct-files.ts';
 import { takeLock } from './host-lock.ts';
-import { type CommandHappening, type HostAccess, runCommand, trimmed } from './run-command.ts';
+import { type CommandEvent, type HostAccess, runCommand, trimmed } from './run-command.ts';
 import { watchPaths } from './watch-paths.ts';
 
 /** How commands of this machine are run. */
 export interface LocalHostOptions {
-  readonly onCommand?: (happening: CommandHappening) => void;
+  readonly onCommand?: (event: CommandEvent) => void;
   /** Our own environment. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -56,7 +56,7 @@ export function localHost({ onCommand, environment = process.env }: LocalHostOpt
       watchPaths(
         {
           files: { root: '/', isShared: () => true, isAboveShared: () => true },
-          look: () => Promise.resolve(''),
+          poll: () => Promise.resolve(''),
           every: seconds(5),
         },
         { paths, changed },

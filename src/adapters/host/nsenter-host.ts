@@ -7,7 +7,7 @@ import {
   isAboveShared,
   isShared,
   listDirect,
-  piecesOf,
+  chunksOf,
   readDirect,
   realPathDirect,
   removeDirect,
@@ -15,7 +15,7 @@ import {
 } from './direct-files.ts';
 import { takeLock } from './host-lock.ts';
 import {
-  type CommandHappening,
+  type CommandEvent,
   type CommandInput,
   type HostAccess,
   ownProgram,
@@ -32,11 +32,11 @@ import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../ports/
 export interface NsenterHostOptions {
   /** Where /opt, /var/log, /dev, /tmp and /etc/pki of the host are seen; `/` unless given. */
   readonly root?: string;
-  readonly onCommand?: (happening: CommandHappening) => void;
+  readonly onCommand?: (event: CommandEvent) => void;
   /** Our own environment, of which only PATH is passed on. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Pause between two looks at files of which no event can tell; 5 s unless given. */
-  readonly lookEvery?: Millis;
+  /** Pause between two polls of files of which no event can tell; 5 s unless given. */
+  readonly pollInterval?: Millis;
 }
 
 /**
@@ -50,12 +50,12 @@ export function nsenterHost({
   root = '/',
   onCommand,
   environment = process.env,
-  lookEvery = seconds(5),
+  pollInterval = seconds(5),
 }: NsenterHostOptions = {}): Host {
   const prefix = [ownProgram('nsenter', environment), ...namespaces];
   const access: HostAccess = { prefix, environment, onCommand };
   const run: RunOnHost = (argv, options) => runCommand(access, { ...options, argv });
-  const watched = watchedHost(access, root, lookEvery);
+  const watched = watchedHost(access, root, pollInterval);
   const placeOf = (path: string): DirectPlace | undefined => {
     const at = directPath(root, path);
     return at === undefined ? undefined : { at, path };
@@ -102,12 +102,12 @@ export function nsenterHost({
 }
 
 function watchedHost(access: HostAccess, root: string, every: Millis): WatchedHost {
-  // Not told of: a command every few seconds says nothing.
+  // Not logged: a command every few seconds says nothing.
   const quiet: HostAccess = { ...access, onCommand: undefined };
   const run: RunOnHost = (argv, options) => runCommand(quiet, { ...options, argv });
   return {
     files: { root, isShared, isAboveShared },
-    look: (paths, signal) => statesOnHost(run, paths, signal),
+    poll: (paths, signal) => statesOnHost(run, paths, signal),
     every,
   };
 }
@@ -204,10 +204,10 @@ export async function writeOnHost(
   const hash = createHash('sha256');
   let bytes = 0;
   async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const piece of piecesOf(content)) {
-      hash.update(piece);
-      bytes += piece.length;
-      yield piece;
+    for await (const chunk of chunksOf(content)) {
+      hash.update(chunk);
+      bytes += chunk.length;
+      yield chunk;
     }
   }
   try {

@@ -15,7 +15,7 @@ import { hostFailure } from '../../ports/host-failures.ts';
 import type { CommandResult, ExecOptions } from '../../ports/host.ts';
 
 /** A command that began or ended, for whoever watches. */
-export type CommandHappening = Extract<
+export type CommandEvent = Extract<
   RunHappening,
   { readonly type: 'command.started' | 'command.finished' }
 >;
@@ -26,7 +26,7 @@ export interface HostAccess {
   readonly prefix: readonly string[];
   /** Our own environment, of which only PATH is passed on. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly onCommand: ((happening: CommandHappening) => void) | undefined;
+  readonly onCommand: ((event: CommandEvent) => void) | undefined;
 }
 
 /** Bytes for the standard input of a command. */
@@ -155,10 +155,14 @@ const isDeniedEntry = ({ exitCode, stderr }: ProcessEnd): boolean =>
   exitCode === 1 && /^nsenter: (?:reassociate to namespace|cannot open)/m.test(stderr);
 
 const noEntry = (story: CommandStory, end: ProcessEnd): Error =>
-  hostFailure('command.failed', `the host cannot be entered: ${end.stderr.split('\n')[0] ?? ''}`, {
-    hint: 'start the container with --privileged and --pid=host',
-    context: { argv: maskArgv(story.argv, story.secrets).join(' '), stderr: end.stderr },
-  });
+  hostFailure(
+    'command.failed',
+    `the namespaces of the host cannot be entered: ${end.stderr.split('\n')[0] ?? ''}`,
+    {
+      hint: 'start the container with --privileged and --pid=host',
+      context: { argv: maskArgv(story.argv, story.secrets).join(' '), stderr: end.stderr },
+    },
+  );
 
 /** Where the host keeps its programs; also searched when the container's PATH names less. */
 const hostPath = [
@@ -186,7 +190,7 @@ export function ownProgram(
 const entriesOf = (path = ''): readonly string[] => path.split(':').filter((entry) => entry !== '');
 
 /**
- * The environment of every command on the host. It is built anew and never inherited: the token of
+ * The environment of every command on the host. It is built for each and never inherited: the token of
  * the service is in ours, and must reach no child (the agent being replaced leaked it to each).
  */
 export function cleanEnvironment(

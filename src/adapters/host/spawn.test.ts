@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { lineSplitter, outputRing } from './spawn.ts';
 
-const split = (...pieces: readonly string[]): readonly string[] => {
+const split = (...chunks: readonly string[]): readonly string[] => {
   const lines: string[] = [];
   const splitter = lineSplitter((line) => lines.push(line));
-  for (const piece of pieces) splitter.push(piece);
+  for (const chunk of chunks) splitter.push(chunk);
   splitter.end();
   return lines;
 };
@@ -16,8 +16,8 @@ describe('lines of a stream', () => {
     ['cut anywhere', ['a', 'b\r', '\nc', 'd'], ['ab', 'cd']],
     ['without content', ['\n\r\n  \na'], ['a']],
     ['none', [''], []],
-  ])('%s', (_, pieces, lines) => {
-    expect(split(...pieces)).toEqual(lines);
+  ])('%s', (_, chunks, lines) => {
+    expect(split(...chunks)).toEqual(lines);
   });
 
   it('keeps only the end of a line that has none', () => {
@@ -31,8 +31,8 @@ it.each([
   ['all that fits', ['ab', 'cd'], 'abcd'],
   ['the last lines of what does not', ['first line\n', 'second\n', 'third\n'], 'third\n'],
   ['the last lines of much', ['x\n'.repeat(1000), 'the end'], 'x\nthe end'],
-])('keeps %s', (_, pieces, kept) => {
-  const ring = outputRing(10);
-  for (const piece of pieces) ring.push(piece);
-  expect(ring.text()).toBe(kept);
+])('keeps %s', (_, chunks, kept) => {
+  const tail = outputRing(10);
+  for (const chunk of chunks) tail.push(chunk);
+  expect(tail.text()).toBe(kept);
 });

@@ -107,11 +107,11 @@ function follow(
   source: Readable,
   { stream, onLine }: { stream: 'stdout' | 'stderr'; onLine: SpawnOptions['onLine'] },
 ): Followed {
-  const ring = outputRing(capacity[stream]);
+  const tail = outputRing(capacity[stream]);
   const lines = lineSplitter((line) => onLine?.(line, stream));
   const decoder = new StringDecoder('utf8');
   const take = (text: string): void => {
-    ring.push(text);
+    tail.push(text);
     lines.push(text);
   };
   source.on('data', (chunk: Buffer) => {
@@ -123,7 +123,7 @@ function follow(
   };
   const closed = finished(source, { writable: false }).then(end, end);
   return {
-    text: () => ring.text(),
+    text: () => tail.text(),
     closed,
     abandon: () => {
       source.destroy();
@@ -137,12 +137,12 @@ function unrefPart(part: unknown): void {
 }
 
 /** From the polite signal to the one that cannot be refused. */
-const patience: Millis = seconds(2);
+const timeouts: Millis = seconds(2);
 
 /** When a group that does not even die of SIGKILL (a disk that hangs in the kernel) is left. */
 const givingUp: Millis = seconds(3.5);
 
-const lookEvery: Millis = 20;
+const pollInterval: Millis = 20;
 
 /**
  * Ends a process group: SIGTERM, then SIGKILL after 2 s; resolves when nobody is left, after 3.5 s
@@ -154,9 +154,9 @@ async function stopGroup(leader: number): Promise<void> {
   const since = performance.now();
   let isKilled = false;
   while (performance.now() - since < givingUp) {
-    await pause(lookEvery);
+    await pause(pollInterval);
     if (!signalGroup(leader, 0)) return;
-    if (!isKilled && performance.now() - since >= patience) {
+    if (!isKilled && performance.now() - since >= timeouts) {
       isKilled = true;
       signalGroup(leader, 'SIGKILL');
     }
@@ -178,7 +178,7 @@ interface OutputRing {
   readonly text: () => string;
 }
 
-/** A ring for so many characters; a cut beginning is dropped up to the next line. */
+/** A tail for so many characters; a cut beginning is dropped up to the next line. */
 export function outputRing(capacity: number): OutputRing {
   let kept: string[] = [];
   let size = 0;
@@ -207,13 +207,13 @@ export function outputRing(capacity: number): OutputRing {
  * Cuts a stream of text into lines. Carriage return and line feed both end a line, because
  * programs that draw progress use the first; lines without content are left out.
  */
-export function lineSplitter(tell: (line: string) => void): {
+export function lineSplitter(take: (line: string) => void): {
   readonly push: (text: string) => void;
   readonly end: () => void;
 } {
   let pending = '';
   const flush = (line: string): void => {
-    if (line.trim() !== '') tell(line);
+    if (line.trim() !== '') take(line);
   };
   return {
     push: (text) => {

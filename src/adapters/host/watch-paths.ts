@@ -11,12 +11,12 @@ export interface WatchedHost {
    * What the host says of paths that file events do not reach: any text that is another one when
    * something has changed.
    */
-  readonly look: (paths: readonly string[], signal: AbortSignal) => Promise<string>;
+  readonly poll: (paths: readonly string[], signal: AbortSignal) => Promise<string>;
   /** Pause between two such looks. */
   readonly every: Millis;
 }
 
-/** Events come in bursts; so long after the first one they are told of. */
+/** Events come in bursts; they are reported so long after the first one. */
 const gathering: Millis = 10;
 
 /**
@@ -24,33 +24,33 @@ const gathering: Millis = 10;
  * resolves when the signal aborts.
  */
 export async function watchPaths(
-  { files, look, every }: WatchedHost,
+  { files, poll, every }: WatchedHost,
   { paths, changed }: { readonly paths: readonly string[]; readonly changed: () => void },
   signal: AbortSignal,
 ): Promise<void> {
-  const bell = bellUntil(signal);
-  const posts = filePosts(files, bell.ring);
+  const changes = changesUntil(signal);
+  const posts = filePosts(files, changes.notify);
   let blind: readonly string[] = [];
   // A host that does not answer is found out by whoever looks at the files next.
   const seen = (): Promise<string | undefined> =>
-    blind.length === 0 ? Promise.resolve('') : look(blind, signal).catch(() => undefined);
-  const tell = (): void => {
+    blind.length === 0 ? Promise.resolve('') : poll(blind, signal).catch(() => undefined);
+  const notify = (): void => {
     if (!signal.aborted) changed();
   };
   const followEvents = async (): Promise<void> => {
-    while (await bell.rung()) {
+    while (await changes.next()) {
       await pause(gathering, signal);
-      bell.reset();
-      // Watched first and told then, so that nothing is lost between the two.
+      changes.reset();
+      // Watch first and notify then, so that nothing is lost between the two.
       blind = await posts.follow(paths);
-      tell();
+      notify();
     }
   };
-  const lookAgain = async (first: string | undefined): Promise<void> => {
+  const pollAgain = async (first: string | undefined): Promise<void> => {
     let last = first;
     while (await pause(every, signal)) {
       const now = await seen();
-      if (now === undefined || now !== last) tell();
+      if (now === undefined || now !== last) notify();
       last = now;
     }
   };
@@ -58,26 +58,26 @@ export async function watchPaths(
     if (signal.aborted) return;
     blind = await posts.follow(paths);
     const first = await seen();
-    tell();
-    await Promise.all([followEvents(), lookAgain(first)]);
+    notify();
+    await Promise.all([followEvents(), pollAgain(first)]);
   } finally {
     posts.close();
   }
 }
 
-interface Bell {
-  readonly ring: () => void;
-  /** True once it was rung, false when the signal has aborted. */
-  readonly rung: () => Promise<boolean>;
+interface Changes {
+  readonly notify: () => void;
+  /** True once there is one, false when the signal has aborted. */
+  readonly next: () => Promise<boolean>;
   readonly reset: () => void;
 }
 
-function bellUntil(signal: AbortSignal): Bell {
+function changesUntil(signal: AbortSignal): Changes {
   let next = Promise.withResolvers<boolean>();
   signal.addEventListener('abort', () => next.resolve(false), { once: true });
   return {
-    ring: () => next.resolve(true),
-    rung: async () => (await next.promise) && !signal.aborted,
+    notify: () => next.resolve(true),
+    next: async () => (await next.promise) && !signal.aborted,
     reset: () => {
       next = Promise.withResolvers<boolean>();
       if (signal.aborted) next.resolve(false);
@@ -115,7 +115,7 @@ interface FilePosts {
 
 interface Post {
   readonly watcher: FSWatcher;
-  /** Names that matter; grows only, since a ring too many harms nobody. */
+  /** Names that matter; grows only, since a notify too many harms nobody. */
   readonly names: Set<string>;
 }
 
@@ -125,8 +125,8 @@ const every = '';
 /** As many links as the kernel follows. */
 const mostLinks = 40;
 
-/** Watches directories by inotify; `ring` is called for each event that may matter. */
-function filePosts(files: SeenFiles, ring: () => void): FilePosts {
+/** Watches directories by inotify; `notify` is called for each event that may matter. */
+function filePosts(files: SeenFiles, notify: () => void): FilePosts {
   const posts = new Map<string, Post>();
   const drop = (directory: string): void => {
     posts.get(directory)?.watcher.close();
@@ -144,7 +144,8 @@ function filePosts(files: SeenFiles, ring: () => void): FilePosts {
     const isSelf = event === 'rename' && name === basename(directory);
     if (event === 'rename' && name !== null) dropBelow(join(directory, name));
     if (isSelf) drop(directory);
-    if (isSelf || name === null || names?.has(every) === true || names?.has(name) === true) ring();
+    if (isSelf || name === null || names?.has(every) === true || names?.has(name) === true)
+      notify();
   };
   /** False when the directory cannot be watched, because there are too many watches for example. */
   const stand = (directory: string, name: string): boolean => {
@@ -159,12 +160,12 @@ function filePosts(files: SeenFiles, ring: () => void): FilePosts {
       });
       watcher.on('error', () => {
         drop(directory);
-        ring();
+        notify();
       });
       posts.set(directory, { watcher, names: new Set([name]) });
       return true;
     } catch (error) {
-      // What has just gone is told of by the directory above it.
+      // What has just gone is reported by the directory above it.
       return (error as NodeJS.ErrnoException).code === 'ENOENT';
     }
   };

@@ -7,17 +7,17 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
 
-/** How long a connection may do nothing. */
-export interface Patience {
+/** Timeouts of a connection. */
+export interface Timeouts {
   readonly connect: Millis;
   /** Until the answer begins. */
   readonly headers: Millis;
-  /** Between two pieces of a body. */
+  /** Between two chunks of a body. */
   readonly idle: Millis;
 }
 
-/** The patience of every call unless a test has less. */
-const usualPatience: Patience = {
+/** The timeouts of every call; tests set shorter ones. */
+const defaultTimeouts: Timeouts = {
   connect: seconds(10),
   headers: seconds(30),
   idle: seconds(60),
@@ -26,14 +26,14 @@ const usualPatience: Patience = {
 /** How addresses are reached. */
 export interface ConnectionOptions extends Trust {
   readonly proxies?: Proxies;
-  readonly patience?: Patience;
+  readonly timeouts?: Timeouts;
   /** Finds the addresses of names; the process's own way unless given. */
   readonly lookup?: LookupFunction;
 }
 
 /** Open connections to whatever is asked for, of one trust and one set of proxies. */
 export interface Connection {
-  readonly patience: Patience;
+  readonly timeouts: Timeouts;
   readonly agentFor: (url: URL) => Promise<Agent>;
   readonly close: () => Promise<void>;
 }
@@ -42,10 +42,10 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 
 /** Connections are made when they are needed and kept for further calls. */
 export function connection(options: ConnectionOptions = {}): Connection {
-  const { proxies = noProxies, patience = usualPatience } = options;
+  const { proxies = noProxies, timeouts = defaultTimeouts } = options;
   const made = new Map<string, Promise<Agent>>();
   return {
-    patience,
+    timeouts,
     agentFor: (url) => {
       const proxy = proxyFor(url, proxies);
       const key = `${url.protocol} ${proxy ?? 'direct'}`;
@@ -66,7 +66,7 @@ async function makeAgent(
   url: URL,
   proxy: string | undefined,
 ): Promise<Agent> {
-  const { lookup, patience = usualPatience } = options;
+  const { lookup, timeouts = defaultTimeouts } = options;
   const direct = { ...agentOptions, ...(lookup && { lookup }) };
   if (url.protocol !== 'https:' && proxy?.startsWith('https:') !== true) {
     return proxy === undefined ? new Agent(direct) : proxiedAgent(proxy);
@@ -75,7 +75,7 @@ async function makeAgent(
   const { connectOverTls, directAgent, tunnelAgent } = await import('./tls.ts');
   if (proxy === undefined) return directAgent(options, direct);
   if (url.protocol === 'https:') {
-    return tunnelAgent(options, proxy, { ...agentOptions, timeout: patience.connect });
+    return tunnelAgent(options, proxy, { ...agentOptions, timeout: timeouts.connect });
   }
   const agent = proxiedAgent(proxy);
   agent.createConnection = () => connectOverTls(options, proxy);
@@ -103,12 +103,12 @@ export function withoutIdlers<T extends Agent>(agent: T): T {
 
 /** What everything that makes requests is given. */
 export interface CallerOptions {
-  /** Proxies, trust and patience of every request. */
+  /** Proxies, trust and timeouts of every request. */
   readonly connection?: ConnectionOptions;
   readonly clock: Clock;
   readonly random: Random;
   /** Called when a request was written. */
   readonly onSent?: () => void;
-  /** Told of every retry, with what is being done. */
+  /** Called before each retry, with the request. */
   readonly onRetry?: (notice: RetryNotice & { readonly what: string }) => void;
 }

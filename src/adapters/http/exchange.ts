@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Connection } from './connection.ts';
 import { webFailure } from './failures.ts';
-import { type Fault, faultOf, timeoutError } from './faults.ts';
+import { type NetworkError, networkErrorOf, timeoutError } from './network-error.ts';
 import { retryAfter } from './retry.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -27,16 +27,16 @@ export interface Answer {
 
 /** What a request is sent with. */
 export interface Reach {
-  readonly connection: Pick<Connection, 'patience' | 'agentFor'>;
+  readonly connection: Pick<Connection, 'timeouts' | 'agentFor'>;
   readonly clock: Clock;
   /** Called when a request was written. */
   readonly onSent?: (() => void) | undefined;
 }
 
-/** What became of a question: an answer of any status, or a fault. */
+/** What became of a question: an answer of any status, or an error of the network. */
 export type Exchange =
-  | { readonly answer: Answer; readonly fault?: undefined }
-  | { readonly answer?: undefined; readonly fault: Fault };
+  | { readonly answer: Answer; readonly networkError?: undefined }
+  | { readonly answer?: undefined; readonly networkError: NetworkError };
 
 /**
  * Asks once, following no redirect.
@@ -51,7 +51,7 @@ export async function exchange(
     return { answer: await answerTo(reach, question, signal) };
   } catch (error) {
     signal.throwIfAborted();
-    return { fault: faultOf(error) };
+    return { networkError: networkErrorOf(error) };
   }
 }
 
@@ -69,7 +69,7 @@ export async function answerTo(
   return {
     status: statusCode,
     headers,
-    body: chunksOf(response, connection.patience.idle),
+    body: chunksOf(response, connection.timeouts.idle),
     retryAfter: retryAfter(headers['retry-after'], clock.now()),
   };
 }
@@ -80,7 +80,7 @@ interface Sending {
 }
 
 async function send(
-  { agentFor, patience }: Reach['connection'],
+  { agentFor, timeouts }: Reach['connection'],
   { method, url, headers, body }: Question,
   { signal, onSent }: Sending,
 ): Promise<IncomingMessage> {
@@ -99,11 +99,11 @@ async function send(
   signal.addEventListener('abort', stop, { once: true });
   const connecting = setTimeout(() => {
     fail(timeoutError('connect'));
-  }, patience.connect);
+  }, timeouts.connect);
   outgoing.once('socket', (socket) => {
     const connected = (): void => {
       clearTimeout(connecting);
-      outgoing.setTimeout(patience.headers, () => {
+      outgoing.setTimeout(timeouts.headers, () => {
         fail(timeoutError('headers'));
       });
     };
@@ -208,13 +208,13 @@ export async function* wholeBody(
 ): AsyncGenerator<Uint8Array> {
   let received = 0;
   try {
-    for await (const piece of body) {
-      received += piece.length;
-      yield piece;
+    for await (const chunk of body) {
+      received += chunk.length;
+      yield chunk;
     }
   } catch (error) {
     signal.throwIfAborted();
-    throw cut(origin, { received, bytes, words: faultOf(error).words, cause: error });
+    throw cut(origin, { received, bytes, words: networkErrorOf(error).words, cause: error });
   }
   if (bytes !== undefined && received !== bytes) {
     throw cut(origin, { received, bytes, words: 'its end is missing', cause: undefined });

@@ -10,7 +10,7 @@ import {
   textOf,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
-import { type Fault, faultOf } from './faults.ts';
+import { type NetworkError, networkErrorOf } from './network-error.ts';
 import type { Records } from './inventory-schema.ts';
 import {
   AttemptFailure,
@@ -65,7 +65,7 @@ export interface InventoryClient {
     signal: AbortSignal,
   ) => Promise<Records[Name]>;
   readonly download: (call: Call, signal: AbortSignal) => Promise<Download>;
-  readonly tell: (call: Call, signal: AbortSignal) => Promise<void>;
+  readonly send: (call: Call, signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -81,13 +81,13 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
     const attempt = async (inner: AbortSignal): Promise<T> => {
       // The retries end with the beginning of an answer, a download lives on: hence both signals.
       const both = AbortSignal.any([signal, inner]);
-      const { answer, fault } = await exchange(reach, question, both);
-      if (answer === undefined) throw noAnswer(question, fault);
+      const { answer, networkError } = await exchange(reach, question, both);
+      if (answer === undefined) throw noAnswer(question, networkError);
       if (answer.status < 200 || answer.status > 299) throw await badAnswer(question, answer);
       return use(answer, question.url).catch((error: unknown) => {
         both.throwIfAborted();
         // Not understood is final; a connection that broke in the middle of an answer is not.
-        throw error instanceof AgentError ? error : noAnswer(question, faultOf(error));
+        throw error instanceof AgentError ? error : noAnswer(question, networkErrorOf(error));
       });
     };
     const policy = {
@@ -109,7 +109,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       call(what, signal, (answer, url) =>
         Promise.resolve(downloadOf(answer, { origin: shown(url), signal })),
       ),
-    tell: (what, signal) =>
+    send: (what, signal) =>
       call(what, signal, async ({ body }) => {
         await drain(body);
       }),
@@ -159,25 +159,21 @@ async function readJson<Name extends keyof Records>(
   try {
     return readRecord(record, text);
   } catch (cause) {
-    throw inventoryFailure(
-      'inventory.unreadable',
-      `the answer of ${shown(url)} is not understood`,
-      {
-        context: { url: shown(url), answer: text.slice(0, 200) },
-        cause,
-      },
-    );
+    throw inventoryFailure('inventory.unreadable', `the answer of ${shown(url)} cannot be parsed`, {
+      context: { url: shown(url), answer: text.slice(0, 200) },
+      cause,
+    });
   }
 }
 
-function noAnswer(question: Question, fault: Fault): AttemptFailure {
-  const code = fault.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
+function noAnswer(question: Question, networkError: NetworkError): AttemptFailure {
+  const code = networkError.kind === 'untrusted' ? 'inventory.untrusted' : 'inventory.unreachable';
   const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({
-    retries: retries[fault.kind],
+    retries: retries[networkError.kind],
     failure: ({ attempts, elapsed }) =>
-      inventoryFailure(code, `${question.url.origin} cannot be reached: ${fault.words}`, {
-        context: { url: shown(question.url), fault: fault.code, attempts, elapsed },
+      inventoryFailure(code, `${question.url.origin} cannot be reached: ${networkError.words}`, {
+        context: { url: shown(question.url), fault: networkError.code, attempts, elapsed },
       }),
   });
 }
@@ -187,7 +183,7 @@ async function badAnswer(question: Question, answer: Answer): Promise<AttemptFai
   const location = answer.headers.location;
   const said =
     status >= 300 && status < 400
-      ? `it leads to ${String(location)}; give that as the URL`
+      ? `it redirects to ${String(location)}; use that as the URL`
       : wordsOfServiceError(await shortText(answer.body));
   return new AttemptFailure({
     retries: retriesFor(status),

@@ -31,7 +31,7 @@ const controllerLogs = (archive: Uint8Array): Upload => ({
 /** A host that a user took out of the cluster is not installed, and not waited for. */
 export const isEnabled = ({ status }: InventoryHost): boolean => status !== 'disabled';
 
-/** How long one report is tried, unless told otherwise. */
+/** Limit of one report with its retries, unless given. */
 const usualReportLimit = minutes(2);
 
 /** The inventory service by version 2 of its interface, in use since 2021-08. */
@@ -48,7 +48,7 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     report: (host, { stage, info }, signal) => {
       const body = { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) };
       const path = `${hostPath(host)}/progress`;
-      return client.tell({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
+      return client.send({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
     },
     hostIgnition: (_, signal) => {
       // Singular "infra-env", here alone.
@@ -67,18 +67,18 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     logsState: (host, state, signal) => {
       const path = `${hostPath(host)}/logs-progress`;
       const body = { logs_state: state };
-      return client.tell({ method: 'PUT', path, body, hasRequestId: false, limit }, signal);
+      return client.send({ method: 'PUT', path, body, hasRequestId: false, limit }, signal);
     },
     clusterLogsState: (state, signal) => {
       const path = `${cluster}/logs-progress`;
       const body = { logs_state: state };
-      return client.tell({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
+      return client.send({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
     },
     uploadControllerLogs: (archive, signal) => {
       const query = { logs_type: 'controller' };
       const upload = controllerLogs(archive);
       const path = `${cluster}/logs`;
-      return client.tell({ method: 'POST', path, query, upload, hasRequestId: true }, signal);
+      return client.send({ method: 'POST', path, query, upload, hasRequestId: true }, signal);
     },
   };
 }
@@ -116,7 +116,7 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
   return {
     close: client.close,
     report: ({ hostId }, { stage, info }, signal) =>
-      client.tell(
+      client.send(
         {
           method: 'PUT',
           path: `${cluster}/hosts/${id(hostId)}/progress`,

@@ -114,7 +114,7 @@ describe('trying again', () => {
   });
 
   it('passes on what is no failed attempt', async () => {
-    const broken = new TypeError('a fault of ours');
+    const broken = new TypeError('a networkError of ours');
     const policy = policyOf();
     await expect(withRetry(policy, signal, () => Promise.reject(broken))).rejects.toBe(broken);
   });

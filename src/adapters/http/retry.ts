@@ -1,6 +1,6 @@
 // Rules of trying again, from the client of the agent being replaced: 404, 423 and 425 ten times,
-// 408, 429, 5xx and passing faults of the network for as long as the call may take. That agent went
-// on for half an hour and more, in silence; here every call has a limit, and each retry is told.
+// 408, 429, 5xx and passing errors of the network for as long as the call may take. That agent went
+// on for half an hour and more, in silence; here every call has a limit, and each retry is logged.
 import pRetry from 'p-retry';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';

@@ -40,7 +40,7 @@ export function secureContextFor({
 /** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
 export function certificatesIn(pem: string): readonly string[] {
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw badAuthority('there is no certificate in the CA text');
+  if (blocks.length === 0) throw badAuthority('the CA text holds no certificate');
   for (const block of blocks) {
     try {
       new X509Certificate(block);
@@ -142,7 +142,7 @@ function openTunnel(
       reject(new Error(`Proxy response (${statusCode}) !== 200`));
     }
   });
-  asked.once('timeout', () => asked.destroy(new Error('the proxy opens no tunnel')));
+  asked.once('timeout', () => asked.destroy(new Error('the proxy did not open a tunnel in time')));
   asked.once('error', reject);
   asked.end();
   return promise;

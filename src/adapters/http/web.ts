@@ -18,7 +18,7 @@ import {
   type ConnectionOptions,
 } from './connection.ts';
 import { webFailure } from './failures.ts';
-import type { Fault } from './faults.ts';
+import type { NetworkError } from './network-error.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -92,8 +92,8 @@ async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Do
   for (let hops = 0; hops <= mostRedirects; hops += 1) {
     // A name and a password are for the server they were given for.
     const question = questionOf(url, url.origin === start.origin ? start : url, request);
-    const { answer, fault } = await exchange(reach, question, request.signal);
-    if (answer === undefined) throw noAnswer(url, fault);
+    const { answer, networkError } = await exchange(reach, question, request.signal);
+    if (answer === undefined) throw noAnswer(url, networkError);
     const location = headerOf(answer.headers, 'location');
     if (answer.status < 300 || answer.status > 399 || location === undefined) {
       return take(url, answer, request);
@@ -101,7 +101,7 @@ async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Do
     await drain(answer.body);
     url = new URL(location, url);
   }
-  throw webFailure('web.refused', `${shownUrl(start)} leads from one address to the next`, {
+  throw webFailure('web.refused', `${shownUrl(start)} redirects too often`, {
     context: { url: shownUrl(start) },
   });
 }
@@ -135,7 +135,7 @@ async function take(url: URL, answer: Answer, request: WebRequest): Promise<Down
   // What is missing here is missing for good, unlike at the inventory service.
   const retries = status === 404 ? 0 : retriesFor(status);
   const code = status >= 500 || retries > 0 ? 'web.unreachable' : 'web.refused';
-  const said = status === 200 ? 'gives whole files only' : `answered ${status}`;
+  const said = status === 200 ? 'does not support range requests' : `answered ${status}`;
   throw new AttemptFailure({
     retries,
     notBefore: answer.retryAfter,
@@ -146,14 +146,14 @@ async function take(url: URL, answer: Answer, request: WebRequest): Promise<Down
   });
 }
 
-function noAnswer(url: URL, fault: Fault): AttemptFailure {
-  const code = fault.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
+function noAnswer(url: URL, networkError: NetworkError): AttemptFailure {
+  const code = networkError.kind === 'untrusted' ? 'web.untrusted' : 'web.unreachable';
   const retries = { untrusted: 0, lasting: 0, unresolved: fewRetries, passing: Infinity };
   return new AttemptFailure({
-    retries: retries[fault.kind],
+    retries: retries[networkError.kind],
     failure: ({ attempts, elapsed }) =>
-      webFailure(code, `${shownUrl(url)} cannot be reached: ${fault.words}`, {
-        context: { url: shownUrl(url), fault: fault.code, attempts, elapsed },
+      webFailure(code, `${shownUrl(url)} cannot be reached: ${networkError.words}`, {
+        context: { url: shownUrl(url), fault: networkError.code, attempts, elapsed },
       }),
   });
 }

@@ -21,11 +21,11 @@ interface HandingOn {
   readonly source: RelaySource;
   readonly read: Omit<ResumingRead, 'onResume' | 'url'>;
   readonly response: ServerResponse;
-  readonly tell: (change: Partial<RelayOutcome>) => void;
+  readonly report: (change: Partial<RelayOutcome>) => void;
 }
 
 /** Answers a request with the image; when something is wrong with it, the connection is cut. */
-export async function handOn({ source, read, response, tell }: HandingOn): Promise<void> {
+export async function handOn({ source, read, response, report }: HandingOn): Promise<void> {
   const hash = createHash('sha256');
   let bytes = 0;
   let resumed = 0;
@@ -38,16 +38,16 @@ export async function handOn({ source, read, response, tell }: HandingOn): Promi
     const body = resumingBody(opened, {
       ...read,
       url: source.url,
-      onResume: () => tell({ resumed: ++resumed }),
+      onResume: () => report({ resumed: ++resumed }),
     });
-    const counted = hashed(body, (piece) => {
-      hash.update(piece);
-      bytes += piece.length;
-      tell({ bytes });
+    const counted = hashed(body, (chunk) => {
+      hash.update(chunk);
+      bytes += chunk.length;
+      report({ bytes });
     });
     const check = (): void => {
       const sha256 = hash.digest('hex');
-      tell({ sha256 });
+      report({ sha256 });
       if (source.sha256 !== undefined && source.sha256 !== sha256) {
         throw wrongDigest(opened.origin, source.sha256, sha256);
       }
@@ -55,7 +55,7 @@ export async function handOn({ source, read, response, tell }: HandingOn): Promi
     await pipeline(Readable.from(holdBack(counted, { bytes: heldBytes, check })), response);
   } catch (error) {
     // Whatever else goes wrong is the reader going away, which is no fault of the image.
-    if (error instanceof AgentError) tell({ failure: error });
+    if (error instanceof AgentError) report({ failure: error });
     if (!response.headersSent) response.writeHead(502).end();
     else response.destroy();
   }
@@ -63,11 +63,11 @@ export async function handOn({ source, read, response, tell }: HandingOn): Promi
 
 async function* hashed(
   body: AsyncIterable<Uint8Array>,
-  take: (piece: Uint8Array) => void,
+  take: (chunk: Uint8Array) => void,
 ): AsyncGenerator<Uint8Array> {
-  for await (const piece of body) {
-    take(piece);
-    yield piece;
+  for await (const chunk of body) {
+    take(chunk);
+    yield chunk;
   }
 }
 
@@ -105,10 +105,10 @@ async function* resumingBody(opened: Download, read: ResumingRead): AsyncGenerat
   for (;;) {
     let cause: unknown;
     try {
-      for await (const piece of withoutFirst(next.download.body, next.skip)) {
-        at += piece.length;
+      for await (const chunk of withoutFirst(next.download.body, next.skip)) {
+        at += chunk.length;
         cuts = 0;
-        yield piece;
+        yield chunk;
       }
       if (total === undefined || at === total) return;
     } catch (error) {
@@ -151,10 +151,10 @@ async function* withoutFirst(
   bytes: number,
 ): AsyncGenerator<Uint8Array> {
   let left = bytes;
-  for await (const piece of body) {
-    const skipped = Math.min(left, piece.length);
+  for await (const chunk of body) {
+    const skipped = Math.min(left, chunk.length);
     left -= skipped;
-    if (skipped < piece.length) yield piece.subarray(skipped);
+    if (skipped < chunk.length) yield chunk.subarray(skipped);
   }
 }
 
@@ -185,10 +185,10 @@ export async function* holdBack(
 ): AsyncGenerator<Uint8Array> {
   const held: Uint8Array[] = [];
   let heldBytes = 0;
-  for await (const piece of body) {
-    held.push(piece);
-    heldBytes += piece.length;
-    // A piece goes when those behind it are enough to hold.
+  for await (const chunk of body) {
+    held.push(chunk);
+    heldBytes += chunk.length;
+    // A chunk goes when those behind it are enough to hold.
     for (
       let first = held[0];
       first !== undefined && heldBytes - first.length >= bytes;

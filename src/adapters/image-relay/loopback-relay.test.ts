@@ -69,11 +69,11 @@ function relayOf(web: Web, more: Partial<RelaySource> = {}): Relay {
     server.emit('connection', far);
     return new Promise((resolve, reject) => {
       const request = get({ path, createConnection: () => near }, (response) => {
-        const pieces: Buffer[] = [];
+        const chunks: Buffer[] = [];
         let bytes = 0;
-        response.on('data', (piece: Buffer) => {
-          pieces.push(piece);
-          bytes += piece.length;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          bytes += chunk.length;
           if (bytes < leaveAfter) return;
           request.destroy();
           // Unlike a socket, one end of the pair does not notice that the other is gone.
@@ -82,7 +82,7 @@ function relayOf(web: Web, more: Partial<RelaySource> = {}): Relay {
         response.on('error', () => undefined);
         response.on('close', () => {
           const { statusCode: status = 0, complete: isWhole, headers } = response;
-          const content = Buffer.concat(pieces);
+          const content = Buffer.concat(chunks);
           resolve({ status, length: headers['content-length'], content, isWhole });
         });
       });
@@ -159,7 +159,9 @@ describe('the image relay', () => {
         open: (_url, { range }) => {
           if (refuses && range !== undefined) {
             const details = { context: { status: 200 } };
-            return Promise.reject(webFailure('web.refused', 'gives whole files only', details));
+            return Promise.reject(
+              webFailure('web.refused', 'does not support range requests', details),
+            );
           }
           calls += 1;
           const shape = calls === 1 ? { cut: { after: 1_000_000, error: cut } } : {};
@@ -197,9 +199,9 @@ describe('the image relay', () => {
 
   it('stops reading the source when the reader goes away, which is no failure', async () => {
     const reading = Promise.withResolvers<AbortSignal>();
-    const piece = new Uint8Array(64 * 1024);
+    const chunk = new Uint8Array(64 * 1024);
     async function* endless(): AsyncGenerator<Uint8Array> {
-      for (;;) yield await Promise.resolve(piece);
+      for (;;) yield await Promise.resolve(chunk);
     }
     const web: Web = {
       open: (_, { signal }) => {

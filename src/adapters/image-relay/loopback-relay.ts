@@ -69,10 +69,10 @@ export function answering(
       const reading = AbortSignal.any([signal, goneSignal(response)]);
       if (request.method === 'GET' && request.url === path) {
         outcome = { isAsked: true, bytes: 0, resumed: 0 };
-        const tell = (change: Partial<RelayOutcome>): void => {
+        const report = (change: Partial<RelayOutcome>): void => {
           outcome = { ...outcome, ...change };
         };
-        void handOn({ source, read: { web, clock, signal: reading }, response, tell });
+        void handOn({ source, read: { web, clock, signal: reading }, response, report });
       } else if (isForSignature(request, source)) {
         void handOnSignature(web, source.url, { response, signal: reading });
       } else {
@@ -100,7 +100,7 @@ function goneSignal(response: ServerResponse): AbortSignal {
 const largestBytes = 64 * 1024;
 
 /** Some servers let a request for a file that is not there wait; the image does not wait for it. */
-const patienceMillis = 20_000;
+const timeoutMillis = 20_000;
 
 /** The signature beside an image, where coreos-installer looks for it: the query stays behind. */
 export function signatureUrl(imageUrl: string): string {
@@ -125,19 +125,19 @@ async function readSignature(
   url: string,
   signal: AbortSignal,
 ): Promise<Uint8Array | undefined> {
-  const patient = AbortSignal.any([signal, AbortSignal.timeout(patienceMillis)]);
-  const pieces: Uint8Array[] = [];
+  const patient = AbortSignal.any([signal, AbortSignal.timeout(timeoutMillis)]);
+  const chunks: Uint8Array[] = [];
   let length = 0;
   try {
     const { body } = await web.open(url, { signal: patient });
-    for await (const piece of body) {
-      pieces.push(piece);
-      length += piece.length;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      length += chunk.length;
       if (length > largestBytes) return undefined;
     }
   } catch {
     // RHCOS images have no signature: that there is none is the usual case and no error.
     return undefined;
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }

@@ -4,27 +4,27 @@ import type { LookupFunction } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import { agentOptions, withoutIdlers } from '../http/connection.ts';
 import { type Answer, answerTo, type Reach, shortText } from '../http/exchange.ts';
-import { ApiFault, faultOfAnswer, faultOfSilence } from './api-fault.ts';
+import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind, KubeRef, KubeSelection } from '../../ports/kube.ts';
 
-/** How long the API server may keep us waiting. */
-export interface KubePatience {
+/** Timeouts of the API server. */
+export interface KubeTimeouts {
   readonly connect: Millis;
   /** Until an answer begins. */
   readonly headers: Millis;
-  /** Between two pieces of an answer. */
+  /** Between two chunks of an answer. */
   readonly idle: Millis;
   /** A watch is asked to end after so long, and taken for dead a little later. */
   readonly watch: Millis;
   readonly watchGrace: Millis;
 }
 
-/** The patience of every call unless a test has less. */
-export const usualPatience: KubePatience = {
+/** The timeouts of every call; tests set shorter ones. */
+export const defaultTimeouts: KubeTimeouts = {
   connect: seconds(5),
   headers: seconds(15),
   idle: seconds(15),
@@ -35,7 +35,7 @@ export const usualPatience: KubePatience = {
 /** How connections to an API server are made. */
 export interface ReachOptions {
   readonly clock: Clock;
-  readonly patience: KubePatience;
+  readonly timeouts: KubeTimeouts;
   /** Finds addresses of names; the container's own resolver unless given. */
   readonly lookup?: LookupFunction | undefined;
 }
@@ -54,7 +54,7 @@ export interface ApiRequest {
 export interface ApiServer {
   /**
    * Asks once and passes the body of a good answer on to be read.
-   * @throws ApiFault for any other answer, none, or one that broke off; the signal's reason
+   * @throws ApiError for any other answer, none, or one that broke off; the signal's reason
    */
   readonly ask: <T>(
     what: ApiRequest,
@@ -67,26 +67,26 @@ export interface ApiServer {
 /** @throws AgentError `kube.bad-credentials` when certificates or key cannot be used */
 export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer {
   const agent = agentFor(access, reach);
-  const { clock, patience } = reach;
-  const connection = { patience, agentFor: () => Promise.resolve(agent) };
+  const { clock, timeouts } = reach;
+  const connection = { timeouts, agentFor: () => Promise.resolve(agent) };
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;
       const answer = await send(access, { connection, clock }, { what, signal }).catch(
         (error: unknown) => {
           signal.throwIfAborted();
-          throw faultOfSilence(name, access.server, error);
+          throw errorOfSilence(name, access.server, error);
         },
       );
       const { status, body, retryAfter } = answer;
       if (status < 200 || status > 299) {
         const text = await shortText(body);
         signal.throwIfAborted();
-        throw faultOfAnswer({ what: name, status, text, retryAfter });
+        throw errorOfAnswer({ what: name, status, text, retryAfter });
       }
       const broken = (error: unknown): unknown =>
-        signal.aborted ? signal.reason : faultOfSilence(name, access.server, error);
-      return read(piecesOf(body, broken));
+        signal.aborted ? signal.reason : errorOfSilence(name, access.server, error);
+      return read(chunksOf(body, broken));
     },
     close: () => {
       agent.destroy();
@@ -95,8 +95,8 @@ export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer
   };
 }
 
-/** The pieces of a body; tells a body that broke off from a reader that fails. */
-async function* piecesOf(
+/** The chunks of a body; tells a broken body from a failing reader. */
+async function* chunksOf(
   body: Answer['body'],
   broken: (error: unknown) => unknown,
 ): AsyncGenerator<Uint8Array> {
@@ -164,7 +164,7 @@ const send = (
   );
 
 /** Whether an error is one attempt that failed, for whoever tries again. */
-export const isFault = (error: unknown): error is ApiFault => error instanceof ApiFault;
+export const isApiError = (error: unknown): error is ApiError => error instanceof ApiError;
 
 /** Path of all objects of a kind, in a namespace or in the cluster. */
 export function collectionPath({ group, version, plural }: KubeKind, namespace?: string): string {

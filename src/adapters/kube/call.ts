@@ -1,5 +1,5 @@
-import type { ApiFault } from './api-fault.ts';
-import { type ApiServer, isFault } from './api-server.ts';
+import type { ApiError } from './api-error.ts';
+import { type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
 import type { RunHappening } from '../../engine/events.ts';
 import { limited } from '../../engine/limit.ts';
@@ -24,7 +24,7 @@ const callLimit: Millis = minutes(1);
 const denialLimit: Millis = seconds(30);
 
 /**
- * Tries until it works, it is hopeless, or a minute is over. The attempt is told whether an earlier
+ * Tries until it works, it is hopeless, or a minute is over. The attempt learns whether an earlier
  * one may have taken effect without a word.
  * @throws AgentError `kube.*`; the signal's reason
  */
@@ -48,7 +48,7 @@ export async function call<T>(
         health.answered();
         return result;
       } catch (error) {
-        if (!isFault(error)) throw error;
+        if (!isApiError(error)) throw error;
         last = error.failure;
         isUncertain ||= error.isUncertain;
         if (error.worth === 'none' || denial.isFinal(error)) throw error.failure;
@@ -69,8 +69,8 @@ export interface Attempt {
 
 /** Tells a refusal that passes from one that stays. */
 export interface DenialWatch {
-  /** Whether a fault is a refusal and refusals have gone on for too long. */
-  readonly isFinal: (fault: ApiFault) => boolean;
+  /** Whether an error is a refusal and refusals have gone on for too long. */
+  readonly isFinal: (error: ApiError) => boolean;
   /** The credentials were accepted. */
   readonly reset: () => void;
 }
@@ -81,7 +81,7 @@ export function denialWatch(clock: Clock): DenialWatch {
   return {
     isFinal: ({ worth }) => {
       if (worth !== 'while-denied') {
-        // Something else answered, or nothing did: the refusals begin anew.
+        // Something else answered, or nothing did: the refusals begin again.
         since = undefined;
         return false;
       }
@@ -101,24 +101,24 @@ interface Health {
 }
 
 /** An API server of which nothing is known yet. */
-export function healthOf(tell: (happening: RunHappening) => void): Health {
+export function healthOf(emit: (event: RunHappening) => void): Health {
   let isAway = false;
   return {
     failed: ({ code, message }) => {
       if (isAway) return;
       isAway = true;
-      tell({
+      emit({
         type: 'note',
         step: 'cluster/retry',
         level: 'warn',
-        message: 'the API server does not answer as it should; it is tried again',
+        message: 'a request to the API server failed and is retried',
         fields: { code, reason: message },
       });
     },
     answered: () => {
       if (!isAway) return;
       isAway = false;
-      tell({
+      emit({
         type: 'note',
         step: 'cluster/retry',
         level: 'info',

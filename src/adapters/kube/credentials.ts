@@ -21,7 +21,7 @@ export interface CredentialSources {
 const mostBytes = 1024 * 1024;
 
 /** While the service is slow to answer, the host's own file is looked for this often. */
-const look: Millis = seconds(1);
+const fileInterval: Millis = seconds(1);
 
 /** The service is asked again after this time. */
 const servicePause: Millis = seconds(10);
@@ -44,7 +44,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
   };
   const appears = async (signal: AbortSignal): Promise<string> => {
     for (;;) {
-      await clock.sleep(look, signal);
+      await clock.sleep(fileInterval, signal);
       const text = await ownFile(signal);
       if (text !== undefined) return text;
     }
@@ -54,7 +54,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
     if (own !== undefined || inventory === undefined || clock.elapsed() < askAfter) return own;
     const done = new AbortController();
     const both = AbortSignal.any([signal, done.signal]);
-    // The loser is told to stop; how it ends is of no interest then.
+    // The loser is stopped; how it ends is of no interest then.
     const racers = [download(inventory, both), appears(both)];
     for (const racer of racers) racer.catch(() => undefined);
     try {

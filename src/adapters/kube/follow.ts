@@ -1,7 +1,7 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { KubeSelection, KubeView } from '../../ports/kube.ts';
-import type { ApiFault } from './api-fault.ts';
-import { isFault, type KubePatience } from './api-server.ts';
+import type { ApiError } from './api-error.ts';
+import { isApiError, type KubeTimeouts } from './api-server.ts';
 import { type Cluster, type DenialWatch, denialWatch, type Pauses, pauses } from './call.ts';
 import { type Followed, followed } from './followed.ts';
 import { listAll } from './list.ts';
@@ -10,7 +10,7 @@ import { watchOnce } from './watch.ts';
 /** What is followed, and who sees it. */
 export interface Following {
   readonly selection: KubeSelection;
-  readonly patience: KubePatience;
+  readonly timeouts: KubeTimeouts;
   readonly seen: (view: KubeView) => void;
 }
 
@@ -42,7 +42,7 @@ export async function follow(
   try {
     for (;;) {
       signal.throwIfAborted();
-      const pause = await round(course).catch((error: unknown) => afterFault(course, error));
+      const pause = await round(course).catch((error: unknown) => afterError(course, error));
       if (pause > 0) await cluster.clock.sleep(pause, signal);
     }
   } catch (error) {
@@ -56,7 +56,7 @@ interface Course extends Cluster {
   readonly known: Followed;
   readonly pace: Pauses;
   readonly denial: DenialWatch;
-  /** The server has answered since the last fault. */
+  /** The server has answered since the last error. */
   isHealthy: boolean;
   /** How often history was lost since something was heard. */
   losses: number;
@@ -108,11 +108,11 @@ function answered(course: Course): void {
   course.known.trouble(undefined);
 }
 
-/** What a fault means for the view, and the pause after it. @throws what another round cannot mend */
-function afterFault(course: Course, error: unknown): Millis {
+/** What an error means for the view, and the pause after it. @throws what another round cannot cure */
+function afterError(course: Course, error: unknown): Millis {
   const { signal, session, known, denial, health, pace } = course;
   signal.throwIfAborted();
-  if (!isFault(error)) throw error;
+  if (!isApiError(error)) throw error;
   if (denial.isFinal(error)) throw error.failure;
   if (isMissing(error)) {
     known.missing();
@@ -132,4 +132,4 @@ function afterFault(course: Course, error: unknown): Millis {
   return Math.max(pace.next(), error.notBefore);
 }
 
-const isMissing = ({ failure }: ApiFault): boolean => failure.code === 'kube.not-found';
+const isMissing = ({ failure }: ApiError): boolean => failure.code === 'kube.not-found';

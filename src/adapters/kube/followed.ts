@@ -4,14 +4,14 @@ import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeView } from '../../ports/kube.ts';
 
 /** An event that changes the view, or the point of history at least. */
-type Happening = Exclude<WatchEvent, { readonly type: 'error' }>;
+type ViewEvent = Exclude<WatchEvent, { readonly type: 'error' }>;
 
 /** What is known of a selection that is followed; each change of it is shown to `seen`. */
 export interface Followed {
   /** Where a watch goes on; undefined when a list is needed first. */
   readonly version: () => string | undefined;
   readonly listed: (listing: Listing) => void;
-  readonly happened: (event: Happening) => void;
+  readonly happened: (event: ViewEvent) => void;
   /** The history is lost; what was seen stays until the next list. */
   readonly lose: () => void;
   /** The kind is not served: an empty view that is not synced. */
@@ -34,9 +34,9 @@ export function followed(seen: (view: KubeView) => void): Followed {
     version: () => version,
     listed: (listing) => {
       version = listing.version;
-      const hadTrouble = trouble !== undefined;
+      const hadError = trouble !== undefined;
       trouble = undefined;
-      if (view.replace(listing.objects) || hadTrouble) show();
+      if (view.replace(listing.objects) || hadError) show();
     },
     happened: (event) => {
       if (event.type === 'bookmark') {

@@ -6,10 +6,10 @@ import type { Random } from '../../ports/random.ts';
 import {
   type ApiRequest,
   collectionPath,
-  isFault,
-  type KubePatience,
+  isApiError,
+  type KubeTimeouts,
   objectPath,
-  usualPatience,
+  defaultTimeouts,
   withQuery,
 } from './api-server.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -24,10 +24,10 @@ export interface KubeOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;
-  readonly tell: (happening: RunHappening) => void;
+  readonly emit: (event: RunHappening) => void;
   /** Finds addresses of names; the container's own resolver unless given. */
   readonly lookup?: LookupFunction;
-  readonly patience?: KubePatience;
+  readonly timeouts?: KubeTimeouts;
 }
 
 /** The port with what ends its connections. */
@@ -43,17 +43,17 @@ const mostLogBytes = 16 * 1024 * 1024;
  * count, as the service names `api-int` in the list of exceptions that it passes to the agent.
  */
 export function kubeCluster(options: KubeOptions): KubeCluster {
-  const { credentials, clock, random, tell, lookup, patience = usualPatience } = options;
+  const { credentials, clock, random, emit, lookup, timeouts = defaultTimeouts } = options;
   const cluster: Cluster = {
-    session: session(credentials, { clock, patience, lookup }),
+    session: session(credentials, { clock, timeouts, lookup }),
     clock,
     random,
-    health: healthOf(tell),
+    health: healthOf(emit),
   };
   return {
     get: (ref, signal) => unlessMissing(getOne(cluster, ref, signal), undefined),
     list: (selection, signal) => unlessMissing(getAll(cluster, selection, signal), []),
-    follow: (selection, seen, signal) => follow(cluster, { selection, seen, patience }, signal),
+    follow: (selection, seen, signal) => follow(cluster, { selection, seen, timeouts }, signal),
     patch: (ref, { type, body, subresource }, signal) =>
       write(cluster, signal, {
         method: 'PATCH',
@@ -163,4 +163,4 @@ function create(
 }
 
 const isConflict = (error: unknown): boolean =>
-  isFault(error) && error.failure.code === 'kube.conflict';
+  isApiError(error) && error.failure.code === 'kube.conflict';

@@ -97,27 +97,25 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
   const cluster = config.clusters?.find((one) => one.name === context?.cluster)?.cluster;
   const user = config.users?.find((one) => one.name === context?.user);
   if (cluster !== undefined && user !== undefined) return { cluster, user: user.user ?? {} };
-  throw bad(`the current context ${JSON.stringify(name)} names no cluster and user in it`);
+  throw bad(`the current context ${JSON.stringify(name)} has no cluster or no user in it`);
 }
 
 function parsed(text: string): z.output<typeof Kubeconfig> {
-  // What the parser says of a fault can hold the line with the key in it.
+  // What the parser says of an error can hold the line with the key in it.
   const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
   const value: unknown = document.errors.length > 0 ? undefined : document.toJS();
   const { data, error } = Kubeconfig.safeParse(value);
   if (data !== undefined) return data;
   const path = error.issues[0]?.path.join('.') ?? '';
-  throw bad(
-    path === '' ? 'it is not a YAML mapping' : `${path} is missing, or is not as it must be`,
-  );
+  throw bad(path === '' ? 'it is not a YAML mapping' : `${path} is missing or has the wrong type`);
 }
 
 function refuseFiles(given: Partial<Current['cluster'] & Current['user']>): void {
   const keys = ['certificate-authority', 'client-certificate', 'client-key'] as const;
   const file = keys.map((key) => given[key]).find((one) => one);
-  if (file) throw bad(`it names the file ${file}; only what it holds itself is used`);
+  if (file) throw bad(`it refers to the file ${file}; embed the content instead`);
   if (given.tokenFile || given['token-file']) {
-    throw bad('it names the file of a token; only what it holds itself is used');
+    throw bad('it refers to the file of a token; embed the token instead');
   }
 }
 

@@ -1,4 +1,4 @@
-import { ApiFault } from './api-fault.ts';
+import { ApiError } from './api-error.ts';
 import { type ApiServer, selectionPath } from './api-server.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
@@ -19,7 +19,7 @@ interface Page {
 
 /**
  * Lists a selection in pages, all of one point in history.
- * @throws ApiFault, worth a list, when history went on too far between two pages
+ * @throws ApiError, worth a list, when history went on too far between two pages
  */
 export async function listAll(
   server: ApiServer,
@@ -39,13 +39,13 @@ export async function listAll(
   return { objects, version };
 }
 
-/** A body as JSON. @throws ApiFault when it is none: whoever answered is not the API server */
+/** A body as JSON. @throws ApiError when it is none: whoever answered is not the API server */
 export async function readJson<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
   const text = await readText(body);
   try {
     return JSON.parse(text) as T;
   } catch (error) {
-    throw new ApiFault(
+    throw new ApiError(
       kubeFailure('kube.failed', 'an answer of the API server is not JSON', { cause: error }),
       { isUncertain: true },
     );
@@ -54,9 +54,9 @@ export async function readJson<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
 
 /** A body as text. */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of body) pieces.push(piece);
-  return Buffer.concat(pieces).toString('utf8');
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 /**

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { usualPatience } from './api-server.ts';
+import { defaultTimeouts } from './api-server.ts';
 import { session } from './session.ts';
 
 let unhandled: unknown[];
@@ -22,7 +22,7 @@ it('credentials that nobody waits for any more fail in silence', async () => {
     await once(signal, 'abort');
     throw signal.reason;
   };
-  const open = session(credentials, { clock: fakeClock(), patience: usualPatience });
+  const open = session(credentials, { clock: fakeClock(), timeouts: defaultTimeouts });
   const stopped = AbortSignal.abort(new Error('stopped'));
   await expect(open.server(stopped)).rejects.toThrow('stopped');
   await open.close();

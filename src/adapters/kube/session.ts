@@ -1,7 +1,7 @@
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { ApiFault } from './api-fault.ts';
+import { ApiError } from './api-error.ts';
 import { type ApiServer, apiServer, type ReachOptions } from './api-server.ts';
 import { readKubeconfig } from './kubeconfig.ts';
 
@@ -11,7 +11,7 @@ export type Credentials = (signal: AbortSignal) => Promise<string | undefined>;
 /** The API server as soon as there are credentials for it. */
 export interface Session {
   /**
-   * @throws ApiFault as long as there are no credentials; AgentError `kube.bad-credentials` when
+   * @throws ApiError as long as there are no credentials; AgentError `kube.bad-credentials` when
    * they cannot be used; the signal's reason
    */
   readonly server: (signal: AbortSignal) => Promise<ApiServer>;
@@ -71,14 +71,14 @@ export function session(credentials: Credentials, reach: ReachOptions): Session 
   };
 }
 
-function missing(reason: unknown): ApiFault {
+function missing(reason: unknown): ApiError {
   const because = reason instanceof AgentError ? `: ${reason.message}` : '';
   const failure = kubeFailure(
     'kube.no-credentials',
     `there is no kubeconfig yet${because}`,
     reason === undefined ? {} : { cause: reason },
   );
-  return new ApiFault(failure, { notBefore: pause });
+  return new ApiError(failure, { notBefore: pause });
 }
 
 /** Waits for work that others wait for too, but not longer than one's own signal. */

@@ -33,7 +33,7 @@ describe('a line of a watch', () => {
 
 describe('the lines of a body', () => {
   it.each<[string, readonly (readonly number[])[]]>([
-    ['in one piece', [[0, 99]]],
+    ['in one chunk', [[0, 99]]],
     [
       'cut inside a letter',
       [

@@ -1,7 +1,5 @@
-// The official client's own Watch is not used: its fetch costs 20 MB, it opens a connection for
-// each request, drops what a callback throws, and does not hand on why it was refused.
-import { ApiFault, faultOfEvent, isExpired } from './api-fault.ts';
-import { type ApiServer, type KubePatience, selectionPath } from './api-server.ts';
+import { ApiError, errorOfEvent, isExpired } from './api-error.ts';
+import { type ApiServer, type KubeTimeouts, selectionPath } from './api-server.ts';
 import { withoutManagedFields } from './list.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -12,7 +10,7 @@ import type { KubeObject, KubeSelection } from '../../ports/kube.ts';
 export interface WatchRequest {
   readonly selection: KubeSelection;
   readonly version: string;
-  readonly patience: KubePatience;
+  readonly timeouts: KubeTimeouts;
   readonly clock: Clock;
 }
 
@@ -26,26 +24,26 @@ export interface WatchListener {
 /**
  * Watches once. Resolves with `over` when the server ended the watch as it was asked to, and with
  * `expired` when it has no history from that point on (410 in an event or as the answer).
- * The server is asked to end it after seconds: a server that was told to stop keeps a watch open
+ * The server is asked to end it after seconds: a server that is shutting down keeps a watch open
  * in silence for a minute while another serves already, and a connection may die without a word.
  * Shortly before it ends it, it sends a bookmark, so that the next one begins late in history.
- * @throws ApiFault when it broke off or was refused; the signal's reason
+ * @throws ApiError when it broke off or was refused; the signal's reason
  */
 export async function watchOnce(
   server: ApiServer,
   { request, listener }: { readonly request: WatchRequest; readonly listener: WatchListener },
   signal: AbortSignal,
 ): Promise<'over' | 'expired'> {
-  const { selection, version, patience, clock } = request;
+  const { selection, version, timeouts, clock } = request;
   const path = selectionPath(selection, {
     watch: 'true',
     resourceVersion: version,
     allowWatchBookmarks: 'true',
-    timeoutSeconds: Math.ceil(patience.watch / 1000),
+    timeoutSeconds: Math.ceil(timeouts.watch / 1000),
   });
   const late = (): Error =>
-    new ApiFault(kubeFailure('kube.unreachable', `GET ${path} went on in silence`));
-  const limit = patience.watch + patience.watchGrace;
+    new ApiError(kubeFailure('kube.unreachable', `GET ${path} sent nothing in time`));
+  const limit = timeouts.watch + timeouts.watchGrace;
   try {
     return await limited(clock, { limit, signal, late }, (inner) =>
       server.ask({ method: 'GET', path }, inner, async (body) => {
@@ -55,19 +53,19 @@ export async function watchOnce(
           if (event === undefined) throw unreadable(path);
           if (event.type !== 'error') listener.happened(event);
           else if (isExpired(event.status)) return 'expired';
-          else throw faultOfEvent(`GET ${path}`, event.status);
+          else throw errorOfEvent(`GET ${path}`, event.status);
         }
         return 'over';
       }),
     );
   } catch (error) {
-    if (error instanceof ApiFault && error.failure.context['status'] === 410) return 'expired';
+    if (error instanceof ApiError && error.failure.context['status'] === 410) return 'expired';
     throw error;
   }
 }
 
-const unreadable = (path: string): ApiFault =>
-  new ApiFault(kubeFailure('kube.failed', `GET ${path}: a line of the watch is not understood`), {
+const unreadable = (path: string): ApiError =>
+  new ApiError(kubeFailure('kube.failed', `GET ${path}: a line of the watch cannot be parsed`), {
     worth: 'list',
   });
 
@@ -111,16 +109,16 @@ const newline = 0x0a;
 /** The whole lines of a body. What stands behind the last line's end was cut off and is left out. */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
-  for await (const piece of body) {
+  for await (const chunk of body) {
     let from = 0;
     for (;;) {
-      const end = piece.indexOf(newline, from);
+      const end = chunk.indexOf(newline, from);
       if (end < 0) break;
-      const line = Buffer.concat([...begun, piece.subarray(from, end)]).toString('utf8');
+      const line = Buffer.concat([...begun, chunk.subarray(from, end)]).toString('utf8');
       begun = [];
       from = end + 1;
       if (line.trim() !== '') yield line;
     }
-    if (from < piece.length) begun.push(piece.subarray(from));
+    if (from < chunk.length) begun.push(chunk.subarray(from));
   }
 }

@@ -80,7 +80,7 @@ export function openLog(options: LogOptions): Log {
 /** Version of the event stream; a reader ignores events and fields that it does not know. */
 const streamVersion = 1;
 
-/** Progress of one step is told at most so often, in milliseconds. */
+/** Progress of one step is written at most so often, in milliseconds. */
 const progressEvery = 200;
 
 /** The event stream for programs: one JSON object per line. */

@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { type CallerOptions, connection } from '../http/connection.ts';
 import { wholeBody } from '../http/exchange.ts';
-import { faultOf } from '../http/faults.ts';
+import { networkErrorOf } from '../http/network-error.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -87,13 +87,13 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
 
 /** The library's own transport, with our connections. */
 async function handlerFor(options: ObjectsOptions): Promise<object> {
-  const { agentFor, patience } = connection(options.connection);
+  const { agentFor, timeouts } = connection(options.connection);
   const agent = await agentFor(new URL(options.endpoint));
   return {
-    connectionTimeout: patience.connect,
-    requestTimeout: patience.headers,
+    connectionTimeout: timeouts.connect,
+    requestTimeout: timeouts.headers,
     throwOnRequestTimeout: true,
-    socketTimeout: patience.idle,
+    socketTimeout: timeouts.idle,
     httpAgent: agent,
     httpsAgent: agent,
   };
@@ -138,15 +138,15 @@ function failedAttempt(
 ): AttemptFailure {
   const { $metadata, name = '', message = '' } = error as ServiceException;
   const status = $metadata?.httpStatusCode;
-  const fault = faultOf(error);
+  const networkError = networkErrorOf(error);
   const failure = ({ attempts, elapsed }: Tries): AgentError => {
     const context = { object: what, endpoint, attempts, elapsed };
     if (status === undefined) {
       return objectsFailure(
         'objects.unreachable',
-        `${endpoint} cannot be reached: ${fault.words}`,
+        `${endpoint} cannot be reached: ${networkError.words}`,
         {
-          context: { ...context, fault: fault.code },
+          context: { ...context, fault: networkError.code },
           cause: error,
         },
       );
@@ -166,7 +166,7 @@ function failedAttempt(
     unresolved: fewRetries,
     passing: Infinity,
   };
-  return new AttemptFailure({ failure, retries: retries[fault.kind] });
+  return new AttemptFailure({ failure, retries: retries[networkError.kind] });
 }
 
 function codeFor(status: number): Parameters<typeof objectsFailure>[0] {
@@ -186,12 +186,12 @@ export const objectsFailures = {
   'objects.denied': {
     kind: 'remote',
     isFinal: true,
-    title: 'The object store does not let an object be read',
+    title: 'The object store denies access to an object',
     hint: 'check the keys, or allow anonymous reading of the bucket',
   },
   'objects.unreachable': {
     kind: 'remote',
-    title: 'The object store cannot be reached, or does not answer well',
+    title: 'The object store is unreachable or fails',
     hint: 'check the endpoint, routes and proxies of the host, and the store itself',
   },
 } as const satisfies FailureTable;

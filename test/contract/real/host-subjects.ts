@@ -50,7 +50,7 @@ async function nsenterSubject(directory: string): Promise<Subject> {
   const environment = { PATH: await standInNsenter(directory), PULL_SECRET_TOKEN: 'planted' };
   return {
     ...realOnes((path) => (path.startsWith('/opt') ? join(root, path) : path)),
-    host: nsenterHost({ root, environment, lookEvery: 100 }),
+    host: nsenterHost({ root, environment, pollInterval: 100 }),
     shared: '/opt/contract',
     // Seen by commands alone, because it is not below a shared directory of the host.
     remote: await realpath(remote),

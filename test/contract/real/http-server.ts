@@ -16,7 +16,7 @@ import { join } from 'node:path';
  * For tests of a server that falls silent. Others have the patience of the product: on a busy machine a
  * call must not be made twice that is counted.
  */
-export const impatient = { patience: { connect: 500, headers: 300, idle: 300 } };
+export const impatient = { timeouts: { connect: 500, headers: 300, idle: 300 } };
 
 /** A request as it arrived. */
 interface Seen {
@@ -77,13 +77,13 @@ export async function startServer(responder: Responder, tls?: ServerOptions): Pr
 }
 
 async function receive(request: IncomingMessage): Promise<Seen> {
-  const pieces: Buffer[] = [];
-  for await (const piece of request as AsyncIterable<Buffer>) pieces.push(piece);
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   return {
     method: request.method ?? '',
     path: request.url ?? '',
     headers: request.headers,
-    body: Buffer.concat(pieces).toString(),
+    body: Buffer.concat(chunks).toString(),
   };
 }
 

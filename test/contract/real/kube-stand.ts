@@ -1,4 +1,4 @@
-import { usualPatience } from '../../../src/adapters/kube/api-server.ts';
+import { defaultTimeouts } from '../../../src/adapters/kube/api-server.ts';
 import {
   type KubeCluster,
   kubeCluster,
@@ -48,9 +48,9 @@ export async function openStand(): Promise<KubeStand> {
         credentials: () => Promise.resolve(kubeconfigFor(server.url)),
         clock: quickClock(50),
         random: fakeRandom(),
-        tell: (happening) => notes.push(happening),
+        emit: (event) => notes.push(event),
         // The clock runs 50 times as fast; the timers of its connections do not.
-        patience: { ...usualPatience, connect: 2000, headers: 2000, idle: 2000 },
+        timeouts: { ...defaultTimeouts, connect: 2000, headers: 2000, idle: 2000 },
         ...more,
       });
       opened.push(made);

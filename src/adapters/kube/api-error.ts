@@ -1,7 +1,7 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { faultOf } from '../http/faults.ts';
+import { networkErrorOf } from '../http/network-error.ts';
 
 /**
  * What another attempt is worth: none, one soon, for as long as fresh credentials may need to be
@@ -10,8 +10,8 @@ import { faultOf } from '../http/faults.ts';
 export type Worth = 'none' | 'soon' | 'while-denied' | 'list';
 
 /** One attempt that failed. Whoever retries looks for this class and lets every other error pass. */
-export class ApiFault extends Error {
-  override readonly name = 'ApiFault';
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
   readonly failure: AgentError;
   readonly worth: Worth;
   /** The server asked to be left alone for so long. */
@@ -21,7 +21,7 @@ export class ApiFault extends Error {
   /** The credentials, or the trust that came with them, did not do: look for newer ones. */
   readonly isAboutCredentials: boolean;
 
-  constructor(failure: AgentError, traits: FaultTraits = {}) {
+  constructor(failure: AgentError, traits: ErrorTraits = {}) {
     super(failure.message);
     this.failure = failure;
     this.worth = traits.worth ?? 'soon';
@@ -31,7 +31,7 @@ export class ApiFault extends Error {
   }
 }
 
-interface FaultTraits {
+interface ErrorTraits {
   readonly worth?: Worth;
   readonly notBefore?: Millis;
   readonly isUncertain?: boolean;
@@ -51,13 +51,13 @@ export interface BadAnswer {
 }
 
 /** What an answer other than 2xx means. */
-export function faultOfAnswer({ what, status, text, retryAfter }: BadAnswer): ApiFault {
+export function errorOfAnswer({ what, status, text, retryAfter }: BadAnswer): ApiError {
   const said = statusIn(text);
   const failure = kubeFailure(codeFor(status), `${what} answered ${status}: ${said.message}`, {
     context: { status, ...(said.reason === '' ? {} : { reason: said.reason }) },
   });
   const asked = said.retryAfter ?? retryAfter ?? 0;
-  return new ApiFault(failure, {
+  return new ApiError(failure, {
     worth: worthOf(status),
     notBefore: Math.min(asked, longestAskedFor),
     isUncertain: status >= 500,
@@ -66,26 +66,26 @@ export function faultOfAnswer({ what, status, text, retryAfter }: BadAnswer): Ap
 }
 
 /** What it means that no answer came, or none to its end. */
-export function faultOfSilence(what: string, server: string, error: unknown): ApiFault {
-  const fault = faultOf(error);
+export function errorOfSilence(what: string, server: string, error: unknown): ApiError {
+  const networkError = networkErrorOf(error);
   const failure = kubeFailure(
     'kube.unreachable',
-    `${server} cannot be reached: ${fault.words === '' ? 'no answer' : fault.words}`,
-    { context: { what, fault: fault.code }, cause: error },
+    `${server} cannot be reached: ${networkError.words === '' ? 'no answer' : networkError.words}`,
+    { context: { what, fault: networkError.code }, cause: error },
   );
-  return new ApiFault(failure, {
+  return new ApiError(failure, {
     isUncertain: true,
-    isAboutCredentials: fault.kind === 'untrusted',
+    isAboutCredentials: networkError.kind === 'untrusted',
   });
 }
 
 /** What an ERROR event inside a watch means; the history is gone with 410, and a list mends most. */
-export function faultOfEvent(what: string, status: unknown): ApiFault {
+export function errorOfEvent(what: string, status: unknown): ApiError {
   const { code = 500, message = '' } = asStatus(status);
   const failure = kubeFailure('kube.failed', `${what} ended with ${code}: ${message}`, {
     context: { status: code },
   });
-  return new ApiFault(failure, { worth: 'list' });
+  return new ApiError(failure, { worth: 'list' });
 }
 
 /** Whether an ERROR event says that the history is gone (410), so that a list helps at once. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../model/duration.ts';
-import { faultOfAnswer, faultOfEvent, faultOfSilence, isExpired, type Worth } from './api-fault.ts';
+import { errorOfAnswer, errorOfEvent, errorOfSilence, isExpired, type Worth } from './api-error.ts';
 
 const answer = (status: number, more: { text?: string; retryAfter?: number } = {}) =>
-  faultOfAnswer({ what: 'GET /x', status, text: '', ...more });
+  errorOfAnswer({ what: 'GET /x', status, text: '', ...more });
 
 describe('an answer', () => {
   it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([
@@ -51,16 +51,16 @@ describe('an answer', () => {
 });
 
 describe('no answer', () => {
-  it('is uncertain, and speaks of trust only when the certificate is at fault', () => {
+  it('is uncertain, and speaks of trust only when the certificate is at networkError', () => {
     const refused = Object.assign(new Error('x'), { code: 'ECONNREFUSED' });
-    expect(faultOfSilence('GET /x', 'https://api', refused)).toMatchObject({
+    expect(errorOfSilence('GET /x', 'https://api', refused)).toMatchObject({
       failure: { code: 'kube.unreachable', message: expect.stringContaining('refused') as string },
       worth: 'soon',
       isUncertain: true,
       isAboutCredentials: false,
     });
     const untrusted = Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' });
-    expect(faultOfSilence('GET /x', 'https://api', untrusted).isAboutCredentials).toBe(true);
+    expect(errorOfSilence('GET /x', 'https://api', untrusted).isAboutCredentials).toBe(true);
   });
 });
 
@@ -75,7 +75,10 @@ describe('an event that is an error', () => {
   });
 
   it('is mended by a list', () => {
-    const fault = faultOfEvent('GET /x', { code: 504, message: 'Too large resource version' });
-    expect(fault).toMatchObject({ worth: 'list', failure: { code: 'kube.failed' } });
+    const networkError = errorOfEvent('GET /x', {
+      code: 504,
+      message: 'Too large resource version',
+    });
+    expect(networkError).toMatchObject({ worth: 'list', failure: { code: 'kube.failed' } });
   });
 });

@@ -1,5 +1,5 @@
 /** What became of a request that got no answer. */
-export type FaultKind =
+export type NetworkErrorKind =
   /** The other side's certificate is not trusted; trying again cannot help. */
   | 'untrusted'
   /** It may work a moment later. */
@@ -9,9 +9,9 @@ export type FaultKind =
   /** It will not work. */
   | 'lasting';
 
-/** A fault of the network, for people and for the retry rules. */
-export interface Fault {
-  readonly kind: FaultKind;
+/** An error of the network, for people and for the retry rules. */
+export interface NetworkError {
+  readonly kind: NetworkErrorKind;
   readonly code: string;
   readonly words: string;
 }
@@ -39,12 +39,12 @@ const words: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection reset',
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
-  ENOTFOUND: 'the name is not known',
-  EAI_AGAIN: 'name service does not answer',
-  ETIMEDOUT: 'no answer to the connection',
-  CONNECT_TIMEOUT: 'no answer to the connection',
-  HEADERS_TIMEOUT: 'no answer to the request',
-  BODY_TIMEOUT: 'the body stalled',
+  ENOTFOUND: 'the host name does not resolve',
+  EAI_AGAIN: 'DNS does not answer',
+  ETIMEDOUT: 'the connection timed out',
+  CONNECT_TIMEOUT: 'the connection timed out',
+  HEADERS_TIMEOUT: 'the server did not answer in time',
+  BODY_TIMEOUT: 'the transfer stalled',
 };
 
 /** Codes of OpenSSL and Node that speak of a certificate. */
@@ -56,7 +56,7 @@ export const timeoutError = (what: 'connect' | 'headers' | 'body'): Error =>
   Object.assign(new Error('it took too long'), { code: `${what.toUpperCase()}_TIMEOUT` });
 
 /** What an error of a request means. */
-export function faultOf(error: unknown): Fault {
+export function networkErrorOf(error: unknown): NetworkError {
   const code = codeIn(error);
   return {
     kind: kindOf(code, messageOf(error)),
@@ -65,7 +65,7 @@ export function faultOf(error: unknown): Fault {
   };
 }
 
-function kindOf(code: string, message: string): FaultKind {
+function kindOf(code: string, message: string): NetworkErrorKind {
   if (certificateCode.test(code)) return 'untrusted';
   if (passingCodes.has(code)) return 'passing';
   if (code === 'ENOTFOUND') return 'unresolved';

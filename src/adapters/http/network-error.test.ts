@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { faultOf, timeoutError } from './faults.ts';
+import { networkErrorOf, timeoutError } from './network-error.ts';
 
 const coded = (code: string, message = 'words', cause?: unknown): Error =>
   Object.assign(new Error(message, { cause }), { code });
@@ -31,7 +31,7 @@ describe('faults of the network', () => {
       'ERR_SSL_WRONG_VERSION_NUMBER',
     ],
     [
-      'a fault inside another',
+      'a networkError inside another',
       coded('ERR_X', 'x', coded('ECONNREFUSED')),
       'passing',
       'ECONNREFUSED',
@@ -46,6 +46,6 @@ describe('faults of the network', () => {
     ['a proxy that refuses', new Error('Proxy response (403) !== 200'), 'lasting', ''],
     ['what is no error', 'text', 'lasting', ''],
   ])('%s', (...[, error, kind, code]) => {
-    expect(faultOf(error)).toMatchObject({ kind, code });
+    expect(networkErrorOf(error)).toMatchObject({ kind, code });
   });
 });
