@@ -159,7 +159,7 @@ describe('operating systems that are built', () => {
   it('come with a reason for the way in which nodes come to them', () => {
     const plan = planOf('bootstrap', { cluster: { openshiftVersion: '4.21.0' } });
     const first = stepsOf(plan).find(({ id }) => id === 'layering/read-os-configs');
-    expect(first?.explanation).toMatch(/^OpenShift 4\.21\.0: .*they boot into it$/);
+    expect(first?.explanation).toMatch(/^OpenShift 4\.21\.0: .*and boot into it$/);
   });
 
   it('are served before any master is let go, and handed over before this host has its own', () => {

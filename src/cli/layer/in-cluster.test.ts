@@ -10,12 +10,12 @@ import { poolStatus } from '../../layering/hand-over/pool-status.ts';
 import { parseCommand } from '../parse-command.ts';
 import { renderRollback, renderPoolStatuses, renderPoolStatusesJson } from './in-cluster.ts';
 
-const standing = (change: LayeredPool = {}, pool = 'master') =>
+const status = (change: LayeredPool = {}, pool = 'master') =>
   poolStatus(pool, layeredCluster(change));
 
 describe('the text of layer status', () => {
   it('tells all of a pool at rest', () => {
-    expect(renderPoolStatuses([standing()]).split('\n')).toEqual([
+    expect(renderPoolStatuses([status()]).split('\n')).toEqual([
       'pool master',
       '  MachineOSConfig   pushes to registry.example.com/ocl/master:latest',
       `  MachineOSBuild    ${masterBuild}: Succeeded`,
@@ -30,7 +30,7 @@ describe('the text of layer status', () => {
 
   it('names what does not hold, and what a node runs instead', () => {
     const text = renderPoolStatuses([
-      standing({
+      status({
         nodes: ['m1'],
         node: { currentImage: undefined, state: 'Working' },
         pool: { paused: true },
@@ -45,13 +45,13 @@ describe('the text of layer status', () => {
 
   it('tells of a node that stays on another image, and of one that says nothing', () => {
     const text = renderPoolStatuses([
-      standing({ node: { currentImage: 'x', desiredImage: 'x', state: undefined } }),
+      status({ node: { currentImage: 'x', desiredImage: 'x', state: undefined } }),
     ]);
     expect(text).toContain('no state; runs x\n');
   });
 
   it('has one line for a pool that is not layered', () => {
-    expect(renderPoolStatuses([standing({}, 'worker')])).toBe(
+    expect(renderPoolStatuses([status({}, 'worker')])).toBe(
       'pool worker\n  layered           no\n',
     );
   });
@@ -63,8 +63,8 @@ describe('the text of layer status', () => {
     expect(text).toContain('0 of 2 run the image');
   });
 
-  it('is told to programs too', () => {
-    const { pools } = JSON.parse(renderPoolStatusesJson([standing()])) as { pools: object[] };
+  it('has the same for programs', () => {
+    const { pools } = JSON.parse(renderPoolStatusesJson([status()])) as { pools: object[] };
     expect(pools).toMatchObject([{ pool: 'master', image: masterImage, violations: [] }]);
   });
 });

@@ -87,11 +87,11 @@ describe('layer render', () => {
     ['a kubeconfig', { path: '/p', contents: { source: 'data:,users:%0A%20token:%20x' } }, true],
     ['a setting', { path: '/p', contents: { source: 'data:,a=b' } }, false],
     ['a remote file', { path: '/p', contents: { source: 'https://example.com' } }, false],
-  ])('says whether the folder holds credentials: %s', async (...[, one, isTold]) => {
+  ])('says whether the folder holds credentials: %s', async (...[, one, isNoted]) => {
     const config = { ignition: { version: '3.5.0' }, storage: { files: [one as Fields] } };
     await layer('render', ...files(undefined, machineConfigObject({ config })), '--out', at('o'));
-    expect(err().includes('holds credentials of the MachineConfig')).toBe(isTold);
-    expect(err().includes(': /p\n')).toBe(isTold);
+    expect(err().includes('holds credentials of the MachineConfig')).toBe(isNoted);
+    expect(err().includes(': /p\n')).toBe(isNoted);
   });
 });
 
