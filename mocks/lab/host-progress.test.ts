@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
+import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
 import { afterEvent, noProgress } from './host-progress.ts';
 
-const after = (...events: readonly RunHappening[]) =>
+const after = (...events: readonly RunEventBody[]) =>
   events.map((event): RunEvent => ({ ...event, at: 0, run: 'r' })).reduce(afterEvent, noProgress);
 
 const step = 'control-plane/wait-for-masters';
-const wait = (status: string, waited: number): RunHappening => ({
+const wait = (status: string, waited: number): RunEventBody => ({
   type: 'wait.updated',
   step,
   sentence: 'two masters are done',
@@ -58,7 +58,7 @@ describe('what the events of an agent say', () => {
       { type: 'step.started', step: 'image/write', lane, title: 'Write', attempt: 1 },
       { type: 'step.progress', step: 'image/write', lane, progress: shown },
       { type: 'step.started', step, lane: 'cluster', title: 'Wait', attempt: 1 },
-      { ...wait('1 of 2', 0), lane: 'cluster' } as RunHappening,
+      { ...wait('1 of 2', 0), lane: 'cluster' } as RunEventBody,
     );
     expect(under).toMatchObject({ doing: 'Write', percent: 42, waitingFor: '1 of 2' });
   });

@@ -9,7 +9,7 @@ import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
 import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import { nodes } from '../../src/cluster/kinds.ts';
-import { type Look, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
+import { type PollResult, silently, untilOf, type WaitLimits } from '../../src/engine/wait.ts';
 import { minutes } from '../../src/model/duration.ts';
 import type { Host } from '../../src/ports/host.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
@@ -93,7 +93,7 @@ const { signal } = new AbortController();
 
 /** Something on the host that a wait waits for. */
 interface Condition {
-  readonly look: () => Promise<Look<true>>;
+  readonly poll: () => Promise<PollResult<true>>;
   readonly makeTrue: () => void;
   readonly makeFalse: () => void;
 }
@@ -142,7 +142,7 @@ export async function measureLocalReaction(): Promise<readonly Figure[]> {
 
 /** What bootkube shows by: a file that comes. The look is that of the wait for it. */
 const fileCondition = (host: Host, root: string, name: string): Condition => ({
-  look: async () => {
+  poll: async () => {
     const names = await host.list(directory, signal);
     return names.includes(name) ? { done: true } : { status: 'not there' };
   },
@@ -154,7 +154,7 @@ const fileCondition = (host: Host, root: string, name: string): Condition => ({
 const unitCondition = (host: Host, units: Units, name: string): Condition => {
   units.become(name, 'active');
   return {
-    look: async () => {
+    poll: async () => {
       const state = await unitState(host, name, signal);
       return state === 'inactive' ? { done: true } : { status: state };
     },
@@ -179,9 +179,9 @@ async function timesOf(
   return times;
 }
 
-async function timeOf({ look, makeTrue }: Condition, limits: WaitLimits): Promise<number> {
+async function timeOf({ poll, makeTrue }: Condition, limits: WaitLimits): Promise<number> {
   const quiet = quietness();
-  const done = until('it has happened', () => quiet.during(look), limits);
+  const done = until('it has happened', () => quiet.during(poll), limits);
   await quiet.settled();
   const since = performance.now();
   makeTrue();
@@ -195,7 +195,7 @@ const until = untilOf(systemClock, signal, silently);
 const calm = 60;
 
 interface Quietness {
-  readonly during: <T>(look: () => Promise<T>) => Promise<T>;
+  readonly during: <T>(poll: () => Promise<T>) => Promise<T>;
   /** Resolves when there was a look, and then none for a while. */
   readonly settled: () => Promise<void>;
 }
@@ -204,10 +204,10 @@ function quietness(): Quietness {
   let under = 0;
   let last = Number.POSITIVE_INFINITY;
   return {
-    during: async (look) => {
+    during: async (poll) => {
       under += 1;
       try {
-        return await look();
+        return await poll();
       } finally {
         under -= 1;
         last = performance.now();

@@ -1,7 +1,7 @@
 import { fileJournal } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
-import type { RunHappening } from '../engine/events.ts';
+import type { RunEventBody } from '../engine/events.ts';
 import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
 import { masker } from '../lib/masker.ts';
@@ -105,7 +105,7 @@ function reporterFor({ loaded, role, world, early }: Run): Reporter {
   });
 }
 
-const noteOf = (message: string): RunHappening => ({
+const noteOf = (message: string): RunEventBody => ({
   type: 'note',
   step: 'config/load',
   level: 'warn',

@@ -2,7 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { noJournal } from '../adapters/journal.ts';
 import { openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
-import type { RunEvent, RunHappening, Sink } from '../engine/events.ts';
+import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
 import { engineFailure } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
@@ -55,7 +55,7 @@ export function stopSignal(): StopSignal {
 export interface EventHub {
   /** Names the run. */
   readonly run: string;
-  readonly emit: (happening: RunHappening) => void;
+  readonly emit: (body: RunEventBody) => void;
   readonly sink: Sink;
   readonly add: (sink: Sink) => void;
 }
@@ -69,8 +69,8 @@ export function eventHub(clock: Clock, run: string): EventHub {
   return {
     run,
     sink,
-    emit: (happening) => {
-      sink({ ...happening, at: clock.now(), run });
+    emit: (body) => {
+      sink({ ...body, at: clock.now(), run });
     },
     add: (one) => {
       sinks.push(one);

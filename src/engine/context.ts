@@ -1,5 +1,5 @@
 import type { World } from './step.ts';
-import type { RunHappening } from './events.ts';
+import type { RunEventBody } from './events.ts';
 import type { FactStore } from './fact.ts';
 import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import type { Past } from './resume.ts';
@@ -14,7 +14,7 @@ export interface RunContext<W extends World> {
   readonly journal: Journal;
   readonly past: Past;
   readonly facts: FactStore;
-  readonly emit: (happening: RunHappening) => void;
+  readonly emit: (body: RunEventBody) => void;
   readonly beforeLeaving: (signal: AbortSignal) => Promise<void>;
   /** Takes secrets out of words that are kept. */
   readonly mask: (text: string) => string;

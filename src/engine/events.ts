@@ -31,7 +31,7 @@ interface AboutStep {
  * Everything that happens in a run. The log, the terminal, the journal of events, the inventory
  * service and the lab's table show these and nothing else.
  */
-export type RunHappening =
+export type RunEventBody =
   | {
       readonly type: 'run.started';
       readonly role: string;
@@ -120,8 +120,8 @@ export type RunHappening =
       readonly failure: FailureReport;
     };
 
-/** A happening with its time and run. */
-export type RunEvent = RunHappening & {
+/** What happened, with its time and run. */
+export type RunEvent = RunEventBody & {
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Identifies the run; a resumed run has a new one. */

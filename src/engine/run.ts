@@ -6,7 +6,7 @@ import type { Millis } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RunContext } from './context.ts';
-import type { RunEvent, RunHappening, Sink } from './events.ts';
+import type { RunEvent, RunEventBody, Sink } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
@@ -86,15 +86,15 @@ function emitter<W extends World>({
   clock,
   run,
   sinks,
-}: RunOptions<W>): (happening: RunHappening) => void {
-  return (happening) => {
-    const event: RunEvent = { ...happening, at: clock.now(), run };
+}: RunOptions<W>): (body: RunEventBody) => void {
+  return (body) => {
+    const event: RunEvent = { ...body, at: clock.now(), run };
     for (const sink of sinks) sink(event);
   };
 }
 
 function emitEnd(
-  emit: (happening: RunHappening) => void,
+  emit: (body: RunEventBody) => void,
   { thrown, signal, duration }: { thrown: unknown; signal: AbortSignal; duration: Millis },
 ): unknown {
   if (signal.aborted) {
@@ -108,7 +108,7 @@ function emitEnd(
 
 async function openJournal<W extends World>(
   { journal, header, role }: RunOptions<W>,
-  emit: (happening: RunHappening) => void,
+  emit: (body: RunEventBody) => void,
 ): Promise<Past> {
   const wanted: JournalHeader = { type: 'header', v: 1, role: role.name, ...header };
   const decision = decideResume(await journal.read(), wanted);

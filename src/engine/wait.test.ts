@@ -7,27 +7,27 @@ const open = new AbortController().signal;
 
 function waiting(signal = open) {
   const clock = fakeClock();
-  const told: WaitUpdate[] = [];
+  const reported: WaitUpdate[] = [];
   const ended: WaitEnd[] = [];
   const listener = {
-    updated: (update: WaitUpdate) => void told.push(update),
+    updated: (update: WaitUpdate) => void reported.push(update),
     finished: (end: WaitEnd) => void ended.push(end),
   };
-  return { clock, told, ended, until: untilOf(clock, signal, listener) };
+  return { clock, reported, ended, until: untilOf(clock, signal, listener) };
 }
 
 describe('a wait', () => {
   it('that told what is missing says when it is there', async () => {
     const { until, clock, ended } = waiting();
-    const look = () => Promise.resolve(clock.now() > 0 ? { done: 1 } : { status: 'not yet' });
-    await until('it is true', look, { every: seconds(3), within: minutes(5) });
+    const poll = () => Promise.resolve(clock.now() > 0 ? { done: 1 } : { status: 'not yet' });
+    await until('it is true', poll, { every: seconds(3), within: minutes(5) });
     expect(ended).toEqual([{ sentence: 'it is true', isReached: true, waited: seconds(3) }]);
   });
 
   it('that had nothing to wait for says nothing', async () => {
-    const { until, told, ended } = waiting();
+    const { until, reported, ended } = waiting();
     await until('it is true', () => Promise.resolve({ done: 1 }), { every: 1, within: 2 });
-    expect([told, ended]).toEqual([[], []]);
+    expect([reported, ended]).toEqual([[], []]);
   });
 });
 
@@ -35,11 +35,11 @@ describe('a wait that watches', () => {
   it('looks when it is rung, and not by the clock', async () => {
     const { until, clock } = waiting();
     let isTrue = false;
-    const looks: number[] = [];
+    const polls: number[] = [];
     const done = until(
       'it is true',
       () => {
-        looks.push(clock.now());
+        polls.push(clock.now());
         return Promise.resolve(isTrue ? { done: 'yes' } : { status: 'not yet' });
       },
       {
@@ -52,18 +52,18 @@ describe('a wait that watches', () => {
       },
     );
     expect(await done).toBe('yes');
-    expect(looks).toEqual([0, seconds(7)]);
+    expect(polls).toEqual([0, seconds(7)]);
   });
 
   it('misses no ring that comes while it looks', async () => {
     const { until, clock } = waiting();
     let ring = (): void => undefined;
-    let looks = 0;
+    let polls = 0;
     const done = until(
       'it is true',
       async () => {
-        looks += 1;
-        if (looks === 2) return { done: looks };
+        polls += 1;
+        if (polls === 2) return { done: polls };
         ring();
         await settle();
         return { status: 'not yet' };
@@ -109,12 +109,12 @@ describe('a wait that watches', () => {
 
   it('goes on by the clock when its watch ends early', async () => {
     const { until, clock } = waiting();
-    let looks = 0;
-    const look = () => {
-      looks += 1;
-      return Promise.resolve(looks === 3 ? { done: true } : { status: 'not yet' });
+    let polls = 0;
+    const poll = () => {
+      polls += 1;
+      return Promise.resolve(polls === 3 ? { done: true } : { status: 'not yet' });
     };
-    await until('it is true', look, {
+    await until('it is true', poll, {
       every: seconds(5),
       within: minutes(5),
       watch: () => Promise.resolve(),
@@ -123,7 +123,7 @@ describe('a wait that watches', () => {
   });
 
   it('has its deadline all the same', async () => {
-    const { until, told, ended } = waiting();
+    const { until, reported, ended } = waiting();
     const done = until('it is true', () => Promise.resolve({ status: 'not yet' }), {
       within: minutes(5),
       watch: (_, signal) =>
@@ -135,7 +135,7 @@ describe('a wait that watches', () => {
       code: 'wait.timed-out',
       message: 'it is true: not within 5 min; last seen: not yet',
     });
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { sentence: 'it is true', status: 'not yet', waited: 0, limit: minutes(5) },
     ]);
     expect(ended).toEqual([{ sentence: 'it is true', isReached: false, waited: minutes(5) }]);

@@ -3,8 +3,8 @@ import type { Clock } from '../ports/clock.ts';
 import { engineFailure } from './failures.ts';
 import { renderDuration } from '../model/duration.ts';
 
-/** One look at what is waited for. */
-export type Look<T> = { readonly done: T } | { readonly status: string };
+/** The result of one poll: done, or what is missing. */
+export type PollResult<T> = { readonly done: T } | { readonly status: string };
 
 /**
  * Notifies whenever another poll is worth while, until the signal aborts; then resolves. When it
@@ -26,13 +26,13 @@ export type WaitLimits = {
 );
 
 /**
- * Waits for a sentence to become true. `look` returns done, or what is missing; each new status is
+ * Waits for a sentence to become true. `poll` returns done, or what is missing; each new status is
  * reported to the listener.
  * @throws AgentError `wait.timed-out` with the last status
  */
 export type Until = <T>(
   sentence: string,
-  look: (signal: AbortSignal) => Promise<Look<T>>,
+  poll: (signal: AbortSignal) => Promise<PollResult<T>>,
   limits: WaitLimits,
 ) => Promise<T>;
 
@@ -68,7 +68,7 @@ export function untilOf(
   signal: AbortSignal,
   { updated, finished }: WaitListener,
 ): Until {
-  return async (sentence, look, { every, within, watch }) => {
+  return async (sentence, poll, { every, within, watch }) => {
     const since = clock.elapsed();
     const changes = subscribe(watch, signal);
     let reported: string | undefined;
@@ -79,7 +79,7 @@ export function untilOf(
       for (;;) {
         signal.throwIfAborted();
         changes.reset();
-        const seen = await look(signal);
+        const seen = await poll(signal);
         const waited = clock.elapsed() - since;
         if ('done' in seen) {
           finish(true, waited);

@@ -1,25 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent, RunHappening } from '../engine/events.ts';
+import type { RunEvent, RunEventBody } from '../engine/events.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
 
 const play = (
   name: Parameters<typeof ladderOf>[0],
-  happenings: readonly RunHappening[],
+  bodies: readonly RunEventBody[],
 ): readonly (readonly [string, string])[] => {
   const ladder = ladderOf(name);
-  return happenings
-    .map((happening): StageReport | undefined =>
-      ladder({ ...happening, at: 0, run: 'r' } satisfies RunEvent),
-    )
+  return bodies
+    .map((body): StageReport | undefined => ladder({ ...body, at: 0, run: 'r' } satisfies RunEvent))
     .filter((report) => report !== undefined)
     .map(({ stage, info }) => [stage, info] as const);
 };
 
 const started = (
   step: string,
-  stage?: Extract<RunHappening, { type: 'step.started' }>['stage'],
+  stage?: Extract<RunEventBody, { type: 'step.started' }>['stage'],
   more: { readonly lane?: string; readonly stageInfo?: string; readonly attempt?: number } = {},
-): RunHappening => ({
+): RunEventBody => ({
   type: 'step.started',
   step,
   title: step,
@@ -27,7 +25,7 @@ const started = (
   ...(stage === undefined ? {} : { stage }),
   ...more,
 });
-const percent = (value: number, lane?: string): RunHappening => ({
+const percent = (value: number, lane?: string): RunEventBody => ({
   type: 'step.progress',
   step: 'image/write',
   ...(lane === undefined ? {} : { lane }),
@@ -64,12 +62,12 @@ describe('a ladder of one line', () => {
     ['98 and then 100', [98, 100, 100], ['98%', '100%']],
     ['nothing below five', [1, 4], []],
   ];
-  it.each(percentages)('tells %s', (_, values, told) => {
+  it.each(percentages)('tells %s', (_, values, reported) => {
     const shown = play('master', [
       started('image/write', 'Writing image to disk'),
       ...values.map((value) => percent(value)),
     ]);
-    expect(shown.slice(1).map(([, info]) => info)).toEqual(told);
+    expect(shown.slice(1).map(([, info]) => info)).toEqual(reported);
   });
 
   it('begins the percentages anew with a second attempt', () => {
@@ -123,7 +121,7 @@ describe('a ladder of one line', () => {
 
 describe('a ladder of several lanes', () => {
   const before = started('a/b', 'Starting installation', { stageInfo: 'bootstrap' });
-  const fork: RunHappening = {
+  const fork: RunEventBody = {
     type: 'lanes.started',
     staged: [
       { lane: 'disk', first: 'Installing' },

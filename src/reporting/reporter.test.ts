@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock, settle } from '../../test/support/fake-clock.ts';
-import type { RunHappening } from '../engine/events.ts';
+import type { RunEventBody } from '../engine/events.ts';
 import { seconds } from '../model/duration.ts';
 import { failuresOf } from '../model/failure.ts';
 import type { StageReport } from './ladder.ts';
@@ -11,7 +11,7 @@ const failure = failuresOf({
   'inventory.refused': { kind: 'remote', isFinal: true, title: 't', hint: 'h' },
 });
 
-const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunHappening => ({
+const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody => ({
   type: 'step.started',
   step: 'a/b',
   title: 'A',
@@ -26,7 +26,7 @@ function setUp(
 ) {
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
-  const emitted: RunHappening[] = [];
+  const emitted: RunEventBody[] = [];
   const reporter = reporterOf({
     ladder: 'master',
     clock,
@@ -34,10 +34,10 @@ function setUp(
       sent.push(`${report.stage}/${report.info}`);
       await answer(report, sent.length);
     },
-    emit: (happening) => emitted.push(happening),
+    emit: (body) => emitted.push(body),
     ...(early === undefined ? {} : { early }),
   });
-  const tell = (happening: RunHappening): void => reporter.sink({ ...happening, at: 0, run: 'r' });
+  const tell = (body: RunEventBody): void => reporter.sink({ ...body, at: 0, run: 'r' });
   return { clock, sent, emitted, reporter, tell };
 }
 

@@ -3,7 +3,7 @@
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
 // 4. only the last report of a run is waited for, and not longer than `lastReportLimit`.
-import type { FailureReport, RunEvent, RunHappening, Sink } from '../engine/events.ts';
+import type { FailureReport, RunEvent, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
@@ -40,7 +40,7 @@ export interface ReporterOptions {
   readonly clock: Clock;
   /** Sends one report, once; rejects with AgentError. */
   readonly send: (report: StageReport, signal: AbortSignal) => Promise<void>;
-  readonly emit: (happening: RunHappening) => void;
+  readonly emit: (body: RunEventBody) => void;
   /** Takes secrets out of a text; before it is cut, so that no half of one is left. */
   readonly mask?: (text: string) => string;
   readonly early?: EarlyReport;

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import type { RunHappening } from '../engine/events.ts';
+import type { RunEventBody } from '../engine/events.ts';
 import { minutes, seconds } from '../model/duration.ts';
 import { terminalLineOf } from './terminal-line.ts';
 
 const who = { step: 'image/overwrite-os' };
 const sentence = 'the config can be read';
 const missing = { status: 'it is held back', waited: seconds(5), limit: minutes(20) };
-const wait: RunHappening = { type: 'wait.updated', ...who, sentence, ...missing };
-const end: RunHappening = {
+const wait: RunEventBody = { type: 'wait.updated', ...who, sentence, ...missing };
+const end: RunEventBody = {
   type: 'wait.finished',
   ...who,
   ...{ sentence, isReached: true, waited: seconds(9) },
@@ -15,7 +15,7 @@ const end: RunHappening = {
 
 function lineOf() {
   const line = terminalLineOf();
-  const show = (happening: RunHappening) => line({ ...happening, at: 0, run: 'r' });
+  const show = (body: RunEventBody) => line({ ...body, at: 0, run: 'r' });
   show({ type: 'step.started', ...who, title: 'Write the system', attempt: 1 });
   return show;
 }

@@ -30,9 +30,9 @@ everyHost((subject) => {
     };
 
     it('rings once at the beginning, also when nothing is there', async () => {
-      const looks: string[] = [];
-      await watching([path('nowhere/at/all')], () => Promise.resolve(void looks.push('rung')));
-      expect(looks).toEqual(['rung']);
+      const polls: string[] = [];
+      await watching([path('nowhere/at/all')], () => Promise.resolve(void polls.push('rung')));
+      expect(polls).toEqual(['rung']);
     });
 
     it('rings when a file comes, changes, is written anew and goes', async () => {

@@ -256,11 +256,11 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await put('a', {});
         follow();
         await seen({ names: ['a'] });
-        const told = views.length;
+        const reported = views.length;
         await put('x', {}, 'other');
         await put('b', {});
         await seen({ names: ['a', 'b'] });
-        expect(views).toHaveLength(told + 1);
+        expect(views).toHaveLength(reported + 1);
       });
 
       it('tells trouble with what was seen, and its end', async () => {
@@ -280,9 +280,9 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await seen({ isSynced: true });
         stop.abort(new Error('enough'));
         await expect(ended).resolves.toBeUndefined();
-        const told = views.length;
+        const reported = views.length;
         await put('a', {});
-        expect(views).toHaveLength(told);
+        expect(views).toHaveLength(reported);
       });
     });
   });

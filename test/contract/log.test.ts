@@ -8,7 +8,7 @@ import { journald } from '../../src/adapters/logging/journald.ts';
 import { type LogOptions, openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';
-import type { RunEvent, RunHappening } from '../../src/engine/events.ts';
+import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
 
 let directory: string;
 const at = (name: string): string => join(directory, name);
@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const event = (happening: RunHappening, time = 1000): RunEvent => ({
-  ...happening,
+const event = (body: RunEventBody, time = 1000): RunEvent => ({
+  ...body,
   at: time,
   run: 'r1',
 });
@@ -68,15 +68,15 @@ describe('the log', () => {
   it.each(['json', 'pretty'] as const)('shows no secret as %s', async (format) => {
     const secrets = masker();
     secrets.register(new Secret('planted-"token"'));
-    const told: string[] = [];
-    const log = open({ format, mask: secrets.mask, onLine: (text) => told.push(text) });
+    const reported: string[] = [];
+    const log = open({ format, mask: secrets.mask, onLine: (text) => reported.push(text) });
     log.sink(note('the token is planted-"token"'));
     const encoded = Buffer.from('x:planted-"token"').toString('base64');
     log.sink(event({ type: 'report.sent', stage: 'Failed', info: encoded }));
     await log.close();
     const written = (await lines()).join('\n');
     expect(written).toContain('***');
-    for (const text of [written, told.join('\n')]) {
+    for (const text of [written, reported.join('\n')]) {
       expect(text).not.toContain('planted');
       expect(text).not.toContain(Buffer.from('planted-"tok').toString('base64'));
       expect(text).not.toContain(encoded.slice(4, -4));
@@ -125,7 +125,12 @@ describe('the event stream', () => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line) as { v: number; progress?: { percent: number } });
-    expect(events.map(({ progress: told }) => told?.percent)).toEqual([undefined, 1, 3, 100]);
+    expect(events.map(({ progress: reported }) => reported?.percent)).toEqual([
+      undefined,
+      1,
+      3,
+      100,
+    ]);
     expect(events.every(({ v }) => v === 1)).toBe(true);
   });
 });

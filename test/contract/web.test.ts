@@ -152,8 +152,8 @@ describe('trust', () => {
   });
 
   it('trusts one that it was told of for all, or for this request', async () => {
-    const told = real({ connection: { ca: authoritiesIn(certificates.caFile) } });
-    await expect(read(told.open(secure.url, { signal }))).resolves.toBe('abcdef');
+    const reported = real({ connection: { ca: authoritiesIn(certificates.caFile) } });
+    await expect(read(reported.open(secure.url, { signal }))).resolves.toBe('abcdef');
     const { ca } = certificates;
     await expect(read(real().open(secure.url, { signal, ca }))).resolves.toBe('abcdef');
     await expect(read(real().open(secure.url, { signal, ca, caOnly: true }))).resolves.toBe(
@@ -162,9 +162,9 @@ describe('trust', () => {
   });
 
   it('trusts nothing else where one authority alone is to be trusted', async () => {
-    const told = real({ connection: { ca: certificates.ca } });
+    const reported = real({ connection: { ca: certificates.ca } });
     const { ca } = makeCertificates(directory);
-    const alone = told.open(secure.url, { signal, ca, caOnly: true });
+    const alone = reported.open(secure.url, { signal, ca, caOnly: true });
     await expect(alone).rejects.toMatchObject({ code: 'web.untrusted' });
     certificates = makeCertificates(directory);
   });

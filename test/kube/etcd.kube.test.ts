@@ -47,7 +47,7 @@ const now = async () => {
   };
 };
 
-const told = (type: string, reason: string) => ({
+const reported = (type: string, reason: string) => ({
   type,
   reason,
   status: 'True',
@@ -64,7 +64,7 @@ async function putMember(name: string): Promise<void> {
   };
   await rig.client.create(pods, pod);
   const ref = { kind: pods, name: pod.metadata.name, namespace: 'openshift-etcd' };
-  await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [told('Ready', 'x')] });
+  await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [reported('Ready', 'x')] });
 }
 
 describe('the override of etcd on a real API server', () => {
@@ -111,10 +111,10 @@ describe('the override of etcd on a real API server', () => {
 describe('the end of etcd on the bootstrap host, on a real API server', () => {
   it('is seen as soon as the operator says it', async () => {
     await rig.client.apply(etcdCluster.kind, etcd());
-    const running = told('EtcdRunningInCluster', 'EnoughEtcdMembers');
+    const running = reported('EtcdRunningInCluster', 'EnoughEtcdMembers');
     await rig.client.mergeStatus(etcdCluster, { conditions: [running] });
     const handover = runStep(waitForEtcdHandover, { kube, clock: systemClock, facts });
-    const removed = told('EtcdBootstrapMemberRemoved', 'BootstrapMemberRemoved');
+    const removed = reported('EtcdBootstrapMemberRemoved', 'BootstrapMemberRemoved');
     await rig.client.mergeStatus(etcdCluster, { conditions: [running, removed] });
     expect((await handover).value).toEqual({ isSeen: true });
   });

@@ -173,13 +173,13 @@ describe('a follower goes on', () => {
 
   it('with a new watch and no new list when nothing happens for a while', async () => {
     const before = { lists: await counted('LIST'), watches: await counted('WATCH') };
-    const told = views.length;
+    const reported = views.length;
     await pause(25_000);
     expect(await counted('LIST')).toBe(before.lists);
     const watches = (await counted('WATCH')) - before.watches;
     expect(watches).toBeGreaterThanOrEqual(2);
     expect(watches).toBeLessThanOrEqual(3);
-    expect(views).toHaveLength(told);
+    expect(views).toHaveLength(reported);
     await add('after');
     const time = await seen(['after', 'first']);
     expect(time, took(time)).toBeLessThan(timeout);

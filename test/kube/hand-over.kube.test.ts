@@ -121,12 +121,12 @@ describe('a hand-over on a real API server', () => {
     await runStep(handOverServed, setting(counted));
     const expected = await handedOver(kube);
     expect(counted.writes()).toBe(6);
-    for (const { write, when, told } of crashPointsOf(counted.writes())) {
+    for (const { write, when, reported } of crashPointsOf(counted.writes())) {
       await removeHandOver(rig.client);
       const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));
       expect(failure).toMatchObject({ code: 'run.unexpected' });
       await runStep(handOverServed, setting());
-      expect(await handedOver(kube), told).toEqual(expected);
+      expect(await handedOver(kube), reported).toEqual(expected);
     }
   });
 

@@ -32,7 +32,7 @@ export const buildIn = (kube: FakeKube): KubeObject | undefined =>
 export function* crashPointsOf(writes: number) {
   for (let write = 0; write < writes; write += 1) {
     for (const when of ['before', 'after'] as const) {
-      yield { write, when, told: `cut off ${when} write ${write}` };
+      yield { write, when, reported: `cut off ${when} write ${write}` };
     }
   }
 }

@@ -89,13 +89,13 @@ describe.each(['worker', 'master'] as const)('the trace of a %s', (role) => {
   });
 
   it('tells percentages that rise by five at least, and the end', () => {
-    const told = seen(run.requests).flatMap(({ body }) => {
+    const reported = seen(run.requests).flatMap(({ body }) => {
       const percent = /^(\d+)%$/.exec(body?.['progress_info'] ?? '')?.[1];
       return percent === undefined ? [] : [Number(percent)];
     });
-    expect(told.at(-1)).toBe(100);
-    for (const [index, percent] of told.entries()) {
-      const before = told[index - 1] ?? 0;
+    expect(reported.at(-1)).toBe(100);
+    for (const [index, percent] of reported.entries()) {
+      const before = reported[index - 1] ?? 0;
       expect(percent === 100 || percent - before >= 5, `${before} → ${percent}`).toBe(true);
     }
   });

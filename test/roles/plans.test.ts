@@ -17,8 +17,8 @@ describe.each(corners)('the plan of a $name', ({ config }) => {
   it('looks before it destroys and leaves last', () => {
     const active = stepsOf(plan).filter(({ isActive }) => isActive);
     const firstDestroyer = active.findIndex(({ destroys }) => destroys);
-    const lastLook = active.findLastIndex(({ preflight }) => preflight);
-    expect(firstDestroyer).toBeGreaterThan(lastLook);
+    const lastPoll = active.findLastIndex(({ preflight }) => preflight);
+    expect(firstDestroyer).toBeGreaterThan(lastPoll);
     expect(active.at(-1)?.leaves).toBe(true);
   });
 

@@ -75,8 +75,8 @@ export async function tryStep<
     facts,
     beforeLeaving: () => Promise.resolve(),
     mask: (text: string) => text,
-    emit: (happening: object): void => {
-      const event = { ...happening, at: clock.now(), run: 'test' } as RunEvent;
+    emit: (body: object): void => {
+      const event = { ...body, at: clock.now(), run: 'test' } as RunEvent;
       events.push(event);
       run.heard?.(event);
     },
@@ -85,12 +85,12 @@ export async function tryStep<
   try {
     await runStepInEngine(context, { step: step }, signal);
   } catch (failure) {
-    return { ...told(events), failure };
+    return { ...reported(events), failure };
   }
   const given = step.gives;
   const isGiven = given !== undefined && !events.some(({ type }) => type === 'step.skipped');
   const value: unknown = isGiven ? await facts.need(given.name, signal) : undefined;
-  return { ...told(events), value: value as never };
+  return { ...reported(events), value: value as never };
 }
 
 /**
@@ -128,7 +128,7 @@ function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
   };
 }
 
-const told = (
+const reported = (
   events: readonly RunEvent[],
 ): Pick<StepEnd<undefined>, 'events' | 'progress' | 'notes'> => ({
   events,

@@ -46,14 +46,14 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   };
   const changes = followChanges(work, viewed);
   let objects = none;
-  const lookOnce = async (): Promise<void> => {
+  const pollOnce = async (): Promise<void> => {
     if (changes.take()) objects = await readObjects(work);
     const hasActed = await actOn(work, layered, { memory, objects });
     if (hasActed) changes.keep();
   };
   while (!signal.aborted) {
     try {
-      if (work.state().isApiUp) await lookOnce();
+      if (work.state().isApiUp) await pollOnce();
     } catch {
       // The API may be moving; the next look tells.
       changes.keep();

@@ -29,10 +29,10 @@ describe('a failed command', () => {
       `${'Trying to pull '.padEnd(300, 'x')}${': connection refused'.padStart(300, 'y')}`,
       `${'Trying to pull '.padEnd(120, 'x')} … ${': connection refused'.padStart(270, 'y')}`,
     ],
-  ])('tells the start and the end of its last line: %j', (line, told) => {
+  ])('tells the start and the end of its last line: %j', (line, reported) => {
     const story = { argv: ['skopeo'], duration: 1, stderr: `first\n${line}\n` };
     expect(commandFailed(story, { exitCode: 1 }).message).toBe(
-      `skopeo ended with exit code 1: ${told}`,
+      `skopeo ended with exit code 1: ${reported}`,
     );
   });
 

@@ -10,13 +10,13 @@ import {
   maskArgv,
 } from './command-failures.ts';
 import { type ProcessEnd, type RunningProcess, spawnInGroup } from './spawn.ts';
-import type { RunHappening } from '../../engine/events.ts';
+import type { RunEventBody } from '../../engine/events.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { CommandResult, ExecOptions } from '../../ports/host.ts';
 
 /** A command that began or ended, for whoever watches. */
 export type CommandEvent = Extract<
-  RunHappening,
+  RunEventBody,
   { readonly type: 'command.started' | 'command.finished' }
 >;
 

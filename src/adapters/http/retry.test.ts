@@ -60,10 +60,10 @@ describe('trying again', () => {
 
   it('goes on until it works, and tells each retry', async () => {
     const policy = policyOf();
-    const told: number[] = [];
-    const onRetry = ({ attempt }: { attempt: number }) => told.push(attempt);
+    const reported: number[] = [];
+    const onRetry = ({ attempt }: { attempt: number }) => reported.push(attempt);
     await expect(withRetry({ ...policy, onRetry }, signal, after(3))).resolves.toBe(4);
-    expect(told).toEqual([1, 2, 3]);
+    expect(reported).toEqual([1, 2, 3]);
   });
 
   it('ends after the retries that the failure is worth', async () => {

@@ -1,7 +1,7 @@
 import type { ApiError } from './api-error.ts';
 import { type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
-import type { RunHappening } from '../../engine/events.ts';
+import type { RunEventBody } from '../../engine/events.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -101,7 +101,7 @@ interface Health {
 }
 
 /** An API server of which nothing is known yet. */
-export function healthOf(emit: (event: RunHappening) => void): Health {
+export function healthOf(emit: (event: RunEventBody) => void): Health {
   let isAway = false;
   return {
     failed: ({ code, message }) => {

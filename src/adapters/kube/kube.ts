@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import type { RunHappening } from '../../engine/events.ts';
+import type { RunEventBody } from '../../engine/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
@@ -24,7 +24,7 @@ export interface KubeOptions {
   readonly credentials: Credentials;
   readonly clock: Clock;
   readonly random: Random;
-  readonly emit: (event: RunHappening) => void;
+  readonly emit: (event: RunEventBody) => void;
   /** Finds addresses of names; the container's own resolver unless given. */
   readonly lookup?: LookupFunction;
   readonly timeouts?: KubeTimeouts;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunEvent, RunHappening } from '../../engine/events.ts';
+import type { RunEvent, RunEventBody } from '../../engine/events.ts';
 import { lineOf, renderPretty } from './log-line.ts';
 
 const failure = {
@@ -10,17 +10,17 @@ const failure = {
   context: { holder: 'md127', attempts: 2 },
 } as const;
 
-const event = (happening: RunHappening): RunEvent => ({ ...happening, at: 1000, run: 'r1' });
+const event = (body: RunEventBody): RunEvent => ({ ...body, at: 1000, run: 'r1' });
 
 describe('a line of the log', () => {
-  it.each<[RunHappening, string, string]>([
+  it.each<[RunEventBody, string, string]>([
     [{ type: 'run.failed', failure, duration: 5 }, 'error', 'run failed'],
     [{ type: 'step.failed', step: 'a/b', failure }, 'warn', 'step failed'],
     [{ type: 'step.skipped', step: 'a/b', reason: 'x' }, 'debug', 'step left out'],
     [{ type: 'note', step: 'a/b', level: 'warn', message: 'odd', fields: {} }, 'warn', 'odd'],
     [{ type: 'command.started', argv: ['a'] }, 'debug', 'command started'],
-  ])('of %o is %s: %s', (happening, level, message) => {
-    expect(lineOf(event(happening))).toMatchObject({ at: 1000, level, message });
+  ])('of %o is %s: %s', (body, level, message) => {
+    expect(lineOf(event(body))).toMatchObject({ at: 1000, level, message });
   });
 
   it('has the data of a note beside its step', () => {
@@ -36,7 +36,7 @@ describe('a line of the log', () => {
 });
 
 describe('a line for people', () => {
-  it.each<[string, RunHappening, string]>([
+  it.each<[string, RunEventBody, string]>([
     [
       'a step',
       { type: 'step.started', step: 'image/write', title: 'Write the image', attempt: 1 },
@@ -54,8 +54,8 @@ describe('a line for people', () => {
         'failure.message="install disk is busy" failure.hint="free it" ' +
         'failure.context.holder=md127 failure.context.attempts=2',
     ],
-  ])('tells %s', (_, happening, text) => {
-    expect(renderPretty(lineOf(event(happening)))).toBe(`1970-01-01T00:00:01.000Z ${text}`);
+  ])('tells %s', (_, body, text) => {
+    expect(renderPretty(lineOf(event(body)))).toBe(`1970-01-01T00:00:01.000Z ${text}`);
   });
 
   it('is one line, whatever is in it', () => {

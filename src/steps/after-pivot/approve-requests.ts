@@ -7,7 +7,7 @@ import {
 } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -77,7 +77,7 @@ function looking(
   scope: ApproveScope,
   record: PivotRecord,
   { requests, node }: Views,
-): () => Promise<Look<true>> {
+): () => Promise<PollResult<true>> {
   const { clock } = scope;
   const memory: Memory = {
     read: new Map(),

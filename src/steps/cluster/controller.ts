@@ -10,7 +10,7 @@ import {
 } from '../../cluster/controller.ts';
 import { events, pods } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
@@ -33,7 +33,7 @@ export const waitForController = step({
     const { kube, until } = scope;
     const followedEvents = followed(kube, { kind: events, namespace: controllerNamespace });
     const noteNew = noteOnce(scope);
-    const poll = (): Promise<Look<true>> => {
+    const poll = (): Promise<PollResult<true>> => {
       const view = followedEvents.view();
       noteNew(view.objects);
       if (isControllerReady(view.objects)) return Promise.resolve({ done: true });

@@ -12,7 +12,7 @@ import {
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
 import { condition } from '../../engine/condition.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
@@ -80,7 +80,7 @@ export const patchEtcd = step({
   },
 });
 
-function pollEtcd(etcds: Followed): Promise<Look<KubeObject>> {
+function pollEtcd(etcds: Followed): Promise<PollResult<KubeObject>> {
   const view = etcds.view();
   const [etcd] = view.objects;
   if (etcd !== undefined) return Promise.resolve({ done: etcd });

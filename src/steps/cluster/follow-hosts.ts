@@ -1,7 +1,7 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { type Look, silently, untilOf, type Watch } from '../../engine/wait.ts';
+import { type PollResult, silently, untilOf, type Watch } from '../../engine/wait.ts';
 import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -57,7 +57,7 @@ const stageOf = ({ role }: InventoryHost): Stage =>
   role === 'worker' ? 'Waiting for ignition' : 'Configuring';
 
 interface Following {
-  readonly poll: (signal: AbortSignal) => Promise<Look<true>>;
+  readonly poll: (signal: AbortSignal) => Promise<PollResult<true>>;
   readonly watch: Watch;
   readonly close: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
   const isServed = (host: InventoryHost): boolean =>
     hasIgnition.has(host.stage ?? '') || reports.endOf(host) === 'accepted';
 
-  const poll = async (signal: AbortSignal): Promise<Look<true>> => {
+  const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
     const { paths, asked } = await logs.read(signal);
     files.set([containerLogs, ...paths]);
     const hosts = known.hosts();

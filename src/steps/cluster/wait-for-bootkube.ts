@@ -1,4 +1,4 @@
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
@@ -47,7 +47,7 @@ export const waitForBootkube = step({
   },
 });
 
-async function poll({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
+async function poll({ host, signal }: StepScope<'host'>): Promise<PollResult<true>> {
   const names = await host.list(directory, signal);
   if (names.includes(doneFile)) return { done: true };
   return { status: renderUnitProperties(unit, await readUnitProperties(host, unit, signal)) };

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { all, condition } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
@@ -48,7 +48,7 @@ interface Known {
   status: string;
 }
 
-function watching(scope: WaitScope, budget: RequestBudget): () => Promise<Look<true>> {
+function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollResult<true>> {
   const { signal } = scope;
   const known: Known = { status: 'the inventory service has not been asked yet' };
   const beat = heartbeatOf(scope);

@@ -9,7 +9,7 @@ import {
 import { pods } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look, Watch } from '../../engine/wait.ts';
+import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
@@ -96,7 +96,7 @@ export const waitForEtcd = step({
   },
 });
 
-async function poll({ host, signal }: StepScope<'host'>): Promise<Look<true>> {
+async function poll({ host, signal }: StepScope<'host'>): Promise<PollResult<true>> {
   const properties = await readUnitProperties(host, unit, signal);
   if (properties.state === 'inactive') return { done: true };
   const status = renderUnitProperties(unit, properties);
@@ -149,7 +149,7 @@ export const waitForEtcdHandover = step({
   },
 });
 
-function pollHandover(etcds: Followed): Promise<Look<boolean>> {
+function pollHandover(etcds: Followed): Promise<PollResult<boolean>> {
   const view = etcds.view();
   const gap = gapIn(view);
   if (gap !== undefined) return Promise.resolve({ status: gap });
@@ -190,7 +190,7 @@ export async function waitForThreeMembers(
   within: Millis = longestWait,
 ): Promise<void> {
   const members = followMembers(kube);
-  const poll = (): Promise<Look<true>> => {
+  const poll = (): Promise<PollResult<true>> => {
     const { isReached, status } = members.status();
     return Promise.resolve(isReached ? { done: true } : { status });
   };

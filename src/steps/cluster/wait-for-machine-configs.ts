@@ -1,6 +1,6 @@
 import { machineConfigs, nodes } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
@@ -22,7 +22,7 @@ export const waitForMachineConfigs = step({
     const { kube, until, note } = scope;
     const masters = followed(kube, { kind: nodes, labelSelector: masterLabel });
     const present = new Set<string>();
-    const poll = async (): Promise<Look<string>> => {
+    const poll = async (): Promise<PollResult<string>> => {
       const gap = gapIn(masters.view());
       if (gap !== undefined) return { status: gap };
       const { objects } = masters.view();

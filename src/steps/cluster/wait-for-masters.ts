@@ -5,7 +5,7 @@ import {
 } from '../../cluster/install-config.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import { type ControlPlaneRole, nodeLabel } from '../../cluster/node.ts';
-import type { Look, Watch } from '../../engine/wait.ts';
+import type { PollResult, Watch } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
@@ -66,7 +66,7 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
 }
 
 interface NodeWait {
-  readonly poll: () => Promise<Look<true>>;
+  readonly poll: () => Promise<PollResult<true>>;
   readonly watch: Watch;
   readonly close: () => Promise<void>;
 }
@@ -89,7 +89,7 @@ function nodeWait(
   const beat = heartbeatOf(scope);
   let reported: string | undefined;
 
-  const poll = async (): Promise<Look<true>> => {
+  const poll = async (): Promise<PollResult<true>> => {
     const { objects, trouble: lastError } = await view();
     joining.prepare();
     untaint.start(objects);
@@ -123,7 +123,7 @@ async function knownInstallConfig(
   const { watch, view } = fromFirstView(scope.kube, selection);
   const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
-  const poll = async (): Promise<Look<InstallConfig>> => {
+  const poll = async (): Promise<PollResult<InstallConfig>> => {
     const { objects, trouble: lastError } = await view();
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };

@@ -1,6 +1,6 @@
 import { agentBased, defaultInvoker, invokerOf, invokerRef } from '../../cluster/install-config.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -38,7 +38,7 @@ export const waitForWorkers = step({
 type WorkerWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
 
 async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise<string> {
-  const poll = async (signal: AbortSignal): Promise<Look<string>> => {
+  const poll = async (signal: AbortSignal): Promise<PollResult<string>> => {
     try {
       return { done: invokerOf(await kube.get(invokerRef, signal)) };
     } catch (error) {
@@ -58,7 +58,7 @@ async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise
   }
 }
 
-function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Look<true>> {
+function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<PollResult<true>> {
   const budget = requestBudget();
   const beat = heartbeatOf(scope);
   let status = 'the inventory service has not been asked yet';

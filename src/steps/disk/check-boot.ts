@@ -1,4 +1,4 @@
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
@@ -126,7 +126,7 @@ async function lookInside(
 async function mountBoot(scope: StepScope<'host'>, path: string): Promise<string | undefined> {
   const tries = 3;
   let left = tries;
-  const tryMount = async (): Promise<Look<string | undefined>> => {
+  const tryMount = async (): Promise<PollResult<string | undefined>> => {
     left -= 1;
     const refused = await refusalOf(scope, mountBootArgv(path));
     if (refused === undefined) return { done: undefined };

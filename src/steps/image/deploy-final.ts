@@ -1,5 +1,5 @@
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import {
@@ -122,7 +122,7 @@ async function lookForPartitions(
   { host }: HostScope,
   target: TargetDisk,
   signal: AbortSignal,
-): Promise<Look<WrittenDisk>> {
+): Promise<PollResult<WrittenDisk>> {
   const disk = await readTarget(host, target, signal);
   try {
     return { done: { disk, root: findPartition(disk, 'root'), boot: findPartition(disk, 'boot') } };

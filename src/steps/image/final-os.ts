@@ -1,5 +1,5 @@
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type EncapsulatedMachineConfig, readEncapsulated } from '../../ignition/encapsulated.ts';
 import { parseConfig } from '../../ignition/parse.ts';
 import { type Pointer, readPointer, type RemotePointer } from '../../ignition/pointer.ts';
@@ -88,7 +88,7 @@ interface Reading<T> {
 async function tryRead<T>(
   { web, pointer, read }: Reading<T>,
   signal: AbortSignal,
-): Promise<Look<T>> {
+): Promise<PollResult<T>> {
   try {
     const rendered =
       pointer.kind === 'embedded' ? pointer.content : await fetchRendered(web, pointer, signal);

@@ -1,5 +1,5 @@
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
 
@@ -83,7 +83,7 @@ async function tryOnce(
   run: (command: UndoableCommand) => Promise<unknown>,
   command: UndoableCommand,
   signal: AbortSignal,
-): Promise<Look<true>> {
+): Promise<PollResult<true>> {
   try {
     await run(command);
     return { done: true };

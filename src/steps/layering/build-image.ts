@@ -223,7 +223,7 @@ interface ImageToVerify {
   readonly pool: string;
 }
 
-const longestLook = minutes(10);
+const longestPoll = minutes(10);
 
 /**
  * Looks at an image before anybody else gets it.
@@ -270,7 +270,7 @@ async function lookInside(
   try {
     await host.exec(argv, {
       signal,
-      limit: longestLook,
+      limit: longestPoll,
       env: { TMPDIR: scratch },
       onLine: reader.line,
     });
@@ -278,7 +278,7 @@ async function lookInside(
     throw unreadable(error, tag);
   }
   await host
-    .exec(removeArgv(builder, looked), { signal, limit: longestLook })
+    .exec(removeArgv(builder, looked), { signal, limit: longestPoll })
     .catch(() => note('debug', 'the image of the check is still in the store'));
   return reader.seen();
 }

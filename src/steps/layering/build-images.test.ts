@@ -136,8 +136,8 @@ describe('layering/build-images', () => {
     const host = freshHost();
     const usual = laneHost();
     host.on(['podman', '--root', rest]).answers(async (argv) => {
-      const isLook = argv.at(-1)?.endsWith('/look') === true;
-      if (!isLook) {
+      const isPollResult = argv.at(-1)?.endsWith('/look') === true;
+      if (!isPollResult) {
         if (argv.includes('push'))
           host.on(['skopeo', 'inspect', '--no-tags', rest]).prints(builtDigest);
         if (argv.includes('push')) host.withFile(`${scratch}/digest`, builtDigest);

@@ -54,14 +54,16 @@ describe('layering/check-served-config', () => {
       .with(url, stock)
       .failing(url, webFailure('web.refused', `${url} answered 500`), 1);
     const run = setting(pointerTo(url), web);
-    const looks = web.opened;
+    const polls = web.opened;
     const open: typeof web.open = (...call) => {
-      if (looks.length === 2) web.with(url, built);
+      if (polls.length === 2) web.with(url, built);
       return web.open(...call);
     };
     const { events } = await runStep(checkServedConfig, { ...run, web: { ...web, open } });
-    const told = events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
-    expect(told).toEqual([
+    const reported = events.flatMap((event) =>
+      event.type === 'wait.updated' ? [event.status] : [],
+    );
+    expect(reported).toEqual([
       `${url} answered 500`,
       `osImageURL is stock, currentImage is not set, desiredImage is not set instead of ${masterImage}`,
     ]);

@@ -89,10 +89,10 @@ describe('layering/find-worker-image', () => {
     ['lies in a registry that is away', 'dial tcp 192.0.2.1:443: connect: connection refused'],
   ])('waits for an image that %s', async (_, stderr) => {
     const host = searchingHost();
-    let looks = 0;
+    let polls = 0;
     host.on(['skopeo', 'inspect', '--no-tags', rest]).answers(() => {
-      looks += 1;
-      return looks < 3 ? { exitCode: 1, stderr } : { stdout: digest };
+      polls += 1;
+      return polls < 3 ? { exitCode: 1, stderr } : { stdout: digest };
     });
     const { value, events } = await find({ host });
     expect(value).toMatchObject({ kind: 'overlay', image });

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { isPullRepository } from '../../layering/api/schema.ts';
 import {
   registryConfigArgv,
@@ -215,7 +215,7 @@ async function keepAccess(
 }
 
 /** The digest of the image. Registries often call an image that is not there yet forbidden. */
-async function poll(scope: FindScope, tagged: ImageAt): Promise<Look<string>> {
+async function poll(scope: FindScope, tagged: ImageAt): Promise<PollResult<string>> {
   try {
     const digest = await ask(scope, registryDigestArgv(tagged));
     return /^sha256:[0-9a-f]{64}$/.test(digest)

@@ -6,7 +6,7 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../cluster/kinds.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
 import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -74,7 +74,7 @@ async function waitForPool(
   const all = Object.values(selections);
   const objectsOf = (name: keyof typeof selections): readonly KubeObject[] =>
     selections[name].view().objects;
-  const poll = (): Promise<Look<true>> => {
+  const poll = (): Promise<PollResult<true>> => {
     const gap = gapAmong(...all);
     if (gap !== undefined) return Promise.resolve({ status: gap });
     const snapshot = poolSnapshot(pool, {

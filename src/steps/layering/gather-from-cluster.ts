@@ -147,7 +147,7 @@ const timeOf = (event: KubeObject): string =>
 type ClusterScope = Pick<StepScope<'kube' | 'clock'>, 'kube' | 'clock' | 'signal'>;
 
 /** An API server that is not there must not hold a report of the failure up. */
-const longestLook = seconds(20);
+const longestPoll = seconds(20);
 
 /** Asks the API server for something. @throws AgentError `step.timed-out` when it does not answer in time, `kube.*` */
 const within = <T>(
@@ -157,7 +157,7 @@ const within = <T>(
   limited(
     clock,
     {
-      limit: longestLook,
+      limit: longestPoll,
       signal,
       late: () => engineFailure('step.timed-out', 'the API server did not answer'),
     },

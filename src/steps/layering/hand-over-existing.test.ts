@@ -85,11 +85,11 @@ describe('objects that are there before', () => {
     const counted = dyingKube(whole, -1, 'after');
     await runStep(handOverServed, handOverTo(counted));
     const expected = await handedOver(whole);
-    for (const { write, when, told } of crashPointsOf(counted.writes())) {
+    for (const { write, when, reported } of crashPointsOf(counted.writes())) {
       const kube = fresh();
       await tryStep(handOverServed, handOverTo(dyingKube(kube, write, when)));
       await runStep(handOverServed, handOverTo(kube));
-      expect(await handedOver(kube), told).toEqual(expected);
+      expect(await handedOver(kube), reported).toEqual(expected);
       expect(kube.objectsOf(jobs)).toEqual([]);
     }
   });

@@ -1,5 +1,5 @@
 import { jobs, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { countAt } from '../../layering/api/cluster-object.ts';
 import {
   buildKeys,
@@ -100,7 +100,7 @@ async function waitForJob(scope: BuildScope, build: string): Promise<void> {
   const name = jobOf(build);
   const job = { kind: jobs, namespace: operatorNamespace, name };
   const followedJobs = followedOne(scope.kube, job);
-  const poll = (): Promise<Look<true>> => {
+  const poll = (): Promise<PollResult<true>> => {
     const view = followedJobs.view();
     if (view.objects.length > 0) return Promise.resolve({ done: true });
     return Promise.resolve({ status: gapIn(view) ?? 'the builder has not started a job' });

@@ -142,12 +142,12 @@ describe('layering/hand-over', () => {
     const counted = dyingKube(whole, -1, 'after');
     await runStep(handOverServed, handOverTo(counted));
     const expected = await handedOver(whole);
-    for (const { write, when, told } of crashPointsOf(counted.writes())) {
+    for (const { write, when, reported } of crashPointsOf(counted.writes())) {
       const kube = siteCluster();
       const { failure } = await tryStep(handOverServed, handOverTo(dyingKube(kube, write, when)));
       expect(failure).toBeDefined();
       await runStep(handOverServed, handOverTo(kube));
-      expect(await handedOver(kube), told).toEqual(expected);
+      expect(await handedOver(kube), reported).toEqual(expected);
     }
   });
 
@@ -182,8 +182,10 @@ describe('the wait for the MachineConfig of the cluster', () => {
     expect(kube.writes).toEqual([]);
     kube.put(machineConfigs, renderedConfig()).put(machineConfigPools, renderedPool());
     const { events } = await done;
-    const told = events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
-    expect(told).toEqual([
+    const reported = events.flatMap((event) =>
+      event.type === 'wait.updated' ? [event.status] : [],
+    );
+    expect(reported).toEqual([
       'MachineConfigPool master does not exist yet',
       'MachineConfigPool master is not rendered yet',
       `it is rendered as ${other}: spec.kernelArguments differs`,

@@ -1,6 +1,6 @@
 import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import type { Fields } from '../../layering/api/schema.ts';
 import { renderedDifference } from '../../layering/hand-over/hand-over.ts';
@@ -21,7 +21,7 @@ export async function waitForPool(
   pool: string,
 ): Promise<string> {
   const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
-  const poll = (): Promise<Look<string>> => {
+  const poll = (): Promise<PollResult<string>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return Promise.resolve({ status: gap });
@@ -50,7 +50,7 @@ export async function waitForSameRendered(
   const { pool, name } = rendered;
   const pools = followedOne(scope.kube, { kind: machineConfigPools, name: pool });
   const differences = differencesFrom(scope, rendered);
-  const poll = async (): Promise<Look<KubeObject>> => {
+  const poll = async (): Promise<PollResult<KubeObject>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return { status: gap };

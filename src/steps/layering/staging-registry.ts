@@ -1,5 +1,5 @@
 import { all } from '../../engine/condition.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import {
   answerArgv,
   contentTraceArgv,
@@ -57,7 +57,7 @@ export async function untilRegistryAnswers(
     });
     return stdout;
   };
-  const poll = async (signal: AbortSignal): Promise<Look<true>> => {
+  const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
     const stranger = await ask(signal);
     if (stranger !== '401')
       return { status: `it answers ${said(stranger)} to a request without credentials` };

@@ -44,7 +44,7 @@ function put(kube: FakeKube, change: LayeredPool = {}): FakeKube {
   return kube;
 }
 
-const told = (events: readonly { readonly type: string }[]): readonly unknown[] =>
+const reported = (events: readonly { readonly type: string }[]): readonly unknown[] =>
   events.flatMap((event) => ('status' in event ? [event.status] : []));
 
 describe('layering/wait-for-masters', () => {
@@ -67,11 +67,11 @@ describe('layering/wait-for-masters', () => {
     await settle();
     kube.drop({ kind: jobs, name: job, namespace: operatorNamespace });
     const { events } = await done;
-    expect(told(events).slice(0, 1)).toEqual(['there is no master node yet']);
-    expect(told(events)).toContain(
+    expect(reported(events).slice(0, 1)).toEqual(['there is no master node yet']);
+    expect(reported(events)).toContain(
       `I2: node m1 desiredImage is not there, expected ${masterImage}; also I7`,
     );
-    expect(told(events).at(-1)).toBe(`I7: build jobs is ${job}, expected none`);
+    expect(reported(events).at(-1)).toBe(`I7: build jobs is ${job}, expected none`);
     expect(clock.now()).toBe(0);
   });
 

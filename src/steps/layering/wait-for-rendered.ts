@@ -1,5 +1,5 @@
 import { containerLogs } from '../../cluster/mcs-log.ts';
-import type { Look } from '../../engine/wait.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import {
   controllerConfig,
   heldControllerConfig,
@@ -68,7 +68,10 @@ interface Awaited {
   readonly failed: Map<string, string>;
 }
 
-async function poll(scope: RenderingScope, { awaited, failed }: Awaited): Promise<Look<true>> {
+async function poll(
+  scope: RenderingScope,
+  { awaited, failed }: Awaited,
+): Promise<PollResult<true>> {
   const { host, signal } = scope;
   if ((await host.realPath(awaited, signal)) !== undefined) return { done: true };
   for (const name of (await host.list(containerLogs, signal)).filter(isRendererLog)) {

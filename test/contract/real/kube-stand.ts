@@ -4,7 +4,7 @@ import {
   kubeCluster,
   type KubeOptions,
 } from '../../../src/adapters/kube/kube.ts';
-import type { RunHappening } from '../../../src/engine/events.ts';
+import type { RunEventBody } from '../../../src/engine/events.ts';
 import { fakeRandom } from '../../support/fake-random.ts';
 import { quickClock } from '../../support/quick-clock.ts';
 import { json, type Responder, startServer, type TestServer } from './http-server.ts';
@@ -28,7 +28,7 @@ export const kubeconfigFor = (url: string, { cluster, user }: KubeconfigShape = 
 export interface KubeStand {
   readonly server: TestServer;
   /** What the clusters told. */
-  readonly notes: readonly RunHappening[];
+  readonly notes: readonly RunEventBody[];
   readonly cluster: (more?: Partial<KubeOptions>) => KubeCluster;
   /** Every request, `GET /path`. */
   readonly asked: () => readonly string[];
@@ -39,7 +39,7 @@ export interface KubeStand {
 export async function openStand(): Promise<KubeStand> {
   const server = await startServer(json(404, {}));
   const opened: KubeCluster[] = [];
-  const notes: RunHappening[] = [];
+  const notes: RunEventBody[] = [];
   return {
     server,
     notes,
