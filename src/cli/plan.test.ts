@@ -55,7 +55,7 @@ const waitForMasters = step({
   uses: [],
   waitsFor: 'two masters are ready',
   rerun: 'never',
-  lookAt: 'the masters',
+  toCheck: 'the masters',
   limit: minutes(60),
   run: done,
 });

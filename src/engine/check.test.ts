@@ -21,7 +21,7 @@ const Image = fact('toy.image', z.string());
 const isSmall = condition<ToyConfig>('the toy is small', (config) => config.isSmall);
 
 const base = { title: 'Do something', uses: [], limit: 1000 } as const;
-const look = step({ ...base, id: 'disk/look', preflight: true, run: () => Promise.resolve() });
+const inspect = step({ ...base, id: 'disk/look', preflight: true, run: () => Promise.resolve() });
 const givesDisk = step({ ...base, id: 'disk/find', gives: Disk, run: () => Promise.resolve('d') });
 const needsDisk = step({
   ...base,
@@ -47,8 +47,8 @@ const toy = (parts: Partial<ToyRole>): ToyRole => ({
 });
 
 const broken: readonly (readonly [string, ToyRole, string])[] = [
-  ['an id that stands twice', toy({ steps: [look, look] }), 'disk/look'],
-  ['an id without an area', toy({ steps: [{ ...look, id: 'look' }] }), 'look'],
+  ['an id that stands twice', toy({ steps: [inspect, inspect] }), 'disk/look'],
+  ['an id without an area', toy({ steps: [{ ...inspect, id: 'look' }] }), 'look'],
   ['a need that nothing gives', toy({ steps: [needsDisk] }), 'disk/use'],
   ['a need that is given later', toy({ steps: [needsDisk, givesDisk] }), 'disk/use'],
   [
@@ -73,24 +73,24 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
   ],
   [
     'a stage that is not of the ladder',
-    toy({ steps: [{ ...look, stage: 'Waiting for bootkube' }] }),
+    toy({ steps: [{ ...inspect, stage: 'Waiting for bootkube' }] }),
     'disk/look',
   ],
   [
     'a stage lower than the one before',
     toy({
       steps: [
-        { ...look, stage: 'Rebooting' },
+        { ...inspect, stage: 'Rebooting' },
         { ...givesDisk, stage: 'Installing' },
       ],
     }),
     'disk/find',
   ],
-  ['a preflight step after one that destroys', toy({ steps: [wipes, look] }), 'disk/look'],
+  ['a preflight step after one that destroys', toy({ steps: [wipes, inspect] }), 'disk/look'],
   ['a preflight step that destroys', toy({ steps: [{ ...wipes, preflight: true }] }), 'disk/wipe'],
-  ['a probe that is missing', toy({ steps: [{ ...look, rerun: 'probe' }] }), 'disk/look'],
-  ['a doubt without a word on it', toy({ steps: [{ ...look, rerun: 'never' }] }), 'disk/look'],
-  ['a step after the one that leaves', toy({ steps: [reboots, look] }), 'host/reboot'],
+  ['a probe that is missing', toy({ steps: [{ ...inspect, rerun: 'probe' }] }), 'disk/look'],
+  ['a doubt without a word on it', toy({ steps: [{ ...inspect, rerun: 'never' }] }), 'disk/look'],
+  ['a step after the one that leaves', toy({ steps: [reboots, inspect] }), 'host/reboot'],
   ['leaving from aside', toy({ always: [reboots] }), 'host/reboot'],
   ['a fact given from aside', toy({ follow: [givesDisk] }), 'disk/find'],
   ['a need aside that nothing gives', toy({ follow: [needsDisk] }), 'disk/use'],
@@ -104,7 +104,7 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
     toy({
       steps: [
         lanes({
-          one: [{ ...look, touches: ['disk:install'] }],
+          one: [{ ...inspect, touches: ['disk:install'] }],
           two: [{ ...givesDisk, touches: ['disk:install'] }],
         }),
       ],
@@ -160,7 +160,7 @@ describe('checkRole accepts', () => {
         ],
       }),
     ],
-    ['looking, destroying, leaving, in this order', toy({ steps: [look, wipes, reboots] })],
+    ['looking, destroying, leaving, in this order', toy({ steps: [inspect, wipes, reboots] })],
   ];
   it.each(sound)('%s', (_, role) => {
     expect(checkRole(role)).toBe(role);

@@ -43,14 +43,14 @@ function checkIds<W extends World>(role: Role<W>): void {
     if (!/^[a-z0-9-]+\/[a-z0-9-]+$/.test(step.id)) {
       throw broken(role, step.id, 'an id is written area/verb-noun');
     }
-    if (seen.has(step.id)) throw broken(role, step.id, 'an id stands once in a role');
+    if (seen.has(step.id)) throw broken(role, step.id, 'a role has each id once');
     seen.add(step.id);
   }
 }
 
 function checkStages<W extends World>(role: Role<W>): void {
   const ladder: readonly Stage[] = ladders[role.ladder];
-  const rung = ({ step }: PlacedStep<W>, floor: number): number => {
+  const position = ({ step }: PlacedStep<W>, floor: number): number => {
     if (step.stage === undefined) return floor;
     const index = ladder.indexOf(step.stage);
     if (index < 0) throw broken(role, step.id, `${step.stage} is not a stage of this ladder`);
@@ -60,11 +60,11 @@ function checkStages<W extends World>(role: Role<W>): void {
   let floor = 0;
   for (const item of role.steps) {
     if (!isLanes(item)) {
-      floor = rung({ step: item }, floor);
+      floor = position({ step: item }, floor);
       continue;
     }
     const tops = Object.entries(item.lanes).map(([lane, steps]) =>
-      steps.reduce((at, step) => rung({ step, lane }, at), floor),
+      steps.reduce((at, step) => position({ step, lane }, at), floor),
     );
     floor = Math.max(floor, ...tops);
   }
@@ -88,7 +88,7 @@ function checkProbes<W extends World>(role: Role<W>): void {
     if (step.rerun === 'probe' && step.probe === undefined) {
       throw broken(role, step.id, 'rerun: probe needs a probe');
     }
-    if (step.rerun === 'never' && step.lookAt === undefined) {
+    if (step.rerun === 'never' && step.toCheck === undefined) {
       throw broken(role, step.id, 'rerun: never must say what to look at');
     }
   }

@@ -33,8 +33,8 @@ export async function limited<T>(
   };
   if (signal.aborted) forward();
   signal.addEventListener('abort', forward, { once: true });
-  const after = (duration: Millis, act: () => void): void => {
-    clock.sleep(duration, settled.signal).then(act, () => undefined);
+  const after = (duration: Millis, action: () => void): void => {
+    clock.sleep(duration, settled.signal).then(action, () => undefined);
   };
   after(limit, () => {
     inner.abort(late());

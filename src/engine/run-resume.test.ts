@@ -24,7 +24,7 @@ describe('a run that goes on after a crash', () => {
       Promise.resolve(
         world.did.includes('reboot') ? { isDone: true, fact: undefined } : { isDone: false },
       ),
-    run: ({ world }) => world.act('reboot'),
+    run: ({ world }) => world.perform('reboot'),
   });
   const whole = toy({ steps: [findDisk, wipe, doing('a/three'), reboot] });
 
@@ -62,7 +62,7 @@ describe('a run that goes on after a crash', () => {
 
   it('stops before a step that must not run twice', async () => {
     const once = toy({
-      steps: [{ ...doing('a/once'), rerun: 'never' as const, lookAt: 'look at the moon' }],
+      steps: [{ ...doing('a/once'), rerun: 'never' as const, toCheck: 'look at the moon' }],
     });
     const journal = memoryJournal([], { crashAfter: 2 });
     await runToy(once, { journal });

@@ -57,7 +57,7 @@ function skip<W extends World>(
 
 const inDoubt = <W extends World>(step: AnyStep<W>): Error =>
   engineFailure('run.in-doubt', `an earlier run stopped inside ${step.id}`, {
-    ...(step.lookAt === undefined ? {} : { hint: step.lookAt }),
+    ...(step.toCheck === undefined ? {} : { hint: step.toCheck }),
     context: { step: step.id },
   });
 

@@ -66,7 +66,7 @@ export interface Step<
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
   /** For `rerun: 'never'`: what a person must look at. */
-  readonly lookAt?: string;
+  readonly toCheck?: string;
   /** Data is lost on the machine when this step runs. */
   readonly destroys?: boolean;
   /** The step only looks; every such step comes before the first that destroys. */

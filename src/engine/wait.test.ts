@@ -57,21 +57,21 @@ describe('a wait that watches', () => {
 
   it('misses no ring that comes while it looks', async () => {
     const { until, clock } = waiting();
-    let ring = (): void => undefined;
+    let notify = (): void => undefined;
     let polls = 0;
     const done = until(
       'it is true',
       async () => {
         polls += 1;
         if (polls === 2) return { done: polls };
-        ring();
+        notify();
         await settle();
         return { status: 'not yet' };
       },
       {
         within: minutes(5),
         watch: (changed, signal) => {
-          ring = changed;
+          notify = changed;
           return new Promise((resolve) => {
             signal.addEventListener('abort', () => resolve(), { once: true });
           });

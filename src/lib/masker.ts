@@ -22,14 +22,14 @@ export function masker(): Masker {
 }
 
 /** Shorter pieces of an encoded secret would also be found in harmless text. */
-const shortestPiece = 8;
+const shortestChunk = 8;
 
 /** Every form in which a secret can stand in a text. */
 function formsOf(secret: string): readonly string[] {
   if (secret === '') return [];
-  const lines = secret.split(/\r?\n/).filter((line) => line.length >= shortestPiece * 2);
+  const lines = secret.split(/\r?\n/).filter((line) => line.length >= shortestChunk * 2);
   return [...new Set([secret, ...lines].flatMap((part) => writtenForms(part)))].filter(
-    (form) => form === secret || form.length >= Math.min(shortestPiece, secret.length),
+    (form) => form === secret || form.length >= Math.min(shortestChunk, secret.length),
   );
 }
 
@@ -62,6 +62,6 @@ function base64At(part: string, offset: number): readonly string[] {
   const head = [0, 2, 3][offset] ?? 0;
   const whole = Math.floor((bytes.length * 8) / 6);
   const middle = bytes.toString('base64').slice(head, whole);
-  if (middle.length < shortestPiece) return [];
+  if (middle.length < shortestChunk) return [];
   return [middle, middle.replaceAll('+', '-').replaceAll('/', '_')];
 }

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { readUpTo } from './read-up-to.ts';
 
-async function* bodyOf(pieces: readonly string[], read: string[] = []): AsyncGenerator<Uint8Array> {
-  for (const piece of pieces) {
-    read.push(piece);
-    yield await Promise.resolve(Buffer.from(piece));
+async function* bodyOf(chunks: readonly string[], read: string[] = []): AsyncGenerator<Uint8Array> {
+  for (const chunk of chunks) {
+    read.push(chunk);
+    yield await Promise.resolve(Buffer.from(chunk));
   }
 }
 
@@ -12,8 +12,8 @@ it.each([
   [[], ''],
   [['abcd'], 'abcd'],
   [['ab', 'cd'], 'abcd'],
-])('reads %j to the end', async (pieces, text) => {
-  const bytes = await readUpTo(bodyOf(pieces), 4);
+])('reads %j to the end', async (chunks, text) => {
+  const bytes = await readUpTo(bodyOf(chunks), 4);
   expect(Buffer.from(bytes ?? 'none').toString()).toBe(text);
 });
 

@@ -3,14 +3,14 @@ export async function readUpTo(
   body: AsyncIterable<Uint8Array>,
   mostBytes: number,
 ): Promise<Uint8Array | undefined> {
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const piece of body) {
-    length += piece.length;
+  for await (const chunk of body) {
+    length += chunk.length;
     if (length > mostBytes) return undefined;
-    pieces.push(piece);
+    chunks.push(chunk);
   }
-  const [only] = pieces;
+  const [only] = chunks;
   // What came in one piece, a file of the host, is not copied.
-  return only !== undefined && pieces.length === 1 ? only : Buffer.concat(pieces);
+  return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks);
 }

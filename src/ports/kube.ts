@@ -51,7 +51,7 @@ export interface KubeView {
   /** In the order of their names. */
   readonly objects: readonly KubeObject[];
   /** Why the view may be old: the API server cannot be reached now. */
-  readonly trouble?: AgentError;
+  readonly lastError?: AgentError;
 }
 
 /** A change to an object. */
@@ -77,9 +77,9 @@ export interface Kube {
    * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
    * of the API server, lost history (410) and connections that died without a word, which are noticed
    * within 12 seconds. `seen` is called with the whole view after each change of it; it must not
-   * throw, and what it throws ends the following. `trouble` comes when the server cannot be reached
+   * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
    * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
-   * is not served yet is no trouble: the view is not synced, and the kind is looked for each second.
+   * is not served yet is no error: the view is not synced, and the kind is looked for each second.
    * @throws AgentError `kube.denied` when the credentials are refused for half a minute,
    * `kube.bad-credentials`, `kube.invalid` for a selector that is not understood
    */

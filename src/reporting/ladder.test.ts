@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../engine/events.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
 
-const play = (
+const read = (
   name: Parameters<typeof ladderOf>[0],
   bodies: readonly RunEventBody[],
 ): readonly (readonly [string, string])[] => {
@@ -35,7 +35,7 @@ const percent = (value: number, lane?: string): RunEventBody => ({
 describe('a ladder of one line', () => {
   it('tells each stage once, with its text', () => {
     expect(
-      play('master', [
+      read('master', [
         started('host/prepare', 'Starting installation', { stageInfo: 'master' }),
         started('disk/resolve'),
         started('ignition/fetch', 'Installing', { stageInfo: 'master' }),
@@ -50,7 +50,7 @@ describe('a ladder of one line', () => {
 
   it('never goes down', () => {
     expect(
-      play('master', [
+      read('master', [
         started('a/b', 'Writing image to disk'),
         started('c/d', 'Starting installation'),
       ]),
@@ -63,7 +63,7 @@ describe('a ladder of one line', () => {
     ['nothing below five', [1, 4], []],
   ];
   it.each(percentages)('tells %s', (_, values, reported) => {
-    const shown = play('master', [
+    const shown = read('master', [
       started('image/write', 'Writing image to disk'),
       ...values.map((value) => percent(value)),
     ]);
@@ -71,7 +71,7 @@ describe('a ladder of one line', () => {
   });
 
   it('begins the percentages anew with a second attempt', () => {
-    const shown = play('master', [
+    const shown = read('master', [
       started('image/write', 'Writing image to disk'),
       percent(90),
       started('image/write', 'Writing image to disk', { attempt: 2 }),
@@ -82,7 +82,7 @@ describe('a ladder of one line', () => {
 
   it('tells what a wait misses beside the present stage', () => {
     expect(
-      play('worker', [
+      read('worker', [
         started('control-plane/wait', 'Waiting for control plane'),
         {
           type: 'wait.updated',
@@ -98,7 +98,7 @@ describe('a ladder of one line', () => {
 
   it('tells the stage of what an earlier run finished once, with what comes next', () => {
     expect(
-      play('master', [
+      read('master', [
         { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Installing', stageInfo: 'master' },
         started('disk/resolve'),
         started('image/write', 'Writing image to disk'),
@@ -111,7 +111,7 @@ describe('a ladder of one line', () => {
 
   it('tells it at the end when nothing else comes', () => {
     expect(
-      play('master', [
+      read('master', [
         { type: 'step.reused', step: 'a/b', title: 'A', stage: 'Rebooting', stageInfo: '' },
         { type: 'run.finished', outcome: 'left the host', duration: 1 },
       ]),
@@ -131,7 +131,7 @@ describe('a ladder of several lanes', () => {
 
   it('shows the lowest rung that a lane stands on', () => {
     expect(
-      play('bootstrap', [
+      read('bootstrap', [
         before,
         fork,
         started('image/write', 'Writing image to disk', { lane: 'disk' }),
@@ -149,7 +149,7 @@ describe('a ladder of several lanes', () => {
 
   it('tells a lane at once when every other lane begins higher', () => {
     expect(
-      play('bootstrap', [
+      read('bootstrap', [
         before,
         fork,
         started('ignition/fetch', 'Installing', { lane: 'disk', stageInfo: 'master' }),
@@ -163,7 +163,7 @@ describe('a ladder of several lanes', () => {
 
   it('is not held back by a lane that has no stages', () => {
     expect(
-      play('bootstrap', [
+      read('bootstrap', [
         before,
         {
           type: 'lanes.started',

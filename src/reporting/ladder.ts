@@ -15,7 +15,7 @@ export interface StageReport {
 export type Ladder = (event: RunEvent) => StageReport | undefined;
 
 interface LaneStatus {
-  readonly rung: number;
+  readonly position: number;
   readonly info: string;
   /** False for a lane that has not come to its first stage yet: nothing of it is reported. */
   readonly isReached: boolean;
@@ -69,24 +69,24 @@ export function ladderOf(name: LadderName): Ladder {
 function climbingLadder(name: LadderName): Ladder {
   const rungs = ladders[name];
   const lanes = new Map<string, LaneStatus>();
-  let shown: LaneStatus = { rung: -1, info: '', isReached: true };
+  let shown: LaneStatus = { position: -1, info: '', isReached: true };
   const gate = percentGate();
 
   const statusOf = (event: {
     readonly stage?: Stage;
     readonly stageInfo?: string;
   }): LaneStatus => ({
-    rung: event.stage === undefined ? shown.rung : rungs.indexOf(event.stage),
+    position: event.stage === undefined ? shown.position : rungs.indexOf(event.stage),
     info: event.stageInfo ?? '',
     isReached: true,
   });
 
   const show = (status: LaneStatus): StageReport | undefined => {
-    const isSame = status.rung === shown.rung && status.info === shown.info;
-    const stage = rungs[status.rung];
-    const isHeld = !status.isReached || status.rung < shown.rung;
+    const isSame = status.position === shown.position && status.info === shown.info;
+    const stage = rungs[status.position];
+    const isHeld = !status.isReached || status.position < shown.position;
     if (stage === undefined || isHeld || isSame) return undefined;
-    if (status.rung > shown.rung) gate.reset();
+    if (status.position > shown.position) gate.reset();
     shown = status;
     return { stage, info: status.info };
   };
@@ -111,7 +111,7 @@ function climbingLadder(name: LadderName): Ladder {
     switch (event.type) {
       case 'lanes.started':
         for (const { lane, first } of event.staged) {
-          lanes.set(lane, { rung: rungs.indexOf(first), info: '', isReached: false });
+          lanes.set(lane, { position: rungs.indexOf(first), info: '', isReached: false });
         }
         return undefined;
       case 'lane.finished':
@@ -133,4 +133,4 @@ function climbingLadder(name: LadderName): Ladder {
 }
 
 const lowest = (statuses: readonly LaneStatus[]): LaneStatus =>
-  statuses.reduce((low, status) => (status.rung < low.rung ? status : low));
+  statuses.reduce((low, status) => (status.position < low.position ? status : low));

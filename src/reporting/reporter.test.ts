@@ -37,23 +37,23 @@ function setUp(
     emit: (body) => emitted.push(body),
     ...(early === undefined ? {} : { early }),
   });
-  const tell = (body: RunEventBody): void => reporter.sink({ ...body, at: 0, run: 'r' });
-  return { clock, sent, emitted, reporter, tell };
+  const emit = (body: RunEventBody): void => reporter.sink({ ...body, at: 0, run: 'r' });
+  return { clock, sent, emitted, reporter, emit };
 }
 
 describe('reporter', () => {
   it('sends the stages in order, one request at a time', async () => {
     let underWay = 0;
     let most = 0;
-    const { sent, tell } = setUp(async () => {
+    const { sent, emit } = setUp(async () => {
       underWay += 1;
       most = Math.max(most, underWay);
       await settle();
       underWay -= 1;
     });
-    tell(stageStarted('Starting installation', 'master'));
-    tell(stageStarted('Installing', 'master'));
-    tell(stageStarted('Writing image to disk'));
+    emit(stageStarted('Starting installation', 'master'));
+    emit(stageStarted('Installing', 'master'));
+    emit(stageStarted('Writing image to disk'));
     for (let turn = 0; turn < 4; turn += 1) await settle();
     expect(sent).toEqual([
       'Starting installation/master',
@@ -64,22 +64,22 @@ describe('reporter', () => {
   });
 
   it('lets the newest win when the service does not answer', async () => {
-    const { clock, sent, tell } = setUp((_, attempt) => {
+    const { clock, sent, emit } = setUp((_, attempt) => {
       if (attempt === 1) throw failure('inventory.unreachable', 'down');
     });
-    tell(stageStarted('Starting installation', 'master'));
+    emit(stageStarted('Starting installation', 'master'));
     await settle();
-    tell(stageStarted('Installing', 'master'));
-    tell(stageStarted('Writing image to disk'));
+    emit(stageStarted('Installing', 'master'));
+    emit(stageStarted('Writing image to disk'));
     await clock.advance(seconds(1));
     expect(sent).toEqual(['Starting installation/master', 'Writing image to disk/']);
   });
 
   it('does not send a refused report again, and says that it was dropped', async () => {
-    const { clock, sent, emitted, tell } = setUp(() => {
+    const { clock, sent, emitted, emit } = setUp(() => {
       throw failure('inventory.refused', 'lower stage');
     });
-    tell(stageStarted('Installing', 'master'));
+    emit(stageStarted('Installing', 'master'));
     await clock.advance(seconds(30));
     expect(sent).toHaveLength(1);
     expect(emitted).toMatchObject([
@@ -88,8 +88,8 @@ describe('reporter', () => {
   });
 
   it('waits for the last report, but not longer than a minute', async () => {
-    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
-    tell(stageStarted('Rebooting'));
+    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
+    emit(stageStarted('Rebooting'));
     let isFlushed = false;
     void reporter.flush(new AbortController().signal).then(() => {
       isFlushed = true;
@@ -101,8 +101,8 @@ describe('reporter', () => {
   });
 
   it('does not wait a second time when the minute was in vain', async () => {
-    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
-    tell(stageStarted('Rebooting'));
+    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
+    emit(stageStarted('Rebooting'));
     const first = reporter.flush(new AbortController().signal);
     await clock.advance(seconds(61));
     await first;
@@ -117,8 +117,8 @@ describe('reporter', () => {
   });
 
   it('does not keep waiting when it is stopped', async () => {
-    const { clock, reporter, tell } = setUp(() => Promise.withResolvers<void>().promise);
-    tell(stageStarted('Rebooting'));
+    const { clock, reporter, emit } = setUp(() => Promise.withResolvers<void>().promise);
+    emit(stageStarted('Rebooting'));
     const stop = new AbortController();
     const flushed = reporter.flush(stop.signal);
     stop.abort(new Error('stopped'));
@@ -127,8 +127,8 @@ describe('reporter', () => {
   });
 
   it('tells a failure with its code and what to do, cut to what the service can keep', async () => {
-    const { sent, tell } = setUp(() => undefined);
-    tell({
+    const { sent, emit } = setUp(() => undefined);
+    emit({
       type: 'run.failed',
       duration: 1,
       failure: {
@@ -150,12 +150,12 @@ describe('reporter', () => {
     ['is sent again when it failed', 'failed', ['Starting installation/master']],
   ] as const;
   it.each(earlyCases)('a report begun before the program was loaded %s', async (_, end, again) => {
-    const { sent, emitted, tell } = setUp(() => undefined, {
+    const { sent, emitted, emit } = setUp(() => undefined, {
       stage: 'Starting installation',
       info: 'master',
       sent: Promise.resolve(end),
     });
-    tell(stageStarted('Starting installation', 'master'));
+    emit(stageStarted('Starting installation', 'master'));
     await settle();
     expect(sent).toEqual(again);
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Starting installation' }]);

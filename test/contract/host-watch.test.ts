@@ -35,8 +35,8 @@ afterEach(async () => {
 
 /** Watches paths; the function waits for the next ring after it was called. */
 async function watching(...paths: readonly string[]): Promise<{
-  readonly rung: () => Promise<void>;
-  readonly rings: () => number;
+  readonly notified: () => Promise<void>;
+  readonly count: () => number;
 }> {
   const environment = { PATH: await standInNsenter(root) };
   const host = nsenterHost({
@@ -45,15 +45,15 @@ async function watching(...paths: readonly string[]): Promise<{
     pollInterval: 100,
     onCommand: ({ argv }) => ran.push(argv.join(' ')),
   });
-  let rings = 0;
+  let count = 0;
   let heard = 0;
-  watches.push(host.watch(paths, () => (rings += 1), ending.signal));
-  const rung = async (): Promise<void> => {
-    await vi.waitUntil(() => rings > heard, { timeout: 10_000, interval: 5 });
-    heard = rings;
+  watches.push(host.watch(paths, () => (count += 1), ending.signal));
+  const notified = async (): Promise<void> => {
+    await vi.waitUntil(() => count > heard, { timeout: 10_000, interval: 5 });
+    heard = count;
   };
-  await rung();
-  return { rung, rings: () => rings };
+  await notified();
+  return { notified, count: () => count };
 }
 
 /** Lets everything that has happened be told of. */
@@ -76,68 +76,68 @@ const at = (path: string): string => join(root, path);
 
 describe('a path that is shared with the host', () => {
   it('is heard of when its directory is removed and made again', async () => {
-    const { rung } = await watching('/opt/dir/file');
+    const { notified } = await watching('/opt/dir/file');
     await rm(at('opt/dir'), { recursive: true });
-    await rung();
+    await notified();
     await mkdir(at('opt/dir'));
     await quiet();
-    await rung();
+    await notified();
     await writeFile(at('opt/dir/file'), 'x');
-    await rung();
+    await notified();
     expect(ran).toEqual([]);
   });
 
   it('is heard of when another directory is put in the place of its own', async () => {
-    const { rung } = await watching('/opt/dir/file');
+    const { notified } = await watching('/opt/dir/file');
     await mkdir(at('opt/other'));
     await rename(at('opt/dir'), at('opt/old'));
     await rename(at('opt/other'), at('opt/dir'));
-    await rung();
+    await notified();
     await quiet();
     await writeFile(at('opt/dir/file'), 'x');
-    await rung();
+    await notified();
     expect(ran).toEqual([]);
   });
 
   it('is heard of when a directory far above comes later', async () => {
-    const { rung } = await watching('/var/log/containers/x.log');
+    const { notified } = await watching('/var/log/containers/x.log');
     await mkdir(at('var/log/containers'), { recursive: true });
-    await rung();
+    await notified();
     await quiet();
     await writeFile(at('var/log/containers/x.log'), 'x');
-    await rung();
+    await notified();
     await quiet();
     await appendFile(at('var/log/containers/x.log'), 'y');
-    await rung();
+    await notified();
     expect(ran).toEqual([]);
   });
 
   it('is not heard of for what happens beside it', async () => {
     await writeFile(at('opt/dir/file'), 'x');
-    const { rings } = await watching('/opt/dir/file');
+    const { count } = await watching('/opt/dir/file');
     await writeFile(at('opt/dir/beside'), 'x');
     await writeFile(at('opt/beside'), 'x');
     await quiet();
-    expect(rings()).toBe(1);
+    expect(count()).toBe(1);
   });
 
   it('is told of once for a burst', async () => {
     await writeFile(at('opt/dir/file'), 'x');
-    const { rung, rings } = await watching('/opt/dir/file');
+    const { notified, count } = await watching('/opt/dir/file');
     await Promise.all(Array.from({ length: 50 }, () => appendFile(at('opt/dir/file'), 'x')));
-    await rung();
+    await notified();
     await quiet();
-    expect(rings()).toBeLessThan(10);
+    expect(count()).toBeLessThan(10);
   });
 
   it('is looked at on the host when a link leads out of what is shared', async () => {
     await mkdir(at('srv'));
     await symlink(at('srv/target'), at('opt/dir/link'));
-    const { rung } = await watching('/opt/dir/link');
+    const { notified } = await watching('/opt/dir/link');
     await writeFile(at('srv/target'), 'x');
-    await vi.waitUntil(() => rung().then(() => true), { timeout: 10_000 });
+    await vi.waitUntil(() => notified().then(() => true), { timeout: 10_000 });
     await rm(at('opt/dir/link'));
-    await rung();
+    await notified();
   });
 
   it('leaves nothing behind', async () => {
@@ -155,9 +155,9 @@ describe('a path that is shared with the host', () => {
 });
 
 it('a path that is not shared is looked at in silence', async () => {
-  const { rung } = await watching(at('srv/file'));
+  const { notified } = await watching(at('srv/file'));
   await mkdir(at('srv'));
   await writeFile(at('srv/file'), 'x');
-  await rung();
+  await notified();
   expect(ran).toEqual([]);
 });

@@ -67,7 +67,7 @@ describe('following', () => {
     );
     ended.catch(() => undefined);
   };
-  const say = async (type: string, object: object): Promise<void> => {
+  const send = async (type: string, object: object): Promise<void> => {
     await expect.poll(() => streams.length, often).toBeGreaterThan(0);
     streams.at(-1)?.write(`${JSON.stringify({ type, object })}\n`);
   };
@@ -78,7 +78,7 @@ describe('following', () => {
   it('lists, then watches from there', async () => {
     lists.push(listing(7, node(3)));
     follow();
-    await say('MODIFIED', node(8));
+    await send('MODIFIED', node(8));
     await view(2);
     expect(views.map((one) => one.objects[0]?.metadata.resourceVersion)).toEqual(['3', '8']);
     expect(asked()).toEqual([
@@ -91,8 +91,8 @@ describe('following', () => {
 
   it('goes on where the last event or bookmark was when a watch ends, without a list', async () => {
     follow({ clock: quickClock(20) });
-    await say('ADDED', node(8));
-    await say('BOOKMARK', { metadata: { resourceVersion: '12' } });
+    await send('ADDED', node(8));
+    await send('BOOKMARK', { metadata: { resourceVersion: '12' } });
     await view(2);
     streams.at(-1)?.end();
     await expect.poll(() => streams.length, often).toBe(2);
@@ -105,19 +105,19 @@ describe('following', () => {
     follow();
     await expect.poll(() => streams.length, often).toBeGreaterThanOrEqual(3);
     expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
-    expect(views.map(({ trouble }) => trouble)).toEqual([undefined]);
+    expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
   it('goes on after a broken watch without trouble when the next one begins', async () => {
     follow();
-    await say('ADDED', node(8));
+    await send('ADDED', node(8));
     await view(2);
     streams.at(-1)?.destroy();
     await expect.poll(() => streams.length, often).toBe(2);
-    await say('MODIFIED', node(9));
+    await send('MODIFIED', node(9));
     await view(3);
     expect(watchLines()[1]).toContain('resourceVersion=8&');
-    expect(views.map(({ trouble }) => trouble)).toEqual([undefined, undefined, undefined]);
+    expect(views.map(({ lastError }) => lastError)).toEqual([undefined, undefined, undefined]);
   });
 
   it('tells the trouble of a server that is away, keeps its view, and tells the end', async () => {
@@ -127,7 +127,7 @@ describe('following', () => {
     await expect.poll(() => streams.length, often).toBe(1);
     streams.at(-1)?.destroy();
     await view(3);
-    expect(views.map(({ trouble, objects }) => [trouble?.code, objects.length])).toEqual([
+    expect(views.map(({ lastError, objects }) => [lastError?.code, objects.length])).toEqual([
       [undefined, 1],
       ['kube.failed', 1],
       [undefined, 1],
@@ -155,7 +155,7 @@ describe('following', () => {
       isSynced: true,
       objects: [{ metadata: { resourceVersion: '29' } }],
     });
-    expect(views.some(({ trouble }) => trouble !== undefined)).toBe(false);
+    expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
     await expect.poll(() => watchLines().length, often).toBe(2);
     expect(watchLines()[1]).toContain('resourceVersion=30&');
   });
@@ -175,7 +175,7 @@ describe('following', () => {
     const texts = [undefined, undefined, kubeconfigFor(server.url)];
     follow({ credentials: () => Promise.resolve(texts.shift()) });
     await view(2);
-    expect(views.map(({ isSynced, trouble }) => [isSynced, trouble?.code])).toEqual([
+    expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
       [false, 'kube.no-credentials'],
       [true, undefined],
     ]);

@@ -217,7 +217,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
             expect({
               isSynced: view?.isSynced,
               names: shortNames(view?.objects ?? []),
-              trouble: view?.trouble === undefined ? 'none' : 'some',
+              lastError: view?.lastError === undefined ? 'none' : 'some',
             }).toMatchObject(expected);
           },
           { timeout: 30_000, interval: 5 },
@@ -227,7 +227,7 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
         await put('b', {});
         await put('x', {}, 'other');
         follow();
-        await seen({ isSynced: true, names: ['b'], trouble: 'none' });
+        await seen({ isSynced: true, names: ['b'], lastError: 'none' });
         await put('a', {});
         await seen({ names: ['a', 'b'] });
         const before = views.at(-1)?.objects[1]?.metadata.resourceVersion;
@@ -266,13 +266,13 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
       it('tells trouble with what was seen, and its end', async () => {
         await put('a', {});
         follow();
-        await seen({ names: ['a'], trouble: 'none' });
+        await seen({ names: ['a'], lastError: 'none' });
         await world().away();
-        await seen({ names: ['a'], trouble: 'some' });
+        await seen({ names: ['a'], lastError: 'some' });
         await world().back();
-        await seen({ names: ['a'], trouble: 'none' });
+        await seen({ names: ['a'], lastError: 'none' });
         await put('b', {});
-        await seen({ names: ['a', 'b'], trouble: 'none' });
+        await seen({ names: ['a', 'b'], lastError: 'none' });
       });
 
       it('resolves when it is stopped', async () => {

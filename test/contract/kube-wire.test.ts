@@ -84,9 +84,9 @@ describe('requests', () => {
       (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 3600, signal),
       ['GET /api/v1/namespaces/n/pods/p/log?sinceSeconds=3600&limitBytes=16777216', '', undefined],
     ],
-  ])('of %s', async (_, act, [line, body, type]) => {
+  ])('of %s', async (_, request, [line, body, type]) => {
     server.answering(json(200, node(1)));
-    await act(cluster());
+    await request(cluster());
     expect(asked()).toEqual([line]);
     expect(server.seen[0]).toMatchObject({ body });
     expect(server.seen[0]?.headers.authorization).toBe('Bearer secret');

@@ -22,11 +22,11 @@ kubeSuite('the fake cluster', () => ({
     return later();
   },
   away: () => {
-    fake.trouble(kubeFailure('kube.unreachable', 'the API server is away'));
+    fake.lastError(kubeFailure('kube.unreachable', 'the API server is away'));
     return later();
   },
   back: () => {
-    fake.trouble(undefined);
+    fake.lastError(undefined);
     return later();
   },
 }));
@@ -63,9 +63,9 @@ describe('what the fake remembers', () => {
 
   it('is trouble, for every call', async () => {
     const away = kubeFailure('kube.unreachable', 'away');
-    fake.trouble(away);
+    fake.lastError(away);
     await expect(fake.get(ref, signal)).rejects.toBe(away);
-    fake.trouble(undefined);
+    fake.lastError(undefined);
     expect(await fake.get(ref, signal)).toBeUndefined();
   });
 });

@@ -211,8 +211,8 @@ describe('by BIOS, with the image from a mirror, onto a disk with leftovers', ()
   });
 
   it('the registry that dies in the middle of a pull is told of', () => {
-    const trouble = errorsIn(powerCut.second.runs[0]?.events ?? []);
-    const notes = trouble.flatMap((event) => (event.type === 'note' ? event.fields['code'] : []));
+    const lastError = errorsIn(powerCut.second.runs[0]?.events ?? []);
+    const notes = lastError.flatMap((event) => (event.type === 'note' ? event.fields['code'] : []));
     expect(notes).toEqual(['image.registry-unreachable']);
   });
 

@@ -5,7 +5,7 @@ import { mergeConfigs, translateUp } from '../../src/ignition/merge.ts';
 import { parseConfig, renderConfig } from '../../src/ignition/parse.ts';
 import { NEWEST_MINOR } from '../../src/ignition/version.ts';
 import { configPairs } from './arbitrary.ts';
-import { judge, type MergeOracle, startMergeOracle } from './oracles.ts';
+import { verify, type MergeOracle, startMergeOracle } from './oracles.ts';
 
 /** More often than not the newest spec, which has the most members. */
 const minor = fc.oneof(fc.constant(NEWEST_MINOR), fc.integer({ min: 0, max: NEWEST_MINOR }));
@@ -15,7 +15,7 @@ const validPairs = fc
   .tuple(minor, minor)
   .chain((minors) => configPairs(minors))
   .map((pair) => pair.map((config) => JSON.stringify(config)))
-  .filter((pair) => pair.every((text) => judge(text).isValid && !isTranslatedWrongly(text)));
+  .filter((pair) => pair.every((text) => verify(text).isValid && !isTranslatedWrongly(text)));
 
 /** Ignition 2.24 loses the advertisement of a tang server on the way from spec 3.4 to 3.5. */
 const isTranslatedWrongly = (text: string): boolean =>
@@ -35,7 +35,7 @@ describe('merging as Ignition does', () => {
       const newest = renderConfig(translateUp(ours, NEWEST_MINOR));
       const theirs = renderConfig(parseConfig(JSON.stringify(merged)).config);
       expect(JSON.parse(newest)).toEqual(JSON.parse(theirs));
-      expect(judge(newest).isValid).toBe((await oracle.ask(merged)).error === undefined);
+      expect(verify(newest).isValid).toBe((await oracle.ask(merged)).error === undefined);
     });
     await fc.assert(property, { numRuns: 3000 });
   });

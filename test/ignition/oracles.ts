@@ -76,7 +76,7 @@ interface OurVerdict {
 }
 
 /** Judges a config as the product does; a string is taken as it is, other values as JSON. */
-export function judge(config: unknown): OurVerdict {
+export function verify(config: unknown): OurVerdict {
   const text = typeof config === 'string' ? config : JSON.stringify(config);
   try {
     const { warnings } = parseValidConfig(text);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 
 /** Texts put together from few pieces, so that they often come close to the limits of a syntax. */
-function joined(...pieces: readonly string[]): fc.Arbitrary<string> {
-  return fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''));
+function joined(...chunks: readonly string[]): fc.Arbitrary<string> {
+  return fc.array(fc.constantFrom(...chunks), { maxLength: 12 }).map((parts) => parts.join(''));
 }
 
 const orNothing = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
@@ -78,7 +78,7 @@ export const jsonTexts = joined(
 );
 
 /** What may stand before and after a config. */
-export const surroundings = fc.tuple(
+export const context = fc.tuple(
   joined(' ', '\n', '\ufeff', '<', 'a'),
   joined(' ', '\n', 'x', '}', '{}', '\u0000', ','),
 );

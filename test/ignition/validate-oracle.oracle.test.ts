@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { validationCases } from './cases/all.ts';
 import { textOfCase } from './cases/case.ts';
 import { configs } from './arbitrary.ts';
-import { askIgnitionValidate, judge, type MergeOracle, startMergeOracle } from './oracles.ts';
+import { askIgnitionValidate, verify, type MergeOracle, startMergeOracle } from './oracles.ts';
 import * as texts from './texts.ts';
 
 /** Debian's Ignition 2.14 knows specs up to this one. */
@@ -12,7 +12,7 @@ const NEWEST_MINOR_OF_DEBIAN = 3;
 
 /** Both verdicts beside each other, with the reasons, so that a difference explains itself. */
 function differenceTo(config: unknown, theirs: { isValid: boolean; report: string }): string {
-  const ours = judge(config);
+  const ours = verify(config);
   if (ours.isValid === theirs.isValid) return 'none';
   return `ours: ${ours.code ?? 'valid'} ${ours.rules.join(' ')}; theirs: ${theirs.report}`;
 }
@@ -30,7 +30,7 @@ describe('the verdict of ignition-validate 2.14', () => {
   it.each([0, 1, 2, 3])('is ours too for any config of spec 3.%i', (minor) => {
     const property = fc.property(configs({ minor, oneBrokenIn: 25 }), (config) => {
       // That rule came with Ignition 2.15.
-      fc.pre(!judge(config).rules.includes('path-is-unit'));
+      fc.pre(!verify(config).rules.includes('path-is-unit'));
       expect(differenceTo(config, askIgnitionValidate(config))).toBe('none');
     });
     fc.assert(property, { numRuns: 250 });
@@ -94,7 +94,7 @@ describe('the verdict of Ignition 2.24', () => {
     ['path', texts.paths.map((path) => sections({ storage: { files: [{ path }] } }))],
     ['target of a hard link', texts.paths.map(linked)],
     ['JSON', texts.jsonTexts.map((text) => `{${version},"x":${text}}`)],
-    ['text around', texts.surroundings.map(([before, after]) => `${before}{${version}}${after}`)],
+    ['text around', texts.context.map(([before, after]) => `${before}{${version}}${after}`)],
     ['types and states of members', texts.members.map((list) => `{${list.join(',')}}`)],
   ])('is ours too for any %s', async (_, configTexts) => {
     const property = fc.asyncProperty(configTexts, async (text) => {

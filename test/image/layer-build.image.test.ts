@@ -142,7 +142,7 @@ describe('the lane that builds on a bootstrap host', () => {
       pushSecret: lanePaths.pushSecret,
     });
     expect(
-      await site.tell(
+      await site.ask(
         registryDigestArgv({ image: `${repository}:master-0123`, authFile: site.authFile }),
       ),
     ).toBe(image.digest);
@@ -183,7 +183,7 @@ describe('the lane that builds on a bootstrap host', () => {
     });
     const pushed = `${registry.address}/layering/os:${other[0]?.name ?? ''}`;
     await expect(
-      site.tell(registryDigestArgv({ image: pushed, ...accessTo(registry) })),
+      site.ask(registryDigestArgv({ image: pushed, ...accessTo(registry) })),
     ).rejects.toThrow();
   });
 

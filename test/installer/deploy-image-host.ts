@@ -84,7 +84,7 @@ function hostBehind(prefix: readonly string[]): Host {
 }
 
 /** Tells lsblk of the live system what udev would tell: the labels of the partitions of a CoreOS disk. */
-export function tellLabels({ ask }: LiveHost, disk: string): void {
+export function udevLabels({ ask }: LiveHost, disk: string): void {
   const labels = { 3: 'boot', 4: 'root' };
   for (const [number, label] of Object.entries(labels)) {
     const [major, minor] = ask('lsblk', '-dno', 'MAJ:MIN', `${disk}p${number}`).trim().split(':');

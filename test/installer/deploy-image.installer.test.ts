@@ -69,7 +69,7 @@ afterAll(async () => {
 
 afterEach(() => {
   // A file system that is left frozen would hold the device.
-  look();
+  inspect();
   disk[Symbol.dispose]();
 });
 
@@ -152,17 +152,17 @@ const codesIn = ({ events }: Awaited<ReturnType<typeof deploy>>): readonly unkno
     event.type === 'note' && event.level === 'warn' ? [event.fields['code']] : [],
   );
 
-const look = (): NextBoot => readNextBoot(live, disk);
+const inspect = (): NextBoot => readNextBoot(live, disk);
 
 /** The disk boots what it did before, for the first time. */
 const expectReleaseOs = (): void => {
-  expect(look()).toEqual(untouched);
+  expect(inspect()).toEqual(untouched);
   expect(untouched).toMatchObject({ hasStamp: true });
   expect(untouched.layers).not.toContain('site');
 };
 
 const expectLayered = (): void => {
-  const { image, options, layers, origins, hasStamp } = look();
+  const { image, options, layers, origins, hasStamp } = inspect();
   const followed = `${final}@${digestOf('layered')}`;
   expect({ image, hasStamp }).toEqual({ image: followed, hasStamp: true });
   expect(layers).toContain('site');
@@ -179,7 +179,7 @@ const expectLayered = (): void => {
 describe('a disk with room', () => {
   beforeEach(() => {
     disk = writtenDisk(roomyMiB);
-    untouched = look();
+    untouched = inspect();
   });
 
   it('boots the built image for the first time, and follows it under its lasting name', async () => {
@@ -193,7 +193,7 @@ describe('a disk with room', () => {
     await deploy({ tag: 'layered' });
     const { failure } = await deploy({ tag: 'layered' });
     expect(failure).toBeUndefined();
-    expect(look()).toMatchObject({ image: `${final}@${digestOf('layered')}`, hasStamp: true });
+    expect(inspect()).toMatchObject({ image: `${final}@${digestOf('layered')}`, hasStamp: true });
   });
 
   it.each([
@@ -240,7 +240,7 @@ describe('a disk with room', () => {
       },
     });
     expect(mountsOf()).toEqual([]);
-    const [embedded] = (JSON.parse(look().ignition) as typeof pointer).ignition.config.merge;
+    const [embedded] = (JSON.parse(inspect().ignition) as typeof pointer).ignition.config.merge;
     const text = Buffer.from(embedded?.source.split(',')[1] ?? '', 'base64').toString();
     expect(readServedConfig(text)).toMatchObject({ rendered, osImage: image, currentImage: image });
   });
@@ -290,7 +290,7 @@ describe('a disk with room', () => {
 describe('a disk that is too small for the image', () => {
   beforeEach(() => {
     disk = writtenDisk(tightMiB);
-    untouched = look();
+    untouched = inspect();
   });
 
   it('boots the system of its image', async () => {

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 
 import { imagesIn, originsArgv } from '../../src/steps/image/overwrite-argv.ts';
 import type { TargetDisk } from '../../src/steps/disk/facts.ts';
-import { type LiveHost, tellLabels } from './deploy-image-host.ts';
+import { type LiveHost, udevLabels } from './deploy-image-host.ts';
 import { createLoopDisk, type LoopDisk } from './loop-disk.ts';
 
 /** A loop device with the operating system on it as coreos-installer leaves it, byte for byte. */
@@ -35,7 +35,7 @@ function fillDisk(live: LiveHost, { device, path }: LoopDisk, image: string): Ta
   execFileSync('sh', ['-c', script, image, `of=${device}`]);
   // A kernel that looks for partitions on loop devices by itself has found them.
   execFileSync('partx', ['--update', device]);
-  tellLabels(live, device);
+  udevLabels(live, device);
   const [majorMinor = '', name = ''] = live
     .ask('lsblk', '-dno', 'MAJ:MIN,KNAME', device)
     .trim()

@@ -66,7 +66,7 @@ const names = (): readonly string[] =>
 const add = (name: string): Promise<unknown> => rig.client.create(nodes, nodeOf(name));
 const remove = (name: string): Promise<void> => rig.client.remove({ kind: nodes, name });
 const errors = (): readonly string[] =>
-  views.flatMap(({ trouble }) => (trouble === undefined ? [] : trouble.code));
+  views.flatMap(({ lastError }) => (lastError === undefined ? [] : lastError.code));
 
 /** Waits until just these nodes are seen, without trouble; resolves with the milliseconds of it. */
 async function seen(expected: readonly string[]): Promise<number> {
@@ -75,15 +75,15 @@ async function seen(expected: readonly string[]): Promise<number> {
     () => {
       const took = `${Math.round(performance.now() - since)} ms later`;
       expect(names(), took).toEqual(expected);
-      expect(views.at(-1)?.trouble?.message, took).toBeUndefined();
+      expect(views.at(-1)?.lastError?.message, took).toBeUndefined();
     },
     { timeout: timeout, interval: 2 },
   );
   return performance.now() - since;
 }
 
-const inTrouble = (): Promise<void> =>
-  vi.waitFor(() => expect(views.at(-1)?.trouble?.code).toBe('kube.unreachable'), {
+const inError = (): Promise<void> =>
+  vi.waitFor(() => expect(views.at(-1)?.lastError?.code).toBe('kube.unreachable'), {
     timeout: timeout,
     interval: 2,
   });
@@ -103,7 +103,7 @@ const took = (milliseconds: number): string => `seen ${Math.round(milliseconds)}
 describe('a follower goes on', () => {
   it('after a server that was killed', async () => {
     await rig.api.kill();
-    await inTrouble();
+    await inError();
     expect(names()).toEqual(['first']);
     await rig.api.start();
     await Promise.all([add('after'), remove('first')]);
@@ -113,7 +113,7 @@ describe('a follower goes on', () => {
 
   it('after a server that was told to stop', async () => {
     await rig.api.stop();
-    await inTrouble();
+    await inError();
     await rig.api.start();
     await add('after');
     const time = await seen(['after', 'first']);
@@ -122,7 +122,7 @@ describe('a follower goes on', () => {
 
   it('after a server that froze', async () => {
     await rig.api.freeze();
-    await inTrouble();
+    await inError();
     await rig.api.thaw();
     await add('after');
     const time = await seen(['after', 'first']);
@@ -133,7 +133,7 @@ describe('a follower goes on', () => {
     rig.forwarder.partition();
     await add('meanwhile');
     await remove('first');
-    await inTrouble();
+    await inError();
     rig.forwarder.heal();
     const time = await seen(['meanwhile']);
     expect(time, took(time)).toBeLessThan(timeout);

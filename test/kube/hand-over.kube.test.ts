@@ -46,7 +46,7 @@ import {
   putSite,
   removeHandOver,
   secret,
-  sightOfMasters,
+  snapshotOfMasters,
   versionsIn,
 } from './layered-masters.ts';
 
@@ -242,8 +242,8 @@ describe('the gate before the pivot, on a real API server', () => {
     await putLayeredMasters(rig.client);
     const { events } = await gate;
     expect(events.filter(({ type }) => type === 'wait.updated')).not.toEqual([]);
-    const sight = await sightOfMasters(kube);
-    expect(violationsOf(sight, { image: final, rendered })).toEqual([]);
+    const snapshot = await snapshotOfMasters(kube);
+    expect(violationsOf(snapshot, { image: final, rendered })).toEqual([]);
   });
 
   it('stays shut while a MachineConfig names the registry of this host', async () => {

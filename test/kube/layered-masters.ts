@@ -71,7 +71,7 @@ export async function putLayeredMasters(client: KubeClient): Promise<void> {
 }
 
 /** What is to be seen of the masters and their image in a cluster. */
-export async function sightOfMasters(kube: Kube) {
+export async function snapshotOfMasters(kube: Kube) {
   const { signal } = new AbortController();
   const [pools, osConfigs, builds, all] = await Promise.all(
     [machineConfigPools, machineOSConfigs, machineOSBuilds, nodes].map((kind) =>

@@ -40,7 +40,7 @@ async function dial(port: number) {
   socket.on('error', (error) => heard.push((error as NodeJS.ErrnoException).code ?? 'error'));
   socket.on('end', () => heard.push('end'));
   await once(socket, 'connect');
-  return { socket, heard, say: (text: string) => socket.write(text) };
+  return { socket, heard, send: (text: string) => socket.write(text) };
 }
 
 let first: Echo;
@@ -59,8 +59,8 @@ afterEach(async () => {
 
 describe('the forwarder before the API servers', () => {
   it('passes bytes both ways, and the end of a connection', async () => {
-    const { socket, heard, say } = await dial(forwarder.port);
-    say('hello');
+    const { socket, heard, send } = await dial(forwarder.port);
+    send('hello');
     await expect.poll(() => heard).toEqual(['first:hello']);
     first.sockets.forEach((one) => one.end());
     await once(socket, 'close');
@@ -68,22 +68,22 @@ describe('the forwarder before the API servers', () => {
   });
 
   it('passes much without losing any of it', async () => {
-    const { socket, heard, say } = await dial(forwarder.port);
+    const { socket, heard, send } = await dial(forwarder.port);
     const text = 'x'.repeat(5_000_000);
-    say(text);
+    send(text);
     const length = () => heard.join('').replaceAll('first:', '').length;
     await expect.poll(length).toBe(text.length);
     socket.destroy();
   });
 
   it('lets a partition lose everything, and a healed network bring it', async () => {
-    const { socket, heard, say } = await dial(forwarder.port);
-    say('one');
+    const { socket, heard, send } = await dial(forwarder.port);
+    send('one');
     await expect.poll(() => heard).toEqual(['first:one']);
     forwarder.partition();
-    say('two');
+    send('two');
     const late = await dial(forwarder.port);
-    late.say('three');
+    late.send('three');
     await pause(A_WHILE_MILLIS);
     expect([heard, late.heard]).toEqual([['first:one'], []]);
     forwarder.heal();
@@ -94,8 +94,8 @@ describe('the forwarder before the API servers', () => {
   });
 
   it('does not tell of a server that dies during a partition until it is healed', async () => {
-    const { socket, heard, say } = await dial(forwarder.port);
-    say('one');
+    const { socket, heard, send } = await dial(forwarder.port);
+    send('one');
     await expect.poll(() => heard).toEqual(['first:one']);
     forwarder.partition();
     first.sockets.forEach((one) => one.resetAndDestroy());
@@ -114,22 +114,22 @@ describe('the forwarder before the API servers', () => {
     await closed;
     expect(heard).toEqual(['ECONNRESET']);
     const next = await dial(forwarder.port);
-    next.say('again');
+    next.send('again');
     await expect.poll(() => next.heard).toEqual(['first:again']);
     next.socket.destroy();
   });
 
   it('moves new connections to another server, and resets lost ones when they speak', async () => {
     const old = await dial(forwarder.port);
-    old.say('one');
+    old.send('one');
     await expect.poll(() => old.heard).toEqual(['first:one']);
     forwarder.moveTo(second);
     first.sockets.forEach((one) => one.write('unheard'));
     const moved = await dial(forwarder.port);
-    moved.say('two');
+    moved.send('two');
     await expect.poll(() => moved.heard).toEqual(['second:two']);
     expect(old.heard).toEqual(['first:one']);
-    old.say('three');
+    old.send('three');
     await expect.poll(() => old.heard).toEqual(['first:one', 'ECONNRESET']);
     moved.socket.destroy();
   });
@@ -139,10 +139,10 @@ describe('the forwarder before the API servers', () => {
     ['reset', ['first:one', 'ECONNRESET']],
   ] as const)('leaves open connections %s where that is asked for', async (connections, heard) => {
     const old = await dial(forwarder.port);
-    old.say('one');
+    old.send('one');
     await expect.poll(() => old.heard).toEqual(['first:one']);
     forwarder.moveTo(second, connections);
-    old.say('two');
+    old.send('two');
     await expect.poll(() => old.heard).toEqual(heard);
     old.socket.destroy();
   });

@@ -12,7 +12,7 @@ const alphabet = (letters: string): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...Array.from(letters)), maxLength: 14 });
 
 /** Characters that mean something to YAML, to JSON or to Go, and some of each kind of others. */
-const telling = fc.constantFrom(
+const distinct = fc.constantFrom(
   ...Array.from('\t\n\r\0\u0007\b\v\f\u001b "\'\\#:-?,[]{}&*!|>%@`<=.~/ab'),
   ' ',
   '\n',
@@ -47,7 +47,7 @@ const line = fc.oneof(
     '---',
     '...',
   ),
-  fc.string({ unit: telling, maxLength: 12 }),
+  fc.string({ unit: distinct, maxLength: 12 }),
   fc.lorem({ maxCount: 30 }),
 );
 
@@ -82,7 +82,7 @@ const words = fc.constantFrom(
 /** What the operator cannot hash; seldom, so that most texts get as far as a name. */
 const refused = fc
   .tuple(
-    fc.string({ unit: telling, maxLength: 5 }),
+    fc.string({ unit: distinct, maxLength: 5 }),
     fc.constantFrom(
       '\u007f',
       '\u0080',
@@ -98,7 +98,7 @@ const refused = fc
 const text = fc.oneof(
   { arbitrary: refused, weight: 1 },
   { arbitrary: fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n')), weight: 15 },
-  { arbitrary: fc.string({ unit: telling, maxLength: 60 }), weight: 12 },
+  { arbitrary: fc.string({ unit: distinct, maxLength: 60 }), weight: 12 },
   { arbitrary: fc.string({ unit: 'binary', maxLength: 120 }), weight: 3 },
   { arbitrary: words, weight: 3 },
   { arbitrary: alphabet('0123456789_.+-eExXobB:TtZ naif '), weight: 6 },

@@ -7,7 +7,7 @@ const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE----
 /** What the tests of a worker that takes a built image share. */
 export const workerCase = {
   rendered: `rendered-worker-${'1'.repeat(32)}`,
-  stock: 'quay.example/rhcos@sha256:9',
+  releaseImage: 'quay.example/rhcos@sha256:9',
   repository: 'registry.example/ocl/worker',
   digest: `sha256:${'b'.repeat(64)}`,
   image: `registry.example/ocl/worker@sha256:${'b'.repeat(64)}`,
@@ -35,8 +35,8 @@ export function servedToWorker(
   image?: string,
   { hasCertificate = false, osImage = image, repository }: ServedWorker = {},
 ): string {
-  const { rendered, stock } = workerCase;
-  const shape = { rendered, osImage: osImage ?? stock };
+  const { rendered, releaseImage } = workerCase;
+  const shape = { rendered, osImage: osImage ?? releaseImage };
   const text = servedIgnition(image === undefined ? shape : { ...shape, image });
   const config = JSON.parse(text) as { storage: { files: object[] } };
   config.storage.files.push(fileOf('/var/lib/kubelet/config.json', secret));

@@ -20,7 +20,7 @@ describe('a command behind the real nsenter', () => {
   });
 
   it('sees a clean environment, no input, and has its end told apart', async () => {
-    const seen = await runProbe<{ environment: string[] }>('look');
+    const seen = await runProbe<{ environment: string[] }>('inspect');
     expect(seen).toMatchObject({
       stdin: '',
       missing: 'command.not-found',

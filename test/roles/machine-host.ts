@@ -156,9 +156,9 @@ async function writeHostFile(
   return { path, bytes: whole.length, sha256 };
 }
 
-function orWithout<Found>(none: Found, path: string, look: () => Found): Found {
+function orWithout<Found>(none: Found, path: string, check: () => Found): Found {
   try {
-    return look();
+    return check();
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return none;

@@ -16,7 +16,7 @@ const chunk = 16 * 1024;
 export function downloadOf(content: string | Uint8Array, shape: DownloadShape = {}): Download {
   const all = typeof content === 'string' ? new TextEncoder().encode(content) : content;
   const { cut } = shape;
-  async function* pieces(): AsyncGenerator<Uint8Array> {
+  async function* chunks(): AsyncGenerator<Uint8Array> {
     const end = cut?.after ?? all.length;
     for (let from = 0; from < end; from += chunk) {
       await Promise.resolve();
@@ -25,7 +25,7 @@ export function downloadOf(content: string | Uint8Array, shape: DownloadShape = 
     if (cut !== undefined) throw cut.error;
   }
   return {
-    body: pieces(),
+    body: chunks(),
     origin: shape.origin ?? 'fake',
     ...(shape.contentType === undefined ? {} : { contentType: shape.contentType }),
     ...(shape.bytes === false ? {} : { bytes: shape.bytes ?? all.length }),

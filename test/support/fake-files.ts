@@ -90,15 +90,15 @@ async function gathered(
 ): Promise<Uint8Array> {
   if (typeof content === 'string') return new TextEncoder().encode(content);
   if (content instanceof Uint8Array) return Uint8Array.from(content);
-  const pieces: Uint8Array[] = [];
+  const chunks: Uint8Array[] = [];
   try {
-    for await (const piece of content) pieces.push(Uint8Array.from(piece));
+    for await (const chunk of content) chunks.push(Uint8Array.from(chunk));
   } catch (error) {
     // What the source failed with is the cause, and not that the file could not be written.
     if (error instanceof Error) throw error;
     throw hostFailure('file.not-written', `${path} was not written`, { cause: error });
   }
-  return Buffer.concat(pieces);
+  return Buffer.concat(chunks);
 }
 
 const written = (path: string, bytes: Uint8Array): WrittenFile => ({
@@ -129,18 +129,18 @@ export function fakeWatch(chain: (path: string) => readonly string[]): FakeWatch
   return {
     watching: () => watchers.size,
     touched: (path) => {
-      for (const tell of [...watchers]) tell(path);
+      for (const notify of [...watchers]) notify(path);
     },
     watch: (paths, changed, signal) => {
       if (signal.aborted) return Promise.resolve();
-      const tell = (path: string): void => {
+      const notify = (path: string): void => {
         if (paths.some((watched) => concerns(path, chain(watched)))) changed();
       };
-      watchers.add(tell);
+      watchers.add(notify);
       changed();
       return new Promise((resolve) => {
         const end = (): void => {
-          watchers.delete(tell);
+          watchers.delete(notify);
           resolve();
         };
         signal.addEventListener('abort', end, { once: true });

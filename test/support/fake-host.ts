@@ -144,7 +144,7 @@ async function finish(
   const { exitCode = 0, stdout = '', stderr = '', duration = 0 } = result;
   const story = { argv, secrets: options.secrets, duration, stdout, stderr };
   if (result.isMissing === true) throw commandNotFound(story);
-  tellLines(options, { stdout, stderr });
+  emitLines(options, { stdout, stderr });
   if (result.hangs === true) return hang(story, options, clock);
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);
   if (!(options.accept ?? [0]).includes(exitCode)) throw commandFailed(story, { exitCode });
@@ -163,7 +163,7 @@ async function hang(
   throw commandTimedOut(hung, options.limit);
 }
 
-function tellLines(
+function emitLines(
   options: ExecOptions,
   said: Readonly<Record<'stdout' | 'stderr', string>>,
 ): void {

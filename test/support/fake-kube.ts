@@ -30,7 +30,7 @@ export interface FakeKube extends Kube {
   readonly objectsOf: (kind: KubeKind) => readonly KubeObject[];
   readonly writes: readonly KubeWrite[];
   /** Every further call fails with this, and who follows sees it, until it is undefined. */
-  readonly trouble: (error: AgentError | undefined) => FakeKube;
+  readonly lastError: (error: AgentError | undefined) => FakeKube;
   /** The log of a pod's only container, or of one as `POD/CONTAINER`. */
   readonly withPodLog: (name: string, text: string) => FakeKube;
 }
@@ -41,16 +41,16 @@ export function fakeKube(): FakeKube {
   const followers = new Set<() => void>();
   const logs = new Map<string, string>();
   const writes: KubeWrite[] = [];
-  let trouble: AgentError | undefined;
+  let lastError: AgentError | undefined;
   let version = 1;
 
-  const tell = (): void => {
+  const notify = (): void => {
     for (const follower of followers) follower();
   };
   const enter = async (signal: AbortSignal): Promise<void> => {
     await Promise.resolve();
     signal.throwIfAborted();
-    if (trouble !== undefined) throw trouble;
+    if (lastError !== undefined) throw lastError;
   };
   const store = (kind: KubeKind, object: KubeObject): KubeObject => {
     version += 1;
@@ -64,7 +64,7 @@ export function fakeKube(): FakeKube {
       },
     };
     objects.set(key, kept);
-    tell();
+    notify();
     return kept;
   };
   const selected = ({ kind, namespace, ...selectors }: KubeSelection): readonly KubeObject[] =>
@@ -88,13 +88,13 @@ export function fakeKube(): FakeKube {
     },
     drop: (ref) => {
       objects.delete(keyOf(ref));
-      tell();
+      notify();
       return fake;
     },
     objectsOf: (kind) => selected({ kind }),
-    trouble: (error) => {
-      trouble = error;
-      tell();
+    lastError: (error) => {
+      lastError = error;
+      notify();
       return fake;
     },
     withPodLog: (name, text) => {
@@ -112,20 +112,20 @@ export function fakeKube(): FakeKube {
     follow: (selection, seen, signal) => {
       let last: readonly KubeObject[] | undefined;
       let shown: string | undefined;
-      const look = (): void => {
-        if (trouble === undefined) last = selected(selection);
+      const read = (): void => {
+        if (lastError === undefined) last = selected(selection);
         const view: KubeView = { isSynced: last !== undefined, objects: last ?? [] };
-        const news = [last?.map(versionOf) ?? 'none', trouble?.message ?? ''].join();
+        const news = [last?.map(versionOf) ?? 'none', lastError?.message ?? ''].join();
         if (news === shown) return;
         shown = news;
-        seen(trouble === undefined ? view : { ...view, trouble });
+        seen(lastError === undefined ? view : { ...view, lastError });
       };
       if (signal.aborted) return Promise.resolve();
-      followers.add(look);
-      look();
+      followers.add(read);
+      read();
       return new Promise((resolve) => {
         const end = (): void => {
-          followers.delete(look);
+          followers.delete(read);
           resolve();
         };
         signal.addEventListener('abort', end, { once: true });
@@ -174,7 +174,7 @@ export function fakeKube(): FakeKube {
       await enter(signal);
       if (objects.has(keyOf(ref))) writes.push({ verb: 'remove', ...said(ref) });
       objects.delete(keyOf(ref));
-      tell();
+      notify();
     },
     podLog: async ({ name, container }, _since, signal) => {
       await enter(signal);

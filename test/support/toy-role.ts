@@ -15,7 +15,7 @@ export interface ToyConfig {
 }
 interface ToyWorld {
   readonly did: string[];
-  readonly act: (what: string) => Promise<void>;
+  readonly perform: (what: string) => Promise<void>;
 }
 interface ToyPorts {
   readonly world: ToyWorld;
@@ -34,7 +34,7 @@ export const step = stepsOf<Toy>();
 const Disk = fact('toy.disk', z.object({ path: z.string() }));
 export const limit = minutes(1);
 export const doing = (id: string): AnyStep<Toy> =>
-  step({ id, title: id, uses: ['world'], limit, run: ({ world }) => world.act(id) });
+  step({ id, title: id, uses: ['world'], limit, run: ({ world }) => world.perform(id) });
 
 export const findDisk = step({
   id: 'disk/find',
@@ -43,7 +43,7 @@ export const findDisk = step({
   gives: Disk,
   limit,
   run: async ({ world }) => {
-    await world.act('disk/find');
+    await world.perform('disk/find');
     return { path: '/dev/toy' };
   },
 });
@@ -55,7 +55,7 @@ export const wipe = step({
   destroys: true,
   limit,
   run: async ({ world }, { disk }) => {
-    await world.act(`wipe ${disk.path}`);
+    await world.perform(`wipe ${disk.path}`);
   },
 });
 
@@ -65,7 +65,7 @@ export function worldOf(
   const did: string[] = [];
   return {
     did,
-    act: async (what) => {
+    perform: async (what) => {
       await react(what);
       did.push(what);
     },

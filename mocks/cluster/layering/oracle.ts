@@ -108,8 +108,8 @@ const countsOf = ({ nodes }: PoolState) => ({
 /** The invariants that do not hold of a pool, each by its first value that is another. */
 export function violationsOf(pool: PoolState): readonly string[] {
   if (pool.final === '') return [`pool ${pool.pool} has no image in its repository`];
-  return Object.entries(invariants).flatMap(([id, look]) => {
-    const broken = look(pool).find(([, there, expected]) => there !== expected);
+  return Object.entries(invariants).flatMap(([id, check]) => {
+    const broken = check(pool).find(([, there, expected]) => there !== expected);
     if (broken === undefined) return [];
     const [what, there, expected] = broken;
     return [

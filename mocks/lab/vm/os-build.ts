@@ -85,7 +85,7 @@ async function builtImage(
   signal.throwIfAborted();
   const { build, push } = layerCommands(registry.work, release, {
     osConfig: (repository) => request.textFor(repository),
-    tell: print,
+    print,
     signal,
   });
   await build(name);

@@ -105,7 +105,7 @@ function answered(course: Course): void {
   course.isHealthy = true;
   course.denial.reset();
   course.health.answered();
-  course.known.trouble(undefined);
+  course.known.lastError(undefined);
 }
 
 /** What an error means for the view, and the pause after it. @throws what another round cannot cure */
@@ -127,7 +127,7 @@ function afterError(course: Course, error: unknown): Millis {
     course.isHealthy = false;
   } else {
     health.failed(error.failure);
-    known.trouble(error.failure);
+    known.lastError(error.failure);
   }
   return Math.max(pace.next(), error.notBefore);
 }

@@ -26,7 +26,7 @@ const last = (): unknown => {
     count: views.length,
     isSynced: view?.isSynced,
     names: view?.objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`),
-    ...(view?.trouble === undefined ? {} : { trouble: view.trouble.code }),
+    ...(view?.lastError === undefined ? {} : { lastError: view.lastError.code }),
   };
 };
 
@@ -69,22 +69,22 @@ describe('a selection that is followed', () => {
 
   it('shows trouble once, with what was there, and its end once', () => {
     known.listed({ version: '9', objects: [object('a', 1)] });
-    known.trouble(away);
-    known.trouble(kubeFailure('kube.unreachable', 'away'));
+    known.lastError(away);
+    known.lastError(kubeFailure('kube.unreachable', 'away'));
     expect(last()).toEqual({
       count: 2,
       isSynced: true,
       names: ['a@1'],
-      trouble: 'kube.unreachable',
+      lastError: 'kube.unreachable',
     });
-    known.trouble(undefined);
-    known.trouble(undefined);
+    known.lastError(undefined);
+    known.lastError(undefined);
     expect(last()).toEqual({ count: 3, isSynced: true, names: ['a@1'] });
   });
 
   it('shows trouble before the first list', () => {
-    known.trouble(away);
-    expect(last()).toEqual({ count: 1, isSynced: false, names: [], trouble: 'kube.unreachable' });
+    known.lastError(away);
+    expect(last()).toEqual({ count: 1, isSynced: false, names: [], lastError: 'kube.unreachable' });
     known.listed({ version: '9', objects: [] });
     expect(last()).toEqual({ count: 2, isSynced: true, names: [] });
   });

@@ -17,25 +17,25 @@ export interface Followed {
   /** The kind is not served: an empty view that is not synced. */
   readonly missing: () => void;
   /** The server cannot be reached, or answers again (undefined). */
-  readonly trouble: (trouble: AgentError | undefined) => void;
+  readonly lastError: (lastError: AgentError | undefined) => void;
 }
 
 /** Nothing is known yet, and nothing is shown before something is. */
 export function followed(seen: (view: KubeView) => void): Followed {
   const view = keptView();
   let version: string | undefined;
-  let trouble: AgentError | undefined;
+  let lastError: AgentError | undefined;
   let isShown = false;
   const show = (): void => {
     isShown = true;
-    seen(view.show(trouble));
+    seen(view.show(lastError));
   };
   return {
     version: () => version,
     listed: (listing) => {
       version = listing.version;
-      const hadError = trouble !== undefined;
-      trouble = undefined;
+      const hadError = lastError !== undefined;
+      lastError = undefined;
       if (view.replace(listing.objects) || hadError) show();
     },
     happened: (event) => {
@@ -52,15 +52,15 @@ export function followed(seen: (view: KubeView) => void): Followed {
       version = undefined;
     },
     missing: () => {
-      const isNews = view.isSynced() || trouble !== undefined || !isShown;
+      const isNews = view.isSynced() || lastError !== undefined || !isShown;
       version = undefined;
-      trouble = undefined;
+      lastError = undefined;
       view.forget();
       if (isNews) show();
     },
-    trouble: (now) => {
-      if (now?.code === trouble?.code && now?.message === trouble?.message) return;
-      trouble = now;
+    lastError: (now) => {
+      if (now?.code === lastError?.code && now?.message === lastError?.message) return;
+      lastError = now;
       show();
     },
   };
@@ -76,7 +76,7 @@ interface KeptView {
   readonly forget: () => void;
   readonly isSynced: () => boolean;
   /** The objects now, in the order of their names; later changes do not reach it. */
-  readonly show: (trouble: AgentError | undefined) => KubeView;
+  readonly show: (lastError: AgentError | undefined) => KubeView;
 }
 
 /** An empty view, not synced yet. */
@@ -112,10 +112,10 @@ function keptView(): KeptView {
       isSynced = false;
     },
     isSynced: () => isSynced,
-    show: (trouble) => ({
+    show: (lastError) => ({
       isSynced,
       objects: sorted().flatMap((key) => objects.get(key) ?? []),
-      ...(trouble === undefined ? {} : { trouble }),
+      ...(lastError === undefined ? {} : { lastError }),
     }),
   };
 }

@@ -21,7 +21,7 @@ import {
 } from '../cluster/kube-watch.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
-import { type OwnRequest, statusOfOwnNode } from './standing.ts';
+import { type OwnRequest, statusOfOwnNode } from './own-node.ts';
 
 /** How often a request is read again when another writes it at the same time. */
 const mostConflicts = 3;

@@ -163,7 +163,7 @@ describe('after-pivot/leave-job', () => {
 
   it('ends no installation by itself', async () => {
     const run = world();
-    run.kube.trouble(kubeFailure('kube.unreachable', 'down'));
+    run.kube.lastError(kubeFailure('kube.unreachable', 'down'));
     const { notes } = await runStep(createFollowUpJob, run);
     expect(notes).toEqual([expect.stringMatching(/^warn: the follow-up job is not created/)]);
   });
@@ -194,7 +194,7 @@ describe('after-pivot/leave-job', () => {
     [
       'the cluster does not answer',
       'kube.unreachable',
-      ({ kube }) => kube.trouble(kubeFailure('kube.unreachable', 'down')),
+      ({ kube }) => kube.lastError(kubeFailure('kube.unreachable', 'down')),
     ],
     [
       'a job of another kind is there',

@@ -93,7 +93,7 @@ describe('cluster/wait-for-controller', () => {
   });
 
   it('outlives an API server that does not answer', async () => {
-    const kube = cluster().trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    const kube = cluster().lastError(kubeFailure('kube.unreachable', 'connection refused'));
     const run = runStep(waitForController, {
       kube,
       inventory: fakeInventory(),
@@ -102,7 +102,7 @@ describe('cluster/wait-for-controller', () => {
       facts,
     });
     await settle();
-    kube.trouble(undefined).put(eventKind, ready);
+    kube.lastError(undefined).put(eventKind, ready);
     const { events } = await run;
     expect(events).toContainEqual(
       expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),

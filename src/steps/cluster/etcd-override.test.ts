@@ -141,9 +141,9 @@ describe('cluster/restore-etcd', () => {
     kube.put(pods, member('m3', false));
     const run = runStep(restoreEtcd, { kube });
     await settle();
-    kube.trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
     await settle();
-    kube.trouble(undefined).put(pods, member('m3'));
+    kube.lastError(undefined).put(pods, member('m3'));
     const { events } = await run;
     expect(events).toContainEqual(
       expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),

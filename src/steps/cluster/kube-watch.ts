@@ -46,7 +46,7 @@ export const together =
   };
 
 /** Why a view may be incomplete; undefined when it is complete. */
-export function gapIn({ isSynced, trouble: lastError }: KubeView): string | undefined {
+export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
   if (lastError !== undefined) return `the API server does not answer (${lastError.code})`;
   return isSynced ? undefined : 'the API server has not listed the objects yet';
 }

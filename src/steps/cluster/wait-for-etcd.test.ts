@@ -118,7 +118,7 @@ describe('cluster/wait-for-etcd-handover', () => {
     ['etcd stays', () => fakeKube().put(etcds, etcd(running))],
     [
       'the API server has not answered',
-      () => fakeKube().trouble(kubeFailure('kube.unreachable', 'connection refused')),
+      () => fakeKube().lastError(kubeFailure('kube.unreachable', 'connection refused')),
     ],
   ])('goes on after ten minutes when %s', async (_, make) => {
     const clock = fakeClock();

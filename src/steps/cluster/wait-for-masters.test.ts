@@ -192,11 +192,11 @@ describe('cluster/wait-for-masters', () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
     await run.clock.advance(minutes(1));
-    run.kube.trouble(kubeFailure('kube.unreachable', 'connection refused'));
+    run.kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
     await run.clock.advance(minutes(1));
-    run.kube.trouble(kubeFailure('kube.unreachable', 'no route'));
+    run.kube.lastError(kubeFailure('kube.unreachable', 'no route'));
     await run.clock.advance(minutes(1));
-    run.kube.trouble(undefined);
+    run.kube.lastError(undefined);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     const { events } = await end;
     expect(statusesOf(events)).toEqual([
@@ -207,10 +207,10 @@ describe('cluster/wait-for-masters', () => {
 
   it('says so before it has seen anything', async () => {
     const run = setUp();
-    run.kube.trouble(kubeFailure('kube.no-credentials', 'no kubeconfig yet'));
+    run.kube.lastError(kubeFailure('kube.no-credentials', 'no kubeconfig yet'));
     const end = runStep(waitForMasters, run);
     await run.clock.advance(seconds(1));
-    run.kube.trouble(undefined);
+    run.kube.lastError(undefined);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     expect(statusesOf((await end).events)[0]).toBe(
       'there have been no credentials for the cluster since 00:00:00 UTC: no kubeconfig yet',

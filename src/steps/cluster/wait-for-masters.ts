@@ -90,7 +90,7 @@ function nodeWait(
   let reported: string | undefined;
 
   const poll = async (): Promise<PollResult<true>> => {
-    const { objects, trouble: lastError } = await view();
+    const { objects, lastError } = await view();
     joining.prepare();
     untaint.start(objects);
     const { isDone, status } = nodeProgress(role, target, objects.map(joining.statusOf));
@@ -124,7 +124,7 @@ async function knownInstallConfig(
   const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
   const poll = async (): Promise<PollResult<InstallConfig>> => {
-    const { objects, trouble: lastError } = await view();
+    const { objects, lastError } = await view();
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
     const status = errorOf(lastError) ?? reading.problem;

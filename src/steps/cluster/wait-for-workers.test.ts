@@ -71,11 +71,11 @@ describe('cluster/wait-for-workers', () => {
 
   it('asks again who started the cluster when the API server does not tell', async () => {
     const clock = fakeClock({ auto: false });
-    const kube = agentCluster().trouble(kubeFailure('kube.unreachable', 'down'));
+    const kube = agentCluster().lastError(kubeFailure('kube.unreachable', 'down'));
     const inventory = fakeInventory({ hosts: [worker('Done')] });
     const end = runStep(waitForWorkers, { config, clock, kube, inventory });
     await clock.advance(seconds(12));
-    kube.trouble(undefined);
+    kube.lastError(undefined);
     await clock.advance(seconds(5));
     await end;
     expect(inventory.calls).toEqual(['hosts worker']);
@@ -83,7 +83,7 @@ describe('cluster/wait-for-workers', () => {
 
   it('waits for nobody when the invoker cannot be read', async () => {
     const clock = fakeClock();
-    const kube = agentCluster().trouble(kubeFailure('kube.unreachable', 'down'));
+    const kube = agentCluster().lastError(kubeFailure('kube.unreachable', 'down'));
     const inventory = fakeInventory();
     const { notes } = await runStep(waitForWorkers, { config, clock, kube, inventory });
     expect([clock.now(), inventory.calls]).toEqual([minutes(5), []]);

@@ -25,7 +25,7 @@ const facts = {
 };
 const config = { role: 'bootstrap', layering: { mode: 'on' } } as const;
 
-const stock = servedIgnition({ rendered: masterRendered, osImage: 'stock' });
+const releaseImage = servedIgnition({ rendered: masterRendered, osImage: 'stock' });
 const built = servedIgnition({
   rendered: masterRendered,
   osImage: masterImage,
@@ -51,7 +51,7 @@ describe('layering/check-served-config', () => {
 
   it('waits until the built image is served, and for a server that comes up', async () => {
     const web = fakeWeb()
-      .with(url, stock)
+      .with(url, releaseImage)
       .failing(url, webFailure('web.refused', `${url} answered 500`), 1);
     const run = setting(pointerTo(url), web);
     const polls = web.opened;
@@ -70,7 +70,7 @@ describe('layering/check-served-config', () => {
   });
 
   it('fails after twenty minutes of another image', async () => {
-    const run = setting(pointerTo(url), fakeWeb().with(url, stock));
+    const run = setting(pointerTo(url), fakeWeb().with(url, releaseImage));
     const { failure } = await tryStep(checkServedConfig, run);
     expect(failure).toMatchObject({ code: 'wait.timed-out' });
     expect(run.clock.now()).toBe(minutes(20));
@@ -92,7 +92,7 @@ describe('layering/check-served-config', () => {
     ],
     [
       'an embedded config of the release',
-      fakeHost().withFile(path, embedded(stock)),
+      fakeHost().withFile(path, embedded(releaseImage)),
       'layering.other-image-served',
     ],
   ])('does not wait for %s', async (_, host, code) => {

@@ -97,8 +97,8 @@ describe('layering/deploy-worker-image', () => {
 
   it('has nothing to do where no image is to be had', async () => {
     const host = hostWith();
-    const stock = { kind: 'stock', why: 'no image' } as const;
-    expect((await deploy({ host, worker: stock })).value).toEqual(stock);
+    const releaseImage = { kind: 'stock', why: 'no image' } as const;
+    expect((await deploy({ host, worker: releaseImage })).value).toEqual(releaseImage);
     expect(host.ran).toEqual([]);
   });
 

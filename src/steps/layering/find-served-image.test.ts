@@ -65,7 +65,10 @@ describe('layering/find-worker-image, where nobody has said where images lie', (
 
   it.each([
     ['layering.repository-unusable', servedToWorker(undefined, { repository: 'no repository' })],
-    ['layering.served-torn', servedToWorker(image, { osImage: workerCase.stock, repository })],
+    [
+      'layering.served-torn',
+      servedToWorker(image, { osImage: workerCase.releaseImage, repository }),
+    ],
   ])('fails with %s, as its cluster is layered', async (code, text) => {
     expect((await find(served(text))).failure).toMatchObject({ code });
     const fallback = { layering: { failurePolicy: 'fallback-stock' as const } };

@@ -78,7 +78,7 @@ describe('layering/find-worker-image', () => {
   });
 
   it('refuses a cluster that names two images', async () => {
-    const torn = servedToWorker(image, { osImage: workerCase.stock });
+    const torn = servedToWorker(image, { osImage: workerCase.releaseImage });
     const { failure } = await find({ web: fakeWeb().with(url, torn) });
     expect(failure).toMatchObject({ code: 'layering.served-torn' });
   });

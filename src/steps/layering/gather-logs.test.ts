@@ -189,7 +189,7 @@ describe('layering/gather-logs', () => {
 
   it('never fails: neither without a cluster, nor without a place', async () => {
     const host = hostWithSecrets();
-    const kube = fakeKube().trouble(kubeFailure('kube.unreachable', 'down'));
+    const kube = fakeKube().lastError(kubeFailure('kube.unreachable', 'down'));
     expect((await runStep(gatherLogs, { config, facts, host, kube })).notes).toEqual([]);
     expect(bundleOf(host).get('index.txt')).toContain('cluster-nodes.yaml: ');
     host.on(['install', rest]).fails(1, 'read-only file system');

@@ -30,7 +30,7 @@ interface LayerUser {
   /** A MachineOSConfig whose image goes to a repository; that of the tests unless given. */
   readonly osConfig?: (repository: string, name: string) => string;
   /** Takes each line that a command says while it runs. */
-  readonly tell?: (line: string) => void;
+  readonly print?: (line: string) => void;
   /** Ends a command early. */
   readonly signal?: AbortSignal;
 }
@@ -39,7 +39,7 @@ interface LayerUser {
 export function layerCommands(
   folder: string,
   { address, osImageURL }: LayerPlace,
-  { osConfig = testConfig, tell = () => undefined, signal }: LayerUser = {},
+  { osConfig = testConfig, print = () => undefined, signal }: LayerUser = {},
 ): LayerCommands {
   const at = (name: string): string => join(folder, name);
   writeFileSync(at('rendered.json'), JSON.stringify(renderedConfig(osImageURL)));
@@ -57,7 +57,7 @@ export function layerCommands(
     const argv = [bundlePath, 'layer', action, ...words, ...places];
     const running = execute(process.execPath, argv, { env, ...(signal && { signal }) });
     const { stderr } = running.child;
-    if (stderr !== null) createInterface({ input: stderr }).on('line', tell);
+    if (stderr !== null) createInterface({ input: stderr }).on('line', print);
     return (await running).stdout;
   };
   return {

@@ -50,8 +50,8 @@ describe('waitForLine', () => {
 
   it.each([
     ['the guest ends', () => end('badly'), 'the guest ended badly'],
-    ['it falls into the emergency shell', say('Entering emergency mode'), 'the guest gave up'],
-    ['its kernel panics', say('Kernel panic - not syncing: no init'), 'the guest gave up'],
+    ['it falls into the emergency shell', send('Entering emergency mode'), 'the guest gave up'],
+    ['its kernel panics', send('Kernel panic - not syncing: no init'), 'the guest gave up'],
   ])('fails when %s', async (_name, emit, why) => {
     const line = log.waitForLine(/never/, 5);
     emit();
@@ -63,7 +63,7 @@ describe('waitForLine', () => {
     await expect(log.waitForLine(/never/, 0)).rejects.toThrow('no such line in 0 s');
   });
 
-  function say(line: string): () => void {
+  function send(line: string): () => void {
     return () => {
       appendFileSync(log.path, `${line}\n`);
     };

@@ -33,7 +33,7 @@ export interface LayeredSite extends AsyncDisposable {
   readonly authFile: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Runs a command on the machine of the test and gives what it prints. */
-  readonly tell: (argv: readonly string[]) => Promise<string>;
+  readonly ask: (argv: readonly string[]) => Promise<string>;
   /** The digests of the layers of an image; with the credentials of both registries unless told otherwise. */
   readonly layersOf: (image: string, access?: object) => Promise<readonly string[]>;
 }
@@ -67,7 +67,7 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     opened,
   );
   const environment = { ...store.environment, SSL_CERT_FILE: authorities };
-  const tell: LayeredSite['tell'] = async (argv) => {
+  const ask: LayeredSite['ask'] = async (argv) => {
     const { signal } = new AbortController();
     const host = localHost({ environment: { ...process.env, ...environment } });
     return (await host.exec(argv, { signal, limit: 120_000 })).stdout;
@@ -75,8 +75,8 @@ export async function openLayeredSite(): Promise<LayeredSite> {
   const pushed = async (image: string, tag: string): Promise<string> => {
     const name = `${release.address}/${names.release}`;
     const to = `docker://${name}:${tag}`;
-    await tell(['buildah', 'push', '--quiet', '--authfile', authFile, image, to]);
-    return `${name}@${await tell(registryDigestArgv({ image: `${name}:${tag}`, authFile }))}`;
+    await ask(['buildah', 'push', '--quiet', '--authfile', authFile, image, to]);
+    return `${name}@${await ask(registryDigestArgv({ image: `${name}:${tag}`, authFile }))}`;
   };
   await buildLayeringBase(store, join(folder, 'base'), base);
   await otherArchitecture(store, base, foreign);
@@ -95,9 +95,9 @@ export async function openLayeredSite(): Promise<LayeredSite> {
     foreignImage,
     authFile,
     environment,
-    tell,
+    ask,
     layersOf: async (image, access = { authFile }) =>
-      (JSON.parse(await tell(registryManifestArgv({ image, ...access }))) as Manifest).layers.map(
+      (JSON.parse(await ask(registryManifestArgv({ image, ...access }))) as Manifest).layers.map(
         ({ digest }) => digest,
       ),
     [Symbol.asyncDispose]: () => left.disposeAsync(),

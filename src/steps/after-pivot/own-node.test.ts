@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minutes } from '../../model/duration.ts';
-import { type OwnNodeSnapshot, type OwnRequest, statusOfOwnNode } from './standing.ts';
+import { type OwnNodeSnapshot, type OwnRequest, statusOfOwnNode } from './own-node.ts';
 
 const client = (state: OwnRequest['state']): OwnRequest => ({
   name: 'c',
@@ -16,8 +16,8 @@ const serving = (state: OwnRequest['state'], reason?: string): OwnRequest => ({
 const ready = { isReady: true } as const;
 const notReady = { isReady: false, reason: 'container network is not ready' } as const;
 
-const standing = (look: Partial<OwnNodeSnapshot>) =>
-  statusOfOwnNode({ node: 'm0', readiness: undefined, readyFor: 0, requests: [], ...look });
+const statusOf = (snapshot: Partial<OwnNodeSnapshot>) =>
+  statusOfOwnNode({ node: 'm0', readiness: undefined, readyFor: 0, requests: [], ...snapshot });
 
 describe('the standing of the own node', () => {
   it.each<[Partial<OwnNodeSnapshot>, string]>([
@@ -29,8 +29,8 @@ describe('the standing of the own node', () => {
       { readiness: ready, requests: [serving('pending', 'it asks for no address')] },
       'm0 is Ready and waits for a serving certificate; certificate request s is not approved: it asks for no address',
     ],
-  ])('says what is missing', (look, status) => {
-    expect(standing(look)).toEqual({ isDone: false, status });
+  ])('says what is missing', (snapshot, status) => {
+    expect(statusOf(snapshot)).toEqual({ isDone: false, status });
   });
 
   it.each<[string, boolean, Partial<OwnNodeSnapshot>]>([
@@ -57,7 +57,7 @@ describe('the standing of the own node', () => {
       { readiness: notReady, requests: [serving('approved')] },
     ],
     ['gone', false, { requests: [client('approved'), serving('approved')] }],
-  ])('%s: done is %s', (_, isDone, look) => {
-    expect(standing(look).isDone).toBe(isDone);
+  ])('%s: done is %s', (_, isDone, snapshot) => {
+    expect(statusOf(snapshot).isDone).toBe(isDone);
   });
 });
