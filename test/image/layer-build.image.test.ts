@@ -209,7 +209,7 @@ describe('the lane that builds on a bootstrap host', () => {
     const { failure, notes } = await tryStep(publishImages, run);
     await killed;
     expect(failure).toMatchObject({ code: 'layering.registry-unreachable', kind: 'remote' });
-    expect(notes.filter((note) => note.includes('is tried again'))).toHaveLength(2);
+    expect(notes.filter((note) => note.includes('is retried'))).toHaveLength(2);
 
     await mortal.start();
     const { value: published } = await runStep(publishImages, run);

@@ -96,7 +96,7 @@ describe('the wait for masters against a real API server', () => {
       ['id-m1', 'Joined'],
       ['id-m2', 'Joined'],
     ]);
-    expect(notes).toContain('info: the taint of the cloud is removed from m1');
+    expect(notes).toContain('info: removed the cloud provider taint from m1');
     expect(statusesOf(events)).toContain(
       '0 of 2 masters ready; m1: NotReady, container network is not ready; no further master has joined yet',
     );
