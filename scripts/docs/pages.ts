@@ -8,6 +8,7 @@ import { describeRole } from '../../src/engine/describe.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
+import { architecturePage } from './rooms.ts';
 
 const json = (value: unknown): Promise<string> =>
   format(JSON.stringify(value), { parser: 'json', printWidth: 100 });
@@ -15,6 +16,7 @@ const json = (value: unknown): Promise<string> =>
 /** Every generated page by its path from the top of the tree. */
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
+    'docs/architecture.md': await architecturePage(),
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),
     'docs/errors.md': await errorsPage(),

@@ -1,5 +1,4 @@
-// Writes the number of files and lines of each room into docs/architecture.md: node scripts/docs/rooms.ts
-import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { format } from 'prettier';
 import { readSources, sizeOf } from '../lint/measures.ts';
@@ -41,5 +40,3 @@ export async function architecturePage(): Promise<string> {
   lines.splice(first, height, ...table(heads, rows));
   return format(lines.join('\n'), { parser: 'markdown', printWidth: 100 });
 }
-
-if (import.meta.main) writeFileSync(page, await architecturePage());

@@ -17,6 +17,8 @@ const checks: Readonly<Record<string, Argv>> = {
   layout: ['prettier', '--check', '--log-level', 'warn', '.'],
   'dead code': ['knip', '--no-progress'],
   'the tree speaks of the product alone': ['node', 'scripts/lint/tree.ts'],
+  'the measures of the tree': ['node', 'scripts/lint/measures.ts', '--check'],
+  'no retired word': ['node', 'scripts/lint/words.ts', '--check'],
 };
 
 /** Runs a command; resolves with its exit code, 128 for a signal. */
