@@ -32,9 +32,12 @@ describe('a run', () => {
 
   it('leaves out what the configuration does not ask for', async () => {
     const cleans = condition<ToyConfig>('the disk is cleaned', (config) => config.cleans);
-    const { world, events } = await runToy(toy({ steps: [{ ...doing('a/clean'), when: cleans }] }), {
-      config: { cleans: false },
-    });
+    const { world, events } = await runToy(
+      toy({ steps: [{ ...doing('a/clean'), when: cleans }] }),
+      {
+        config: { cleans: false },
+      },
+    );
     expect(world.did).toEqual([]);
     expect(types(events)).toContain('step.skipped a/clean');
   });

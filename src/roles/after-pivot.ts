@@ -3,8 +3,8 @@ import { role } from '../engine/check.ts';
 import { lanes } from '../engine/role.ts';
 import type { Ports } from '../ports/ports.ts';
 import { approveOwnRequests } from '../steps/after-pivot/approve-requests.ts';
-import { readLeftRecord } from '../steps/after-pivot/read-record.ts';
-import { removeRecord } from '../steps/after-pivot/remove-record.ts';
+import { readLeftRecord } from '../steps/after-pivot/record.ts';
+import { removeRecord } from '../steps/after-pivot/manifests.ts';
 import { restoreEtcd } from '../steps/cluster/etcd-override.ts';
 import { rollOutImages } from '../steps/layering/roll-out-images.ts';
 

@@ -1,4 +1,9 @@
 import { join } from 'node:path/posix';
+import type { Millis } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { Secret } from '../../model/secret.ts';
+import type { Download } from '../../ports/inventory.ts';
+import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, connection } from './connection.ts';
 import {
   type Answer,
@@ -10,8 +15,8 @@ import {
   textOf,
 } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
-import { type NetworkError, networkErrorOf } from './network-error.ts';
 import type { Records } from './inventory-schema.ts';
+import { type NetworkError, networkErrorOf } from './network-error.ts';
 import {
   AttemptFailure,
   fewRetries,
@@ -20,12 +25,6 @@ import {
   type Tries,
   withRetry,
 } from './retry.ts';
-import { wordsOfServiceError } from './service-error.ts';
-import type { Millis } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
-import type { Secret } from '../../model/secret.ts';
-import type { Download } from '../../ports/inventory.ts';
-import type { Random } from '../../ports/random.ts';
 
 /** How the inventory service is reached. */
 export interface InventoryOptions extends CallerOptions {
@@ -241,4 +240,36 @@ function multipartOf(upload: Upload, boundary: string): MultipartBody {
       Buffer.from(`\r\n--${boundary}--\r\n`),
     ]),
   };
+}
+
+/**
+ * The two shapes of an error of the inventory service (assisted-service swagger, `error` and
+ * `infra_error`): the domain gives `reason` with a code in text, the framework `message` with a
+ * number. Errors of downloads have these in a body of type application/octet-stream.
+ */
+interface ServiceError {
+  readonly reason?: unknown;
+  readonly message?: unknown;
+}
+
+/** What the service says is wrong, in its own words; short, and never a page of HTML. */
+export function wordsOfServiceError(body: string): string {
+  const { reason, message } = parsed(body);
+  if (typeof reason === 'string') return reason;
+  if (typeof message === 'string') return message;
+  if (/<(?:!doctype|html|head|body)\b/i.test(body)) return pageTitle(body);
+  return body.trim().split('\n')[0]?.slice(0, 200) ?? '';
+}
+
+function pageTitle(page: string): string {
+  const title = /<title>([^<]*)<\/title>/i.exec(page)?.[1]?.trim() ?? '';
+  return title === '' ? 'a page of HTML' : `a page of HTML, "${title.slice(0, 100)}"`;
+}
+
+function parsed(body: string): ServiceError {
+  try {
+    return (JSON.parse(body) ?? {}) as ServiceError;
+  } catch {
+    return {};
+  }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wordsOfServiceError } from './service-error.ts';
+import { wordsOfServiceError } from './inventory-client.ts';
 
 describe('the words of an error body', () => {
   it.each([

@@ -1,7 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
-import { lineWriter, openForLines } from './line-writer.ts';
-import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 import type { RunEvent, Sink } from '../../engine/events.ts';
+import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */
 export interface LogOptions {
@@ -122,3 +121,170 @@ function descriptorOf(to: string): number {
   const number = /^fd:(\d+)$/.exec(to)?.[1];
   return number === undefined ? openForLines(to) : Number(number);
 }
+
+// Pino's own destination is not used: when the disk is full its flushSync tries for ever, and the
+// program would never end (sonic-boom 5).
+import { once } from 'node:events';
+import { constants, fstatSync, mkdirSync, openSync, write, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+
+/** Writes text to a descriptor; it never throws, and never waits for who reads. */
+export interface LineWriter {
+  readonly write: (text: string) => void;
+  /** Resolves when all is written, or after a second. */
+  readonly close: () => Promise<void>;
+}
+
+/** What a reader that does not read makes us hold; what comes then is dropped. */
+const mostWaiting = 4 * 1024 * 1024;
+const chunk = 64 * 1024;
+const closeLimit = 1000;
+
+/**
+ * A writer for a descriptor. Files are written at once, so that a crash loses no line; a pipe or a
+ * terminal in the background, since its reader may have stopped.
+ */
+function lineWriter(descriptor: number): LineWriter {
+  switch (kindOf(descriptor)) {
+    case 'file':
+      return fileWriter(descriptor);
+    case 'socket':
+      return socketWriter(descriptor);
+    case 'other':
+      return pipeWriter(nonBlocking(descriptor));
+  }
+}
+
+function fileWriter(descriptor: number): LineWriter {
+  return {
+    write: (text) => {
+      try {
+        writeSync(descriptor, text);
+      } catch {
+        // A full disk must not end an installation; the next line may find room.
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+const writeSome = promisify(write);
+
+function pipeWriter(descriptor: number): LineWriter {
+  let waiting: string[] = [];
+  let size = 0;
+  let isClosed = false;
+  let pump: Promise<void> | undefined;
+  const work = async (): Promise<void> => {
+    while (waiting.length > 0) {
+      const bytes = Buffer.from(waiting.splice(0).join(''));
+      size = 0;
+      for (let from = 0; from < bytes.length;) {
+        from += await written(descriptor, bytes.subarray(from, from + chunk));
+      }
+    }
+    pump = undefined;
+  };
+  return {
+    write: (text) => {
+      if (isClosed || size > mostWaiting) return;
+      waiting.push(text);
+      size += text.length;
+      pump ??= work();
+    },
+    close: async () => {
+      await within(closeLimit, pump);
+      isClosed = true;
+      waiting = [];
+    },
+  };
+}
+
+function socketWriter(descriptor: number): LineWriter {
+  const socket = new Socket({ fd: descriptor, readable: false });
+  socket.on('error', () => undefined);
+  socket.unref();
+  return {
+    write: (text) => {
+      if (socket.writable && socket.writableLength <= mostWaiting) socket.write(text);
+    },
+    close: () =>
+      within(closeLimit, socket.writableLength === 0 ? undefined : once(socket, 'drain')),
+  };
+}
+
+/** Waits for work, but not longer than a limit. */
+async function within(limit: number, work: Promise<unknown> | undefined): Promise<void> {
+  const done = new AbortController();
+  const late = pause(limit, undefined, { signal: done.signal }).catch(() => undefined);
+  await Promise.race([work?.catch(() => undefined), late]);
+  // A timer that still runs would keep our process from ending.
+  done.abort();
+}
+
+/** How many bytes were taken, or given up because nobody reads any more. */
+async function written(descriptor: number, bytes: Buffer): Promise<number> {
+  try {
+    return (await writeSome(descriptor, bytes)).bytesWritten;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return bytes.length;
+    await pause(20);
+    return 0;
+  }
+}
+
+/**
+ * The same pipe or terminal, opened so that a write to it never blocks: a blocked write would even
+ * keep our process from ending, since libuv waits for its threads. The descriptor itself is shared
+ * with others, who may count on its being as it is.
+ */
+function nonBlocking(descriptor: number): number {
+  try {
+    return openSync(`/proc/self/fd/${descriptor}`, constants.O_WRONLY | constants.O_NONBLOCK);
+  } catch {
+    return descriptor;
+  }
+}
+
+function kindOf(descriptor: number): 'file' | 'socket' | 'other' {
+  try {
+    const stats = fstatSync(descriptor);
+    if (stats.isFile()) return 'file';
+    return stats.isSocket() ? 'socket' : 'other';
+  } catch {
+    return 'other';
+  }
+}
+
+/**
+ * Opens a file that is appended to, with its directory.
+ * @throws AgentError `log.not-opened`
+ */
+function openForLines(path: string): number {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, 'a', 0o640);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
+    throw logFailure('log.not-opened', `${path} cannot be opened: ${code}`, {
+      context: { path },
+      cause: error,
+    });
+  }
+}
+
+/** Failures of keeping a log. */
+export const logFailures = {
+  'log.not-opened': {
+    kind: 'host',
+    title: 'The log file cannot be opened',
+    hint: 'mount /var/log of the host into the container, or name another file with log.file',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the log. */
+const logFailure = failuresOf(logFailures);

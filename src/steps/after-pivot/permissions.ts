@@ -1,10 +1,21 @@
-import { etcdCluster, etcdNamespace } from '../../cluster/etcd.ts';
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
-import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { etcdCluster, etcdNamespace } from '../../cluster/etcd.ts';
+import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
-import { buildJobRules, handOverRules } from './image-permissions.ts';
-import { readVerbs, type PolicyRule } from './policy-rule.ts';
+import { jobOf } from '../../layering/hand-over/invariants.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { leftName, leftNamespace } from './record.ts';
+
+/** A rule of a role (rbac.authorization.k8s.io/v1). */
+interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** Verbs that read objects and follow their changes. */
+const readVerbs = ['get', 'list', 'watch'] as const;
 
 /** The constraints under which a pod may use its node's network: of OpenShift 4.11, and before. */
 const hostNetworkConstraints = ['hostnetwork-v2', 'hostnetwork'] as const;
@@ -70,3 +81,54 @@ export const namespacedRules = (
   [etcdNamespace]: [{ apiGroups: [''], resources: ['pods'], verbs: readVerbs }],
   ...(images.length === 0 ? {} : { [operatorNamespace]: buildJobRules(images) }),
 });
+
+const operator = [machineOSConfigs.group] as const;
+const poolsOf = (images: readonly LeftImage[]): readonly string[] => images.map(({ pool }) => pool);
+const buildsOf = (images: readonly LeftImage[]): readonly string[] =>
+  images.map(({ machineOSBuild }) => machineOSBuild);
+
+/** What the job may do in the whole cluster to hand images over. */
+function handOverRules(images: readonly LeftImage[]): readonly PolicyRule[] {
+  if (images.length === 0) return [];
+  const written = [
+    { kind: machineOSConfigs, resourceNames: poolsOf(images) },
+    { kind: machineOSBuilds, resourceNames: buildsOf(images) },
+  ];
+  return [
+    { apiGroups: operator, resources: [machineConfigPools.plural], verbs: readVerbs },
+    ...written.flatMap(({ kind: { plural }, resourceNames }) => [
+      { apiGroups: operator, resources: [plural], verbs: [...readVerbs, 'create'] },
+      {
+        apiGroups: operator,
+        resources: [plural, `${plural}/status`],
+        resourceNames,
+        verbs: ['patch'],
+      },
+    ]),
+    // Who gives an object an owner must be allowed to delete it, and to finalize an owner whose deletion it blocks
+    // (Kubernetes, OwnerReferencesPermissionEnforcement).
+    {
+      apiGroups: operator,
+      resources: [machineOSBuilds.plural],
+      resourceNames: buildsOf(images),
+      verbs: ['delete'],
+    },
+    {
+      apiGroups: operator,
+      resources: [`${machineOSConfigs.plural}/finalizers`],
+      resourceNames: poolsOf(images),
+      verbs: ['update'],
+    },
+  ];
+}
+
+/** What it may do about jobs of the cluster's builder, which starts one by mistake. */
+const buildJobRules = (images: readonly LeftImage[]): readonly PolicyRule[] => [
+  { apiGroups: ['batch'], resources: ['jobs'], verbs: readVerbs },
+  {
+    apiGroups: ['batch'],
+    resources: ['jobs'],
+    resourceNames: buildsOf(images).map(jobOf),
+    verbs: ['delete'],
+  },
+];

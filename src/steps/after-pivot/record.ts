@@ -3,7 +3,9 @@ import { configMaps } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
 import { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jsonIn } from '../../lib/json.ts';
+import { minutes } from '../../model/duration.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { step } from '../step.ts';
 import { afterPivotFailure } from './failures.ts';
 
 /** Name of everything that is left in the cluster. */
@@ -84,4 +86,26 @@ export function readRecord(configMap: KubeObject): PivotRecord {
 export const clientKeyPatch = (clientKey: string): KubePatch => ({
   type: 'merge',
   body: { data: { clientKey } },
+});
+
+/** Reads which host left for this cluster. Where there is no record, all is done already. */
+export const readLeftRecord = step({
+  id: 'after-pivot/read-record',
+  title: 'Read the record of the bootstrap host',
+  uses: ['kube'],
+  gives: FoundRecord,
+  limit: minutes(5),
+  run: async ({ kube, signal, note }) => {
+    const found = await kube.get(recordRef, signal);
+    if (found === undefined) {
+      note('info', `there is no ConfigMap ${leftNamespace}/${leftName}: nothing to do`);
+      return null;
+    }
+    const record = readRecord(found);
+    note('info', `the bootstrap host joins as node ${record.node}`, {
+      addresses: record.addresses.join(', '),
+      isEtcdOverridden: record.isEtcdOverridden,
+    });
+    return record;
+  },
 });

@@ -3,7 +3,7 @@ import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { clusterRoles } from '../../cluster/kinds.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { removeRecord } from './remove-record.ts';
+import { removeRecord } from './manifests.ts';
 
 /** A cluster that refuses to remove roles, as it does once this program has no permissions. */
 function refusing(code: 'kube.denied' | 'kube.unreachable'): FakeKube {

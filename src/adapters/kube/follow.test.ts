@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeObject, KubeView } from '../../ports/kube.ts';
-import { type Followed, followed } from './followed.ts';
+import { type Followed, followed } from './follow.ts';
 
 const object = (name: string, version: number, namespace?: string): KubeObject => ({
   metadata: {
