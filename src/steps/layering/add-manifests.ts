@@ -103,7 +103,7 @@ const repositoryManifest = (pool: string): string => `${folder}/${repositoryConf
  */
 export const nameRepositories = step({
   id: 'layering/name-repositories',
-  title: 'Add a MachineConfig that names the image repository of each pool',
+  title: 'Add a MachineConfig with the image repository of each pool',
   uses: ['host'],
   needs: { request: BuildRequest },
   when: buildsOsImages,
