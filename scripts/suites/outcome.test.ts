@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { isGreen, outcomeOf, renderCounts, sumOf, type VitestReport } from './outcome.ts';
 
-const root = '/work';
+const root = '/tree';
 const green = {
-  name: '/work/test/a.test.ts',
+  name: '/tree/test/a.test.ts',
   status: 'passed',
   message: '',
   assertionResults: [{ fullName: 'a does', status: 'passed' }],
@@ -24,7 +24,7 @@ describe('a run of vitest', () => {
 
   it('names each test that failed, with the first line of its reason', () => {
     const failing = {
-      name: '/work/test/b.test.ts',
+      name: '/tree/test/b.test.ts',
       status: 'failed',
       message: '',
       assertionResults: [
@@ -45,7 +45,7 @@ describe('a run of vitest', () => {
 
   it('names a file that could not be run', () => {
     const unreadable = {
-      name: '/work/test/b.test.ts',
+      name: '/tree/test/b.test.ts',
       status: 'failed',
       message: 'Cannot find module c',
       assertionResults: [],
@@ -59,7 +59,7 @@ describe('a run of vitest', () => {
 
   it('names a file beside its tests where both failed', () => {
     const both = {
-      name: '/work/test/b.test.ts',
+      name: '/tree/test/b.test.ts',
       status: 'failed',
       message: 'a hook gave up',
       assertionResults: [{ fullName: 'b does', status: 'failed' }],
