@@ -203,7 +203,7 @@ export default defineConfig({
           {
             patterns: [
               {
-                regex: String.raw`^(\.\./)+scripts/`,
+                regex: String.raw`^(\.\./)+(scripts|test)/`,
                 message: 'a stand-in gets the paths of parts handed in',
               },
             ],

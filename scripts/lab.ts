@@ -23,7 +23,7 @@ async function main(): Promise<number> {
   }
   if (options.vm === undefined) return runSimulated(options);
   // What is around guests is a hundred modules, which nobody else has to wait for.
-  const { runInVirtualMachines } = await import('./lab-vm.ts');
+  const { runInVirtualMachines } = await import('../test/guest/lab/run-in-guests.ts');
   return runInVirtualMachines(options, options.vm);
 }
 

@@ -43,7 +43,7 @@ export const allSuites: readonly Suite[] = [
     name: 'unit',
     about: 'pure code and steps against fakes, in seconds',
     tests: {
-      include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/rig/*.test.ts'],
+      include: ['{src,mocks,scripts}/**/*.test.ts', 'test/guest/{rig,lab}/*.test.ts'],
       setupFiles: ['test/setup.unit.ts'],
       sharesModules: true,
     },

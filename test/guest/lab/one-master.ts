@@ -3,20 +3,16 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LayeredImage } from '../../../test/guest/install/guest-registry.ts';
-import { proofLine } from '../../../test/guest/install/ignition.ts';
-import { serveImage } from '../../../test/guest/install/image-server.ts';
-import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
-import { gateway, type Outside, startOutside } from '../../../test/guest/install/outside.ts';
-import {
-  type PreparedGuests,
-  prepareGuests,
-  targetMiB,
-} from '../../../test/guest/install/prepare.ts';
-import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
-import type { Firmware } from '../../../test/guest/rig/qemu-argv.ts';
-import { type HostReport, type LabReport, reportOf } from '../report.ts';
-import type { ShownRun } from '../table.ts';
+import type { LayeredImage } from '../install/guest-registry.ts';
+import { proofLine } from '../install/ignition.ts';
+import { serveImage } from '../install/image-server.ts';
+import type { LiveInstall } from '../install/live-install.ts';
+import { gateway, type Outside, startOutside } from '../install/outside.ts';
+import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepare.ts';
+import { createBlankDisk } from '../rig/disks.ts';
+import type { Firmware } from '../rig/qemu-argv.ts';
+import { type HostReport, type LabReport, reportOf } from '../../../mocks/lab/report.ts';
+import type { ShownRun } from '../../../mocks/lab/table.ts';
 import {
   doubtsAbout,
   type GuestHost,

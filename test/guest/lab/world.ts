@@ -1,28 +1,28 @@
 // The servers around virtual machines that make a cluster. Guests reach them at the gateway of their network.
 import { randomUUID } from 'node:crypto';
-import { machineConfig, pointerConfig } from '../../../test/guest/install/ignition.ts';
-import { type ImageServer, serveImage } from '../../../test/guest/install/image-server.ts';
-import { gateway, type Outside, seenByGuests } from '../../../test/guest/install/outside.ts';
-import type { HostPhase } from '../../cluster/cluster-state.ts';
-import type { Pace } from '../../cluster/pace.ts';
-import type { RunningCluster } from '../../cluster/run-cluster.ts';
-import { type BootstrapMirror, bootstrapMirror, startDesk } from '../../guest/desk.ts';
-import { withGuestScripts } from '../../guest/stand-ins.ts';
-import { type MockServer, startMockServer } from '../../http/mock-server.ts';
-import { download } from '../../inventory/answers.ts';
-import { tokenIssuer } from '../../inventory/auth.ts';
-import { clusterSeed, type HostRecord, hostSeed } from '../../inventory/records.ts';
-import { inventoryApp } from '../../inventory/server.ts';
-import { type InventoryStore, inventoryStore } from '../../inventory/store.ts';
-import type { KubeParts } from '../../kube/start.ts';
+import { machineConfig, pointerConfig } from '../install/ignition.ts';
+import { type ImageServer, serveImage } from '../install/image-server.ts';
+import { gateway, type Outside, seenByGuests } from '../install/outside.ts';
+import type { HostPhase } from '../../../mocks/cluster/cluster-state.ts';
+import type { Pace } from '../../../mocks/cluster/pace.ts';
+import type { RunningCluster } from '../../../mocks/cluster/run-cluster.ts';
+import { type BootstrapMirror, bootstrapMirror, startDesk } from '../../../mocks/guest/desk.ts';
+import { withGuestScripts } from '../../../mocks/guest/stand-ins.ts';
+import { type MockServer, startMockServer } from '../../../mocks/http/mock-server.ts';
+import { download } from '../../../mocks/inventory/answers.ts';
+import { tokenIssuer } from '../../../mocks/inventory/auth.ts';
+import { clusterSeed, type HostRecord, hostSeed } from '../../../mocks/inventory/records.ts';
+import { inventoryApp } from '../../../mocks/inventory/server.ts';
+import { type InventoryStore, inventoryStore } from '../../../mocks/inventory/store.ts';
+import type { KubeParts } from '../../../mocks/kube/start.ts';
 import {
   startCluster,
   type StartedCluster,
   memberOf,
   planOf,
   startUnreachable,
-} from '../start-cluster.ts';
-import type { Scenario } from '../scenario.ts';
+} from '../../../mocks/lab/start-cluster.ts';
+import type { Scenario } from '../../../mocks/lab/scenario.ts';
 import type { GuestHost } from './guest-host.ts';
 
 /** Everything outside of the guests but the cluster. */

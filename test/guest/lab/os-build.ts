@@ -3,10 +3,10 @@ import {
   type GuestRegistry,
   type LayeredImage,
   startGuestRegistry,
-} from '../../../test/guest/install/guest-registry.ts';
-import type { FinalOs } from '../../../test/guest/install/ignition.ts';
-import { layerCommands } from '../../../test/guest/install/layer-commands.ts';
-import { type AgentFailure, failureIn } from '../agent.ts';
+} from '../install/guest-registry.ts';
+import type { FinalOs } from '../install/ignition.ts';
+import { layerCommands } from '../install/layer-commands.ts';
+import { type AgentFailure, failureIn } from '../../../mocks/lab/agent.ts';
 import type { OsBuildRequest } from './plan.ts';
 
 /** A build that goes on; disposing of it ends it, and the registry. */

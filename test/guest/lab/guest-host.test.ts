@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { hostSeed } from '../../inventory/records.ts';
-import { outcomeOf } from '../report.ts';
+import { hostSeed } from '../../../mocks/inventory/records.ts';
+import { outcomeOf } from '../../../mocks/lab/report.ts';
 import { doubtsAbout, guestHost, hostReportOf, originIn, startsIn } from './guest-host.ts';
 
 const record = (isBootstrap: boolean) =>

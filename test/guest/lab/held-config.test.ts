@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { FinalOs } from '../../../test/guest/install/ignition.ts';
-import { renderedFor } from '../../../test/guest/install/outside.ts';
+import type { FinalOs } from '../install/ignition.ts';
+import { renderedFor } from '../install/outside.ts';
 
 describe('the machine-config-server of a virtual machine whose image is built', () => {
   it('answers 500 until the image is there, and names it then', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { proofLine } from '../../../test/guest/install/ignition.ts';
+import { proofLine } from '../install/ignition.ts';
 import { differencesFromBuilt } from './one-master.ts';
 
 const image = `10.0.2.2:5000/ocl/master@sha256:${'1'.repeat(64)}`;

@@ -1,24 +1,19 @@
 // What the lab does when it is asked for virtual machines.
-import type { LabOptions } from '../mocks/lab/options.ts';
-import { readScenario } from '../mocks/lab/scenario.ts';
-import { showRun } from '../mocks/lab/show.ts';
-import { runMasterInGuest } from '../mocks/lab/vm/one-master.ts';
-import { runClusterInGuests } from '../mocks/lab/vm/cluster.ts';
-import {
-  guestPlan,
-  type OsBuildRequest,
-  readBuildRequest,
-  refuseBuildFor,
-} from '../mocks/lab/vm/plan.ts';
-import { runLayerLint } from '../src/cli/layer/lint.ts';
-import { bundlePath } from './bundle.ts';
-import { agentImageBase } from './parts/agent-image.ts';
-import { ensureParts } from './parts/ensure.ts';
-import { liveRoot, qemu } from './parts/guest.ts';
-import { osDisk } from './parts/os-disk.ts';
-import { osImage } from './parts/os-image.ts';
-import { imageRegistry } from './parts/servers.ts';
-import { clusterParts, kubeParts } from './rig.ts';
+import type { LabOptions } from '../../../mocks/lab/options.ts';
+import { readScenario } from '../../../mocks/lab/scenario.ts';
+import { showRun } from '../../../mocks/lab/show.ts';
+import { runMasterInGuest } from './one-master.ts';
+import { runClusterInGuests } from './cluster.ts';
+import { guestPlan, type OsBuildRequest, readBuildRequest, refuseBuildFor } from './plan.ts';
+import { runLayerLint } from '../../../src/cli/layer/lint.ts';
+import { bundlePath } from '../../../scripts/bundle.ts';
+import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
+import { ensureParts } from '../../../scripts/parts/ensure.ts';
+import { liveRoot, qemu } from '../../../scripts/parts/guest.ts';
+import { osDisk } from '../../../scripts/parts/os-disk.ts';
+import { osImage } from '../../../scripts/parts/os-image.ts';
+import { imageRegistry } from '../../../scripts/parts/servers.ts';
+import { clusterParts, kubeParts } from '../../../scripts/rig.ts';
 
 const guestParts = [osDisk, qemu, liveRoot, agentImageBase];
 

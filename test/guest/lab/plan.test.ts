@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { readSource } from '../../../src/cli/layer/files.ts';
 import { lintFile } from '../../../src/layering/lint.ts';
-import { readScenario } from '../scenario.ts';
+import { readScenario } from '../../../mocks/lab/scenario.ts';
 import { guestPlan, readBuildRequest, refuseBuildFor } from './plan.ts';
 
 const planOf = async (name: string): Promise<ReturnType<typeof guestPlan>> =>

@@ -3,23 +3,24 @@ import { mkdir, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootInstalled } from '../../../test/guest/install/first-boot.ts';
-import { proofLine } from '../../../test/guest/install/ignition.ts';
-import type { LiveInstall } from '../../../test/guest/install/live-install.ts';
-import type { Outside } from '../../../test/guest/install/outside.ts';
+import { bootInstalled } from '../install/first-boot.ts';
+import { proofLine } from '../install/ignition.ts';
+import type { LiveInstall } from '../install/live-install.ts';
+import type { Outside } from '../install/outside.ts';
+import { type PreparedGuests, prepareGuests, targetMiB } from '../install/prepare.ts';
+import { createBlankDisk } from '../rig/disks.ts';
+import type { RunningCluster } from '../../../mocks/cluster/run-cluster.ts';
+import { placeStandIns } from '../../../mocks/guest/stand-ins.ts';
+import type { KubeParts } from '../../../mocks/kube/start.ts';
+import { differencesOf } from '../../../mocks/lab/make-report.ts';
 import {
-  type PreparedGuests,
-  prepareGuests,
-  targetMiB,
-} from '../../../test/guest/install/prepare.ts';
-import { createBlankDisk } from '../../../test/guest/rig/disks.ts';
-import type { RunningCluster } from '../../cluster/run-cluster.ts';
-import { placeStandIns } from '../../guest/stand-ins.ts';
-import type { KubeParts } from '../../kube/start.ts';
-import { differencesOf } from '../make-report.ts';
-import { type HostOutcome, type LabReport, outcomeOf, reportOf } from '../report.ts';
-import type { Scenario } from '../scenario.ts';
-import type { ShownRun } from '../table.ts';
+  type HostOutcome,
+  type LabReport,
+  outcomeOf,
+  reportOf,
+} from '../../../mocks/lab/report.ts';
+import type { Scenario } from '../../../mocks/lab/scenario.ts';
+import type { ShownRun } from '../../../mocks/lab/table.ts';
 import { type GuestWorld, openGuestCluster, serveConfigOf, startWorld } from './world.ts';
 import {
   doubtsAbout,

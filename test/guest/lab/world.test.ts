@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import { parseValidConfig } from '../../../src/ignition/parse.ts';
 import { readPointer } from '../../../src/ignition/pointer.ts';
-import { type ClusterPlan, type ClusterEvent, unborn } from '../../cluster/cluster-state.ts';
-import { decide } from '../../cluster/decide.ts';
-import { Pace } from '../../cluster/pace.ts';
-import { clusterSeed, hostSeed } from '../../inventory/records.ts';
-import { inventoryApp } from '../../inventory/server.ts';
-import { inventoryStore } from '../../inventory/store.ts';
+import {
+  type ClusterPlan,
+  type ClusterEvent,
+  unborn,
+} from '../../../mocks/cluster/cluster-state.ts';
+import { decide } from '../../../mocks/cluster/decide.ts';
+import { Pace } from '../../../mocks/cluster/pace.ts';
+import { clusterSeed, hostSeed } from '../../../mocks/inventory/records.ts';
+import { inventoryApp } from '../../../mocks/inventory/server.ts';
+import { inventoryStore } from '../../../mocks/inventory/store.ts';
 import { type ConfigServing, forGuests, giveConfig, guestPace, serveConfigOf } from './world.ts';
 
 describe('the machine-config-server of guests', () => {

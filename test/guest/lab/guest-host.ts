@@ -1,15 +1,15 @@
 // One virtual machine from its live system to the first start from its own disk.
-import { bootInstalled } from '../../../test/guest/install/first-boot.ts';
-import { eventsIn } from '../../../test/guest/install/job-log.ts';
-import { type LiveInstall, startLiveInstall } from '../../../test/guest/install/live-install.ts';
-import type { Outside } from '../../../test/guest/install/outside.ts';
-import { deadlineSeconds } from '../../../test/guest/install/prepare.ts';
-import type { Guest } from '../../../test/guest/rig/guest.ts';
-import type { HostRecord } from '../../inventory/records.ts';
-import { afterEvent, noProgress } from '../host-progress.ts';
-import type { LabHost } from '../lab-host.ts';
-import type { HostOutcome, HostReport } from '../report.ts';
-import type { ShownHost } from '../table.ts';
+import { bootInstalled } from '../install/first-boot.ts';
+import { eventsIn } from '../install/job-log.ts';
+import { type LiveInstall, startLiveInstall } from '../install/live-install.ts';
+import type { Outside } from '../install/outside.ts';
+import { deadlineSeconds } from '../install/prepare.ts';
+import type { Guest } from '../rig/guest.ts';
+import type { HostRecord } from '../../../mocks/inventory/records.ts';
+import { afterEvent, noProgress } from '../../../mocks/lab/host-progress.ts';
+import type { LabHost } from '../../../mocks/lab/lab-host.ts';
+import type { HostOutcome, HostReport } from '../../../mocks/lab/report.ts';
+import type { ShownHost } from '../../../mocks/lab/table.ts';
 
 /** A virtual machine in a run, with everything that is known of it. */
 export type GuestHost = ShownHost &

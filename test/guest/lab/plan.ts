@@ -1,6 +1,6 @@
 import { readOne } from '../../../src/cli/layer/files.ts';
 import { readMachineOSConfig } from '../../../src/layering/api/os-config.ts';
-import { hasCluster, type Scenario } from '../scenario.ts';
+import { hasCluster, type Scenario } from '../../../mocks/lab/scenario.ts';
 
 /** What runs in virtual machines. */
 type GuestPlan =
