@@ -16,6 +16,10 @@ const checks: Readonly<Record<string, Argv>> = {
   'lint and fences': ['oxlint'],
   layout: ['prettier', '--check', '--log-level', 'warn', '.'],
   'dead code': ['knip', '--no-progress'],
+  'no export of the product for tests alone': [
+    ...(['knip', '--no-progress', '--production', '--include', 'exports,types'] as const),
+    ...(['--config', 'scripts/lint/product-exports.json'] as const),
+  ],
   'the tree speaks of the product alone': ['node', 'scripts/lint/tree.ts'],
   'the measures of the tree': ['node', 'scripts/lint/measures.ts', '--check'],
   'no retired word': ['node', 'scripts/lint/words.ts', '--check'],

@@ -12,12 +12,18 @@ import {
 import { machineOSBuildKind } from '../../src/layering/api/os-build-schema.ts';
 import { defaultMachineOSConfig, readMachineOSConfig } from '../../src/layering/api/os-config.ts';
 import { withDigest } from '../../src/lib/image-name.ts';
-import { checkObject, checkStatus, preparedObject } from '../../src/layering/api/check-object.ts';
+import { checkObject, preparedObject } from '../../src/layering/api/check-object.ts';
 import { lineless } from '../../src/layering/source-object.ts';
 import type { Fields } from '../../src/layering/api/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { brokenMembers, pullSpec, pushSpec, resourceName, times } from './os-config-arbitrary.ts';
-import { machineOSBuilds, machineOSConfigs, refusalOf, verdictOf } from './os-config-verdict.ts';
+import {
+  machineOSBuilds,
+  machineOSConfigs,
+  refusalOf,
+  statusErrors,
+  verdictOf,
+} from './os-config-verdict.ts';
 
 let rig: Kube;
 beforeAll(async () => {
@@ -104,7 +110,7 @@ describe('a MachineOSBuild', () => {
       await rig.client.create(machineOSBuilds, buildOf('b'));
       let old: Fields | undefined;
       for (const status of [first, second]) {
-        const ours = checkStatus(status, machineOSBuildKind, old);
+        const ours = statusErrors(status, machineOSBuildKind, old);
         const theirs = await refusalOf(rig.client.replaceStatus(ref('b'), status));
         expect(verdictOf(ours, theirs)).toEqual(theirs);
         old = (await rig.client.get(ref('b')))?.['status'] as Fields | undefined;

@@ -1,5 +1,7 @@
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
-import { type FieldError, fieldErrorText } from '../../src/layering/api/check-value.ts';
+import { type DefinedKind, preparedObject } from '../../src/layering/api/check-object.ts';
+import { checkValue, type FieldError, fieldErrorText } from '../../src/layering/api/check-value.ts';
+import type { Fields } from '../../src/layering/api/schema.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 
 export const machineOSConfigs: KubeKind = {
@@ -56,4 +58,20 @@ export function verdictOf(
   const ordered = texts.sort((a, b) => place(a) - place(b));
   if (ordered.length === 0) return undefined;
   return ordered.length === 1 ? ordered[0] : `[${ordered.join(', ')}]`;
+}
+
+/** The errors of a status that replaces another, by the schema that all checks of the kind share. */
+export function statusErrors(
+  status: Fields,
+  kind: DefinedKind,
+  old?: Fields,
+): readonly FieldError[] {
+  const ofStatus = { ...kind, schema: kind.status };
+  const subject = {
+    value: preparedObject(status, ofStatus),
+    old: old === undefined ? undefined : preparedObject(old, ofStatus),
+    path: 'status',
+    bodyPath: '',
+  };
+  return checkValue(subject, kind.status);
 }

@@ -4,12 +4,7 @@ import type { Kube } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { KubeRefusal } from '../../mocks/kube/transport.ts';
 import { machineOSConfigKind } from '../../src/layering/api/os-config.ts';
-import {
-  checkObject,
-  checkStatus,
-  preparedObject,
-  unknownFields,
-} from '../../src/layering/api/check-object.ts';
+import { checkObject, preparedObject, unknownFields } from '../../src/layering/api/check-object.ts';
 import type { Fields } from '../../src/layering/api/schema.ts';
 import { isSourceFinding } from '../../src/layering/source-text.ts';
 import { readDocuments } from '../../src/layering/source-object.ts';
@@ -18,6 +13,7 @@ import {
   refusalOf,
   strictMachineOSConfigs,
   unknownTo,
+  statusErrors,
   verdictOf,
 } from './os-config-verdict.ts';
 import {
@@ -130,7 +126,7 @@ describe('a MachineOSConfig', () => {
     const property = fc.asyncProperty(brokenMembers(statuses, []), async (status) => {
       const stored = await rig.client.get(ref);
       const old = (stored?.['status'] ?? undefined) as Fields | undefined;
-      const ours = checkStatus(status, machineOSConfigKind, old);
+      const ours = statusErrors(status, machineOSConfigKind, old);
       const theirs = await refusalOf(rig.client.replaceStatus(ref, status));
       expect(verdictOf(ours, theirs)).toEqual(theirs);
     });

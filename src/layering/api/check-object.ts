@@ -55,17 +55,6 @@ export function allFieldErrors(object: Fields, kind: DefinedKind): readonly Fiel
   return [...whole, ...checkWhole(part, kind.status)];
 }
 
-/** The errors of a status that replaces another. */
-export function checkStatus(
-  status: Value,
-  { status: schema }: DefinedKind,
-  old?: Value,
-): readonly FieldError[] {
-  const value = prepared(status, schema);
-  const before = old === undefined ? undefined : prepared(old, schema);
-  return checkValue({ value, old: before, path: 'status', bodyPath: '' }, schema);
-}
-
 function nameErrors({ metadata }: Fields): readonly FieldError[] {
   const name = isFields(metadata) ? metadata['name'] : undefined;
   if (typeof name !== 'string' || name === '') {
