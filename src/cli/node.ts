@@ -1,8 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import type { Environment } from '../config/environment.ts';
-import { osFailure } from '../os/failures.ts';
-import { parseImageName } from '../os/image-name.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
@@ -11,7 +9,7 @@ import type { OsSnapshot } from '../steps/os/step.ts';
 import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
 import { readHost } from '../steps/os/read-host.ts';
-import { readBootId, withoutJournal } from './run-context.ts';
+import { withoutJournal } from './run-context.ts';
 import type { nodeActions } from './commands.ts';
 
 /** Options of the commands of a node; each command has some of them. */
@@ -20,12 +18,8 @@ export interface NodeOptions {
   readonly format: string;
   /** Log at level debug. */
   readonly verbose: boolean;
-  /** For `status`: what the host must run, or the command fails. */
-  readonly runs?: string;
   readonly record?: boolean;
   readonly reboot?: boolean;
-  /** Boot id of the host; with any other nothing is done. */
-  readonly inBoot?: string;
   readonly appendKarg?: readonly string[];
   readonly deleteKarg?: readonly string[];
 }
@@ -42,44 +36,33 @@ interface NodeCall extends NodeOptions {
  * Runs one command of a node on the host behind PID 1, and prints what the host runs and boots next.
  * The log goes to standard error. A signal ends it with the code of that signal; the host then boots
  * what it would have booted before, or what was already staged.
- * @throws AgentError `os.bad-image-name` before the host is contacted, `os.runs-another`
+ * @throws AgentError `os.bad-image-name` before the host is contacted
  */
 export async function runNode(call: NodeCall): Promise<number> {
-  const { action, environment, runs } = call;
-  const order = orderOf(call);
-  if (action === 'apply') checkRequest(order);
-  if (runs !== undefined) parseImageName(runs);
+  const { action, environment } = call;
+  const request = requestOf(call);
+  if (action === 'apply') checkRequest(request);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
     const host = nsenterHost({ environment, onCommand: emit });
     const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
     const ports = { host, clock: systemClock };
-    const isDue = role !== undefined && (await isInBoot(call, host, signal));
-    const outcome = isDue ? await run({ role, config: order, ports }) : 'finished';
+    const outcome = role === undefined ? 'finished' : await run({ role, config: request, ports });
     // A host that reboots has nothing more to print.
     if (outcome === 'finished') await print(call, host, signal);
   });
 }
 
-const orderOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
+const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
   image,
   records: record === true,
   reboots: reboot === true,
   kernelArguments: { append: appendKarg ?? [], remove: deleteKarg ?? [] },
 });
 
-async function isInBoot({ inBoot }: NodeCall, host: Host, signal: AbortSignal): Promise<boolean> {
-  if (inBoot === undefined || inBoot === (await readBootId(host, signal))) return true;
-  process.stderr.write(`note: the host has rebooted since boot ${inBoot}: nothing to do\n`);
-  return false;
-}
-
-async function print({ format, runs }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
+async function print({ format }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
   const snapshot = await readHost({ host, signal });
   process.stdout.write(format === 'json' ? renderStatusJson(snapshot) : renderStatusText(snapshot));
-  const running = snapshot.status.booted?.image ?? 'no image';
-  if (runs === undefined || runs === running) return;
-  throw osFailure('os.runs-another', `the host runs ${running}, not ${runs}`);
 }
 
 const width = 12;

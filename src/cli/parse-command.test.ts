@@ -85,7 +85,7 @@ describe('completion', () => {
     const words = new Set((await scriptFor(shell)).split(/[\s"'()]+/));
     const dashes = (name: string): string => (name.length === 1 ? `-${name}` : `--${name}`);
     const flags = shell === 'fish' ? allFlagNames() : allFlagNames().map(dashes);
-    const own = ['format', 'os-config', 'authfile', 'kubeconfig', 'in-boot', 'delete-karg'];
+    const own = ['format', 'os-config', 'authfile', 'kubeconfig', 'record', 'delete-karg'];
     const ofCommands = shell === 'fish' ? own : own.map(dashes);
     const named = [commands, ...Object.values(actionsOf)].flatMap((table) => Object.keys(table));
     const wanted = [...flags, ...ofCommands, ...named];

@@ -170,14 +170,11 @@ function defineNode(root: Command, { environment, take }: Definition): void {
   const ready = (action: keyof typeof nodeActions, options: NodeOptions, image = ''): void => {
     take(() => runNode({ ...options, action, image, environment }));
   };
-  declare('status')
-    .option('--runs <image>', 'fail unless the host runs this image')
-    .action((options: NodeOptions) => ready('status', options));
+  declare('status').action((options: NodeOptions) => ready('status', options));
   declare('apply')
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
     .option('--record', 'record the image for the Machine Config Daemon', false)
     .option('--reboot', 'reboot the host at the end, if a change needs it', false)
-    .option('--in-boot <id>', 'do nothing if the host has rebooted since the boot with this id')
     .option('--append-karg <argument>', 'kernel argument to append', collect)
     .option('--delete-karg <argument>', 'kernel argument to delete', collect)
     .action((image: string, options: NodeOptions) => ready('apply', options, image));

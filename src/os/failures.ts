@@ -77,11 +77,6 @@ export const osFailures = {
     title: 'The Machine Config Operator does not manage this host, or not yet',
     hint: 'omit --record, or wait until the Machine Config Daemon manages the node',
   },
-  'os.runs-another': {
-    kind: 'host',
-    title: 'The host does not run the expected image',
-    hint: 'check what it boots next; to apply the image, run: bootwright node apply IMAGE --reboot',
-  },
   'os.record-lost': {
     kind: 'host',
     title: 'A record written now would be lost at the next boot',

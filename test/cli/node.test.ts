@@ -56,16 +56,6 @@ describe('bootwright node', () => {
     expect(stdout).toContain(`\nbooted      ${imageOf('1')}\n`);
   });
 
-  it.each([
-    ['1', 0, ''],
-    ['2', 4, `os.runs-another: the host runs ${imageOf('1')}, not ${imageOf('2')}`],
-  ])('tells whether the host runs image %s', async (digit, code, words) => {
-    const { exitCode, stdout, stderr } = await node('status', '--runs', imageOf(digit));
-    expect(exitCode).toBe(code);
-    expect(stderr).toContain(words);
-    expect(stdout).toContain(`booted      ${imageOf('1')}`);
-  });
-
   it('asks nobody about an image whose name cannot be used', async () => {
     await rm(join(folder, 'ran'), { force: true });
     const { exitCode, stderr } = await node('apply', 'os:1');
@@ -109,15 +99,10 @@ it('moves a simulated node to another image by the real program', async () => {
     const record = join(home, 'root/etc/machine-config-daemon/currentimage');
     expect(await readFile(record, 'utf8')).toBe(imageOf('2'));
     expect(machine.reboot).toBeDefined();
-    const bootId = await restartFromDisk(machine);
+    await restartFromDisk(machine);
     expect(await apply('--record', '--reboot')).toBe(0);
     expect(machine).toMatchObject({ running: { booted: imageOf('2') }, unknown: [] });
     expect(machine.reboot).toBeUndefined();
-    machine.running = { booted: imageOf('1') };
-    expect(await apply('--reboot', '--in-boot', 'of-before')).toBe(0);
-    expect([machine.running.staged, machine.reboot]).toEqual([undefined, undefined]);
-    expect(await apply('--reboot', '--in-boot', bootId)).toBe(0);
-    expect(machine.reboot).toBeDefined();
   } finally {
     await server.close();
   }

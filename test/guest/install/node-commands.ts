@@ -3,7 +3,7 @@ import type { Job } from '../rig/live-guest.ts';
 import type { DiskBoot } from './first-boot.ts';
 import type { FailingImages, LayeredImages } from './layered-images.ts';
 
-/** What `node status --format json` prints, and so do the commands that change a node. */
+/** What 'node status --format json' prints, and so do the commands that change a node. */
 type PrintedStatus = OsSnapshot['status'] &
   Pick<OsSnapshot, 'driver'> & { readonly kernelArguments: readonly string[] };
 
@@ -66,9 +66,9 @@ export const moveNode = ({ second, failing, before }: LayeredImages): Job =>
   );
 
 /** Orders the first image, takes that back, and goes back to it by what is there. */
-export const takeNodeBack = ({ final, second }: LayeredImages): Job =>
+export const takeNodeBack = ({ final }: LayeredImages): Job =>
   job(
-    `node status --runs ${second.image} --format json`,
+    'node status --format json',
     'echo "NODE-RECORD $(cat /etc/machine-config-daemon/currentimage)"',
     'images',
     `node apply ${final.image} --format json`,
