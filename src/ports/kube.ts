@@ -65,8 +65,8 @@ export interface KubePatch {
  * The API server of the cluster that is being born. Every call retries what is passing (no
  * connection, 408, 429, 5xx) until its signal aborts or its own limit of a minute is over, and rejects
  * with AgentError `kube.*`: with what it saw last. Credentials are looked for again as long as there
- * are none (`kube.no-credentials`), and when they are refused; refusals (401, 403) are final after
- * half a minute. Objects come without `metadata.managedFields`.
+ * are none (`kube.no-credentials`), and when they are refused (401, 403). Objects come
+ * without `metadata.managedFields`.
  */
 export interface Kube {
   /** The object, or undefined when there is none (404, or a kind that is not served yet). */
@@ -80,8 +80,8 @@ export interface Kube {
    * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
    * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
    * is not served yet is no error: the view is not synced, and the kind is looked for each second.
-   * @throws AgentError `kube.denied` when the credentials are refused for half a minute,
-   * `kube.bad-credentials`, `kube.invalid` for a selector that is not understood
+   * A server that refuses (401, 403, 400) is asked each second, and shown as `lastError`.
+   * @throws AgentError `kube.bad-credentials`
    */
   readonly follow: (
     selection: KubeSelection,

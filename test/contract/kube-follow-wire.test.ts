@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { KubeOptions } from '../../src/adapters/kube/kube.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeView } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { json, type Responder, type TestServer } from './real/http-server.ts';
@@ -181,14 +182,36 @@ describe('following', () => {
     ]);
   });
 
-  it.each<[string, Responder, string]>([
-    ['refused for half a minute', status(403), 'kube.denied'],
-    ['a selector that is not understood', status(400), 'kube.invalid'],
-  ])('ends with what will not change: %s', async (_, bad, code) => {
-    server.answering(bad);
-    follow();
-    await expect(ended).rejects.toMatchObject({ code });
-    ended = undefined;
+  it.each([
+    [401, 'kube.denied'],
+    [403, 'kube.denied'],
+    [400, 'kube.invalid'],
+  ])('goes on asking a server that answers %i for two minutes, and shows it', async (code, seen) => {
+    const clock = quickClock(200);
+    const refusesUntil = clock.elapsed() + minutes(2);
+    server.answering((request, response) => {
+      if (clock.elapsed() < refusesUntil) return status(code)(request, response);
+      if (request.path.includes('watch=true')) return stream(request, response);
+      return listing(7, node(3))(request, response);
+    });
+    follow({ clock });
+    await view(2);
+    expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
+      [false, seen],
+      [true, undefined],
+    ]);
+    expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
+  });
+
+  it('asks a server that refuses it once a second at most', async () => {
+    const clock = quickClock(200);
+    server.answering(status(403));
+    follow({ clock });
+    await view(1);
+    const [from, before] = [clock.elapsed(), asked().length];
+    await expect.poll(() => clock.elapsed(), often).toBeGreaterThan(from + minutes(1));
+    const over = (clock.elapsed() - from) / seconds(1);
+    expect(asked().length - before).toBeLessThanOrEqual(over + 5);
   });
 
   it('ends with what the one who sees throws', async () => {

@@ -135,14 +135,22 @@ describe('the adapter alone', () => {
     await kube.remove({ kind: pods, ...at }, signal);
   });
 
-  it('gives up on missing rights after half a minute', async () => {
+  it('gives up a call on missing rights after a minute, and follows on', async () => {
     const nobody = await rig.kubeconfigFor({ user: { name: 'nobody', groups: [] } });
     const denied = clusterOf(nobody, quickClock(20));
     await expect(denied.get({ kind: nodes, name: 'm0' }, signal)).rejects.toMatchObject({
       code: 'kube.denied',
     });
-    const followed = denied.follow({ kind: nodes }, () => undefined, signal);
-    await expect(followed).rejects.toMatchObject({ code: 'kube.denied' });
+    const stop = new AbortController();
+    const codes: (string | undefined)[] = [];
+    const followed = denied.follow(
+      { kind: nodes },
+      ({ lastError }) => codes.push(lastError?.code),
+      stop.signal,
+    );
+    await expect.poll(() => codes).toEqual(['kube.denied']);
+    stop.abort(new Error('seen'));
+    await followed;
     await denied.close();
   });
 

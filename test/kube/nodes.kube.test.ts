@@ -14,7 +14,7 @@ import { runStep, statusesOf } from '../support/run-step.ts';
 import { clusterOf } from './rig.ts';
 
 const networkMissing = 'container runtime network not ready: NetworkReady=false';
-const unanswered = 'the API server has not answered since';
+const unanswered = 'the API server does not answer';
 const facts = { controlPlane: { units: ['bootkube.service'] } };
 
 let kube: Kube;

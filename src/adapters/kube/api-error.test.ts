@@ -8,8 +8,8 @@ const answer = (status: number, more: { text?: string; retryAfter?: number } = {
 describe('an answer', () => {
   it.each<[number, [code: string, worth: Worth, isUncertain: boolean]]>([
     [400, ['kube.invalid', 'none', false]],
-    [401, ['kube.denied', 'while-denied', false]],
-    [403, ['kube.denied', 'while-denied', false]],
+    [401, ['kube.denied', 'soon', false]],
+    [403, ['kube.denied', 'soon', false]],
     [404, ['kube.not-found', 'none', false]],
     [405, ['kube.failed', 'none', false]],
     [408, ['kube.failed', 'soon', false]],

@@ -4,10 +4,10 @@ import { kubeFailure } from '../../ports/kube-failures.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 
 /**
- * What another attempt is worth: none, one soon, for as long as fresh credentials may need to be
- * accepted, or (the history that was asked for is gone) one that begins with a list.
+ * What another attempt of one call is worth: none, one soon, or (the history that was asked for is
+ * gone) one that begins with a list. Whoever follows a selection tries again whatever it was.
  */
-export type Worth = 'none' | 'soon' | 'while-denied' | 'list';
+export type Worth = 'none' | 'soon' | 'list';
 
 /** One attempt that failed. Whoever retries looks for this class and lets every other error pass. */
 export class ApiError extends Error {
@@ -100,9 +100,10 @@ function codeFor(status: number): Parameters<typeof kubeFailure>[0] {
 }
 
 function worthOf(status: number): Worth {
-  if (status === 401 || status === 403) return 'while-denied';
   if (status === 410) return 'list';
-  return status === 408 || status === 429 || status >= 500 ? 'soon' : 'none';
+  // A control plane that is being made refuses its own credentials for a while.
+  const isPassing = [401, 403, 408, 429].includes(status) || status >= 500;
+  return isPassing ? 'soon' : 'none';
 }
 
 /** The parts of a `Status` object (k8s.io/apimachinery) that matter here. */

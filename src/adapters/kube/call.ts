@@ -1,4 +1,3 @@
-import type { ApiError } from './api-error.ts';
 import { type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
 import type { RunEventBody } from '../../engine/events.ts';
@@ -20,9 +19,6 @@ export interface Cluster {
 /** A call gives up after this time. */
 const callLimit: Millis = minutes(1);
 
-/** Credentials of a control plane that is being made may be refused for a moment, not for longer. */
-const denialLimit: Millis = seconds(30);
-
 /**
  * Tries until it works, it is hopeless, or a minute is over. The attempt learns whether an earlier
  * one may have taken effect without a word.
@@ -35,7 +31,6 @@ export async function call<T>(
 ): Promise<T> {
   const { clock, random, session, health } = cluster;
   const pace = pauses(random);
-  const denial = denialWatch(clock);
   let last: AgentError | undefined;
   let isUncertain = false;
   const late = (): Error =>
@@ -51,7 +46,7 @@ export async function call<T>(
         if (!isApiError(error)) throw error;
         last = error.failure;
         isUncertain ||= error.isUncertain;
-        if (error.worth === 'none' || denial.isFinal(error)) throw error.failure;
+        if (error.worth === 'none') throw error.failure;
         health.failed(error.failure);
         if (error.isAboutCredentials) session.doubt();
         await clock.sleep(Math.max(pace.next(), error.notBefore), inner);
@@ -65,33 +60,6 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** An earlier attempt may have taken effect. */
   readonly isUncertain: boolean;
-}
-
-/** Tells a refusal that passes from one that stays. */
-export interface DenialWatch {
-  /** Whether an error is a refusal and refusals have gone on for too long. */
-  readonly isFinal: (error: ApiError) => boolean;
-  /** The credentials were accepted. */
-  readonly reset: () => void;
-}
-
-/** Nothing was refused yet. */
-export function denialWatch(clock: Clock): DenialWatch {
-  let since: number | undefined;
-  return {
-    isFinal: ({ worth }) => {
-      if (worth !== 'while-denied') {
-        // Something else answered, or nothing did: the refusals begin again.
-        since = undefined;
-        return false;
-      }
-      since ??= clock.elapsed();
-      return clock.elapsed() - since >= denialLimit;
-    },
-    reset: () => {
-      since = undefined;
-    },
-  };
 }
 
 /** Tells once when the API server goes away, and once when it is back, whoever notices first. */

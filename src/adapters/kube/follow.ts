@@ -3,7 +3,7 @@ import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeSelection, KubeView } from '../../ports/kube.ts';
 import type { ApiError } from './api-error.ts';
 import { isApiError, type KubeTimeouts } from './api-server.ts';
-import { type Cluster, type DenialWatch, denialWatch, type Pauses, pauses } from './call.ts';
+import { type Cluster, type Pauses, pauses } from './call.ts';
 import { listAll, type Listing } from './list.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
 
@@ -21,8 +21,9 @@ const missingPause: Millis = seconds(1);
 const shortest: Millis = seconds(1);
 
 /**
- * List, then watch, until the signal aborts; see `Kube.follow`.
- * @throws AgentError `kube.denied`, `kube.bad-credentials`, `kube.invalid`; whatever `seen` throws
+ * List, then watch, until the signal aborts; see `Kube.follow`. No answer ends it: who waits decides
+ * for how long.
+ * @throws AgentError `kube.bad-credentials`; whatever `seen` throws
  */
 export async function follow(
   cluster: Cluster,
@@ -35,7 +36,6 @@ export async function follow(
     signal,
     known: followed(following.seen),
     pace: pauses(cluster.random),
-    denial: denialWatch(cluster.clock),
     isHealthy: false,
     losses: 0,
   };
@@ -55,7 +55,6 @@ interface Course extends Cluster {
   readonly signal: AbortSignal;
   readonly known: Followed;
   readonly pace: Pauses;
-  readonly denial: DenialWatch;
   /** The server has answered since the last error. */
   isHealthy: boolean;
   /** How often history was lost since something was heard. */
@@ -103,23 +102,20 @@ function lost(course: Course): Millis {
 
 function answered(course: Course): void {
   course.isHealthy = true;
-  course.denial.reset();
   course.health.answered();
   course.known.lastError(undefined);
 }
 
 /** What an error means for the view, and the pause after it. @throws what another round cannot cure */
 function afterError(course: Course, error: unknown): Millis {
-  const { signal, session, known, denial, health, pace } = course;
+  const { signal, session, known, health, pace } = course;
   signal.throwIfAborted();
   if (!isApiError(error)) throw error;
-  if (denial.isFinal(error)) throw error.failure;
   if (isMissing(error)) {
     known.missing();
     answered(course);
     return missingPause;
   }
-  if (error.worth === 'none') throw error.failure;
   if (error.worth === 'list') known.lose();
   if (error.isAboutCredentials) session.doubt();
   // A watch that breaks, or a kept connection that has ended, is no trouble if the next one begins.

@@ -1,7 +1,6 @@
 import type { Watch } from '../../engine/wait.ts';
 import { hours } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
-import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeRef, KubeSelection, KubeView } from '../../ports/kube.ts';
 
 /** The service fails a cluster after this time (assisted-service, INSTALLATION_TIMEOUT). */
@@ -47,8 +46,20 @@ export const together =
 
 /** Why a view may be incomplete; undefined when it is complete. */
 export function gapIn({ isSynced, lastError }: KubeView): string | undefined {
-  if (lastError !== undefined) return `the API server does not answer (${lastError.code})`;
+  if (lastError !== undefined) return apiErrorText(lastError);
   return isSynced ? undefined : 'the API server has not listed the objects yet';
+}
+
+/**
+ * What keeps the API server from answering, in words that stay the same as long as the cause does: each
+ * new text beside a stage gives the host another hour at the service. The log has the whole message.
+ */
+function apiErrorText({ code, context: { status } }: AgentError): string {
+  const by = typeof status === 'number' ? `${status}` : code;
+  if (code === 'kube.no-credentials') return 'there is no kubeconfig for the cluster yet';
+  if (code === 'kube.denied') return `the API server refuses the credentials (${by})`;
+  if (code === 'kube.invalid') return `the API server refuses the request (${by})`;
+  return `the API server does not answer (${by})`;
 }
 
 /** The first gap in what is followed. */
@@ -82,27 +93,5 @@ export function fromFirstView(kube: Kube, selection: KubeSelection): FirstView {
         opened.resolve(undefined);
       }
     },
-  };
-}
-
-/**
- * Since when the API server cannot be reached. The text stays the same as long as the error code does,
- * although the messages of the attempts may differ.
- */
-export function apiErrorOf(
-  clock: Clock,
-): (lastError: AgentError | undefined) => string | undefined {
-  let known: { readonly code: string; readonly text: string } | undefined;
-  return (lastError) => {
-    if (lastError === undefined) known = undefined;
-    else if (lastError.code !== known?.code) {
-      const time = new Date(clock.now()).toISOString().slice(11, 19);
-      const what =
-        lastError.code === 'kube.no-credentials'
-          ? 'there have been no credentials for the cluster'
-          : 'the API server has not answered';
-      known = { code: lastError.code, text: `${what} since ${time} UTC: ${lastError.message}` };
-    }
-    return known?.text;
   };
 }

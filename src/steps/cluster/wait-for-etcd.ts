@@ -183,7 +183,7 @@ function followMembers(kube: Kube): FollowedMembers {
 
 /**
  * Waits until etcd can lose a member; a day by default.
- * @throws AgentError `wait.timed-out`, `kube.denied`
+ * @throws AgentError `wait.timed-out`
  */
 export async function waitForThreeMembers(
   { kube, until }: StepScope<'kube'>,

@@ -201,7 +201,7 @@ describe('cluster/wait-for-masters', () => {
     const { events } = await end;
     expect(statusesOf(events)).toEqual([
       '0 of 2 masters ready; no master has joined yet',
-      '0 of 2 masters ready; no master has joined yet; the API server has not answered since 00:01:00 UTC: connection refused',
+      '0 of 2 masters ready; no master has joined yet; the API server does not answer (kube.unreachable)',
     ]);
   });
 
@@ -213,7 +213,7 @@ describe('cluster/wait-for-masters', () => {
     run.kube.lastError(undefined);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
     expect(statusesOf((await end).events)[0]).toBe(
-      'there have been no credentials for the cluster since 00:00:00 UTC: no kubeconfig yet',
+      'there is no kubeconfig for the cluster yet',
     );
   });
 

@@ -10,7 +10,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { apiErrorOf, fromFirstView, longestWait } from './kube-watch.ts';
+import { fromFirstView, gapIn, longestWait } from './kube-watch.ts';
 import { type JoiningNode, joiningOf } from './joining.ts';
 import { tasksOf } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
@@ -85,17 +85,17 @@ function nodeWait(
   const tasks = tasksOf(scope, () => notify());
   const joining = joiningOf(scope, tasks);
   const untaint = untaintOf(scope, tasks, installConfig);
-  const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
   let reported: string | undefined;
 
   const poll = async (): Promise<PollResult<true>> => {
-    const { objects, lastError } = await view();
+    const seen = await view();
+    const { objects } = seen;
     joining.prepare();
     untaint.start(objects);
     const { isDone, status } = nodeProgress(role, target, objects.map(joining.statusOf));
     if (isDone) return { done: true };
-    const gap = errorOf(lastError);
+    const gap = gapIn(seen);
     // A status that only says that work has just started would change in a moment.
     if (reported === undefined || !tasks.isNewRunning()) {
       reported = gap === undefined ? status : `${status}; ${gap}`;
@@ -121,13 +121,13 @@ async function knownInstallConfig(
   const { kind, namespace = '', name } = installConfigRef;
   const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
   const { watch, view } = fromFirstView(scope.kube, selection);
-  const errorOf = apiErrorOf(scope.clock);
   const beat = heartbeatOf(scope);
   const poll = async (): Promise<PollResult<InstallConfig>> => {
-    const { objects, lastError } = await view();
+    const seen = await view();
+    const { objects, lastError } = seen;
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
-    const status = errorOf(lastError) ?? reading.problem;
+    const status = (lastError && gapIn(seen)) ?? reading.problem;
     beat(status);
     return { status };
   };

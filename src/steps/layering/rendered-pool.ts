@@ -14,7 +14,7 @@ import { readManifest } from './manifests.ts';
 /**
  * Waits until the cluster has rendered a pool, and gives the name of its rendered MachineConfig. A MachineOSConfig
  * whose pool is not there yet is refused by the operator.
- * @throws AgentError `wait.timed-out`, `kube.denied`
+ * @throws AgentError `wait.timed-out`
  */
 export async function waitForPool(
   { kube, until }: StepScope<'kube'>,
@@ -41,7 +41,7 @@ type RenderedScope = StepScope<'host' | 'kube'>;
 /**
  * Waits until the cluster renders the pool as the bootstrap host did, and gives its MachineConfigPool. An image that
  * is handed over for another MachineConfig is cleared by one controller and set by the other for ever.
- * @throws AgentError `wait.timed-out`, `kube.denied`
+ * @throws AgentError `wait.timed-out`
  */
 export async function waitForSameRendered(
   scope: RenderedScope,

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { gapIn } from './kube-watch.ts';
+
+const answered = (code: Parameters<typeof kubeFailure>[0], status: number, path: string) =>
+  kubeFailure(code, `GET ${path} answered ${status}`, { context: { status } });
+
+it.each([
+  [answered('kube.denied', 401, '/a'), 'the API server refuses the credentials (401)'],
+  [answered('kube.denied', 403, '/a'), 'the API server refuses the credentials (403)'],
+  [answered('kube.invalid', 400, '/a'), 'the API server refuses the request (400)'],
+  [answered('kube.failed', 503, '/a'), 'the API server does not answer (503)'],
+  [answered('kube.failed', 503, '/b?watch=true'), 'the API server does not answer (503)'],
+  [kubeFailure('kube.unreachable', 'no'), 'the API server does not answer (kube.unreachable)'],
+  [kubeFailure('kube.no-credentials', 'no'), 'there is no kubeconfig for the cluster yet'],
+])('the text for %s is one for each cause', (lastError, text) => {
+  expect(gapIn({ isSynced: true, objects: [], lastError })).toBe(text);
+});
+
+it('a view that is complete has no gap', () => {
+  expect(gapIn({ isSynced: true, objects: [] })).toBeUndefined();
+  expect(gapIn({ isSynced: false, objects: [] })).toContain('not listed');
+});
