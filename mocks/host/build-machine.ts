@@ -6,6 +6,7 @@ import { firmwareOf } from './firmware.ts';
 import { noImages } from './images.ts';
 import { simulateUnits, liveMounts, liveUnits, writeLiveSystem } from './live-system.ts';
 import { type LiveSystem, type Machine, WriterSettings } from './machine.ts';
+import { writeMountinfo } from './partition-files.ts';
 import type { RegistryNetwork } from '../registries/network.ts';
 
 /** A disk as a scenario describes it. */
@@ -69,6 +70,7 @@ export function buildMachine(
   const live: LiveSystem = { ...liveSystemOf(plan), files };
   writeLiveSystem(root, live);
   syncDev(root, devices);
+  writeMountinfo(root, devices);
   const machine: Machine = {
     name: plan.name,
     live,

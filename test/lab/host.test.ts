@@ -89,7 +89,7 @@ describe('a simulated host', () => {
     expect(existsSync(join(lab.folder, 'root/usr/bin/oc'))).toBe(true);
     monitor.kill('SIGTERM');
     expect(await end(monitor)).toMatchObject({ signal: 'SIGTERM' });
-    const shown = await run('systemctl', 'show', '-P', 'ActiveState', ...units);
+    const shown = await run('systemctl', 'show', '--property=ActiveState', '--value', ...units);
     expect(shown.stdout.trim().split(/\s+/)).toEqual(['active', 'active']);
   });
 

@@ -1,14 +1,17 @@
-import { type Device, isMapped, mountpointsOf, pathOf } from '../devices.ts';
+import { type Device, isMapped, mountpointsOf } from '../devices.ts';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 
-type Value = string | number | boolean | null | readonly (string | null)[];
+type Value = string | number | boolean | null;
 type Column = (device: Device, machine: Machine) => Value;
 
+/**
+ * Columns of util-linux 2.32.1, that of the oldest live image (its `lsblk.c`). Newer ones know these too,
+ * and more: PATH from 2.33 on, MOUNTPOINTS from 2.37, PARTN from 2.39.
+ */
 const columns: Readonly<Record<string, Column>> = {
   name: ({ name }) => name,
   kname: ({ kname }) => kname,
-  path: (device) => pathOf(device),
   pkname: ({ parents }) => parents[0] ?? null,
   'maj:min': ({ majorMinor }) => majorMinor,
   type: ({ type }) => type,
@@ -22,8 +25,6 @@ const columns: Readonly<Record<string, Column>> = {
   fstype: ({ content }) => content?.fstype ?? null,
   label: ({ content }) => orNull(content?.label),
   uuid: ({ content }) => orNull(content?.uuid),
-  pttype: ({ table }) => table ?? null,
-  partn: ({ entry }) => entry?.number ?? null,
   partlabel: ({ entry }) => orNull(entry?.label),
   parttype: ({ entry }) => entry?.type ?? null,
   partuuid: ({ entry }) => entry?.uuid ?? null,
@@ -33,17 +34,14 @@ const columns: Readonly<Record<string, Column>> = {
   vendor: ({ identity }) => identity?.vendor ?? null,
   tran: ({ identity }) => identity?.transport ?? null,
   state: ({ type }) => (type === 'disk' ? 'running' : null),
-  mountpoint: (device, { devices }) => mountpointsOf(devices, device)[0] ?? null,
-  mountpoints: (device, { devices }) => {
-    const found = mountpointsOf(devices, device);
-    return found.length === 0 ? [null] : found;
-  },
+  // Of several it prints the last one.
+  mountpoint: (device, { devices }) => mountpointsOf(devices, device).at(-1) ?? null,
 };
 
 const orNull = (text: string | undefined): string | null =>
   text === undefined || text === '' ? null : text;
 
-const usual = ['name', 'maj:min', 'rm', 'size', 'ro', 'type', 'mountpoints'];
+const usual = ['name', 'maj:min', 'rm', 'size', 'ro', 'type', 'mountpoint'];
 
 const lsblk: Program = (machine, call) => {
   const words = sortWords(call.argv.slice(1), ['--output', '-o', '--sort', '--exclude', '-e']);
@@ -86,7 +84,7 @@ function rootsOf(
 
 function asJson(device: Device, shown: Shown): object {
   const { machine, names, isFlat } = shown;
-  const fields = names.map((name) => [name, columns[name]?.(device, machine) ?? null] as const);
+  const fields = names.map((name) => [name, inJson(columns[name]?.(device, machine))] as const);
   const children = isFlat ? [] : machine.devices.childrenOf(device);
   return {
     ...Object.fromEntries(fields),
@@ -97,10 +95,13 @@ function asJson(device: Device, shown: Shown): object {
 const flattened = (device: Device, { machine, isFlat }: Shown): readonly Device[] =>
   isFlat ? [device] : [device, ...machine.devices.above(device)];
 
+/** Before util-linux 2.33 everything is text in JSON. */
+const inJson = (value: Value | undefined): string | null =>
+  value === undefined || value === null ? null : asText(value);
+
 function asText(value: Value | undefined): string {
   if (value === undefined || value === null) return '';
-  if (typeof value === 'boolean') return value ? '1' : '0';
-  return typeof value === 'object' ? value.map((one) => one ?? '').join(',') : String(value);
+  return typeof value === 'boolean' ? String(Number(value)) : String(value);
 }
 
 /** `MAJ:MIN` and the like without the device: only what block devices say. */

@@ -2,7 +2,7 @@ import { type Call, fail, type Program, type Programs, sortWords, type Words } f
 import type { Machine } from '../machine.ts';
 import type { Units, UnitState } from '../units.ts';
 
-const withValue = ['--property', '-p', '-P', '--type', '-t', '--state', '--lines', '-n'];
+const withValue = ['--property', '-p', '--type', '-t', '--state', '--lines', '-n'];
 
 interface UnitCall {
   readonly machine: Machine;
@@ -63,11 +63,14 @@ const properties: Readonly<Record<string, (units: Units, name: string) => string
   Result: (units, name) => (units.stateOf(name) === 'failed' ? 'exit-code' : 'success'),
 };
 
-/** `-P` prints values alone; `-p` prints `Name=value`, a blank line between units. */
+/**
+ * `--value` prints values alone; without it comes `Name=value`, a blank line between units. As in systemd 239, that of
+ * the oldest live image, there is no `-P` yet (246, systemctl(1)).
+ */
 function show({ units, names, words, call }: UnitCall): number {
-  const bare = words.all('-P');
-  const isBare = bare.length > 0 || words.has('--value');
-  const asked = [...bare, ...words.all('--property', '-p')].flatMap((one) => one.split(','));
+  if (words.has('-P')) return fail(call, "systemctl: invalid option -- 'P'");
+  const isBare = words.has('--value');
+  const asked = words.all('--property', '-p').flatMap((one) => one.split(','));
   const blocks = names.map((name) =>
     (asked.length === 0 ? Object.keys(properties) : asked)
       .flatMap((property) => {

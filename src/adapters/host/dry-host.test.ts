@@ -39,7 +39,7 @@ describe('a dry host', () => {
     const decision = decideDry(['lsblk', '--json'], world);
     expect(decision).toMatchObject({ kind: 'answer' });
     expect(JSON.parse((decision as { stdout: string }).stdout)).toMatchObject({
-      blockdevices: [{ path: '/dev/disk/by-id/fake', type: 'disk' }],
+      blockdevices: [{ name: 'disk/by-id/fake', type: 'disk' }],
     });
   });
 });

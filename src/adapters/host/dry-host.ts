@@ -87,17 +87,15 @@ export function decideDry(argv: readonly string[], world: DryWorld): DryDecision
 
 /** A disk that is empty and large enough, under the name that was asked for. */
 function oneDisk(device: string): string {
-  const name = device.split('/').at(-1) ?? device;
+  const name = device.replace(/^\/dev\//, '');
   const disk = {
     name,
     kname: name,
-    path: device,
     'maj:min': '0:0',
     type: 'disk',
     size: 2 ** 40,
     'log-sec': 512,
     ro: false,
-    mountpoints: [],
   };
   return JSON.stringify({ blockdevices: [disk] });
 }

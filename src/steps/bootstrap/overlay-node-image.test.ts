@@ -10,7 +10,9 @@ const overlay = 'node-image-overlay.service';
 const oc = '/usr/bin/oc';
 const stat = ['stat', oc] as const;
 const start = ['systemctl', 'start', '--no-block', pull, overlay] as const;
-const state = (unit: string): string[] => ['systemctl', 'show', '-P', 'ActiveState', unit];
+const state = (unit: string): string[] => [
+  ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
+];
 
 /** A live system without oc, without a bus, whose units end well. */
 function bareHost(): FakeHost {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
-import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { silently, untilOf } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
 import {
@@ -11,6 +11,7 @@ import {
   unitPropertiesArgv,
   unitMonitorArgv,
   unitState,
+  unitStateArgv,
   unitStatus,
   unitWatch,
 } from './systemd-unit.ts';
@@ -62,7 +63,7 @@ describe('the watch of units', () => {
         await clock.sleep(seconds(1), call.signal);
         return { stdout: '> Type=signal' };
       })
-      .on(['systemctl', 'show', '-P', 'ActiveState', 'a.service'])
+      .on(['systemctl', 'show', '--property=ActiveState', '--value', 'a.service'])
       .inTurn('activating', 'active');
     const state = await untilOf(clock, signal, silently)(
       'a.service is active',
@@ -93,16 +94,7 @@ describe('the state of a unit', () => {
   it('is what systemctl prints', async () => {
     const host = fakeHost().on(['systemctl', rest]).prints('failed\n');
     expect(await unitState(host, 'a.service', signal)).toBe('failed');
-    expect(host.ran).toEqual([['systemctl', 'show', '-P', 'ActiveState', 'a.service']]);
-  });
-
-  it('can be had from a systemctl without -P', async () => {
-    const host = fakeHost()
-      .on(['systemctl', 'show', '-P', any, any])
-      .fails(1, "systemctl: invalid option -- 'P'")
-      .on(['systemctl', 'show', '--property=ActiveState', '--value', 'a.service'])
-      .prints('active');
-    expect(await unitState(host, 'a.service', signal)).toBe('active');
+    expect(host.ran).toEqual([unitStateArgv('a.service')]);
   });
 
   it.each([

@@ -9,22 +9,9 @@ import type { Host } from '../../ports/host.ts';
  */
 type UnitState = string;
 
-/** Prints the state of a unit and nothing else. */
+/** Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for it. */
 export const unitStateArgv = (unit: string): readonly string[] => [
-  'systemctl',
-  'show',
-  '-P',
-  'ActiveState',
-  unit,
-];
-
-/** The same for systemd before 246, which has no `-P`: that of RHEL 8, OpenShift 4.12 and older. */
-const olderUnitStateArgv = (unit: string): readonly string[] => [
-  'systemctl',
-  'show',
-  '--property=ActiveState',
-  '--value',
-  unit,
+  ...['systemctl', 'show', '--property=ActiveState', '--value', unit],
 ];
 
 /** Prints what systemd and the journal know of a unit, for people. */
@@ -86,22 +73,11 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
  * @throws AgentError `command.not-found`, `command.stopped`
  */
 export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<UnitState> {
-  for (const argv of [unitStateArgv(unit), olderUnitStateArgv(unit)]) {
-    const stdout = await answerOf(host, argv, signal);
-    if (stdout !== undefined && stdout !== '') return stdout;
-  }
-  return 'unknown';
-}
-
-async function answerOf(
-  host: Host,
-  argv: readonly string[],
-  signal: AbortSignal,
-): Promise<string | undefined> {
   try {
-    return (await host.exec(argv, { signal, limit: seconds(30) })).stdout;
+    const { stdout } = await host.exec(unitStateArgv(unit), { signal, limit: seconds(30) });
+    return stdout === '' ? 'unknown' : stdout;
   } catch (error) {
-    if (error instanceof AgentError && isPassing.has(error.code)) return undefined;
+    if (error instanceof AgentError && isPassing.has(error.code)) return 'unknown';
     throw error;
   }
 }

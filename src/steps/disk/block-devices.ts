@@ -2,17 +2,29 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
 import type { TargetDisk } from './facts.ts';
-import { type BlockDevice, lsblkArgv, parseLsblk } from './lsblk.ts';
+import { type BlockDevice, lsblkArgv, mountinfo, parseLsblk, withMounts } from './lsblk.ts';
 import { AgentError } from '../../model/failure.ts';
 
 /** lsblk ends with this when there is no device at all. */
 const foundNone = 32;
 
 /**
- * Every block device of the host.
+ * Every block device of the host, with every place where it is mounted.
  * @throws AgentError `disk.unreadable`, `command.*`
  */
 export async function readBlockDevices(
+  host: Host,
+  signal: AbortSignal,
+): Promise<readonly BlockDevice[]> {
+  const roots = await listBlockDevices(host, signal);
+  return withMounts(roots, (await host.readText(mountinfo, signal)) ?? '');
+}
+
+/**
+ * Every block device of the host, with one place at most where it is mounted.
+ * @throws AgentError `disk.unreadable`, `command.*`
+ */
+export async function listBlockDevices(
   host: Host,
   signal: AbortSignal,
   limit: Millis = seconds(30),

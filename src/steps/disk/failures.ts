@@ -8,7 +8,7 @@ export const diskFailures = {
   'disk.unreadable': {
     kind: 'host',
     title: 'The disks of the host cannot be listed',
-    hint: 'run lsblk on the host; util-linux 2.37 or newer is required',
+    hint: 'run lsblk --json on the host; util-linux 2.32 or newer is required',
   },
   'disk.missing': {
     kind: 'input',

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { blockDevice, partition, targetOf } from '../../../test/support/disk-samples.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { removeStaleMounts, lockDisk, mountedOn, openersArgv, readOpeners } from './in-use.ts';
-import { parseLsblk } from './lsblk.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 
 const disk = blockDevice('sda', {}, [
@@ -51,25 +50,14 @@ describe('readOpeners', () => {
   });
 });
 
-const part = (name: string, mountpoints: readonly string[]): object => ({
-  ...{ name, kname: name, path: `/dev/${name}`, 'maj:min': '8:1', type: 'part', size: 1 },
-  ...{ 'log-sec': 512, ro: false, mountpoints },
-});
-const [mountedDisk] = parseLsblk(
-  JSON.stringify({
-    blockdevices: [
-      {
-        ...part('sda', []),
-        type: 'disk',
-        children: [part('sda3', ['/mnt/boot']), part('sda4', ['/mnt', '/var'])],
-      },
-    ],
-  }),
-);
+const mountedDisk = blockDevice('sda', {}, [
+  partition('sda3', { mountpoints: ['/mnt/boot'] }),
+  partition('sda4', { mountpoints: ['/mnt', '/var'] }),
+]);
 
 describe('what a killed run had left mounted', () => {
   it('is found at the places that are asked for, in their order', () => {
-    expect(mountedOn(mountedDisk!, ['/mnt/boot', '/mnt', '/mnt/root'])).toEqual([
+    expect(mountedOn(mountedDisk, ['/mnt/boot', '/mnt', '/mnt/root'])).toEqual([
       '/mnt/boot',
       '/mnt',
     ]);
@@ -80,7 +68,7 @@ describe('what a killed run had left mounted', () => {
     host.on(['fsfreeze', '--unfreeze', rest]).fails(1, 'not frozen');
     host.on(['umount', rest]).succeeds();
     const scope = { host, signal: new AbortController().signal };
-    await removeStaleMounts(scope as never, mountedDisk!, ['/mnt/boot', '/mnt']);
+    await removeStaleMounts(scope as never, mountedDisk, ['/mnt/boot', '/mnt']);
     expect(host.ran).toEqual([
       ['fsfreeze', '--unfreeze', '/mnt/boot'],
       ['umount', '/mnt/boot'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseLsblk } from './lsblk.ts';
+import { parseLsblk, withMounts } from './lsblk.ts';
 
 const parse = (...blockdevices: object[]) => parseLsblk(JSON.stringify({ blockdevices }));
 
@@ -8,13 +8,12 @@ describe('parseLsblk', () => {
     const [disk] = parse({
       name: 'sda',
       kname: 'sda',
-      path: '/dev/sda',
       'maj:min': '8:0',
       type: 'disk',
       size: 100_000_000_000,
       'log-sec': 512,
       ro: false,
-      mountpoints: [null],
+      mountpoint: null,
       serial: ' S1 ',
       children: [{ name: 'sda2', type: 'part', parttype: 'C12A7328-F81F-11D2-BA4B-00A0C93EC93B' }],
     });
@@ -55,9 +54,10 @@ describe('parseLsblk', () => {
     });
   });
 
-  it('keeps every mount point and swap', () => {
-    const [disk] = parse({ name: 'sda', mountpoints: ['/a', null, '[SWAP]'] });
-    expect(disk?.mountpoints).toEqual(['/a', '[SWAP]']);
+  it('names a mapped device as /dev/mapper does', () => {
+    expect(parse({ name: 'vg-root', kname: 'dm-0' })[0]).toMatchObject({
+      path: '/dev/mapper/vg-root',
+    });
   });
 
   it.each([[''], ['lsblk: cannot'], ['{}'], ['{"blockdevices":[{"size":1}]}']])(
@@ -68,4 +68,31 @@ describe('parseLsblk', () => {
       );
     },
   );
+});
+
+describe('withMounts', () => {
+  it('adds every mount point of a device, whichever of them lsblk printed', () => {
+    const roots = parse({
+      name: 'sda',
+      'maj:min': '8:0',
+      children: [
+        { name: 'sda1', 'maj:min': '8:1', mountpoint: '[SWAP]' },
+        { name: 'sda4', 'maj:min': '8:4', mountpoint: '/var' },
+      ],
+    });
+    // From proc_pid_mountinfo(5), but for the numbers and the places.
+    const listed = [
+      '36 35 8:4 / /sysroot rw,noatime master:1 - xfs /dev/sda4 rw,seclabel',
+      '37 35 8:4 /ostree/deploy/rhcos/var /var rw,noatime shared:3 - xfs /dev/sda4 rw,seclabel',
+      '38 35 8:40 / /run/media/no\\040such rw - xfs /dev/sdc8 rw',
+      '39 35 8:4 / /mnt/with\\040blank rw - xfs /dev/sda4 rw',
+      '',
+    ].join('\n');
+    const [disk] = withMounts(roots, listed);
+    expect(disk?.mountpoints).toEqual([]);
+    expect(disk?.children.map(({ mountpoints }) => mountpoints)).toEqual([
+      ['[SWAP]'],
+      ['/var', '/sysroot', '/mnt/with blank'],
+    ]);
+  });
 });

@@ -1,16 +1,16 @@
 import * as z from 'zod';
 import { diskFailure } from './failures.ts';
 
+/** Columns that every supported live image knows: PATH came with util-linux 2.33, MOUNTPOINTS with 2.37. */
 const columns = [
   'NAME',
   'KNAME',
-  'PATH',
   'MAJ:MIN',
   'TYPE',
   'SIZE',
   'LOG-SEC',
   'RO',
-  'MOUNTPOINTS',
+  'MOUNTPOINT',
   'FSTYPE',
   'LABEL',
   'PARTLABEL',
@@ -78,13 +78,12 @@ const word = z
 const LsblkDevice = z.object({
   name: z.string(),
   kname: word,
-  path: word,
   'maj:min': word,
   type: word,
   size: count,
   'log-sec': count,
   ro: flag,
-  mountpoints: z.array(z.string().nullable()).nullish(),
+  mountpoint: word,
   fstype: word,
   label: word,
   partlabel: word,
@@ -102,7 +101,8 @@ type LsblkDevice = z.infer<typeof LsblkDevice>;
 const LsblkOutput = z.object({ blockdevices: z.array(LsblkDevice) });
 
 /**
- * Reads the output of `lsblkArgv`. Fields that are missing or null are empty.
+ * Reads the output of `lsblkArgv`. Fields that are missing or null are empty; of the mount points of
+ * a device there is one, the others come by `withMounts`.
  * @throws AgentError `disk.unreadable`
  */
 export function parseLsblk(stdout: string): readonly BlockDevice[] {
@@ -126,15 +126,13 @@ function deviceOf(of: LsblkDevice): BlockDevice {
   return {
     name: of.name,
     kname,
-    path: of.path === '' ? `/dev/${of.name}` : of.path,
+    path: kname.startsWith('dm-') ? `/dev/mapper/${of.name}` : `/dev/${of.name}`,
     majorMinor: of['maj:min'],
     type: of.type,
     sizeBytes: of.size ?? 0,
     sectorBytes: of['log-sec'] ?? 512,
     isReadOnly: of.ro,
-    mountpoints: (of.mountpoints ?? []).filter(
-      (point): point is string => point !== null && point !== '',
-    ),
+    mountpoints: of.mountpoint === '' ? [] : [of.mountpoint],
     fsType: of.fstype,
     label: of.label,
     partLabel: of.partlabel,
@@ -146,3 +144,34 @@ function deviceOf(of: LsblkDevice): BlockDevice {
     children: (of.children ?? []).map(deviceOf),
   };
 }
+
+/** The mounts of the host, as the kernel lists them to its first process. */
+export const mountinfo = '/proc/1/mountinfo';
+
+/**
+ * Adds every mount point to devices, which lsblk before util-linux 2.37 does not print.
+ * @param listed text of `mountinfo` (proc_pid_mountinfo(5))
+ */
+export function withMounts(roots: readonly BlockDevice[], listed: string): readonly BlockDevice[] {
+  const mounts = Map.groupBy(
+    listed.split('\n').map((line) => line.split(' ')),
+    ([_id, _parent, majorMinor = '']) => majorMinor,
+  );
+  const complete = (device: BlockDevice): BlockDevice => {
+    const places = (mounts.get(device.majorMinor) ?? []).map((fields) =>
+      unescaped(fields[4] ?? ''),
+    );
+    return {
+      ...device,
+      mountpoints: [...new Set([...device.mountpoints, ...places])],
+      children: device.children.map(complete),
+    };
+  };
+  return roots.map(complete);
+}
+
+/** The kernel writes blanks and backslashes of a path as three octal digits. */
+const unescaped = (text: string): string =>
+  text.replaceAll(/\\([0-7]{3})/g, (_all, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );

@@ -6,7 +6,7 @@ import {
   isLeftover,
   isNamed,
   partitionsOf,
-  readBlockDevices,
+  listBlockDevices,
   descendantsOf,
   targetAmong,
   withDescendants,
@@ -231,7 +231,7 @@ export async function makeUnbootable(
     await host.exec(wipefsArgv(disk.path), { signal, limit: limits.wipe });
     return;
   }
-  const roots = await readBlockDevices(host, signal, limits.read);
+  const roots = await listBlockDevices(host, signal, limits.read);
   for (const path of bootPartitions(targetAmong(roots, disk))) {
     await host.exec(wipefsArgv(path), { signal, limit: limits.wipePartition });
   }
