@@ -1,7 +1,7 @@
 // Invariants of the file:
 // 1. every line that is kept is whole JSON and ends with a line feed;
 // 2. what is appended follows the last good line: a torn or unreadable rest is cut off first,
-//    else the lines after it would be lost at the next reading;
+//    else the lines after it would be lost at the next reading, also after a failed append;
 // 3. appends reach the file in the order in which they were asked for.
 import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
@@ -25,19 +25,26 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
     last = turn.catch(() => undefined);
     return turn;
   };
+  /** What could not be kept was thrown when it was appended; to close tells nothing new. */
   const close = async (): Promise<void> => {
-    const file = await opened;
+    const file = await opened?.catch(() => undefined);
     opened = undefined;
-    await file?.close();
+    await file?.close().catch(() => undefined);
   };
   return {
     read: () => inTurn(async () => (await goodPart(path)).lines),
     append: (line, { flush }) =>
       inTurn(async () => {
         opened ??= openAtEnd(path);
-        const file = await opened;
-        await file.appendFile(`${line}\n`);
-        if (flush) await file.datasync();
+        try {
+          const file = await opened;
+          await file.appendFile(`${line}\n`);
+          if (flush) await file.datasync();
+        } catch (error) {
+          // A part of the line may be there: the next append opens the file behind its last good line.
+          await close();
+          throw error;
+        }
       }),
     setAside: () =>
       inTurn(async () => {

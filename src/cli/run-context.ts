@@ -3,7 +3,7 @@ import { noJournal } from '../adapters/journal.ts';
 import { openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
-import { engineFailure } from '../engine/failures.ts';
+import { asAgentError, engineFailure } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
@@ -60,23 +60,41 @@ export interface EventHub {
   readonly add: (sink: Sink) => void;
 }
 
-/** A hub without sinks. */
+/** A hub without sinks. A sink that throws is dropped, and the others are told. */
 export function eventHub(clock: Clock, run: string): EventHub {
-  const sinks: Sink[] = [];
+  const sinks = new Set<Sink>();
+  const emit = (body: RunEventBody): void => {
+    sink({ ...body, at: clock.now(), run });
+  };
   const sink: Sink = (event: RunEvent) => {
-    for (const one of sinks) one(event);
+    const dropped: RunEventBody[] = [];
+    for (const one of sinks) {
+      try {
+        one(event);
+      } catch (thrown) {
+        sinks.delete(one);
+        dropped.push(droppedSink(thrown));
+      }
+    }
+    for (const body of dropped) emit(body);
   };
   return {
     run,
     sink,
-    emit: (body) => {
-      sink({ ...body, at: clock.now(), run });
-    },
+    emit,
     add: (one) => {
-      sinks.push(one);
+      sinks.add(one);
     },
   };
 }
+
+const droppedSink = (thrown: unknown): RunEventBody => ({
+  type: 'note',
+  step: 'engine/emit',
+  level: 'warn',
+  message: 'a reader of the events failed and gets no more of them',
+  fields: { reason: asAgentError(thrown).message },
+});
 
 /** The id of the current boot of the host; `unknown` where it has none. */
 export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>

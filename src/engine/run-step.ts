@@ -108,25 +108,34 @@ async function execute<W extends World>(
   context.emit({ type: 'step.finished', ...about(placed), duration });
 }
 
+/** Tells how a step ended that did not finish. A journal that cannot keep that hides no cause. */
 async function recordEnd<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
   { thrown, signal }: { readonly thrown: unknown; readonly signal: AbortSignal },
 ): Promise<void> {
   const step = placed.step.id;
-  if (signal.aborted) {
-    context.emit({ type: 'step.stopped', ...about(placed) });
-    await record(context, { type: 'stopped', step }, { flush: true });
-    return;
+  try {
+    if (signal.aborted) {
+      context.emit({ type: 'step.stopped', ...about(placed) });
+      await record(context, { type: 'stopped', step }, { flush: true });
+      return;
+    }
+    const failure = reportOf(asAgentError(thrown));
+    context.emit({ type: 'step.failed', ...about(placed), failure });
+    const { code } = failure;
+    const message = context.mask(failure.message);
+    await record(context, { type: 'failed', step, code, message }, { flush: true });
+  } catch (error) {
+    const { code, message } = asAgentError(error);
+    context.emit({
+      type: 'note',
+      ...about(placed),
+      level: 'warn',
+      message: 'the journal does not say how the step ended',
+      fields: { code, reason: message },
+    });
   }
-  const failure = reportOf(asAgentError(thrown));
-  context.emit({ type: 'step.failed', ...about(placed), failure });
-  const { code, message } = failure;
-  await record(
-    context,
-    { type: 'failed', step, code, message: context.mask(message) },
-    { flush: true },
-  );
 }
 
 async function gather<W extends World>(

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { minutes, seconds } from '../model/duration.ts';
+import { memoryJournal, type MemoryJournal } from '../../test/support/memory-journal.ts';
 import { condition } from './condition.ts';
 import {
   doing,
@@ -95,11 +96,36 @@ describe('a step that fails', () => {
     always: [doing('logs/collect')],
   });
 
-  it('ends the run with its own failure, after what always runs', async () => {
+  it('ends the run with its own failure, which is known before what always runs', async () => {
     const { error, world, events } = await runToy(three, { world: breaks(1) });
     expect(error).toMatchObject({ code: 'toy.broken' });
     expect(world.did).toEqual(['a/one', 'logs/collect']);
-    expect(types(events).at(-1)).toBe('run.failed');
+    expect(types(events).slice(-4)).toEqual([
+      'step.failed a/two',
+      'run.failed',
+      'step.started logs/collect',
+      'step.finished logs/collect',
+    ]);
+  });
+
+  it('is followed by what always runs in each run that fails', async () => {
+    const journal = memoryJournal();
+    const world = breaks(2);
+    await runToy(three, { world, journal });
+    await runToy(three, { world, journal });
+    expect(world.did).toEqual(['a/one', 'logs/collect', 'logs/collect']);
+  });
+
+  it('keeps its own failure when the stop comes while that runs', async () => {
+    const control = new AbortController();
+    const world = worldOf((what) => {
+      if (what === 'logs/collect') control.abort(failure('toy.wrong', 'stopped'));
+      return what === 'a/two'
+        ? Promise.reject(failure('toy.broken', 'it broke'))
+        : Promise.resolve();
+    });
+    const { error } = await runToy(three, { world, signal: control.signal });
+    expect(error).toMatchObject({ code: 'toy.broken' });
   });
 
   it('is tried again as often as it says', async () => {
@@ -171,6 +197,61 @@ describe('a step that fails', () => {
     const world = worldOf(() => Promise.reject(new TypeError('x is undefined')));
     const { error } = await runToy(toy({ steps: [doing('a/one')] }), { world });
     expect(error).toMatchObject({ code: 'run.unexpected', kind: 'bug' });
+  });
+});
+
+describe('a journal that is not kept any more', () => {
+  const full = failure('toy.wrong', 'no space left on device');
+  /** Takes so many lines. */
+  const fullAfter = (lines: number): MemoryJournal => {
+    const kept = memoryJournal();
+    return {
+      ...kept,
+      append: (line, options) =>
+        kept.lines.length < lines ? kept.append(line, options) : Promise.reject(full),
+    };
+  };
+
+  it('never takes the place of the failure of a step, nor of what always runs', async () => {
+    const world = worldOf((what) =>
+      what === 'a/one'
+        ? Promise.reject(failure('toy.broken', 'the disk is full'))
+        : Promise.resolve(),
+    );
+    const { error, events } = await runToy(
+      toy({ steps: [doing('a/one')], always: [doing('logs/collect')] }),
+      { world, journal: fullAfter(2) },
+    );
+    expect(error).toMatchObject({ code: 'toy.broken' });
+    expect(world.did).toEqual(['logs/collect']);
+    expect(types(events)).toEqual([
+      'run.started',
+      'step.started a/one',
+      'step.failed a/one',
+      'note a/one',
+      'run.failed',
+      'step.started logs/collect',
+      'step.finished logs/collect',
+    ]);
+  });
+
+  it('never takes the place of a stop', async () => {
+    const control = new AbortController();
+    const world = worldOf(() => {
+      control.abort(failure('toy.broken', 'stopped'));
+      return Promise.reject(new Error('an echo'));
+    });
+    const how = { world, journal: fullAfter(2), signal: control.signal };
+    const { error } = await runToy(toy({ steps: [doing('a/one')] }), how);
+    expect(error).toMatchObject({ message: 'stopped' });
+  });
+
+  it.each([0, 1, 2])('is the failure of a run that needs it, after %d lines', async (lines) => {
+    const { error, events } = await runToy(toy({ steps: [doing('a/one')] }), {
+      journal: fullAfter(lines),
+    });
+    expect(error).toBe(full);
+    expect(types(events).at(-1)).toBe('run.failed');
   });
 });
 

@@ -1,7 +1,8 @@
 // Invariants of a run:
 // 1. the first failure wins: its siblings are stopped, and it alone is thrown;
-// 2. `follow` and `always` can never change how a run ends;
-// 3. nothing runs after the step that leaves the host.
+// 2. `follow` and `always` can never change how a run ends, nor can a journal that is not kept;
+// 3. a failure is emitted before `always` runs, whose work may take long or be stopped;
+// 4. nothing runs after the step that leaves the host.
 import type { Millis } from '../model/duration.ts';
 import type { Stage } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -44,7 +45,12 @@ export type RunOutcome = 'finished' | 'left the host';
 export async function runRole<W extends World>(options: RunOptions<W>): Promise<RunOutcome> {
   const { role, clock, signal } = options;
   const emit = emitter(options);
-  const past = await openJournal(options, emit);
+  const since = clock.elapsed();
+  const ended = (thrown: unknown): unknown =>
+    emitEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
+  const past = await openJournal(options, emit).catch((thrown: unknown) => {
+    throw ended(thrown);
+  });
   const context: RunContext<W> = {
     config: options.config,
     ports: options.ports,
@@ -56,7 +62,6 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     beforeLeaving: options.beforeLeaving ?? (() => Promise.resolve()),
     mask: options.mask ?? ((text) => text),
   };
-  const since = clock.elapsed();
   emit({
     type: 'run.started',
     role: role.name,
@@ -75,7 +80,9 @@ export async function runRole<W extends World>(options: RunOptions<W>): Promise<
     emit({ type: 'run.finished', outcome, duration: clock.elapsed() - since });
     return outcome;
   } catch (thrown) {
-    throw emitEnd(emit, { thrown, signal, duration: clock.elapsed() - since });
+    const error = ended(thrown);
+    if (!signal.aborted) await runAlways(context, role, signal);
+    throw error;
   } finally {
     background.abort(new Error('the run has ended'));
     await following;
@@ -132,21 +139,15 @@ async function runMainLine<W extends World>(
   role: Role<W>,
   signal: AbortSignal,
 ): Promise<RunOutcome> {
-  const always = role.always ?? [];
-  try {
-    for (const item of linesFor(role, context.config)) {
-      if (!isLanes(item) && item.leaves === true) {
-        await runAside(context, always, signal);
-        const end = await runStep(context, { step: item }, signal);
-        return end === 'skipped' ? 'finished' : 'left the host';
-      }
-      await runItem(context, item, signal);
+  for (const item of linesFor(role, context.config)) {
+    if (!isLanes(item) && item.leaves === true) {
+      await runAlways(context, role, signal);
+      const end = await runStep(context, { step: item }, signal);
+      return end === 'skipped' ? 'finished' : 'left the host';
     }
-  } catch (error) {
-    if (!signal.aborted) await runAside(context, always, signal);
-    throw error;
+    await runItem(context, item, signal);
   }
-  await runAside(context, always, signal);
+  await runAlways(context, role, signal);
   return 'finished';
 }
 
@@ -182,16 +183,27 @@ const stagedLanes = <W extends World>({
     return first === undefined ? [] : [{ lane, first }];
   });
 
-/** Runs steps that may fail without harm to the run; their events say what happened. */
+/** Runs what always runs, whatever an earlier run did of it: each failure has logs of its own. */
+const runAlways = <W extends World>(
+  context: RunContext<W>,
+  { always = [] }: Role<W>,
+  signal: AbortSignal,
+): Promise<void> => runAside({ ...context, past: new Map() }, always, signal);
+
+/** Runs steps that may fail without harm to the run, and need no journal for it. */
 async function runAside<W extends World>(
   context: RunContext<W>,
   steps: readonly AnyStep<W>[],
   signal: AbortSignal,
 ): Promise<void> {
+  const journal: Journal = {
+    ...context.journal,
+    append: (line, options) => context.journal.append(line, options).catch(() => undefined),
+  };
   await Promise.all(
     steps.map(async (step) => {
       try {
-        await runStep(context, { step }, signal);
+        await runStep({ ...context, journal }, { step }, signal);
       } catch {
         // runStep has emitted the failure; it must not end the run.
       }

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { fileJournal } from '../../src/adapters/journal.ts';
 import type { Journal } from '../../src/engine/journal.ts';
@@ -74,6 +76,33 @@ describe('the journal in a file', () => {
     await fileJournal(path()).read();
     await journal.setAside();
     await expect(readFile(`${path()}.old`, 'utf8')).resolves.toBe('1\ntorn');
+  });
+
+  it('cuts off what a failed append left, and goes on when there is room again', async () => {
+    // A file size limit gives what a full disk gives: part of the line, then an error.
+    const lines = ['{"a":1}', `{"b":"${'x'.repeat(2000)}"}`, '{"c":3}'];
+    const writer = new URL('../process/probes/append-lines.ts', import.meta.url).pathname;
+    const script = 'ulimit -f 1; exec "$@"';
+    const words = ['-c', script, 'sh', process.execPath, writer, path(), ...lines];
+    const { stdout } = await promisify(execFile)('bash', words);
+    expect(JSON.parse(stdout)).toEqual(['kept', 'journal.not-kept', 'kept']);
+    await expect(readFile(path(), 'utf8')).resolves.toBe(`${lines[0]}\n${lines[2]}\n`);
+  });
+
+  it('goes on when the directory can be made again', async () => {
+    await writeFile(join(directory, 'install-dir'), 'a file in the way');
+    const journal = fileJournal(path());
+    await expect(journal.append('1', { flush: true })).rejects.toThrow();
+    await rm(join(directory, 'install-dir'));
+    await journal.append('2', { flush: true });
+    await expect(journal.read()).resolves.toEqual(['2']);
+  });
+
+  it('is closed without a word of what it could not keep', async () => {
+    await writeFile(join(directory, 'install-dir'), 'a file in the way');
+    const journal = fileJournal(path());
+    await expect(journal.append('1', { flush: true })).rejects.toThrow();
+    await expect(journal.close()).resolves.toBeUndefined();
   });
 
   it('says so when it cannot be kept', async () => {

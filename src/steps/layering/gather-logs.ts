@@ -64,8 +64,9 @@ export const gatherLogs = step({
 });
 
 /**
- * The same after a failure, before the service hears of it: it lets the logs of the host be sent as soon as it
- * does. It asks for no fact, since nobody knows how far the run came; a host without orders has nothing of this.
+ * The same after a failure, while the service hears of it: within two minutes it asks for the logs of the host,
+ * and stops what still runs. It asks for no fact, since nobody knows how far the run came; a host without orders
+ * has nothing of this.
  */
 export const gatherLogsAtTheEnd = step({
   ...gathering,

@@ -1,0 +1,16 @@
+// Appends lines to a journal, whatever becomes of each, and prints that.
+import { fileJournal } from '../../../src/adapters/journal.ts';
+import { AgentError } from '../../../src/model/failure.ts';
+
+const [path = '', ...lines] = process.argv.slice(2);
+const journal = fileJournal(path);
+const ends: string[] = [];
+for (const line of lines) {
+  ends.push(
+    await journal.append(line, { flush: true }).then(
+      () => 'kept',
+      (error: unknown) => (error instanceof AgentError ? error.code : String(error)),
+    ),
+  );
+}
+process.stdout.write(JSON.stringify(ends));
