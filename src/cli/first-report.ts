@@ -7,6 +7,7 @@ import { proxiesIn } from '../adapters/http/proxies.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { seconds } from '../model/duration.ts';
+import { AgentError } from '../model/failure.ts';
 import type { Secret } from '../model/secret.ts';
 import type { Stage } from '../model/stage.ts';
 import type { EarlyReport } from '../reporting/reporter.ts';
@@ -44,8 +45,8 @@ export interface SentReport {
 }
 
 /**
- * Sends the first report, once. Nothing that goes wrong here is an error: the reporter of the run
- * sends the report again, with retries, and logs what is wrong.
+ * Sends the first report, once. Nothing that goes wrong here is an error: the reporter of the run logs a
+ * refusal, and sends again, with retries, what was not answered.
  */
 export function sendFirstReport(request: ReportRequest, environment: Environment): SentReport {
   const { stage, info } = request;
@@ -74,7 +75,7 @@ async function answerTo(
   request: ReportRequest,
   environment: Environment,
   { ended, leave }: Departure,
-): Promise<'accepted' | 'failed'> {
+): Promise<Awaited<EarlyReport['sent']>> {
   const { infraEnvId, hostId, stage, info, isInsecure, caFile, noProxy } = request;
   try {
     const inventory = inventoryV2({
@@ -96,7 +97,8 @@ async function answerTo(
     } finally {
       await inventory.close();
     }
-  } catch {
-    return 'failed';
+  } catch (thrown) {
+    const isRefusal = thrown instanceof AgentError && thrown.isFinal && !ended.signal.aborted;
+    return isRefusal ? thrown : 'failed';
   }
 }

@@ -20,6 +20,12 @@ const stageStarted = (stage: StageReport['stage'], stageInfo = ''): RunEventBody
   stageInfo,
 });
 
+const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }> => ({
+  type: 'run.failed',
+  duration: 1,
+  failure: { code: 'disk.busy', kind: 'host', message, hint: 'unmount it', context: {} },
+});
+
 function setUp(
   answer: (report: StageReport, attempt: number) => Promise<void> | void,
   early?: EarlyReport,
@@ -128,36 +134,59 @@ describe('reporter', () => {
 
   it('tells a failure with its code and what to do, cut to what the service can keep', async () => {
     const { sent, emit } = setUp(() => undefined);
-    emit({
-      type: 'run.failed',
-      duration: 1,
-      failure: {
-        code: 'disk.busy',
-        kind: 'host',
-        message: 'x'.repeat(3000),
-        hint: 'unmount it',
-        context: {},
-      },
-    });
+    emit(failedBy('x'.repeat(3000)));
     await settle();
     const info = sent[0]?.slice('Failed/'.length) ?? '';
     expect(info.startsWith('disk.busy: xxx')).toBe(true);
     expect(info).toHaveLength(2000);
   });
 
-  const earlyCases = [
-    ['is not sent again when the service took it', 'accepted', []],
-    ['is sent again when it failed', 'failed', ['Starting installation/master']],
-  ] as const;
-  it.each(earlyCases)('a report begun before the program was loaded %s', async (_, end, again) => {
-    const { sent, emitted, emit } = setUp(() => undefined, {
-      stage: 'Starting installation',
-      info: 'master',
-      sent: Promise.resolve(end),
-    });
-    emit(stageStarted('Starting installation', 'master'));
-    await settle();
-    expect(sent).toEqual(again);
-    expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Starting installation' }]);
+  it('sends Failed once, and nothing after it', async () => {
+    const { sent, emit, reporter } = setUp(() => undefined);
+    emit(failedBy('mounted'));
+    reporter.fail(failedBy('again').failure);
+    emit(stageStarted('Installing', 'master'));
+    for (let turn = 0; turn < 4; turn += 1) await settle();
+    expect(sent).toEqual(['Failed/disk.busy: mounted — unmount it']);
   });
+
+  it('sends no Failed for a stop after the run has finished', async () => {
+    const { sent, emit, reporter } = setUp(() => undefined);
+    emit({ type: 'run.finished', outcome: 'finished', duration: 1 });
+    reporter.fail(failedBy('stopped').failure);
+    await settle();
+    expect(sent).toEqual([]);
+  });
+
+  it('gives the last report of a stopped run a second', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { clock, reporter, emit, emitted } = setUp(() => promise);
+    emit(failedBy('mounted'));
+    const flushed = reporter.flush(AbortSignal.abort());
+    await clock.advance(seconds(0.9));
+    resolve();
+    await flushed;
+    expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);
+  });
+
+  const refusal = failure('inventory.refused', 'lower stage');
+  const earlyCases = [
+    ['is not sent again when the service took it', 'accepted', [], 'report.sent'],
+    ['is not sent again when the service refused it', refusal, [], 'report.dropped'],
+    ['is sent again when it failed', 'failed', ['Starting installation/master'], 'report.sent'],
+  ] as const;
+  it.each(earlyCases)(
+    'a report begun before the program was loaded %s',
+    async (...[, end, again, type]) => {
+      const { sent, emitted, emit } = setUp(() => undefined, {
+        stage: 'Starting installation',
+        info: 'master',
+        sent: Promise.resolve(end),
+      });
+      emit(stageStarted('Starting installation', 'master'));
+      await settle();
+      expect(sent).toEqual(again);
+      expect(emitted).toMatchObject([{ type, stage: 'Starting installation' }]);
+    },
+  );
 });

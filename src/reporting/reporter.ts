@@ -2,11 +2,12 @@
 // 1. it never fails and never delays a run: sinks return at once, faults become events;
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
-// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`.
-import type { FailureReport, RunEvent, RunEventBody, Sink } from '../engine/events.ts';
+// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`;
+// 5. `Failed` is the last report of a run, once; nothing takes its place, a stop neither.
+import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { type Millis, seconds } from '../model/duration.ts';
-import { type AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
@@ -26,12 +27,16 @@ const reportFailure = failuresOf(reportFailures);
 /** How long the last report of a run may take. */
 const lastReportLimit: Millis = seconds(60);
 
+/** How long the last report of a run that was stopped may take: podman gives 5 s in all. */
+const stoppedReportLimit: Millis = seconds(1);
+
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [seconds(1), seconds(2), seconds(5), seconds(10)];
 
 /** A report that was begun before the rest of the program was loaded. */
 export interface EarlyReport extends StageReport {
-  readonly sent: Promise<'accepted' | 'failed'>;
+  /** An error is a refusal: to send the same again would change nothing. */
+  readonly sent: Promise<'accepted' | 'failed' | AgentError>;
 }
 
 /** What the reporter needs. */
@@ -49,8 +54,10 @@ export interface ReporterOptions {
 /** Tells the inventory service how the run goes. */
 export interface Reporter {
   readonly sink: Sink;
+  /** Reports `Failed`, unless the run has failed or finished before. A failed run does it by its events. */
+  readonly fail: (failure: FailureReport) => void;
   /**
-   * Waits until everything is sent, at most a minute, and no longer than the signal lets it. When
+   * Waits until everything is sent, at most a minute; once the signal aborts, a second at most. When
    * the minute was in vain once, nothing is waited for again.
    */
   readonly flush: (signal: AbortSignal) => Promise<void>;
@@ -66,6 +73,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
   const ended = new AbortController();
   let work: Promise<void> | undefined;
   let isGivenUp = false;
+  let isLastAdded = false;
 
   const attempt = (report: StageReport): Promise<boolean> =>
     attemptOnce(options, ended.signal, report);
@@ -98,9 +106,17 @@ export function reporterOf(options: ReporterOptions): Reporter {
     start();
   };
 
+  const fail = (failure: FailureReport): void => {
+    if (!isLastAdded) add({ stage: 'Failed', info: failureInfo(failure) });
+    isLastAdded = true;
+  };
+
   return {
+    fail,
     sink: (event) => {
-      add(readEvent(event, climb));
+      if (event.type === 'run.failed') fail(event.failure);
+      if (!isLastAdded) add(climb(event));
+      isLastAdded ||= event.type === 'run.finished';
     },
     close: () => {
       ended.abort(unsent());
@@ -110,7 +126,10 @@ export function reporterOf(options: ReporterOptions): Reporter {
       const idle = async (): Promise<void> => {
         while (work !== undefined) await work;
       };
-      isGivenUp = (await firstOf(clock, signal, idle)) === 'late';
+      const end = await firstOf({ clock, signal, within: lastReportLimit }, idle);
+      isGivenUp = end === 'late';
+      if (end !== 'stopped' || !isLastAdded) return;
+      await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, idle);
     },
   };
 }
@@ -123,7 +142,9 @@ async function attemptOnce(
 ): Promise<boolean> {
   try {
     const isSentEarly = early !== undefined && isSame(early, report);
-    if (!isSentEarly || (await early.sent) !== 'accepted') await send(report, ended);
+    const outcome = isSentEarly ? await early.sent : undefined;
+    if (outcome instanceof AgentError) throw outcome;
+    if (outcome !== 'accepted') await send(report, ended);
     emit({ type: 'report.sent', ...report });
     return true;
   } catch (thrown) {
@@ -134,14 +155,19 @@ async function attemptOnce(
   }
 }
 
-/** Waits for work, but not longer than the last report may take, or until a signal aborts. */
+interface WorkLimit {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly within: Millis;
+}
+
+/** Waits for work, but not longer than its limit, or until a signal aborts. */
 async function firstOf(
-  clock: Clock,
-  signal: AbortSignal,
+  { clock, signal, within }: WorkLimit,
   work: () => Promise<void>,
 ): Promise<'done' | 'late' | 'stopped'> {
   const settled = new AbortController();
-  const late = clock.sleep(lastReportLimit, AbortSignal.any([signal, settled.signal])).then(
+  const late = clock.sleep(within, AbortSignal.any([signal, settled.signal])).then(
     () => 'late' as const,
     () => 'stopped' as const,
   );
@@ -155,14 +181,6 @@ const unsent = (): AgentError =>
 
 const isSame = (one: StageReport, other: StageReport): boolean =>
   one.stage === other.stage && one.info === other.info;
-
-const readEvent = (
-  event: RunEvent,
-  climb: (event: RunEvent) => StageReport | undefined,
-): StageReport | undefined =>
-  event.type === 'run.failed'
-    ? { stage: 'Failed', info: failureInfo(event.failure) }
-    : climb(event);
 
 /**
  * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a failure

@@ -92,7 +92,17 @@ describe('sendFirstReport', () => {
     expect(seen[0]?.headers['x-secret-key']).toBe('');
   });
 
-  it.each([401, 409, 503])('has failed with status %d', async (status) => {
+  it.each([
+    [400, 'inventory.rejected'],
+    [401, 'inventory.denied'],
+    [409, 'inventory.refused'],
+  ])('is refused with status %d, and says why', async (status, code) => {
+    const port = await listen(createServer(recorder(status).answer));
+    const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`), {});
+    await expect(report.sent).resolves.toMatchObject({ code });
+  });
+
+  it.each([404, 429, 503])('has failed with status %d, which may pass', async (status) => {
     const port = await listen(createServer(recorder(status).answer));
     const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`), {});
     await expect(report.sent).resolves.toBe('failed');
@@ -144,17 +154,21 @@ describe('sendFirstReport over TLS', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it.each<[string, (cert: string) => Partial<ReportRequest>, string]>([
+  it.each<[string, (cert: string) => Partial<ReportRequest>, unknown]>([
     ['a certificate that is trusted', (caFile) => ({ caFile }), 'accepted'],
     ['a certificate that is not verified', () => ({ isInsecure: true }), 'accepted'],
-    ['a certificate that nobody trusts', () => ({}), 'failed'],
+    [
+      'a certificate that nobody trusts',
+      () => ({}),
+      expect.objectContaining({ code: 'inventory.untrusted' }),
+    ],
   ])('meets %s', async (_, trust, outcome) => {
     const cert = join(folder, 'cert.pem');
     const [key, certText] = await Promise.all([readFile(join(folder, 'key.pem')), readFile(cert)]);
     const server = createTlsServer({ key, cert: certText }, recorder(200).answer);
     const port = await listen(server);
     const request = requestTo(`https://127.0.0.1:${port}`, trust(cert));
-    await expect(sendFirstReport(request, {}).report.sent).resolves.toBe(outcome);
+    await expect(sendFirstReport(request, {}).report.sent).resolves.toEqual(outcome);
   });
 });
 
