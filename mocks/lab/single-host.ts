@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { buildMachine, HostPlan } from '../host/build-machine.ts';
 import type { Machine } from '../host/machine.ts';
 import { placeStandIn, serveHost } from '../host/socket-server.ts';
-import { clusterSeed, hostSeed } from '../inventory/records.ts';
+import { clusterSeed, type HostRecord, hostSeed } from '../inventory/records.ts';
 import { type InventoryServer, startInventory } from '../inventory/server.ts';
 
 /** The ids of the one host, its infra-env and its cluster. */
@@ -22,6 +22,8 @@ export interface SingleHostPlan {
   readonly isControlPlaneDone: boolean;
   readonly write: z.input<typeof HostPlan>['write'];
   readonly token: string;
+  /** What the service has of this host already. */
+  readonly own?: Partial<Pick<HostRecord, 'status' | 'stage' | 'stageInfo'>>;
 }
 
 /** One simulated host and a service, for one agent at a time. */
@@ -73,7 +75,7 @@ export const singleHostWords = (role: string, url: string): readonly string[] =>
   ...['--host-id', singleIds.host, '--boot-device', '/dev/sda', '--url', url],
 ];
 
-function worldOf({ role, isControlPlaneDone }: SingleHostPlan) {
+function worldOf({ role, isControlPlaneDone, own: known = {} }: SingleHostPlan) {
   const member = { clusterId: singleIds.cluster, infraEnvId: singleIds.infraEnv };
   const done = { role: 'master', status: 'installed', stage: 'Done' } as const;
   const rebooting = { role: 'master', stage: 'Rebooting' } as const;
@@ -83,7 +85,7 @@ function worldOf({ role, isControlPlaneDone }: SingleHostPlan) {
   return {
     cluster: clusterSeed({ id: singleIds.cluster }),
     hosts: [
-      hostSeed({ ...member, id: singleIds.host, hostname: 'h', ...own }),
+      hostSeed({ ...member, id: singleIds.host, hostname: 'h', ...own, ...known }),
       hostSeed({ ...member, ...other, hostname: 'm1' }),
       hostSeed({ ...member, ...other, hostname: 'm2' }),
     ],

@@ -31,7 +31,8 @@ import { type EventHub, eventHub } from './run-context.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
-  readonly ports: Ports;
+  /** All but the reports, which need the role of the run. */
+  readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
   readonly mask: Mask;
 }
@@ -81,7 +82,7 @@ export async function openWorld(
     await Promise.all([inventory.close(), webPort.close(), kube.close()]);
   });
 
-  const ports: Ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
+  const ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
   const all = opened.move();
   return { ports, hub, mask, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }

@@ -62,7 +62,7 @@ async function runAlone(run: Run): Promise<void> {
     await runRole({
       role,
       config,
-      ports,
+      ports: { ...ports, reports: reporter },
       clock: ports.clock,
       journal,
       header: { version, fingerprint: fingerprintOf(config), bootId },

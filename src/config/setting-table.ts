@@ -107,6 +107,10 @@ export const settingTable = {
     tokenFile: text('file with the token of the service; PULL_SECRET_TOKEN wins over it'),
     insecure: flag('do not verify the certificate of the service'),
     caFile: text('PEM file with certificates to trust in addition to those of the system'),
+    stopIfCancelled: flag(
+      'stop before a disk is changed if the service has cancelled this host or failed it',
+      true,
+    ),
   },
   disk: {
     device: text('disk to install to, preferably /dev/disk/by-id/…'),

@@ -1,3 +1,4 @@
+import type { Millis } from '../model/duration.ts';
 import type { RoleName } from '../model/role.ts';
 import type { Stage } from '../model/stage.ts';
 
@@ -40,12 +41,29 @@ export interface Download {
 /** State of a log upload as the service keeps it. */
 export type LogsState = 'requested' | 'collecting' | 'completed';
 
+/** What the service has made of the reports of this run. */
+export interface ReportStatus {
+  /** Reports that it has not answered, the oldest first; none where a later one was answered. */
+  readonly unanswered: readonly { readonly stage: Stage; readonly info: string }[];
+  /** Status of this host for which the service takes no new stage of it: `cancelled`, `error`. */
+  readonly refusedIn?: string;
+}
+
+/** How the reports of this run's own stages fare; they leave by themselves. */
+export interface Reports {
+  /** Waits until every report so far has been answered, at most so long; it never rejects. */
+  readonly settled: (within: Millis, signal: AbortSignal) => Promise<ReportStatus>;
+}
+
 /**
  * The inventory service, version 2 or 1 of its interface. Every call retries what is passing by the
  * rules of the adapter, and rejects with AgentError `inventory.*`.
  */
 export interface Inventory {
-  /** Reports a stage of a host. `inventory.refused` (409) is not retried. */
+  /**
+   * Reports a stage of a host. `inventory.refused` (409) is not retried; its context has `hostStatus`
+   * where the service takes no new stage in that status.
+   */
   readonly report: (
     host: HostRef,
     progress: { readonly stage: Stage; readonly info: string },

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts';
 import type { Host } from './host.ts';
 import type { ImageRelay } from './image-relay.ts';
-import type { Inventory } from './inventory.ts';
+import type { Inventory, Reports } from './inventory.ts';
 import type { Kube } from './kube.ts';
 import type { Objects } from './objects.ts';
 import type { Random } from './random.ts';
@@ -11,6 +11,7 @@ import type { Web } from './web.ts';
 export interface Ports {
   readonly host: Host;
   readonly inventory: Inventory;
+  readonly reports: Reports;
   readonly kube: Kube;
   readonly web: Web;
   readonly objects: Objects;

@@ -169,6 +169,56 @@ describe('reporter', () => {
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);
   });
 
+  it('says which reports are still unanswered, after the time that it is given', async () => {
+    const { clock, reporter, emit } = setUp(() => {
+      throw failure('inventory.unreachable', 'down');
+    });
+    emit(stageStarted('Starting installation', 'master'));
+    emit(stageStarted('Installing', 'master'));
+    emit({ type: 'step.progress', step: 'a/b', progress: { info: 'half' } });
+    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    await clock.advance(seconds(10));
+    expect(await settled).toEqual({
+      unanswered: [
+        { stage: 'Starting installation', info: 'master' },
+        { stage: 'Installing', info: 'half' },
+      ],
+    });
+  });
+
+  it('counts what a later report made needless as answered', async () => {
+    const { clock, reporter, emit } = setUp((_, attempt) => {
+      if (attempt === 1) throw failure('inventory.unreachable', 'down');
+    });
+    emit(stageStarted('Starting installation', 'master'));
+    await settle();
+    emit(stageStarted('Installing', 'master'));
+    await clock.advance(seconds(1));
+    const { unanswered } = await reporter.settled(seconds(10), new AbortController().signal);
+    expect(unanswered).toEqual([]);
+  });
+
+  it('keeps a later text of a stage that was answered with an earlier one', async () => {
+    const { clock, reporter, emit } = setUp(async (_, attempt) => {
+      if (attempt > 1) throw failure('inventory.unreachable', 'down');
+      await settle();
+    });
+    emit(stageStarted('Installing', 'master'));
+    emit({ type: 'step.progress', step: 'a/b', progress: { info: 'half' } });
+    const settled = reporter.settled(seconds(10), new AbortController().signal);
+    await clock.advance(seconds(10));
+    expect((await settled).unanswered).toEqual([{ stage: 'Installing', info: 'half' }]);
+  });
+
+  it('says in which status the service takes no new stage', async () => {
+    const { reporter, emit } = setUp(() => {
+      throw failure('inventory.refused', 'x', { context: { hostStatus: 'cancelled' } });
+    });
+    emit(stageStarted('Installing', 'master'));
+    const status = await reporter.settled(seconds(10), new AbortController().signal);
+    expect(status).toEqual({ unanswered: [], refusedIn: 'cancelled' });
+  });
+
   const refusal = failure('inventory.refused', 'lower stage');
   const earlyCases = [
     ['is not sent again when the service took it', 'accepted', [], 'report.sent'],

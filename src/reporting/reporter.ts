@@ -2,7 +2,8 @@
 // 1. it never fails and never delays a run: sinks return at once, faults become events;
 // 2. one request is under way at a time, so the service sees the stages in order;
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
-// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`;
+// 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step that has to
+//    know how the reports fare names a limit of its own;
 // 5. `Failed` is the last report of a run, once; nothing takes its place, a stop neither.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
@@ -10,6 +11,7 @@ import { type Millis, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { LadderName } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Reports, ReportStatus } from '../ports/inventory.ts';
 import { ladderOf, type StageReport } from './ladder.ts';
 
 /** Failures of telling the inventory service how a run goes; none of them ends a run. */
@@ -52,7 +54,7 @@ export interface ReporterOptions {
 }
 
 /** Tells the inventory service how the run goes. */
-export interface Reporter {
+export interface Reporter extends Reports {
   readonly sink: Sink;
   /** Reports `Failed`, unless the run has failed or finished before. A failed run does it by its events. */
   readonly fail: (failure: FailureReport) => void;
@@ -69,41 +71,17 @@ export interface Reporter {
 export function reporterOf(options: ReporterOptions): Reporter {
   const { ladder, clock, mask = (text: string) => text } = options;
   const climb = ladderOf(ladder);
-  const queue = reportQueue();
+  const answers = knownAnswers();
   const ended = new AbortController();
-  let work: Promise<void> | undefined;
+  const { deliver, idle } = deliveryOf(options, answers, ended.signal);
   let isGivenUp = false;
   let isLastAdded = false;
 
-  const attempt = (report: StageReport): Promise<boolean> =>
-    attemptOnce(options, ended.signal, report);
-
-  const deliver = async (report: StageReport): Promise<void> => {
-    let current = report;
-    for (let failures = 0; !(await attempt(current)); failures += 1) {
-      if (ended.signal.aborted) return;
-      await clock.sleep(pauses[Math.min(failures, pauses.length - 1)] ?? 0, ended.signal);
-      current = queue.newest() ?? current;
-    }
-  };
-
-  const drain = async (): Promise<void> => {
-    for (let next = queue.take(); next !== undefined; next = queue.take()) await deliver(next);
-  };
-
-  const start = (): void => {
-    work ??= drain()
-      .catch(() => undefined)
-      .finally(() => {
-        work = undefined;
-        if (queue.size() > 0 && !ended.signal.aborted) start();
-      });
-  };
-
   const add = (report: StageReport | undefined): void => {
     if (report === undefined || ended.signal.aborted) return;
-    queue.add({ stage: report.stage, info: cutInfo(mask(report.info)) });
-    start();
+    const masked = { stage: report.stage, info: cutInfo(mask(report.info)) };
+    answers.added(masked);
+    deliver(masked);
   };
 
   const fail = (failure: FailureReport): void => {
@@ -121,11 +99,12 @@ export function reporterOf(options: ReporterOptions): Reporter {
     close: () => {
       ended.abort(unsent());
     },
+    settled: async (within, signal) => {
+      await firstOf({ clock, signal, within }, idle);
+      return answers.status();
+    },
     flush: async (signal) => {
       if (isGivenUp) return;
-      const idle = async (): Promise<void> => {
-        while (work !== undefined) await work;
-      };
       const end = await firstOf({ clock, signal, within: lastReportLimit }, idle);
       isGivenUp = end === 'late';
       if (end !== 'stopped' || !isLastAdded) return;
@@ -134,24 +113,100 @@ export function reporterOf(options: ReporterOptions): Reporter {
   };
 }
 
-/** Sends a report once. Resolves with whether that is the end of it, well or not. */
+/** Reports on their way to the service. */
+interface Delivery {
+  readonly deliver: (report: StageReport) => void;
+  /** Resolves when nothing is under way any more. */
+  readonly idle: () => Promise<void>;
+}
+
+function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: AbortSignal): Delivery {
+  const queue = reportQueue();
+  let work: Promise<void> | undefined;
+
+  const deliver = async (report: StageReport): Promise<void> => {
+    let current = report;
+    for (let failures = 0; ; failures += 1) {
+      const end = await attemptOnce(options, ended, current);
+      if (end !== 'unanswered') answers.answered(current, end);
+      if (end !== 'unanswered' || ended.aborted) return;
+      await options.clock.sleep(pauses[Math.min(failures, pauses.length - 1)] ?? 0, ended);
+      current = queue.newest() ?? current;
+    }
+  };
+
+  const drain = async (): Promise<void> => {
+    for (let next = queue.take(); next !== undefined; next = queue.take()) await deliver(next);
+  };
+
+  const start = (): void => {
+    work ??= drain()
+      .catch(() => undefined)
+      .finally(() => {
+        work = undefined;
+        if (queue.size() > 0 && !ended.aborted) start();
+      });
+  };
+
+  return {
+    deliver: (report) => {
+      queue.add(report);
+      start();
+    },
+    idle: async () => {
+      while (work !== undefined) await work;
+    },
+  };
+}
+
+/** How an attempt ended; a refusal is an answer too, and may name the status of the host. */
+type AttemptEnd = 'accepted' | 'unanswered' | { readonly refusedIn: string | undefined };
+
+/** What the service has made of the reports so far. */
+interface KnownAnswers {
+  readonly added: (report: StageReport) => void;
+  readonly answered: (report: StageReport, end: Exclude<AttemptEnd, 'unanswered'>) => void;
+  readonly status: () => ReportStatus;
+}
+
+function knownAnswers(): KnownAnswers {
+  let unanswered: readonly StageReport[] = [];
+  let refusedIn: string | undefined;
+  return {
+    added: (report) => {
+      unanswered = [...unanswered.filter(({ stage }) => stage !== report.stage), report];
+    },
+    answered: (report, end) => {
+      // What was reported before it is of no use any more; a later text of its stage is still to come.
+      const upTo = unanswered.findIndex(({ stage }) => stage === report.stage);
+      const isNewest = isSame(unanswered[upTo] ?? report, report);
+      unanswered = unanswered.slice(isNewest ? upTo + 1 : upTo);
+      if (end !== 'accepted') refusedIn = end.refusedIn ?? refusedIn;
+    },
+    status: () => ({ unanswered, ...(refusedIn === undefined ? {} : { refusedIn }) }),
+  };
+}
+
+/** Sends a report once. */
 async function attemptOnce(
   { send, emit, early }: ReporterOptions,
   ended: AbortSignal,
   report: StageReport,
-): Promise<boolean> {
+): Promise<AttemptEnd> {
   try {
     const isSentEarly = early !== undefined && isSame(early, report);
     const outcome = isSentEarly ? await early.sent : undefined;
     if (outcome instanceof AgentError) throw outcome;
     if (outcome !== 'accepted') await send(report, ended);
     emit({ type: 'report.sent', ...report });
-    return true;
+    return 'accepted';
   } catch (thrown) {
     const error = ended.aborted ? unsent() : asAgentError(thrown);
     const isOver = error.isFinal || ended.aborted;
     if (isOver) emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
-    return isOver;
+    if (!error.isFinal || ended.aborted) return 'unanswered';
+    const status = error.context['hostStatus'];
+    return { refusedIn: typeof status === 'string' ? status : undefined };
   }
 }
 

@@ -16,6 +16,12 @@ export const hasService = condition<Config>(
   ({ service }) => service.url !== '',
 );
 
+/** The service knows this host: it takes its reports and its logs. */
+export const knowsHost = condition<Config>(
+  'there is an inventory service that knows this host',
+  ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
+);
+
 /**
  * A worker looks for the image of its pool: where its configuration says, or, when it is to be completed before its
  * first boot anyway, where the config says that its pool is served.

@@ -30,6 +30,16 @@ describe('answers', () => {
     expect(stand.server.seen).toHaveLength(attempts);
   });
 
+  it('a refusal names the status in which the service installs no host', async () => {
+    const reason = "Can't set progress <Installing> to host in status <cancelled>";
+    stand.server.answering(json(409, { kind: 'Error', id: 409, href: '', code: '409', reason }));
+    const report = { stage: 'Installing', info: 'master' } as const;
+    await expect(stand.v2().report(host, report, signal)).rejects.toMatchObject({
+      code: 'inventory.refused',
+      context: { hostStatus: 'cancelled' },
+    });
+  });
+
   it('500 is tried again until the call has taken its time', async () => {
     stand.server.answering(json(500, { code: 500, message: 'out of order' }));
     const notices: number[] = [];

@@ -13,6 +13,7 @@ import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
 import type { InstallWorld } from '../../src/steps/step.ts';
 import { workerCase } from '../layering/worker.ts';
+import { fakeReports } from '../support/fake-inventory.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
@@ -94,6 +95,7 @@ async function live(
           },
         }),
         inventory,
+        reports: fakeReports(),
         kube,
         web: fakeWeb().with(imageUrl, image).with(workerCase.url, servedTo(config)),
         objects: ['master', 'arbiter', 'worker'].reduce(
@@ -176,9 +178,12 @@ export async function install(host: Host): Promise<Straight> {
   return { ...world, life, state: stateOf(world), marks };
 }
 
-/** What must run again in each process: a lock ends with its process, and each failure has its own logs. */
+/**
+ * What must run again in each process: a lock ends with its process, the service may cancel between two, and each
+ * failure has its own logs.
+ */
 const ofEachLife = ({ always = [] }: Role<InstallWorld>): ReadonlySet<string> =>
-  new Set(['disk/lock', ...always.map(({ id }) => id)]);
+  new Set(['disk/lock', 'host/confirm-installation', ...always.map(({ id }) => id)]);
 
 /** One more process, which begins no step whose end was on the disk before. */
 async function liveOnce(

@@ -4,6 +4,8 @@ import type {
   InventoryCluster,
   InventoryHost,
   LogsState,
+  Reports,
+  ReportStatus,
 } from '../../src/ports/inventory.ts';
 import type { Stage } from '../../src/model/stage.ts';
 import { inventoryFailure } from '../../src/adapters/http/failures.ts';
@@ -143,6 +145,11 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
   };
   return fake;
 }
+
+/** Reports that fare as a test says: all taken, unless given. */
+export const fakeReports = (status: ReportStatus = { unanswered: [] }): Reports => ({
+  settled: () => Promise.resolve(status),
+});
 
 /** The service answers 404 for a host that it does not have, and 409 for a file. */
 function given(

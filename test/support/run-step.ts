@@ -16,7 +16,7 @@ import type { Ports } from '../../src/ports/ports.ts';
 import type { InstallWorld } from '../../src/steps/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
-import { fakeInventory } from './fake-inventory.ts';
+import { fakeInventory, fakeReports } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeObjects } from './fake-objects.ts';
 import { fakeRandom } from './fake-random.ts';
@@ -118,6 +118,7 @@ function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
   return {
     host: run.host ?? fakeHost({ clock }),
     inventory: run.inventory ?? fakeInventory(),
+    reports: run.reports ?? fakeReports(),
     kube: run.kube ?? fakeKube(),
     web: run.web ?? fakeWeb(),
     objects: run.objects ?? fakeObjects(),

@@ -191,9 +191,15 @@ async function badAnswer(question: Question, answer: Answer): Promise<AttemptFai
       inventoryFailure(
         codeFor(status),
         `${nameOf(question)} answered ${status}${said === '' ? '' : `: ${said}`}`,
-        { context: { url: shown(question.url), status, attempts, elapsed } },
+        { context: { url: shown(question.url), status, ...hostStatusIn(said), attempts, elapsed } },
       ),
   });
+}
+
+/** The status in which a host is not installed (assisted-service, `UpdateInstallProgress`). */
+function hostStatusIn(said: string): { readonly hostStatus?: string } {
+  const [, hostStatus] = /^Can't set progress <[^>]*> to host in status <([^>]+)>/.exec(said) ?? [];
+  return hostStatus === undefined ? {} : { hostStatus };
 }
 
 function codeFor(status: number): Parameters<typeof inventoryFailure>[0] {

@@ -28,7 +28,7 @@ export const HostIgnition = fact('ignition.host', HostIgnitionSchema);
 export type HostIgnition = z.infer<typeof HostIgnitionSchema>;
 
 /** The role that the host will have: the bootstrap host becomes a master. */
-const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
+export const hostRole = ({ role }: Config): RoleName => (role === 'bootstrap' ? 'master' : role);
 
 /** Where the config is saved on the host; `coreos-installer` reads it there. */
 function hostIgnitionPath(config: Config): string {

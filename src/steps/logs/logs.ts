@@ -1,22 +1,16 @@
 import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
+import { knowsHost } from '../conditions.ts';
 import { proxyEnv } from '../host-commands.ts';
 import { step } from '../step.ts';
-import { condition } from '../../engine/condition.ts';
-
-/** There is a service that takes the logs of this host. */
-const hasLogReceiver = condition<Config>(
-  'there is an inventory service that knows this host',
-  ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
-);
 
 /** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
 export const announceLogs = step({
   id: 'logs/announce',
   title: 'Announce the logs of this host',
   uses: ['inventory'],
-  when: hasLogReceiver,
+  when: knowsHost,
   limit: minutes(15),
   run: async ({ inventory, config, signal, note }) => {
     const { id, infraEnvId, hostId } = config.cluster;
@@ -39,7 +33,7 @@ export const uploadLogs = step({
   id: 'logs/upload',
   title: 'Upload the logs of this host',
   uses: ['host'],
-  when: hasLogReceiver,
+  when: knowsHost,
   limit: longestUpload + minutes(1),
   preview: (config) => [senderArgv(config)],
   run: async ({ host, config, signal, note }) => {

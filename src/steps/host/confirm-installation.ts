@@ -1,0 +1,55 @@
+import type { Config } from '../../config/schema.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { knowsHost } from '../conditions.ts';
+import { hostRole } from '../ignition/fetch-host.ts';
+import { step } from '../step.ts';
+
+/** Failures of an installation that the service does not want any more. */
+export const installFailures = {
+  'install.cancelled': {
+    kind: 'remote',
+    isFinal: true,
+    title: 'The inventory service has cancelled the installation of this host, or failed it',
+    hint: 'this run has changed no disk; reset the host in the service, or set service.stopIfCancelled to false to install it all the same',
+  },
+} as const satisfies FailureTable;
+
+const installFailure = failuresOf(installFailures);
+
+/** How long the service has to answer; then the installation goes on, as reports never block it. */
+const answerLimit = seconds(10);
+
+/** The only node has the role that it was given; a bootstrap host becomes a master. */
+const shownRole = (config: Config): string =>
+  config.cluster.controlPlaneCount === 1 ? config.role : hostRole(config);
+
+/**
+ * Asks the service, by a report of a new stage, whether it still installs this host. It accepts a stage
+ * that it has already whatever the status of the host is, so the first report of a run says nothing.
+ */
+export const confirmInstallation = step({
+  id: 'host/confirm-installation',
+  title: 'Confirm that the service still installs this host',
+  stage: 'Installing',
+  stageInfo: shownRole,
+  uses: ['reports'],
+  when: knowsHost,
+  // A run that goes on where an earlier one stopped asks again: the host may have been cancelled since.
+  rerun: 'always',
+  limit: minutes(1),
+  waitsFor: 'the answer to the reports so far, at most 10 seconds',
+  run: async ({ reports, config, signal, note }) => {
+    const { refusedIn, unanswered } = await reports.settled(answerLimit, signal);
+    signal.throwIfAborted();
+    if (refusedIn === undefined) {
+      if (unanswered.length > 0) note('warn', 'the service has not answered; installing this host');
+      return;
+    }
+    const said = `the inventory service takes no report of this host in status ${refusedIn}`;
+    if (config.service.stopIfCancelled) {
+      throw installFailure('install.cancelled', said, { context: { hostStatus: refusedIn } });
+    }
+    note('warn', `${said}; installing it all the same`, { setting: 'service.stopIfCancelled' });
+  },
+});
