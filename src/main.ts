@@ -20,7 +20,7 @@ process.exitCode = await start({
   fileExists: existsSync,
   report: async (request) => {
     const { sendFirstReport } = await import('./cli/first-report.ts');
-    return sendFirstReport(request, process.env);
+    return sendFirstReport(request);
   },
   loadProgram: () => {
     // Stack traces show lines of the sources. The maps of the start alone would take a third of it.

@@ -167,7 +167,10 @@ function variableTable(): readonly string[] {
         ['`DRY_FAKE_REBOOT_MARKER_PATH`', '`dry.rebootMarker`'],
         ['`DRY_CLUSTER_HOSTS_PATH`', '`dry.clusterHosts`'],
         ['`S3_URL`, `BUCKET`, `CLUSTER_ID`, `DEVICE`', 'see below'],
-        ['`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`', 'proxies of our own requests'],
+        [
+          '`HTTP_PROXY`, `HTTPS_PROXY`, `NO_PROXY`',
+          '`proxy.*`, in upper or lower case, see [network.md](network.md)',
+        ],
       ],
     ),
     '',

@@ -3,7 +3,7 @@ import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { version } from '../../src/cli/commands.ts';
+import { version } from '../../src/model/version.ts';
 import { agentImageBase } from '../parts/agent-image.ts';
 import { ensurePart } from '../parts/ensure.ts';
 import { cacheFolder } from '../parts/part.ts';

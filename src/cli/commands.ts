@@ -64,9 +64,6 @@ export const actionsOf: Partial<Record<CommandName, Readonly<Record<string, stri
   node: nodeActions,
 };
 
-/** Version of the program, the same as in package.json. */
-export const version = '0.1.0';
-
 /** A parsed command; runs it and resolves with the exit code. */
 export type ReadyCommand = () => Promise<number>;
 

@@ -2,10 +2,10 @@
 // before the first report leaves.
 import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapters/clock.ts';
+import { type Connection, connection } from '../adapters/http/connection.ts';
 import { inventoryV2 } from '../adapters/http/inventory.ts';
-import { proxiesIn } from '../adapters/http/proxies.ts';
+import type { Proxies } from '../adapters/http/proxies.ts';
 import { systemRandom } from '../adapters/random.ts';
-import type { Environment } from '../config/environment.ts';
 import { seconds } from '../model/duration.ts';
 import { AgentError } from '../model/failure.ts';
 import type { Secret } from '../model/secret.ts';
@@ -31,13 +31,14 @@ export interface ReportRequest {
   readonly isInsecure: boolean;
   /** PEM file with certificates to trust beside the system's; empty for none. */
   readonly caFile: string;
-  /** Addresses that need no proxy; empty: as the environment says. */
-  readonly noProxy: string;
+  readonly proxies: Proxies;
 }
 
 /** A first report that is under way. */
 export interface SentReport {
   readonly report: EarlyReport;
+  /** What it was sent over, for the requests of the run. */
+  readonly connection: Connection;
   /** Resolves when the request has left, or need not be waited for any longer. */
   readonly hasLeft: Promise<void>;
   /** Gives up waiting for the answer: a run that has ended must not go on as a process. */
@@ -48,22 +49,39 @@ export interface SentReport {
  * Sends the first report, once. Nothing that goes wrong here is an error: the reporter of the run logs a
  * refusal, and sends again, with retries, what was not answered.
  */
-export function sendFirstReport(request: ReportRequest, environment: Environment): SentReport {
-  const { stage, info } = request;
+export function sendFirstReport(request: ReportRequest): SentReport {
+  const { stage, info, proxies, isInsecure } = request;
+  const ca = isInsecure ? '' : textOf(request.caFile);
+  const opened = connection({ proxies, isInsecure, ca: ca ?? '' });
   const { promise: hasLeft, resolve: leave } = Promise.withResolvers<void>();
   const timer = setTimeout(leave, departureLimit);
   const ended = new AbortController();
-  const sent = answerTo(request, environment, { ended, leave }).finally(() => {
+  const answered =
+    ca === undefined
+      ? Promise.resolve('failed' as const)
+      : answerTo(request, opened, { ended, leave });
+  const sent = answered.finally(() => {
     clearTimeout(timer);
     leave();
   });
   return {
     report: { stage, info, sent },
+    connection: opened,
     hasLeft,
     close: () => {
       ended.abort();
+      void opened.close();
     },
   };
+}
+
+/** The text of a file; empty for none, undefined when it cannot be read. */
+function textOf(path: string): string | undefined {
+  try {
+    return path === '' ? '' : readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 interface Departure {
@@ -73,30 +91,22 @@ interface Departure {
 
 async function answerTo(
   request: ReportRequest,
-  environment: Environment,
+  opened: Connection,
   { ended, leave }: Departure,
 ): Promise<Awaited<EarlyReport['sent']>> {
-  const { infraEnvId, hostId, stage, info, isInsecure, caFile, noProxy } = request;
+  const { infraEnvId, hostId, stage, info } = request;
   try {
     const inventory = inventoryV2({
       ...{ clock: systemClock, random: systemRandom, reportLimit: answerLimit },
       ...{ url: request.service, token: request.token, clusterId: '', infraEnvId, hostId },
-      connection: {
-        proxies: proxiesIn(environment, noProxy),
-        isInsecure,
-        ...(caFile === '' || isInsecure ? {} : { ca: readFileSync(caFile, 'utf8') }),
-      },
+      opened,
       onSent: leave,
       onRetry: () => {
         ended.abort();
       },
     });
-    try {
-      await inventory.report({ infraEnvId, hostId }, { stage, info }, ended.signal);
-      return 'accepted';
-    } finally {
-      await inventory.close();
-    }
+    await inventory.report({ infraEnvId, hostId }, { stage, info }, ended.signal);
+    return 'accepted';
   } catch (thrown) {
     const isRefusal = thrown instanceof AgentError && thrown.isFinal && !ended.signal.aborted;
     return isRefusal ? thrown : 'failed';

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
-import { commands, version } from './commands.ts';
+import { version } from '../model/version.ts';
+import { commands } from './commands.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { helpText } from './help.ts';
 

@@ -1,4 +1,5 @@
-import { commands, version } from './commands.ts';
+import { version } from '../model/version.ts';
+import { commands } from './commands.ts';
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { flagName } from '../config/go-flags.ts';
 

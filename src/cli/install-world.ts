@@ -3,10 +3,13 @@ import { systemClock } from '../adapters/clock.ts';
 import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
-import type { ConnectionOptions } from '../adapters/http/connection.ts';
+import {
+  type Connection,
+  connection,
+  type ConnectionOptions,
+} from '../adapters/http/connection.ts';
 import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
 import { type InventoryConnection, inventoryV1, inventoryV2 } from '../adapters/http/inventory.ts';
-import { proxiesIn } from '../adapters/http/proxies.ts';
 import type { RetryNotice } from '../adapters/http/retry.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
 import { web } from '../adapters/http/web.ts';
@@ -26,6 +29,7 @@ import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
 import type { Ports } from '../ports/ports.ts';
+import { proxyEnv } from '../steps/host-commands.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
 
@@ -44,6 +48,8 @@ type Emit = EventHub['emit'];
 interface WorldContext {
   readonly environment: Environment;
   readonly mask: Mask;
+  /** Connections to the service that are open already. */
+  readonly toService: Connection | undefined;
 }
 
 /** Timeout of one report; then the reporter checks for a newer one. */
@@ -56,7 +62,7 @@ const reportLimit = seconds(15);
  */
 export async function openWorld(
   config: Config,
-  { environment, mask }: WorldContext,
+  { environment, mask, toService }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
   const hub = eventHub(systemClock, systemRandom.uuid());
@@ -68,15 +74,15 @@ export async function openWorld(
   const random = systemRandom;
   const onRetry = emitRetries(hub.emit);
   const common = { clock, random, onRetry };
-  const proxies = proxiesIn(environment, config.proxy.no);
   const host = hostFor(config, environment, hub.emit);
-  const webPort = web({ ...common, connection: { proxies, ...lookupFor(config, host) } });
+  const network = networkFor(config, host);
+  const webPort = web({ ...common, connection: network });
   const inventory = inventoryFor(config, {
     ...common,
-    connection: { proxies, ...trustFor(config) },
+    opened: serviceConnection(config, network, toService),
   });
   const kube = kubeFor(config, { host, inventory, emit: hub.emit });
-  const objects = objectsFor(config, { ...common, connection: { proxies } });
+  const objects = objectsFor(config, { ...common, connection: network });
   const imageRelay = loopbackRelay({ web: webPort, clock });
   opened.defer(async () => {
     await Promise.all([inventory.close(), webPort.close(), kube.close()]);
@@ -87,22 +93,38 @@ export async function openWorld(
   return { ports, hub, mask, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-function hostFor({ host, dry, disk }: Config, environment: Environment, emit: Emit): Host {
-  const real = nsenterHost({ root: host.root, onCommand: emit, environment });
+function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
+  const variables = proxyEnv(proxy);
+  const real = nsenterHost({ root: host.root, onCommand: emit, environment, variables });
   const world = { device: disk.device, rebootMarker: dry.rebootMarker };
   return host.reach === 'dry' ? dryHost(real, world) : real;
 }
 
 /**
- * A bootstrap host gets its own name service in the middle of the run, and a pointer config may name
- * what only that knows; elsewhere the container's resolver is the host's.
+ * How every server but the API server is reached (ADR 0033). A bootstrap host gets its own name
+ * service in the middle of the run, and a pointer config may name what only that knows; elsewhere the
+ * container's resolver is the host's.
  */
-const lookupFor = ({ role }: Config, host: Host): Pick<ConnectionOptions, 'lookup'> =>
-  role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {};
+const networkFor = ({ role, proxy, service }: Config, host: Host): ConnectionOptions => ({
+  proxies: proxy,
+  ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
+  ...(role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {}),
+});
+
+/** The connections of the first report, which are open already, or new ones. */
+function serviceConnection(
+  { service }: Config,
+  network: ConnectionOptions,
+  early: Connection | undefined,
+): Connection {
+  if (early === undefined) return connection({ ...network, isInsecure: service.insecure });
+  if (network.lookup !== undefined) early.resolveBy(network.lookup);
+  return early;
+}
 
 function inventoryFor(
   { service, cluster }: Config,
-  how: Pick<InventoryOptions, 'clock' | 'random' | 'onRetry' | 'connection'>,
+  how: Pick<InventoryOptions, 'clock' | 'random' | 'onRetry' | 'opened'>,
 ): InventoryConnection {
   const options: InventoryOptions = {
     ...how,
@@ -167,11 +189,6 @@ function objectsFor(
     ...(isAnonymous ? {} : { credentials: { accessKeyId, secretAccessKey } }),
   });
 }
-
-const trustFor = ({ service }: Config): Pick<ConnectionOptions, 'ca' | 'isInsecure'> => ({
-  isInsecure: service.insecure,
-  ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
-});
 
 const emitRetries =
   (emit: Emit) =>

@@ -6,12 +6,13 @@ import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
+import { version } from '../model/version.ts';
 import type { Host } from '../ports/host.ts';
 import { type EarlyReport, type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
-import { version } from './commands.ts';
 import { cliFailure } from './failures.ts';
+import type { InstallCall } from './program.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import { readBootId, type StopSignal, stopSignal } from './run-context.ts';
@@ -20,15 +21,16 @@ import { readBootId, type StopSignal, stopSignal } from './run-context.ts';
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
  * number of the signal that stopped it. A failure is written in three lines to standard error, masked.
  */
-export async function install(loaded: LoadedConfig, early?: EarlyReport): Promise<number> {
+export async function install(loaded: LoadedConfig, early: InstallCall['early']): Promise<number> {
   using stop = stopSignal();
   const { config } = loaded;
   const role = chooseRole(config);
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
   try {
-    await using world = await openWorld(config, { environment: process.env, mask });
-    await runAlone({ loaded, role, world, stop, ...(early === undefined ? {} : { early }) });
+    const toService = early?.connection;
+    await using world = await openWorld(config, { environment: process.env, mask, toService });
+    await runAlone({ loaded, role, world, stop, early: early?.report });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
@@ -43,7 +45,7 @@ interface Run {
   readonly role: Role<InstallWorld>;
   readonly world: RunWorld;
   readonly stop: StopSignal;
-  readonly early?: EarlyReport;
+  readonly early: EarlyReport | undefined;
 }
 
 /** Runs the role unless another agent is running on this host. */

@@ -1,8 +1,8 @@
 import type { Environment } from '../config/environment.ts';
 import { loadConfig, requireInstallable } from '../config/load.ts';
 import type { CommandSettings } from '../config/sources.ts';
-import type { EarlyReport } from '../reporting/reporter.ts';
 import type { CommandName } from './commands.ts';
+import type { SentReport } from './first-report.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
@@ -15,7 +15,7 @@ export interface Program {
 export interface InstallCall {
   readonly settings: CommandSettings;
   /** The first report, where it has left already. */
-  readonly early?: EarlyReport;
+  readonly early?: Pick<SentReport, 'report' | 'connection'>;
 }
 
 /** Another command as the start of the program hands it over. */

@@ -7,10 +7,10 @@ import { asAgentError, engineFailure } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
+import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Host } from '../ports/host.ts';
 import { exitCodeOf, failureText } from './messages.ts';
-import { version } from './commands.ts';
 
 /** The signals that end a run, with their exit codes. */
 const exitCodeOfSignal = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;

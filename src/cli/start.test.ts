@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { connection } from '../adapters/http/connection.ts';
 import type { ReportRequest } from './first-report.ts';
 import type { CommandCall, InstallCall } from './program.ts';
 import { start } from './start.ts';
 
 const whole = '-r worker --url http://h --cluster-id c --host-id h --boot-device /dev/sda';
+
+const toService = connection();
 
 interface Setting {
   readonly environment?: Record<string, string>;
@@ -32,7 +35,7 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
       const { stage, info } = request;
       const report = { stage, info, sent: Promise.resolve('accepted' as const) };
       const close = () => (seen.closed += 1);
-      return Promise.resolve({ report, hasLeft: Promise.resolve(), close });
+      return Promise.resolve({ report, connection: toService, hasLeft: Promise.resolve(), close });
     },
     loadProgram: () => {
       seen.order.push('load');
@@ -72,8 +75,11 @@ describe('start', () => {
     expect(order).toEqual(['report', 'load']);
     expect(closed).toBe(1);
     expect(reports[0]?.info).toBe('worker');
-    expect(installs[0]?.early).toMatchObject({ stage: 'Starting installation' });
-    await expect(installs[0]?.early?.sent).resolves.toBe('accepted');
+    expect(installs[0]?.early).toMatchObject({
+      report: { stage: 'Starting installation' },
+      connection: toService,
+    });
+    await expect(installs[0]?.early?.report.sent).resolves.toBe('accepted');
   });
 
   it('means the same with and without the word install', async () => {
@@ -154,7 +160,7 @@ describe('the first report', () => {
       info: 'arbiter',
       isInsecure: false,
       caFile: '',
-      noProxy: '',
+      proxies: { http: '', https: '', no: '' },
     });
     expect(request).toMatchObject({ service: 'http://h:1/p/', infraEnvId: 'i', hostId: 'h' });
     expect(request?.token.reveal()).toBe('t');
@@ -167,11 +173,23 @@ describe('the first report', () => {
   });
 
   it('passes on how the service is to be trusted', async () => {
-    const words = `${line} --insecure --cacert /ca --no-proxy .svc`;
-    expect(await reportOf(words)).toMatchObject({
-      isInsecure: true,
-      caFile: '/ca',
-      noProxy: '.svc',
+    const words = `${line} --insecure --cacert /ca`;
+    expect(await reportOf(words)).toMatchObject({ isInsecure: true, caFile: '/ca' });
+  });
+
+  it('goes by the proxies of the flags, and else by those of the environment', async () => {
+    const words = `${line} --http-proxy http://flag.example --no-proxy 10.0.0.0/8`;
+    const environment = {
+      HTTP_PROXY: 'http://environment.example',
+      https_proxy: 'environment.example:3128',
+      NO_PROXY: '*',
+    };
+    expect(await reportOf(words, { environment })).toMatchObject({
+      proxies: {
+        http: 'http://flag.example',
+        https: 'http://environment.example:3128',
+        no: '10.0.0.0/8',
+      },
     });
   });
 

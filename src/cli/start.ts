@@ -6,7 +6,8 @@ import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { Secret } from '../model/secret.ts';
-import { type CommandName, commands, isCommandName, version } from './commands.ts';
+import { version } from '../model/version.ts';
+import { type CommandName, commands, isCommandName } from './commands.ts';
 import { cliFailure } from './failures.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
@@ -64,7 +65,7 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
   try {
     return await program.runInstall({
       settings,
-      ...(early === undefined ? {} : { early: early.report }),
+      ...(early === undefined ? {} : { early }),
     });
   } finally {
     early?.close();
@@ -121,7 +122,11 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
     token: token instanceof Secret ? token : new Secret(''),
     isInsecure: given.get('service.insecure')?.value === true,
     caFile: textIn(given, 'service.caFile'),
-    noProxy: textIn(given, 'proxy.no'),
+    proxies: {
+      http: textIn(given, 'proxy.http'),
+      https: textIn(given, 'proxy.https'),
+      no: textIn(given, 'proxy.no'),
+    },
   };
 }
 

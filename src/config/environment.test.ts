@@ -73,6 +73,22 @@ describe('knownVariablesLayer', () => {
       { DRY_FAKE_REBOOT_MARKER_PATH: '/m', DRYCONFIG_DRY_CLUSTER_HOSTS_PATH: '/c' },
       { 'dry.rebootMarker': '/m', 'dry.clusterHosts': '/c' },
     ],
+    [
+      'proxies, upper case first as in Go, a name without a scheme too',
+      {
+        HTTP_PROXY: 'http://upper.example:3128',
+        http_proxy: 'http://lower.example:3128',
+        https_proxy: 'proxy.example:3128',
+        NO_PROXY: '',
+        no_proxy: '10.0.0.0/8,.svc',
+        ALL_PROXY: 'socks5://all.example',
+      },
+      {
+        'proxy.http': 'http://upper.example:3128',
+        'proxy.https': 'http://proxy.example:3128',
+        'proxy.no': '10.0.0.0/8,.svc',
+      },
+    ],
   ])('reads %s', (_, environment, expected) => {
     expect(values(knownVariablesLayer(environment))).toEqual(expected);
   });
@@ -81,6 +97,15 @@ describe('knownVariablesLayer', () => {
     const given = knownVariablesLayer({ PULL_SECRET_TOKEN: 't' }).get('service.token');
     expect(given?.origin).toBe('environment PULL_SECRET_TOKEN');
     expect((given?.value as Secret | undefined)?.reveal()).toBe('t');
+  });
+
+  it('refuses a proxy of another kind by the name of its variable', () => {
+    expect(() => knownVariablesLayer({ https_proxy: 'socks5://p.example' })).toThrow(
+      expect.objectContaining({
+        code: 'config.invalid-value',
+        message: expect.stringContaining('environment https_proxy: ') as string,
+      }),
+    );
   });
 
   it.each([{ DRY_ENABLE: 'foo' }, { DRY_ENABLE: '' }, { DRYCONFIG_DRY_ENABLE: 'yes' }])(

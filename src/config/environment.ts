@@ -50,14 +50,21 @@ const plainVariables: readonly (readonly [SettingKey, readonly string[]])[] = [
   ['s3.accessKeyId', ['AWS_ACCESS_KEY_ID']],
   ['s3.secretAccessKey', ['AWS_SECRET_ACCESS_KEY']],
   ['s3.region', ['AWS_REGION', 'AWS_DEFAULT_REGION']],
+  ['proxy.http', ['HTTP_PROXY', 'http_proxy']],
+  ['proxy.https', ['HTTPS_PROXY', 'https_proxy']],
+  ['proxy.no', ['NO_PROXY', 'no_proxy']],
   ['dry.hostId', ['DRYCONFIG_DRY_HOST_ID', 'DRY_HOST_ID']],
   ['dry.rebootMarker', ['DRYCONFIG_DRY_FAKE_REBOOT_MARKER_PATH', 'DRY_FAKE_REBOOT_MARKER_PATH']],
   ['dry.clusterHosts', ['DRYCONFIG_DRY_CLUSTER_HOSTS_PATH', 'DRY_CLUSTER_HOSTS_PATH']],
 ];
 
+/** A proxy may be named without a scheme there, `proxy.example:3128` (golang.org/x/net/http/httpproxy). */
+const withScheme = (key: SettingKey, text: string): string =>
+  /^proxy\.https?$/.test(key) && !text.includes('://') ? `http://${text}` : text;
+
 /**
  * The settings that variables of other programs give: the token of the service, the credentials
- * of an object store, and the dry run of the agent that is replaced.
+ * of an object store, proxies, and the dry run of the agent that is replaced.
  * @throws AgentError `config.invalid-value`
  */
 export function knownVariablesLayer(environment: Environment): Layer {
@@ -66,7 +73,8 @@ export function knownVariablesLayer(environment: Environment): Layer {
     const name = names.find((candidate) => isSet(environment[candidate]));
     if (name === undefined) continue;
     const origin = variableOrigin(name);
-    layer.set(key, { value: readValue(key, environment[name] ?? '', origin), origin });
+    const text = withScheme(key, environment[name] ?? '');
+    layer.set(key, { value: readValue(key, text, origin), origin });
   }
   const reach = dryReach(environment);
   if (reach !== undefined) layer.set('host.reach', reach);

@@ -120,6 +120,7 @@ describe('fingerprintOf', () => {
   it.each<[string, ConfigInput]>([
     ['a token', { service: { token: new Secret('t') } }],
     ['a key', { s3: { secretAccessKey: new Secret('k') } }],
+    ['the way to the network', { proxy: { https: 'http://u:renewed@p.example', no: '.svc' } }],
     ['how the run is logged', { log: { verbose: true, format: 'json' } }],
   ])('does not change with %s', (_, input) => {
     expect(of(input)).toBe(of({}));

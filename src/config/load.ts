@@ -141,11 +141,13 @@ function deepFreeze<T>(value: T): T {
 
 /**
  * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
- * does. Secrets and the section `log` are left out: a run with a renewed token or a more verbose log
- * resumes where it stopped.
+ * does. Secrets and the sections `log` and `proxy` are left out: a run with a renewed token, another
+ * proxy or a more verbose log resumes where it stopped.
  */
 export function fingerprintOf(config: Config): string {
-  const deciding = Object.entries(config).filter(([section]) => section !== 'log');
+  const deciding = Object.entries(config).filter(
+    ([section]) => section !== 'log' && section !== 'proxy',
+  );
   return createHash('sha256')
     .update(canonicalJson(Object.fromEntries(deciding)))
     .digest('hex');

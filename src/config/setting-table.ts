@@ -106,7 +106,9 @@ export const settingTable = {
     token: secret('token of the service; from PULL_SECRET_TOKEN or a file, never from a flag'),
     tokenFile: text('file with the token of the service; PULL_SECRET_TOKEN wins over it'),
     insecure: flag('do not verify the certificate of the service'),
-    caFile: text('PEM file with certificates to trust in addition to those of the system'),
+    caFile: text(
+      'PEM file with certificates to trust for every server in addition to those of the system',
+    ),
     stopIfCancelled: flag(
       'stop before a disk is changed if the service has cancelled this host or failed it',
       true,
@@ -172,8 +174,8 @@ export const settingTable = {
     serviceIps: list('addresses of the service for the host aliases of the controller'),
   },
   proxy: {
-    http: url('proxy for http'),
-    https: url('proxy for https'),
+    http: url('proxy for http, of requests and of commands on the host'),
+    https: url('proxy for https, of requests and of commands on the host'),
     no: text('addresses that need no proxy, comma separated'),
   },
   log: {

@@ -9,7 +9,7 @@ export interface ExecOptions {
   readonly onLine?: (line: string, stream: 'stdout' | 'stderr') => void;
   /** Exit codes that are an answer and not a failure; `[0]` by default. */
   readonly accept?: readonly number[];
-  /** Variables for the command on top of the clean environment, proxies for example. */
+  /** Variables for the command on top of the clean environment and the proxies. */
   readonly env?: Readonly<Record<string, string>>;
   /** Words of argv that must not be shown in a log, an event or an error. */
   readonly secrets?: readonly string[];

@@ -21,15 +21,15 @@ export const architectureArgv = ['uname', '-m'] as const;
 const itself = '127.0.0.1,localhost';
 
 /**
- * The proxies of the configuration as variables for a command, in both cases: programs differ in
- * which they read.
+ * The proxies of the configuration as variables for the commands of the host, in both cases: programs
+ * differ in which they read. `*` stays alone, as curl knows no other form of it.
  */
 export function proxyEnv({ http, https, no }: Config['proxy']): Readonly<Record<string, string>> {
   if (http === '' && https === '') return {};
   const values = {
     http_proxy: http,
     https_proxy: https,
-    no_proxy: no === '' ? itself : `${no},${itself}`,
+    no_proxy: exceptions(no),
   };
   return Object.fromEntries(
     Object.entries(values)
@@ -39,4 +39,9 @@ export function proxyEnv({ http, https, no }: Config['proxy']): Readonly<Record<
         [name.toUpperCase(), value],
       ]),
   );
+}
+
+function exceptions(list: string): string {
+  if (list.split(',').some((entry) => entry.trim() === '*')) return '*';
+  return list === '' ? itself : `${list},${itself}`;
 }

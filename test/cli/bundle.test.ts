@@ -1,7 +1,7 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { helpText } from '../../src/cli/help.ts';
-import { version } from '../../src/cli/commands.ts';
+import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;

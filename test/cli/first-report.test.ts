@@ -10,6 +10,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type ReportRequest, sendFirstReport } from '../../src/cli/first-report.ts';
 import { Secret } from '../../src/model/secret.ts';
+import { version } from '../../src/model/version.ts';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 interface Seen {
@@ -55,7 +56,7 @@ const requestTo = (url: string, more: Partial<ReportRequest> = {}): ReportReques
   token: new Secret('t'),
   isInsecure: false,
   caFile: '',
-  noProxy: '',
+  proxies: { http: '', https: '', no: '' },
   ...more,
 });
 
@@ -63,7 +64,7 @@ describe('sendFirstReport', () => {
   it('sends what the service expects and says that it was accepted', async () => {
     const { seen, answer } = recorder(200);
     const port = await listen(createServer(answer));
-    const { report, hasLeft } = sendFirstReport(requestTo(`http://127.0.0.1:${port}/p`), {});
+    const { report, hasLeft } = sendFirstReport(requestTo(`http://127.0.0.1:${port}/p`));
     await hasLeft;
     await expect(report.sent).resolves.toBe('accepted');
     expect(report).toMatchObject({ stage: 'Starting installation', info: 'worker' });
@@ -75,6 +76,7 @@ describe('sendFirstReport', () => {
         headers: {
           accept: 'application/json',
           'content-type': 'application/json',
+          'user-agent': `bootwright/${version}`,
           'x-secret-key': 't',
           'x-request-id': expect.stringMatching(
             /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
@@ -87,8 +89,8 @@ describe('sendFirstReport', () => {
   it('sends the token even when there is none, as the service wants it', async () => {
     const { seen, answer } = recorder(200);
     const port = await listen(createServer(answer));
-    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, { token: new Secret('') }), {})
-      .report.sent;
+    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, { token: new Secret('') })).report
+      .sent;
     expect(seen[0]?.headers['x-secret-key']).toBe('');
   });
 
@@ -98,13 +100,13 @@ describe('sendFirstReport', () => {
     [409, 'inventory.refused'],
   ])('is refused with status %d, and says why', async (status, code) => {
     const port = await listen(createServer(recorder(status).answer));
-    const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`), {});
+    const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`));
     await expect(report.sent).resolves.toMatchObject({ code });
   });
 
   it.each([404, 429, 503])('has failed with status %d, which may pass', async (status) => {
     const port = await listen(createServer(recorder(status).answer));
-    const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`), {});
+    const { report } = sendFirstReport(requestTo(`http://127.0.0.1:${port}`));
     await expect(report.sent).resolves.toBe('failed');
   });
 
@@ -113,20 +115,21 @@ describe('sendFirstReport', () => {
     ['with a token that no header can hold', { token: new Secret('a\nb') }],
     ['with certificates that cannot be read', { service: 'https://h', caFile: '/none' }],
   ])('has failed %s, and nobody waits for it to leave', async (_, more) => {
-    const { report, hasLeft } = sendFirstReport(requestTo('http://127.0.0.1:1', more), {});
+    const { report, hasLeft } = sendFirstReport(requestTo('http://127.0.0.1:1', more));
     await expect(report.sent).resolves.toBe('failed');
     await hasLeft;
   });
 
-  it('goes through the proxy of the environment, except where none is needed', async () => {
+  it('goes through the proxy, except where none is needed', async () => {
     const proxy = recorder(200);
     const proxyPort = await listen(createServer(proxy.answer));
-    const environment = { HTTP_PROXY: `http://127.0.0.1:${proxyPort}` };
-    const outcome = (url: string, more?: Partial<ReportRequest>) =>
-      sendFirstReport(requestTo(url, more), environment).report.sent;
+    const outcome = (url: string, no = '') => {
+      const proxies = { http: `http://127.0.0.1:${proxyPort}`, https: '', no };
+      return sendFirstReport(requestTo(url, { proxies })).report.sent;
+    };
     const url = 'http://service.test/p';
     await expect(outcome(url)).resolves.toBe('accepted');
-    await expect(outcome(url, { noProxy: '.test' })).resolves.toBe('failed');
+    await expect(outcome(url, '.test')).resolves.toBe('failed');
     const service = recorder(200);
     const port = await listen(createServer(service.answer));
     await expect(outcome(`http://127.0.0.1:${port}/p`)).resolves.toBe('accepted');
@@ -134,11 +137,24 @@ describe('sendFirstReport', () => {
     expect(service.seen.map((request) => request.url)).toEqual([`/p${progress}`]);
   });
 
+  it('never hands the token to a proxy where a CIDR takes the service out', async () => {
+    const proxy = recorder(200);
+    const http = `http://127.0.0.1:${await listen(createServer(proxy.answer))}`;
+    const proxies = { http, https: http, no: '.svc,198.51.100.0/24,fd00::/64' };
+    for (const url of ['http://198.51.100.7:1', 'http://[fd00::7]:1']) {
+      const { report, close } = sendFirstReport(requestTo(url, { proxies }));
+      // Nobody is there: the answer is not waited for.
+      setTimeout(close, 100);
+      await expect(report.sent).resolves.toBe('failed');
+    }
+    expect(proxy.seen).toEqual([]);
+  });
+
   it('keeps ids within their part of the path', async () => {
     const { seen, answer } = recorder(200);
     const port = await listen(createServer(answer));
     const ids = { infraEnvId: 'a/../b', hostId: 'h?x' };
-    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, ids), {}).report.sent;
+    await sendFirstReport(requestTo(`http://127.0.0.1:${port}`, ids)).report.sent;
     expect(seen[0]?.url).toContain('/infra-envs/a%2F..%2Fb/hosts/h%3Fx/progress');
   });
 });
@@ -168,7 +184,7 @@ describe('sendFirstReport over TLS', () => {
     const server = createTlsServer({ key, cert: certText }, recorder(200).answer);
     const port = await listen(server);
     const request = requestTo(`https://127.0.0.1:${port}`, trust(cert));
-    await expect(sendFirstReport(request, {}).report.sent).resolves.toEqual(outcome);
+    await expect(sendFirstReport(request).report.sent).resolves.toEqual(outcome);
   });
 });
 

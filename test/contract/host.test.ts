@@ -1,9 +1,12 @@
 // Commands and locks of a host.
-import { rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
-import { everyHost } from './real/host-subjects.ts';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { everyHost, standInNsenter } from './real/host-subjects.ts';
 
 const limit = seconds(10);
 const { signal } = new AbortController();
@@ -90,4 +93,15 @@ everyHost((subject) => {
     await again?.release();
     await rm(`/run/lock/${lockName}`, { force: true });
   });
+});
+
+it('gives every command the variables of the installation, and a step may add to them', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
+  const environment = { PATH: await standInNsenter(directory), no_proxy: 'ours' };
+  const variables = { https_proxy: 'http://p.example' };
+  const { exec } = nsenterHost({ environment, variables });
+  const argv = ['sh', '-c', 'echo "$https_proxy $no_proxy $RUST_BACKTRACE"'];
+  const options = { signal, limit, env: { RUST_BACKTRACE: '0' } };
+  expect((await exec(argv, options)).stdout).toBe('http://p.example  0');
+  await rm(directory, { recursive: true });
 });

@@ -1,6 +1,7 @@
 // What goes over the wire to the inventory service.
 import { describe, expect, it } from 'vitest';
 import { inventoryV1, inventoryV2 } from '../../src/adapters/http/inventory.ts';
+import { userAgent } from '../../src/model/version.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { quickClock } from '../support/quick-clock.ts';
@@ -102,6 +103,7 @@ describe('requests of version 2', () => {
     expect(seen?.body).toBe(body);
     expect(seen?.headers).toMatchObject({
       'x-secret-key': 'token',
+      'user-agent': userAgent,
       accept: line.includes('/downloads/') ? 'application/octet-stream' : 'application/json',
       ...(body === '' ? {} : { 'content-length': `${Buffer.byteLength(body)}` }),
     });

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { userAgent } from '../../src/model/version.ts';
 import type { KubeKind } from '../../src/ports/kube.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import {
@@ -90,6 +91,7 @@ describe('requests', () => {
     expect(asked()).toEqual([line]);
     expect(server.seen[0]).toMatchObject({ body });
     expect(server.seen[0]?.headers.authorization).toBe('Bearer secret');
+    expect(server.seen[0]?.headers['user-agent']).toBe(userAgent);
     expect(server.seen[0]?.headers['content-type']).toBe(type);
   });
 

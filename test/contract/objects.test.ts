@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ObjectsOptions, s3Objects } from '../../src/adapters/objects/s3.ts';
 import { minutes } from '../../src/model/duration.ts';
+import { userAgent } from '../../src/model/version.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { Objects } from '../../src/ports/objects.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
@@ -76,6 +77,7 @@ describe('the S3 store', () => {
     await real().get('bucket', 'C/master.ign', signal);
     expect(server.seen[0]?.path).toMatch(/^\/bucket\/C\/master\.ign/);
     expect(server.seen[0]?.headers.authorization).toBeUndefined();
+    expect(server.seen[0]?.headers['user-agent']).toContain(userAgent);
   });
 
   it('is asked with a signature when there are, and never with the secret', async () => {

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
 import { minutes } from '../../src/model/duration.ts';
+import { userAgent } from '../../src/model/version.ts';
 import type { Web } from '../../src/ports/web.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
@@ -196,7 +197,7 @@ describe('proxies', () => {
     await expect(text(page.body)).resolves.toBe('abcdef');
     expect(server.seen[0]).toMatchObject({
       path: 'http://service.test/page',
-      headers: { host: 'service.test' },
+      headers: { host: 'service.test', 'user-agent': userAgent },
     });
   });
 

@@ -5,7 +5,7 @@ import {
   imageBytes,
   openContainerStore,
 } from '../../scripts/image/agent-image.ts';
-import { version } from '../../src/cli/commands.ts';
+import { version } from '../../src/model/version.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
 import { commandForLostDisk, onOwnMachine } from './own-machine.ts';

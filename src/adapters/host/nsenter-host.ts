@@ -35,6 +35,8 @@ export interface NsenterHostOptions {
   readonly onCommand?: (event: CommandEvent) => void;
   /** Our own environment, of which only PATH is passed on. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Variables of every command: the proxies, which no step can forget then. */
+  readonly variables?: Readonly<Record<string, string>>;
   /** Pause between two polls of files of which no event can tell; 5 s unless given. */
   readonly pollInterval?: Millis;
 }
@@ -50,11 +52,13 @@ export function nsenterHost({
   root = '/',
   onCommand,
   environment = process.env,
+  variables = {},
   pollInterval = seconds(5),
 }: NsenterHostOptions = {}): Host {
   const prefix = [ownProgram('nsenter', environment), ...namespaces];
   const access: HostAccess = { prefix, environment, onCommand };
-  const run: RunOnHost = (argv, options) => runCommand(access, { ...options, argv });
+  const run: RunOnHost = (argv, { env, ...options }) =>
+    runCommand(access, { ...options, argv, env: { ...variables, ...env } });
   const watched = watchedHost(access, root, pollInterval);
   const placeOf = (path: string): DirectPlace | undefined => {
     const at = directPath(root, path);

@@ -1,3 +1,4 @@
+import { lookup as systemLookup } from 'node:dns';
 import { Agent } from 'node:http';
 import type { LookupFunction, Socket } from 'node:net';
 import { type Proxies, proxyFor } from './proxies.ts';
@@ -35,6 +36,8 @@ export interface ConnectionOptions extends Trust {
 export interface Connection {
   readonly timeouts: Timeouts;
   readonly agentFor: (url: URL) => Promise<Agent>;
+  /** Finds the addresses of names in this way from now on; what is open stays. */
+  readonly resolveBy: (lookup: LookupFunction) => void;
   readonly close: () => Promise<void>;
 }
 
@@ -44,12 +47,20 @@ const noProxies: Proxies = { http: '', https: '', no: '' };
 export function connection(options: ConnectionOptions = {}): Connection {
   const { proxies = noProxies, timeouts = defaultTimeouts } = options;
   const made = new Map<string, Promise<Agent>>();
+  let lookup = options.lookup ?? systemLookup;
+  const resolved = {
+    ...options,
+    lookup: (...asked) => lookup(...asked),
+  } satisfies ConnectionOptions;
   return {
     timeouts,
+    resolveBy: (other) => {
+      lookup = other;
+    },
     agentFor: (url) => {
       const proxy = proxyFor(url, proxies);
       const key = `${url.protocol} ${proxy ?? 'direct'}`;
-      const agent = made.get(key) ?? makeAgent(options, url, proxy).then(withoutIdlers);
+      const agent = made.get(key) ?? makeAgent(resolved, url, proxy).then(withoutIdlers);
       made.set(key, agent);
       return agent;
     },
@@ -62,29 +73,24 @@ export function connection(options: ConnectionOptions = {}): Connection {
 }
 
 async function makeAgent(
-  options: ConnectionOptions,
+  options: ConnectionOptions & { readonly lookup: LookupFunction },
   url: URL,
   proxy: string | undefined,
 ): Promise<Agent> {
   const { lookup, timeouts = defaultTimeouts } = options;
-  const direct = { ...agentOptions, ...(lookup && { lookup }) };
-  if (url.protocol !== 'https:' && proxy?.startsWith('https:') !== true) {
-    return proxy === undefined ? new Agent(direct) : proxiedAgent(proxy);
-  }
+  const common = { ...agentOptions, lookup };
+  const proxied = proxy === undefined ? common : { ...common, proxyEnv: { HTTP_PROXY: proxy } };
+  if (url.protocol !== 'https:' && proxy?.startsWith('https:') !== true) return new Agent(proxied);
   // TLS takes as long to load as everything else here, and a service may well do without.
   const { connectOverTls, directAgent, tunnelAgent } = await import('./tls.ts');
-  if (proxy === undefined) return directAgent(options, direct);
+  if (proxy === undefined) return directAgent(options, common);
   if (url.protocol === 'https:') {
-    return tunnelAgent(options, proxy, { ...agentOptions, timeout: timeouts.connect });
+    return tunnelAgent(options, proxy, { ...common, timeout: timeouts.connect });
   }
-  const agent = proxiedAgent(proxy);
-  agent.createConnection = () => connectOverTls(options, proxy);
+  const agent = new Agent(proxied);
+  agent.createConnection = () => connectOverTls(options, proxy, lookup);
   return agent;
 }
-
-/** Connections for plain requests by way of a proxy. */
-const proxiedAgent = (proxy: string): Agent =>
-  new Agent({ ...agentOptions, proxyEnv: { HTTP_PROXY: proxy } });
 
 /** What every agent has in common. */
 export const agentOptions = { keepAlive: true, keepAliveMsecs: seconds(60) } as const;

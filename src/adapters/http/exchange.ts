@@ -4,6 +4,7 @@ import { webFailure } from './failures.ts';
 import { type NetworkError, networkErrorOf, timeoutError } from './network-error.ts';
 import { retryAfter } from './retry.ts';
 import type { Millis } from '../../model/duration.ts';
+import { userAgent } from '../../model/version.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Download } from '../../ports/inventory.ts';
 
@@ -86,7 +87,11 @@ async function send(
 ): Promise<IncomingMessage> {
   const agent = await agentFor(url);
   signal.throwIfAborted();
-  const outgoing = request(url, { method, headers, agent });
+  const outgoing = request(url, {
+    method,
+    headers: { 'User-Agent': userAgent, ...headers },
+    agent,
+  });
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   // A request that still waits for its connection emits no error, hence both.
   const fail = (error: unknown): void => {

@@ -65,7 +65,7 @@ export const webFailures = {
     kind: 'remote',
     isFinal: true,
     title: 'The certificate of a server is not trusted',
-    hint: 'give its CA in the CA file of this source, or check the clock of the host',
+    hint: 'give its CA with --cacert or in the trust store of the host, or check the clock of the host',
   },
   'web.bad-authority': {
     kind: 'input',

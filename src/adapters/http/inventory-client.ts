@@ -4,7 +4,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
-import { type CallerOptions, connection } from './connection.ts';
+import { type CallerOptions, type Connection, connection } from './connection.ts';
 import {
   type Answer,
   downloadOf,
@@ -35,6 +35,8 @@ export interface InventoryOptions extends CallerOptions {
   readonly clusterId: string;
   readonly infraEnvId: string;
   readonly hostId: string;
+  /** Connections that are open already, used instead of ones of its own. */
+  readonly opened?: Connection;
   /** Of one call with all its retries; 10 minutes unless given. */
   readonly callLimit?: Millis;
   /** Of one report; what is reported ages, so it is shorter. 2 minutes unless given. */
@@ -74,7 +76,7 @@ type Use<T> = (answer: Answer, url: URL) => Promise<T>;
 /** Makes the calls of one base, `/api/assisted-install` for example. */
 export function inventoryClient(options: InventoryOptions, base: string): InventoryClient {
   const { clock, onSent } = options;
-  const reach = { connection: connection(options.connection), clock, onSent };
+  const reach = { connection: options.opened ?? connection(options.connection), clock, onSent };
   const call = async <T>(what: Call, signal: AbortSignal, use: Use<T>): Promise<T> => {
     const question = questionOf(options, base, what);
     const attempt = async (inner: AbortSignal): Promise<T> => {

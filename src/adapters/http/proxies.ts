@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The proxies of a host, as they are configured. Empty text means none. */
+/** The proxies of the configuration, `proxy.*`. Empty text means none. */
 export interface Proxies {
   /** For http:// addresses. */
   readonly http: string;
@@ -10,30 +10,10 @@ export interface Proxies {
   readonly no: string;
 }
 
-/**
- * Proxies of our own requests: those of the environment, where podman hands the host's on. Upper case
- * wins over lower case, as in Go's programs, whose behaviour operators expect here. The flags name the
- * proxies of commands on the host; only their list of exceptions counts here too, as in the agent
- * being replaced.
- */
-export function proxiesIn(
-  environment: Readonly<Record<string, string | undefined>>,
-  exceptions = '',
-): Proxies {
-  const read = (name: string): string =>
-    (environment[name.toUpperCase()] ?? '') || (environment[name.toLowerCase()] ?? '');
-  return {
-    http: read('HTTP_PROXY'),
-    https: read('HTTPS_PROXY'),
-    no: exceptions || read('NO_PROXY'),
-  };
-}
-
 /** The proxy for an address, or undefined when it is to be reached directly. */
 export function proxyFor(url: URL, proxies: Proxies): string | undefined {
   const proxy = url.protocol === 'https:' ? proxies.https : proxies.http;
-  if (proxy === '' || needsNoProxy(url, proxies.no)) return undefined;
-  return proxy.includes('://') ? proxy : `http://${proxy}`;
+  return proxy === '' || needsNoProxy(url, proxies.no) ? undefined : proxy;
 }
 
 /**
@@ -41,7 +21,7 @@ export function proxyFor(url: URL, proxies: Proxies): string | undefined {
  * `*` for all; an IP address or a CIDR block for addresses; `domain` for itself and what is below;
  * `.domain` for what is below alone; each with an optional port. Loopback never needs a proxy.
  */
-export function needsNoProxy(url: URL, list: string): boolean {
+function needsNoProxy(url: URL, list: string): boolean {
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
     .toLowerCase()

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type AgentOptions, request, type RequestOptions } from 'node:http';
 import { Agent, request as requestOverTls } from 'node:https';
-import { isIP, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import {
   connect,
@@ -12,6 +12,7 @@ import {
   type SecureContext,
 } from 'node:tls';
 import { webFailure } from './failures.ts';
+import { userAgent } from '../../model/version.ts';
 
 /** Whom a connection trusts. */
 export interface Trust {
@@ -21,20 +22,26 @@ export interface Trust {
   readonly caOnly?: boolean;
   /** Do not verify at all. */
   readonly isInsecure?: boolean;
+  /** PEM certificate that shows who we are, with its key. */
+  readonly certificate?: string;
+  readonly key?: string;
 }
 
 /** Files with the system's authorities, Red Hat's first: it is shared with the host. */
 const bundles = ['/etc/pki/tls/certs/ca-bundle.crt', '/etc/ssl/certs/ca-certificates.crt'] as const;
 
 /** What TLS needs to know for a trust; made once, since reading hundreds of certificates is slow. */
-export function secureContextFor({
+function secureContextFor({
   ca = '',
   caOnly = false,
   isInsecure = false,
+  certificate: cert,
+  key,
 }: Trust): SecureContext {
-  if (isInsecure) return createSecureContext();
+  const own = { ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
+  if (isInsecure) return createSecureContext(own);
   const added = ca === '' ? [] : certificatesIn(ca);
-  return createSecureContext({ ca: [...(caOnly ? [] : systemAuthorities()), ...added] });
+  return createSecureContext({ ...own, ca: [...(caOnly ? [] : systemAuthorities()), ...added] });
 }
 
 /** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
@@ -82,30 +89,35 @@ function systemAuthorities(): readonly string[] {
   return getCACertificates('bundled');
 }
 
-const optionsOf = (trust: Trust): ConnectionOptions => ({
+/** What a connection is opened with under a trust. */
+export const tlsOptionsFor = (trust: Trust): ConnectionOptions => ({
   secureContext: secureContextFor(trust),
   rejectUnauthorized: trust.isInsecure !== true,
 });
 
 /** Connections straight to servers that speak TLS. */
 export const directAgent = (trust: Trust, options: AgentOptions): Agent =>
-  new Agent({ ...options, ...optionsOf(trust) });
+  new Agent({ ...options, ...tlsOptionsFor(trust) });
 
 /** A connection to a proxy that speaks TLS. */
-export const connectOverTls = (trust: Trust, proxy: string): Duplex =>
-  connect({ ...optionsOf(trust), ...addressOf(new URL(proxy)) });
+export const connectOverTls = (trust: Trust, proxy: string, lookup: LookupFunction): Duplex =>
+  connect({ ...tlsOptionsFor(trust), ...addressOf(new URL(proxy)), lookup });
 
 /** Connections to servers that speak TLS, each through a tunnel of a proxy (RFC 9110, CONNECT). */
 export function tunnelAgent(
   trust: Trust,
   proxy: string,
-  { timeout, ...options }: AgentOptions,
+  { timeout, lookup, ...options }: AgentOptions & { readonly lookup: LookupFunction },
 ): Agent {
-  const tls = optionsOf(trust);
+  const tls = tlsOptionsFor(trust);
   const agent = new Agent({ ...options, ...tls });
   agent.createConnection = (server, callback) => {
     const give = callback as (error: Error | null, socket?: Duplex) => void;
-    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, { ...tls, timeout })
+    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, {
+      ...tls,
+      timeout,
+      lookup,
+    })
       .then((socket) => {
         const secured = connect({ ...(server as ConnectionOptions), socket });
         secured.once('error', give);
@@ -132,7 +144,7 @@ function openTunnel(
     ...addressOf(proxy),
     method: 'CONNECT',
     path: target,
-    headers: { Host: target, ...credentialsOf(proxy) },
+    headers: { Host: target, 'User-Agent': userAgent, ...credentialsOf(proxy) },
     agent: false,
   });
   asked.once('connect', ({ statusCode }, socket: Socket) => {

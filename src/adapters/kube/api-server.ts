@@ -1,9 +1,9 @@
 import { Agent as PlainAgent } from 'node:http';
 import { Agent, type AgentOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { createSecureContext } from 'node:tls';
 import { agentOptions, withoutIdlers } from '../http/connection.ts';
 import { type Answer, answerTo, type Reach, shortText } from '../http/exchange.ts';
+import { tlsOptionsFor } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -119,12 +119,12 @@ function agentFor(access: ClusterAccess, { lookup }: ReachOptions): PlainAgent {
 function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): AgentOptions {
   try {
     return {
-      secureContext: createSecureContext({
-        ...(ca === undefined ? {} : { ca }),
-        ...(certificate === undefined ? {} : { cert: certificate }),
+      ...tlsOptionsFor({
+        isInsecure,
+        ...(ca === undefined ? {} : { ca, caOnly: true }),
+        ...(certificate === undefined ? {} : { certificate }),
         ...(key === undefined ? {} : { key: key.reveal() }),
       }),
-      rejectUnauthorized: !isInsecure,
       ...(serverName === undefined ? {} : { servername: serverName }),
     };
   } catch (error) {
@@ -153,7 +153,6 @@ const send = (
       url: new URL(`${server}${what.path}`),
       headers: {
         Accept: what.accept ?? 'application/json',
-        'User-Agent': 'bootwright',
         ...(what.body === undefined ? {} : { 'Content-Type': what.body.type }),
         ...(authorization === undefined ? {} : { Authorization: authorization.reveal() }),
         ...(impersonate === undefined ? {} : { 'Impersonate-User': impersonate }),

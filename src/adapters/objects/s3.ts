@@ -14,6 +14,7 @@ import { shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import { type AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
+import { version } from '../../model/version.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Objects } from '../../ports/objects.ts';
 
@@ -71,6 +72,7 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
     // We try again ourselves, by our clock and with our rules.
     maxAttempts: 1,
     requestHandler: await handlerFor(options),
+    defaultUserAgentProvider: () => Promise.resolve([['bootwright', version]]),
     ...(credentials === undefined
       ? {
           signer: { sign: (request) => Promise.resolve(request) },

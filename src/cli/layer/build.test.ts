@@ -118,7 +118,7 @@ const job = (host: FakeHost, more: Partial<ImageJob> = {}): ImageJob => ({
     host,
     clock: fakeClock(),
     signal: new AbortController().signal,
-    env: {},
+    buildArguments: [],
     progress: () => undefined,
     note: () => undefined,
   },

@@ -153,8 +153,8 @@ function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork
     host: localHost({ environment }),
     clock: systemClock,
     signal,
-    // Commands inherit the proxies of the user.
-    env: {},
+    // Commands inherit the proxies of the user, and so do builds.
+    buildArguments: [],
     progress: ({ info }) => {
       process.stderr.write(`${info}\n`);
     },

@@ -3,7 +3,6 @@ import { parseConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
 import { BootstrapIgnition, mcoImageOf } from './fetch-ignition.ts';
@@ -87,7 +86,7 @@ export const applyIgnition = step({
   run: async ({ host, config, signal }, { ignition }) => {
     const argv = applyArgv(mcoImageOf(config), ignition.path);
     try {
-      await host.exec(argv, { signal, limit: longestRun, env: proxyEnv(config.proxy) });
+      await host.exec(argv, { signal, limit: longestRun });
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
       const { message, context, cause } = error;

@@ -12,7 +12,7 @@ import { removeStaleMounts } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import type { StepScope } from '../step.ts';
-import { architectureArgv, proxyEnv } from '../host-commands.ts';
+import { architectureArgv } from '../host-commands.ts';
 import {
   bootMount,
   type Overwrite,
@@ -162,15 +162,14 @@ async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
 }
 
 async function runOne(
-  { host, signal, config, progress }: HostScope,
+  { host, signal, progress }: HostScope,
   command: UndoableCommand,
-  { image, isOwn = false }: PullSource,
+  { image }: PullSource,
 ): Promise<void> {
   const { argv, accept = [0], isLong = false, check } = command;
   const limit: Millis = isLong ? hours(1) : minutes(2);
   if (isLong) progress({ info: `deploying ${image}` });
-  const env = isOwn ? {} : proxyEnv(config.proxy);
-  const { stdout } = await host.exec(argv, { signal, accept, limit, env });
+  const { stdout } = await host.exec(argv, { signal, accept, limit });
   check?.(stdout);
 }
 

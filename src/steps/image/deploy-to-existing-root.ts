@@ -11,7 +11,6 @@ import {
   type KernelArgumentChanges,
   missingChanges,
 } from './writer-args.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { authFile, firstBootArgument } from './overwrite-argv.ts';
 
 type RootScope = StepScope<'host' | 'clock'>;
@@ -66,10 +65,10 @@ export const deployToExistingRoot = step({
 });
 
 const exec = (
-  { host, signal, config }: RootScope,
+  { host, signal }: RootScope,
   argv: readonly string[],
   limit: Millis = minutes(5),
-): Promise<CommandResult> => host.exec(argv, { signal, limit, env: proxyEnv(config.proxy) });
+): Promise<CommandResult> => host.exec(argv, { signal, limit });
 
 async function each(scope: RootScope, argvs: readonly (readonly string[])[]): Promise<void> {
   for (const argv of argvs) await exec(scope, argv);

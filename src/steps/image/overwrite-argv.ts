@@ -19,8 +19,6 @@ export interface PullSource {
   readonly authFile: string;
   /** Folder with certificates, `*.crt`, that are trusted beside those of the live system. */
   readonly certificates?: string;
-  /** It is on this host, which no proxy is asked for. */
-  readonly isOwn?: boolean;
 }
 
 /** What the final operating system is written with. */

@@ -9,7 +9,6 @@ import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
 import { type OpenSource, openSource, previewSource } from './source.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { writerFailure } from './writer-failure.ts';
 import { makeUnbootable } from '../disk/wipe.ts';
 import { writerArgv, writerProgress, type WriterProgress, writerOutput } from './writer.ts';
@@ -73,7 +72,7 @@ export const writeImage = step({
           signal: stoppable,
           limit: longestWrite,
           secrets: hiddenInUrls(args),
-          env: { RUST_BACKTRACE: '0', ...proxyEnv(config.proxy) },
+          env: { RUST_BACKTRACE: '0' },
           onLine: (line) => {
             const reported = writer.take(line);
             if (reported !== undefined) progress(reported);

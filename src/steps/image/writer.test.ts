@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Config } from '../../config/schema.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { parseWriterLine, writerArgv, writerProgress, type WriterSource } from './writer.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 
@@ -20,17 +18,6 @@ describe('the command of the writer', () => {
       ...words,
       '/dev/sda',
     ]);
-  });
-
-  it('gets the proxies in both cases, and never one for the machine itself', () => {
-    const { proxy } = Config.parse({ proxy: { http: 'http://p.example', no: '.svc' } });
-    expect(proxyEnv(proxy)).toEqual({
-      http_proxy: 'http://p.example',
-      HTTP_PROXY: 'http://p.example',
-      no_proxy: '.svc,127.0.0.1,localhost',
-      NO_PROXY: '.svc,127.0.0.1,localhost',
-    });
-    expect(proxyEnv(Config.parse({ proxy: { no: '.svc' } }).proxy)).toEqual({});
   });
 });
 

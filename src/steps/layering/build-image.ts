@@ -67,13 +67,13 @@ export async function buildImage(work: ImageWork, build: ImageBuild): Promise<st
   const context = `${scratch}/context`;
   await writeFiles(work, context, plan.context);
   const tag = localTag(pool, renderedConfig);
-  const env = { ...work.env, ...(await settingsEnv(work, build, plan)), TMPDIR: scratch };
+  const env = { ...(await settingsEnv(work, build, plan)), TMPDIR: scratch };
   const call: BuildCall = {
     ...build.access,
     context,
     containerfile: `${context}/${containerfileFile}`,
     tag,
-    buildArguments: proxyArguments(work.env),
+    buildArguments: work.buildArguments,
     volumes: await mountEntitlement(work, scratch),
     ...(build.labels === undefined ? {} : { labels: build.labels }),
     ...(plan.settings.some(({ path }) => path === 'policy.json')
@@ -116,10 +116,6 @@ async function settingsEnv(
   }
   return { CONTAINERS_REGISTRIES_CONF: path };
 }
-
-/** Proxies may hold a password, so that the argv has their names alone. */
-const proxyArguments = (env: Readonly<Record<string, string>>): readonly string[] =>
-  ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY'].filter((name) => env[name] !== undefined);
 
 /** Gives the build copies, so that nothing it does reaches the host. */
 async function mountEntitlement(

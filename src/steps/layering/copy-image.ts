@@ -44,11 +44,11 @@ interface ImageCopy {
  * `layering.copy-failed`, `layering.digest-changed`
  */
 export async function copyImage(work: ImageWork, copy: ImageCopy): Promise<void> {
-  const { host, signal, env } = work;
+  const { host, signal } = work;
   const { what, from, to } = copy;
   await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
     await withHeartbeat(what, work, () =>
-      host.exec(copyImageArgv({ from, to }), { signal, env, limit: longestCopy }),
+      host.exec(copyImageArgv({ from, to }), { signal, limit: longestCopy }),
     );
     await requireDigest(work, { ...to, digest: copy.digest });
   });
@@ -75,10 +75,9 @@ async function requireDigest(
  * The digest that a registry has for a name.
  * @throws AgentError `command.*`
  */
-export async function digestAt({ host, signal, env }: ImageWork, at: ImageAt): Promise<string> {
+export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promise<string> {
   const { stdout } = await host.exec(registryDigestArgv(at), {
     signal,
-    env,
     limit: longestQuestion,
   });
   return digestOf(`@${stdout}`) ?? stdout;
@@ -105,14 +104,14 @@ export async function pushImage(
   work: ImageWork,
   { builder, tag, to, access, scratch }: ImagePush,
 ): Promise<string> {
-  const { host, signal, progress, env } = work;
+  const { host, signal, progress } = work;
   const digestFile = `${scratch}/digest`;
   progress({ info: 'Pushing OS image' });
   return withTries(work, { what: `pushing ${to}`, otherwise: 'layering.push-failed' }, async () => {
     await host.exec(pushArgv(builder, { ...access, tag, to, digestFile }), {
       signal,
       limit: longestPush,
-      env: { ...env, TMPDIR: scratch },
+      env: { TMPDIR: scratch },
     });
     const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
     if (digest === undefined) {
@@ -188,12 +187,12 @@ async function architectureOf({ host, signal }: ImageWork): Promise<string> {
 }
 
 async function requireArchitecture(
-  { host, signal, env }: ImageWork,
+  { host, signal }: ImageWork,
   base: ImageAt,
   wanted: string,
 ): Promise<void> {
   const found = await host
-    .exec(registryConfigArgv(base), { signal, env, limit: longestQuestion })
+    .exec(registryConfigArgv(base), { signal, limit: longestQuestion })
     .then(({ stdout }) => readImageFacts(stdout, base.image).architecture)
     .catch((error: unknown) => {
       if (lacksArchitecture(stderrOf(error) ?? '')) return 'other architectures alone';
@@ -209,13 +208,12 @@ async function requireArchitecture(
 
 /** The image itself, where the name is that of a list of images for several architectures. */
 async function imageFor(
-  { host, signal, env }: ImageWork,
+  { host, signal }: ImageWork,
   base: ImageAt,
   architecture: string,
 ): Promise<string> {
   const { stdout } = await host.exec(registryManifestArgv(base), {
     signal,
-    env,
     limit: longestQuestion,
   });
   const digest = digestInList(stdout, architecture);

@@ -42,7 +42,6 @@ const settings = (host: FakeHost, differs: object = {}) => ({
   config: {
     role: 'bootstrap' as const,
     layering: { mode: 'on' as const },
-    proxy: { http: 'http://proxy.example', https: 'http://proxy.example' },
   },
   host,
   clock: fakeClock(),
@@ -68,13 +67,6 @@ describe('layering/deploy-own', () => {
     expect(commandsOf(host)).toContain(
       `ostree container image deploy --sysroot /mnt --authfile /auth.json --cert-dir /certificates --imgref ostree-unverified-registry:${staged} --target-imgref ostree-unverified-registry:${final} --karg ignition.platform.id=metal --karg $ignition_firstboot --stateroot rhcos --karg nosmt`,
     );
-  });
-
-  it('asks no proxy for it', async () => {
-    const host = hostWith();
-    await tryStep(deployOwn, settings(host));
-    const call = host.calls.find(({ argv }) => argv[0] === 'ostree');
-    expect(call?.env).toEqual({});
   });
 
   it('does not freeze the file system that the registry writes to', async () => {

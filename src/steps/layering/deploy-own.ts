@@ -86,7 +86,7 @@ export const deployOwn = step({
 const sourceOf = (
   { staged }: PublishedImage,
   { authFile, certificates }: { readonly authFile: string; readonly certificates: string },
-): PullSource => ({ image: staged, authFile, certificates, isOwn: true });
+): PullSource => ({ image: staged, authFile, certificates });
 
 /** The image under its lasting name, with the kernel arguments of the MachineConfig that it was built for. */
 async function osOf(

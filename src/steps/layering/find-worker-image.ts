@@ -22,7 +22,7 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
-import { architectureArgv, proxyEnv } from '../host-commands.ts';
+import { architectureArgv } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
@@ -240,10 +240,8 @@ async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<v
   );
 }
 
-async function ask({ config, host, signal }: FindScope, argv: readonly string[]): Promise<string> {
-  const env = proxyEnv(config.proxy);
-  return (await host.exec(argv, { signal, limit: minutes(2), env })).stdout;
-}
+const ask = async ({ host, signal }: FindScope, argv: readonly string[]): Promise<string> =>
+  (await host.exec(argv, { signal, limit: minutes(2) })).stdout;
 
 /** @throws AgentError `layering.repository-unusable` for what is no repository that a node can pull from */
 function refuseUnusable(repository: string): void {

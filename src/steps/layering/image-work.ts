@@ -1,3 +1,4 @@
+import type { Config } from '../../config/schema.ts';
 import {
   type Builder,
   type BuilderChoice,
@@ -19,8 +20,8 @@ export interface ImageWork extends Pick<
   StepScope<'host' | 'clock'>,
   'host' | 'clock' | 'signal' | 'progress' | 'note'
 > {
-  /** Proxies, for every command that reaches a registry. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Names of the build arguments that hand proxies on; every command has the variables. */
+  readonly buildArguments: readonly string[];
 }
 
 /** What a command said on its standard error; undefined when something else failed. */
@@ -80,10 +81,14 @@ function explained(error: unknown, { what, otherwise }: Tried): AgentError {
   });
 }
 
+/** Proxies may hold a password, so that the argv has their names alone. */
+const proxyArguments = (proxy: Config['proxy']): readonly string[] =>
+  Object.keys(proxyEnv(proxy)).filter((name) => name === name.toUpperCase());
+
 /** Work on images within an installation. */
 export const imageWork = (scope: StepScope<'host' | 'clock'>): ImageWork => {
   const { host, clock, signal, progress, note, config } = scope;
-  return { host, clock, signal, progress, note, env: proxyEnv(config.proxy) };
+  return { host, clock, signal, progress, note, buildArguments: proxyArguments(config.proxy) };
 };
 
 /** The programs that are looked for. */

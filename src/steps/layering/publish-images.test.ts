@@ -37,16 +37,6 @@ describe('layering/publish-images', () => {
     expect(JSON.stringify(host.ran)).not.toContain('hidden');
   });
 
-  it('goes through the proxies of the installation, but not to the registry of the host', async () => {
-    const { host } = run();
-    const config = { ...laneConfig, proxy: { https: 'http://proxy.example.com' } };
-    await runStep(publishImages, { ...run(host), config });
-    expect(host.calls.find(({ argv }) => argv[1] === 'copy')?.env).toMatchObject({
-      https_proxy: 'http://proxy.example.com',
-      no_proxy: '127.0.0.1,localhost',
-    });
-  });
-
   it('refuses a registry that makes another image of it', async () => {
     const other = `sha256:${'9'.repeat(64)}`;
     const host = laneHost().on(['skopeo', 'inspect', '--no-tags', rest]).prints(other);

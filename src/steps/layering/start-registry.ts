@@ -31,7 +31,6 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedConfigs, StagingRegistry } from './facts.ts';
@@ -118,19 +117,14 @@ async function findImage({
     throw layeringFailure('layering.no-registry-image', `${releaseScript} names no release image`);
   }
   const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
-  const env = proxyEnv(config.proxy);
-  const { stdout } = await host.exec(argv, { signal, env, limit: longestPull });
+  const { stdout } = await host.exec(argv, { signal, limit: longestPull });
   if (stdout !== '') return { image: stdout, isOfRelease: true };
   throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
 }
 
-async function runContainer(
-  { config, host, signal }: RegistryScope,
-  run: RegistryRun,
-): Promise<void> {
-  const env = proxyEnv(config.proxy);
+async function runContainer({ host, signal }: RegistryScope, run: RegistryRun): Promise<void> {
   try {
-    await host.exec(runRegistryArgv(run), { signal, env, limit: longestPull });
+    await host.exec(runRegistryArgv(run), { signal, limit: longestPull });
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof Error)) throw error;

@@ -2,7 +2,6 @@ import type { Config } from '../../config/schema.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
-import { proxyEnv } from '../host-commands.ts';
 import { step } from '../step.ts';
 
 /** Announces to the service that logs of this host will come. A service that does not listen holds nobody up. */
@@ -41,7 +40,7 @@ export const uploadLogs = step({
       await host.exec(senderArgv(config), {
         signal,
         limit: longestUpload,
-        env: { ...proxyEnv(config.proxy), ...tokenEnv(config) },
+        env: tokenEnv(config),
       });
     } catch (error) {
       signal.throwIfAborted();
