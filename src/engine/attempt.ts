@@ -136,6 +136,10 @@ function scopeOf<W extends World>(
     progress: (progress) => {
       context.emit({ type: 'step.progress', ...who, progress });
     },
+    alive: (doing) => {
+      const text = doing === undefined ? {} : { doing };
+      context.emit({ type: 'step.alive', ...who, ...text });
+    },
     until: untilOf(context.clock, signal, {
       updated: (update) => {
         context.emit({ type: 'wait.updated', ...who, ...update });

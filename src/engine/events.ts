@@ -60,6 +60,12 @@ export type RunEventBody =
       readonly stageInfo?: string;
     })
   | (AboutStep & { readonly type: 'step.progress'; readonly progress: Progress })
+  | (AboutStep & {
+      /** Work goes on that has nothing new to say; it bounds itself. */
+      readonly type: 'step.alive';
+      /** What is being done, where the text beside the stage does not say so. */
+      readonly doing?: string;
+    })
   | (AboutStep & { readonly type: 'step.finished'; readonly duration: Millis })
   | (AboutStep & {
       readonly type: 'step.retrying';

@@ -25,6 +25,11 @@ export interface StepScope<Config> {
   /** Aborted when the step must end; its reason is the failure that ended it. */
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
+  /**
+   * Says that work goes on which has nothing new to say. The text beside the stage is then renewed in time, so
+   * that the service leaves the end of it to the step.
+   */
+  readonly alive: (doing?: string) => void;
   /** Waits until a condition holds, and reports what is missing. */
   readonly until: Until;
   readonly note: (

@@ -1,3 +1,5 @@
+import { hours, type Millis, minutes } from './duration.ts';
+
 /**
  * Host stages exactly as the inventory service spells them
  * (assisted-service swagger, definition `host-stage`).
@@ -20,6 +22,27 @@ export const stages = [
 
 /** A stage that a host can report. */
 export type Stage = (typeof stages)[number];
+
+/**
+ * After how long the service fails a host whose stage, and the text beside it, have not changed
+ * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time anew. The stages that end an
+ * installation have no limit.
+ */
+export const stageLimits: Readonly<Record<Stage, Millis>> = {
+  'Starting installation': minutes(30),
+  Installing: minutes(60),
+  'Writing image to disk': minutes(30),
+  'Copying registry data to disk': minutes(90),
+  'Waiting for control plane': minutes(60),
+  'Waiting for bootkube': minutes(60),
+  'Waiting for controller': minutes(60),
+  Rebooting: minutes(40),
+  'Waiting for ignition': hours(24),
+  Configuring: minutes(60),
+  Joined: minutes(60),
+  Done: Number.POSITIVE_INFINITY,
+  Failed: Number.POSITIVE_INFINITY,
+};
 
 /** The ladders: one list of stages for each kind of host. */
 export type LadderName = 'bootstrap' | 'master' | 'worker' | 'single-node';

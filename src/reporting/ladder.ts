@@ -1,9 +1,12 @@
 // Invariants of the ladder:
 // 1. what is shown only rises, since the service refuses a lower stage (409);
 // 2. with several lanes the lowest rung that a lane stands on is shown; a higher one is held back
-//    until the lanes below have come up or ended.
+//    until the lanes below have come up or ended;
+// 3. the text beside a stage is renewed by progress and by the heartbeat, and by nothing else for long: each
+//    new text gives the host the whole time of its stage again.
 import type { RunEvent } from '../engine/events.ts';
-import { type LadderName, ladders, type Stage } from '../model/stage.ts';
+import { type Millis, renderDuration } from '../model/duration.ts';
+import { type LadderName, ladders, type Stage, stageLimits } from '../model/stage.ts';
 
 /** A stage and the text beside it, as the inventory service keeps them. */
 export interface StageReport {
@@ -25,23 +28,82 @@ interface LaneStatus {
 const percentStep = 5;
 
 type ProgressEvent = Extract<RunEvent, { type: 'step.progress' }>;
+type AliveEvent = Extract<RunEvent, { type: 'step.alive' }>;
 
-interface PercentGate {
-  readonly lets: (percent: number) => boolean;
-  readonly reset: () => void;
+/** What every event of a step has. */
+interface AtWork {
+  readonly lane?: string;
+  readonly at: number;
 }
 
-/** Lets a percentage through that is news: five points above the last, or the end. */
+/** Lets the percentages of each step through that are news: five points above its last, or the end. */
+interface PercentGate {
+  readonly lets: (event: ProgressEvent) => boolean;
+  /** The step begins, or begins again. */
+  readonly reset: (step: string) => void;
+}
+
 function percentGate(): PercentGate {
-  let reported = 0;
+  const reported = new Map<string, number>();
   return {
-    lets: (percent) => {
-      const isNews = percent >= reported + percentStep || (percent === 100 && reported < 100);
-      if (isNews) reported = percent;
+    lets: ({ step, progress: { info, percent } }) => {
+      // Other texts do not change with each point.
+      if (percent === undefined || info !== `${percent}%`) return true;
+      const last = reported.get(step) ?? 0;
+      const isNews = percent >= last + percentStep || (percent === 100 && last < 100);
+      if (isNews) reported.set(step, percent);
       return isNews;
     },
-    reset: () => {
-      reported = 0;
+    reset: (step) => {
+      reported.delete(step);
+    },
+  };
+}
+
+/** Heartbeats within the limit of a stage: two may be lost. */
+const beatsPerLimit = 3;
+
+/** Decides when the text beside the present stage may be renewed. */
+interface TextClock {
+  /** A step begins: every text is news again. */
+  readonly begin: (at: number) => void;
+  /**
+   * Whether a text may be sent. One that was shown before is no progress; it is sent while the last progress
+   * is half the limit of the stage ago at most.
+   */
+  readonly lets: (text: string, at: number, limit: Millis) => boolean;
+  readonly sent: (at: number) => void;
+  /** The text of a heartbeat that is due. */
+  readonly beat: (text: string, at: number, limit: Millis) => string | undefined;
+}
+
+function textClock(): TextClock {
+  const known = new Set<string>();
+  let progressAt = 0;
+  let sentAt = 0;
+  let beating = { text: '', since: 0 };
+  return {
+    begin: (at) => {
+      known.clear();
+      progressAt = at;
+    },
+    lets: (text, at, limit) => {
+      const isNew = !known.has(text);
+      known.add(text);
+      if (isNew) progressAt = at;
+      return at - progressAt < limit / 2;
+    },
+    sent: (at) => {
+      sentAt = at;
+    },
+    beat: (text, at, limit) => {
+      progressAt = at;
+      if (beating.text !== text) beating = { text, since: known.has(text) ? sentAt : at };
+      const silent = at - sentAt;
+      // The clock of a host is often set while it is installed.
+      if (silent >= 0 && silent < limit / beatsPerLimit) return undefined;
+      sentAt = at;
+      return `${text} (${renderDuration(Math.max(0, at - beating.since))})`;
     },
   };
 }
@@ -71,40 +133,37 @@ function climbingLadder(name: LadderName): Ladder {
   const lanes = new Map<string, LaneStatus>();
   let shown: LaneStatus = { position: -1, info: '', isReached: true };
   const gate = percentGate();
+  const texts = textClock();
 
-  const statusOf = (event: {
-    readonly stage?: Stage;
-    readonly stageInfo?: string;
-  }): LaneStatus => ({
-    position: event.stage === undefined ? shown.position : rungs.indexOf(event.stage),
-    info: event.stageInfo ?? '',
-    isReached: true,
-  });
-
-  const show = (status: LaneStatus): StageReport | undefined => {
+  const show = (status: LaneStatus, at: number): StageReport | undefined => {
     const isSame = status.position === shown.position && status.info === shown.info;
     const stage = rungs[status.position];
     const isHeld = !status.isReached || status.position < shown.position;
     if (stage === undefined || isHeld || isSame) return undefined;
-    if (status.position > shown.position) gate.reset();
+    if (status.position > shown.position) texts.begin(at);
+    if (!texts.lets(status.info, at, stageLimits[stage])) return undefined;
+    texts.sent(at);
     shown = status;
     return { stage, info: status.info };
   };
 
-  const climb = (lane: string | undefined, status: LaneStatus): StageReport | undefined => {
-    if (lane === undefined || !lanes.has(lane)) return show(status);
+  const climb = ({ lane, at }: AtWork, status?: LaneStatus): StageReport | undefined => {
+    if (status === undefined) return undefined;
+    if (lane === undefined || !lanes.has(lane)) return show(status, at);
     lanes.set(lane, status);
-    return show(lowest([...lanes.values()]));
+    return show(lowest([...lanes.values()]), at);
   };
 
-  const setInfo = (lane: string | undefined, info: string): StageReport | undefined => {
-    const status = lane === undefined ? shown : (lanes.get(lane) ?? shown);
-    return climb(lane, { ...status, info });
-  };
+  const setInfo = (event: AtWork, info: string): StageReport | undefined =>
+    climb(event, { ...(lanes.get(event.lane ?? '') ?? shown), info });
 
-  const progress = ({ lane, progress: { info, percent } }: ProgressEvent): ReturnType<Ladder> => {
-    if (percent !== undefined && !gate.lets(percent)) return undefined;
-    return setInfo(lane, info);
+  const beat = ({ lane, doing, at }: AliveEvent): StageReport | undefined => {
+    const stage = rungs[shown.position];
+    const isShown = lanes.size === 0 || lanes.get(lane ?? '') === lowest([...lanes.values()]);
+    if (stage === undefined || !isShown) return undefined;
+    const text = doing ?? (shown.info === '' ? 'at work' : shown.info);
+    const info = texts.beat(text, at, stageLimits[stage]);
+    return info === undefined ? undefined : { stage, info };
   };
 
   return (event) => {
@@ -116,21 +175,32 @@ function climbingLadder(name: LadderName): Ladder {
         return undefined;
       case 'lane.finished':
         lanes.delete(event.lane);
-        return lanes.size === 0 ? undefined : show(lowest([...lanes.values()]));
+        return lanes.size === 0 ? undefined : show(lowest([...lanes.values()]), event.at);
       case 'step.started':
-        if (event.attempt > 1) gate.reset();
-        return event.stage === undefined ? undefined : climb(event.lane, statusOf(event));
       case 'step.reused':
-        return event.stage === undefined ? undefined : climb(event.lane, statusOf(event));
+        gate.reset(event.step);
+        texts.begin(event.at);
+        return climb(event, statusOf(rungs, event));
       case 'step.progress':
-        return progress(event);
+        return gate.lets(event) ? setInfo(event, event.progress.info) : undefined;
+      case 'step.alive':
+        return beat(event);
       case 'wait.updated':
-        return setInfo(event.lane, event.status);
+        return setInfo(event, event.status);
       default:
         return undefined;
     }
   };
 }
+
+/** Where a step with a stage stands. */
+const statusOf = (
+  rungs: readonly Stage[],
+  { stage, stageInfo = '' }: { readonly stage?: Stage; readonly stageInfo?: string },
+): LaneStatus | undefined =>
+  stage === undefined
+    ? undefined
+    : { position: rungs.indexOf(stage), info: stageInfo, isReached: true };
 
 const lowest = (statuses: readonly LaneStatus[]): LaneStatus =>
   statuses.reduce((low, status) => (status.position < low.position ? status : low));

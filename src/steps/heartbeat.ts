@@ -1,45 +1,35 @@
-import { type Millis, minutes, renderDuration } from '../model/duration.ts';
+import { type Millis, minutes } from '../model/duration.ts';
 import type { StepScope } from './step.ts';
 
+/** How often work says that it goes on. What the service hears of it follows the limit of the stage. */
+const heartbeatEvery: Millis = minutes(1);
+
+type HeartbeatScope = Pick<StepScope<'clock'>, 'clock' | 'alive'>;
+
 /**
- * After how long the service fails a host whose text beside its stage has not changed: while an image is
- * written, and in any other wait (assisted-service, `HOST_STAGE_*_TIMEOUT`).
+ * The heartbeat of a wait whose end somebody else's clock decides: called at each poll that has seen that they
+ * are still at it.
  */
-export const stageLimits = { write: minutes(30), wait: minutes(60) } as const;
-
-/** How often the text is changed so that the limit is never met, even when one report is lost. */
-export const heartbeatEvery: Readonly<Record<keyof typeof stageLimits, Millis>> = {
-  write: stageLimits.write / 3,
-  wait: stageLimits.wait / 2,
-};
-
-type HeartbeatScope = Pick<StepScope<'clock'>, 'clock' | 'progress'>;
-
-/** Changes the text beside the stage of a long wait; the returned function says whether it did. */
-export function heartbeatOf({ clock, progress }: HeartbeatScope): (status: string) => boolean {
-  const since = clock.elapsed();
-  let sentAt = since;
-  return (status) => {
-    const now = clock.elapsed();
-    if (now - sentAt < heartbeatEvery.wait) return false;
-    progress({ info: `${status} (${renderDuration(now - since)})` });
-    sentAt = now;
-    return true;
+export function heartbeatOf({ clock, alive }: HeartbeatScope): () => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (clock.elapsed() - last < heartbeatEvery) return;
+    last = clock.elapsed();
+    alive();
   };
 }
 
-/** Changes the text beside the stage while work runs that writes an image and has no progress of its own. */
+/** The heartbeat of work that has a limit of its own, and nothing or little to say meanwhile. */
 export async function withHeartbeat<T>(
-  what: string,
-  { clock, progress }: HeartbeatScope,
+  what: string | undefined,
+  { clock, alive }: HeartbeatScope,
   work: () => Promise<T>,
 ): Promise<T> {
   const over = new AbortController();
-  const since = clock.elapsed();
   const beating = (async () => {
     for (;;) {
-      await clock.sleep(heartbeatEvery.write, over.signal);
-      progress({ info: `${what} for ${renderDuration(clock.elapsed() - since)}` });
+      await clock.sleep(heartbeatEvery, over.signal);
+      alive(what);
     }
   })().catch(() => undefined);
   try {

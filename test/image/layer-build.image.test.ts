@@ -254,6 +254,7 @@ const laneScope = (): Parameters<typeof tagImage>[0] => ({
   config: Config.parse({}),
   signal: new AbortController().signal,
   progress: () => undefined,
+  alive: () => undefined,
   note: () => undefined,
   onExit: () => undefined,
   until: () => Promise.reject(new Error('nothing is waited for')),

@@ -12,7 +12,9 @@ import type { Past } from '../../src/engine/resume.ts';
 import { runStep as runStepInEngine } from '../../src/engine/run-step.ts';
 import type { Step } from '../../src/engine/step.ts';
 import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/image-relay.ts';
+import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
+import { ladderOf } from '../../src/reporting/ladder.ts';
 import type { InstallWorld } from '../../src/steps/step.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
@@ -217,3 +219,17 @@ function fakeImageRelay(outcome: Partial<RelayOutcome> = {}): FakeImageRelay {
 /** What the waits of a run told, in order. */
 export const statusesOf = (events: readonly RunEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
+
+/** The texts that the inventory service gets of a run that stands on a stage, each with its minute. */
+export function reportsOf(
+  events: readonly RunEvent[],
+  { ladder, stage }: { readonly ladder: LadderName; readonly stage: Stage },
+): readonly string[] {
+  const read = ladderOf(ladder);
+  const before = { type: 'step.started', step: 'a/step', title: '', attempt: 1, stage } as const;
+  read({ ...before, at: 0, run: 'test' });
+  return events.flatMap((event) => {
+    const report = read(event);
+    return report === undefined ? [] : [`${Math.floor(event.at / 60_000)}: ${report.info}`];
+  });
+}

@@ -32,6 +32,7 @@ const heads: Heads = {
   'lane.finished': ['debug', 'lane finished'],
   'step.started': ['info', 'step started'],
   'step.progress': ['debug', 'step goes on'],
+  'step.alive': ['debug', 'step is at work'],
   'step.finished': ['info', 'step finished'],
   'step.retrying': ['warn', 'step is tried again'],
   // The error of a run that ends with it follows; other steps may fail without harm.

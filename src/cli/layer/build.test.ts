@@ -120,6 +120,7 @@ const job = (host: FakeHost, more: Partial<ImageJob> = {}): ImageJob => ({
     signal: new AbortController().signal,
     buildArguments: [],
     progress: () => undefined,
+    alive: () => undefined,
     note: () => undefined,
   },
   config,

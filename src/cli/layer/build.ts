@@ -158,6 +158,8 @@ function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork
     progress: ({ info }) => {
       process.stderr.write(`${info}\n`);
     },
+    // Whoever runs the command sees that it runs.
+    alive: () => undefined,
     note: (level, message, { reason } = {}) => {
       if (level === 'debug') return;
       const kind = level === 'info' ? 'note' : 'warning';

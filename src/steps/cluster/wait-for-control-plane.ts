@@ -58,6 +58,7 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollRe
     if (budget.mayAsk()) {
       try {
         if (await isReady(scope, budget, known)) return { done: true };
+        beat();
       } catch (error) {
         signal.throwIfAborted();
         const { code } = asAgentError(error);
@@ -66,7 +67,6 @@ function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollRe
     }
     if (known.status !== reported) budget.spend();
     reported = known.status;
-    if (beat(known.status)) budget.spend();
     return { status: known.status };
   };
 }

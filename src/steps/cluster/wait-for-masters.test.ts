@@ -3,7 +3,7 @@ import { withInstallConfig, withNodes } from '../../../test/support/cluster-obje
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
@@ -212,19 +212,36 @@ describe('cluster/wait-for-masters', () => {
     await run.clock.advance(seconds(1));
     run.kube.lastError(undefined);
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
-    expect(statusesOf((await end).events)[0]).toBe(
-      'there is no kubeconfig for the cluster yet',
-    );
+    expect(statusesOf((await end).events)[0]).toBe('there is no kubeconfig for the cluster yet');
   });
 
-  it('changes the text beside the stage each half hour', async () => {
+  it('renews the text beside the stage three times within its limit', async () => {
     const run = setUp();
     const end = runStep(waitForMasters, run);
     await run.clock.advance(minutes(61));
     withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
-    expect((await end).progress.map(({ info }) => info)).toEqual([
-      '0 of 2 masters ready; no master has joined yet (30 min)',
-      '0 of 2 masters ready; no master has joined yet (1 h)',
+    const { events } = await end;
+    const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Installing' });
+    expect(reports.slice(2)).toEqual([
+      '20: 0 of 2 masters ready; no master has joined yet (20 min)',
+      '40: 0 of 2 masters ready; no master has joined yet (40 min)',
+      '60: 0 of 2 masters ready; no master has joined yet (1 h)',
+    ]);
+  });
+
+  it('lets the time of the stage pass while the API server refuses it', async () => {
+    const run = setUp();
+    const end = runStep(waitForMasters, run);
+    await settle();
+    run.kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 401 } }));
+    await run.clock.advance(hours(3));
+    run.kube.lastError(undefined);
+    withNodes(run.kube, { name: 'm1' }, { name: 'm2' });
+    const { events } = await end;
+    const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Installing' });
+    expect(reports.slice(1).filter((text) => !text.startsWith('180:'))).toEqual([
+      '0: 0 of 2 masters ready; no master has joined yet',
+      '0: 0 of 2 masters ready; no master has joined yet; the API server refuses the credentials (401)',
     ]);
   });
 

@@ -100,7 +100,7 @@ function nodeWait(
     if (reported === undefined || !tasks.isNewRunning()) {
       reported = gap === undefined ? status : `${status}; ${gap}`;
     }
-    beat(reported);
+    if (gap === undefined) beat();
     return { status: reported };
   };
   return {
@@ -121,14 +121,12 @@ async function knownInstallConfig(
   const { kind, namespace = '', name } = installConfigRef;
   const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
   const { watch, view } = fromFirstView(scope.kube, selection);
-  const beat = heartbeatOf(scope);
   const poll = async (): Promise<PollResult<InstallConfig>> => {
     const seen = await view();
     const { objects, lastError } = seen;
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
     const status = (lastError && gapIn(seen)) ?? reading.problem;
-    beat(status);
     return { status };
   };
   const limits = { within, watch, every: minutes(1) };

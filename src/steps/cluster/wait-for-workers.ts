@@ -69,12 +69,12 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Poll
         const progress = workerProgress(await scope.inventory.hosts('worker', signal));
         if (progress.isDone) return { done: true };
         status = progress.status;
+        beat();
       } catch (error) {
         signal.throwIfAborted();
         status = `a request to the inventory service failed (${asAgentError(error).code})`;
       }
     }
-    beat(status);
     return { status };
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { minutes } from '../../model/duration.ts';
 import { deployToExistingRoot } from './deploy-to-existing-root.ts';
 
@@ -121,13 +121,17 @@ describe('image/deploy-to-existing-root', () => {
     host.on(deploy.split(' ')).answers(async (_argv, _host, { signal }) => {
       await clock.sleep(minutes(25), signal);
     });
-    const { progress } = await runStep(deployToExistingRoot, {
+    const { events } = await runStep(deployToExistingRoot, {
       config: imageWith(),
       host,
       facts,
       clock,
     });
-    expect(progress).toEqual([{ info: 'deploying for 10 min' }, { info: 'deploying for 20 min' }]);
+    expect(reportsOf(events, { ladder: 'master', stage: 'Installing' })).toEqual([
+      '0: ',
+      '10: deploying (9 min)',
+      '20: deploying (19 min)',
+    ]);
   });
 
   it('is safe to repeat', async () => {

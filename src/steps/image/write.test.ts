@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../../config/schema.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { disk, ran, writeFacts, writer, writingHost } from '../../../test/support/written-disk.ts';
 import { describeRole } from '../../engine/describe.ts';
 import type { ChosenImage } from './facts.ts';
@@ -95,13 +95,19 @@ describe('image/write', () => {
     const clock = fakeClock();
     const host = writingHost(clock).withFile('/sys/block/sda/stat', ' 1 2 3 4 5 6 700 8 9');
     host.on(writer.argv()).hangs(writer.read(60));
-    const { failure, progress } = await tryStep(writeImage, { host, clock, facts: writeFacts() });
+    const { failure, events } = await tryStep(writeImage, { host, clock, facts: writeFacts() });
     expect(failure).toMatchObject({
       code: 'image.stalled',
       kind: 'limit',
       context: { phase: 'read' },
     });
-    expect(progress.map(({ info }) => info)).toContain('60%, standing for 10 min');
+    const reports = reportsOf(events, { ladder: 'master', stage: 'Installing' });
+    expect(reports.slice(1)).toEqual([
+      '0: 60%',
+      '10: 60%, stalled (9 min)',
+      '20: 60%, stalled (19 min)',
+      '30: 60%, stalled (29 min)',
+    ]);
     expect(ran(host)).toEqual([writer.argv(), disk.zero, disk.wipe]);
   });
 

@@ -12,10 +12,9 @@ import { type OpenSource, openSource, previewSource } from './source.ts';
 import { writerFailure } from './writer-failure.ts';
 import { makeUnbootable } from '../disk/wipe.ts';
 import { writerArgv, writerProgress, type WriterProgress, writerOutput } from './writer.ts';
-import type { Progress } from '../../engine/events.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Host } from '../../ports/host.ts';
-import { stageLimits } from '../heartbeat.ts';
+import { stageLimits } from '../../model/stage.ts';
 import { imageFailure } from './failures.ts';
 import { keepsPartitions } from './writer-args.ts';
 
@@ -65,7 +64,7 @@ export const writeImage = step({
       args,
       disk: disk.path,
     });
-    const watched = { host, clock, diskName: disk.name, writer, report: progress };
+    const watched = { host, clock, diskName: disk.name, writer, alive: scope.alive };
     try {
       await watchedForStall(watched, signal, (stoppable) =>
         host.exec(argv, {
@@ -135,7 +134,7 @@ function warnOfOtherSystems({ note }: StepScope<never>, lines: readonly string[]
 }
 
 /** A write without any progress for so long is given up; the service does the same. */
-const longestStandstill = stageLimits.write;
+const longestStandstill = stageLimits['Writing image to disk'];
 
 const pollInterval: Millis = minutes(1);
 
@@ -146,7 +145,7 @@ interface WatchedWrite {
   /** Kernel name of the disk, `sda`. */
   readonly diskName: string;
   readonly writer: WriterProgress;
-  readonly report: (progress: Progress) => void;
+  readonly alive: (doing?: string) => void;
 }
 
 /**
@@ -199,19 +198,21 @@ async function readSectors(
 }
 
 async function watch(
-  { host, clock, diskName, writer, report }: WatchedWrite,
+  { host, clock, diskName, writer, alive }: WatchedWrite,
   signal: AbortSignal,
 ): Promise<Error> {
   let sectors: number | undefined;
   let diskMovedAt = clock.elapsed();
   for (;;) {
     await clock.sleep(pollInterval, signal);
-    if (clock.elapsed() - writer.movedAt() < pollInterval) continue;
+    if (clock.elapsed() - writer.movedAt() < pollInterval) {
+      alive();
+      continue;
+    }
     const written = await readSectors(host, diskName, signal);
     if (written !== sectors) diskMovedAt = clock.elapsed();
     sectors = written;
-    const refreshed = writer.refresh();
-    if (refreshed !== undefined) report(refreshed);
+    alive(writer.phase());
     const still = clock.elapsed() - Math.max(writer.movedAt(), diskMovedAt);
     if (still >= longestStandstill) {
       return imageFailure('image.stalled', `no progress for ${renderDuration(still)}`, {

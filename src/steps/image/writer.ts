@@ -1,12 +1,7 @@
-import { renderDuration } from '../../model/duration.ts';
-import { heartbeatEvery } from '../heartbeat.ts';
 import type { Progress } from '../../engine/events.ts';
 
 /** The reporter passes a percentage on each so many points, and 100 in any case. */
 const pointsApart = 5;
-
-/** After this time without a percentage that is passed on, what is known is reported all the same. */
-const longestSilence = heartbeatEvery.write;
 
 /** Without a length there is no percentage; the amount is reported each so many bytes. */
 const bytesApart = 512 * 1024 ** 2;
@@ -18,8 +13,8 @@ const samplesKept = 10;
 export interface WriterProgress {
   /** Progress to report, when a line brings some. */
   readonly take: (line: string) => Progress | undefined;
-  /** Progress to report after a while without lines, so that the service does not give up. */
-  readonly refresh: () => Progress | undefined;
+  /** How far it is, for a time without lines: `40%, stalled`. */
+  readonly phase: () => string;
   /** When the writer last read on. */
   readonly movedAt: () => number;
   /** The image is read to its end; the rest is waiting for the disk. */
@@ -33,7 +28,6 @@ interface Sample {
 
 /** What was last passed on to the service. */
 interface Reported {
-  readonly at: number;
   readonly percent: number;
   readonly bytes: number;
 }
@@ -43,10 +37,9 @@ export function writerProgress(now: () => number): WriterProgress {
   const start = now();
   let seen: ReadSoFar = { bytes: 0 };
   let movedAt = start;
-  let reported: Reported = { at: start, percent: 0, bytes: 0 };
+  let reported: Reported = { percent: 0, bytes: 0 };
   let samples: readonly Sample[] = [{ at: start, bytes: 0 }];
 
-  const isLate = (): boolean => now() - reported.at >= longestSilence;
   return {
     movedAt: () => movedAt,
     isFlushing: () => seen.percent === 100,
@@ -59,20 +52,11 @@ export function writerProgress(now: () => number): WriterProgress {
       movedAt = now();
       samples = [...samples, { at: movedAt, bytes: read.bytes }].slice(-samplesKept);
       if (isPassedOn(read, reported)) {
-        reported = { at: movedAt, percent: read.percent ?? 0, bytes: read.bytes };
-      } else if (isLate()) {
-        reported = { ...reported, at: movedAt };
-        return { info: `${renderRead(read)}, ${amountOf(read)}` };
+        reported = { percent: read.percent ?? 0, bytes: read.bytes };
       }
       return { ...progressOf(read, reported), ...speedOf(read, samples) };
     },
-    refresh: () => {
-      if (!isLate()) return undefined;
-      reported = { ...reported, at: now() };
-      const waited = renderDuration(now() - movedAt);
-      const phase = seen.percent === 100 ? 'flushing' : 'standing';
-      return { info: `${renderRead(seen)}, ${phase} for ${waited}` };
-    },
+    phase: () => `${renderRead(seen)}, ${seen.percent === 100 ? 'flushing' : 'stalled'}`,
   };
 }
 

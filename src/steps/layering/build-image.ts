@@ -28,6 +28,7 @@ import {
 import { layeringFailure } from '../../layering/failures.ts';
 import { type Millis, minutes, renderDuration } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { withHeartbeat } from '../heartbeat.ts';
 import { factsOf, type ImageWork, stderrOf, unreadable } from './image-work.ts';
 
 /** What is built, with what, and where. */
@@ -156,10 +157,11 @@ async function runBuild(work: ImageWork, build: ImageBuild, run: BuildRun): Prom
 }
 
 async function attempt(
-  { host, signal, progress }: ImageWork,
+  work: ImageWork,
   { machineConfig, limit, scratch }: ImageBuild,
   { argv, env, plan }: BuildRun,
 ): Promise<void> {
+  const { host, signal, progress } = work;
   const { pool } = machineConfig;
   const log: string[] = [];
   const steps = buildSteps(
@@ -175,7 +177,7 @@ async function attempt(
     });
   };
   try {
-    await host.exec(argv, { signal, limit, env, onLine });
+    await withHeartbeat(undefined, work, () => host.exec(argv, { signal, limit, env, onLine }));
   } catch (error) {
     throw explained(error, { pool, limit, log: `${scratch}/build.log` });
   } finally {

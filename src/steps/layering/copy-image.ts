@@ -108,11 +108,13 @@ export async function pushImage(
   const digestFile = `${scratch}/digest`;
   progress({ info: 'Pushing OS image' });
   return withTries(work, { what: `pushing ${to}`, otherwise: 'layering.push-failed' }, async () => {
-    await host.exec(pushArgv(builder, { ...access, tag, to, digestFile }), {
-      signal,
-      limit: longestPush,
-      env: { TMPDIR: scratch },
-    });
+    await withHeartbeat(undefined, work, () =>
+      host.exec(pushArgv(builder, { ...access, tag, to, digestFile }), {
+        signal,
+        limit: longestPush,
+        env: { TMPDIR: scratch },
+      }),
+    );
     const digest = digestOf(`@${((await host.readText(digestFile, signal)) ?? '').trim()}`);
     if (digest === undefined) {
       throw layeringFailure('layering.push-failed', `${builder.name} reported no digest for ${to}`);

@@ -18,7 +18,7 @@ import type { StepScope } from '../step.ts';
 /** What work on images has at hand, in an installation and behind a command alike. */
 export interface ImageWork extends Pick<
   StepScope<'host' | 'clock'>,
-  'host' | 'clock' | 'signal' | 'progress' | 'note'
+  'host' | 'clock' | 'signal' | 'progress' | 'alive' | 'note'
 > {
   /** Names of the build arguments that hand proxies on; every command has the variables. */
   readonly buildArguments: readonly string[];
@@ -87,8 +87,9 @@ const proxyArguments = (proxy: Config['proxy']): readonly string[] =>
 
 /** Work on images within an installation. */
 export const imageWork = (scope: StepScope<'host' | 'clock'>): ImageWork => {
-  const { host, clock, signal, progress, note, config } = scope;
-  return { host, clock, signal, progress, note, buildArguments: proxyArguments(config.proxy) };
+  const { host, clock, signal, progress, alive, note, config } = scope;
+  const buildArguments = proxyArguments(config.proxy);
+  return { host, clock, signal, progress, alive, note, buildArguments };
 };
 
 /** The programs that are looked for. */

@@ -1,0 +1,191 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEventBody } from '../engine/events.ts';
+import { minutes } from '../model/duration.ts';
+import type { Stage } from '../model/stage.ts';
+import { ladderOf } from './ladder.ts';
+
+type Timed = readonly [at: number, body: RunEventBody];
+
+/** What the service is reports, with the minute in which it is. */
+const read = (
+  name: Parameters<typeof ladderOf>[0],
+  events: readonly Timed[],
+): readonly (readonly [number, string])[] => {
+  const ladder = ladderOf(name);
+  return events.flatMap(([at, body]) => {
+    const report = ladder({ ...body, at: minutes(at), run: 'r' });
+    return report === undefined ? [] : [[at, report.info] as const];
+  });
+};
+
+const started = (stage: Stage, lane?: string): RunEventBody => ({
+  type: 'step.started',
+  step: `a/${stage}`,
+  title: stage,
+  attempt: 1,
+  stage,
+  ...(lane === undefined ? {} : { lane }),
+});
+const status = (text: string, lane?: string): RunEventBody => ({
+  type: 'wait.updated',
+  step: 'a/wait',
+  sentence: 'it is so',
+  status: text,
+  waited: 0,
+  limit: 1,
+  ...(lane === undefined ? {} : { lane }),
+});
+const alive = (doing?: string, lane?: string): RunEventBody => ({
+  type: 'step.alive',
+  step: 'a/work',
+  ...(doing === undefined ? {} : { doing }),
+  ...(lane === undefined ? {} : { lane }),
+});
+
+/** The same event each minute. */
+const eachMinute = (from: number, to: number, body: RunEventBody): readonly Timed[] =>
+  Array.from({ length: to - from }, (_, index) => [from + index, body] as const);
+
+describe('the heartbeat', () => {
+  it.each([
+    ['Writing image to disk', [10, 20, 30, 40, 50, 60]],
+    ['Waiting for control plane', [20, 40, 60]],
+    ['Copying registry data to disk', [30, 60]],
+  ] as const)('of %s comes thrice within the limit of the stage', (stage, beats) => {
+    const reports = read('bootstrap', [[0, started(stage)], ...eachMinute(1, 65, alive('copying'))]);
+    expect(
+      reports
+        .slice(1)
+        .filter(([at]) => at <= 62)
+        .map(([at]) => at),
+    ).toEqual(beats);
+  });
+
+  it('says what is done, and for how long', () => {
+    const reports = read('master', [
+      [0, started('Writing image to disk')],
+      ...eachMinute(5, 30, alive('deploying the image')),
+    ]);
+    expect(reports.slice(1)).toEqual([
+      [10, 'deploying the image (5 min)'],
+      [20, 'deploying the image (15 min)'],
+    ]);
+  });
+
+  it('repeats what is shown where the work says nothing else', () => {
+    const reports = read('worker', [
+      [0, started('Waiting for control plane')],
+      [1, status('1 of 2')],
+      ...eachMinute(2, 30, alive()),
+    ]);
+    expect(reports.slice(1)).toEqual([
+      [1, '1 of 2'],
+      [21, '1 of 2 (20 min)'],
+    ]);
+  });
+
+  it('does not come soon after news', () => {
+    const news = Array.from({ length: 12 }, (_, index) => [
+      [5 * index, status(`${index} of 12`)] as const,
+      [5 * index + 4, alive()] as const,
+    ]).flat();
+    const reports = read('master', [[0, started('Writing image to disk')], ...news]);
+    expect(reports.filter(([, info]) => info.includes('min'))).toEqual([]);
+  });
+
+  it('comes at once when the clock of the host was set back', () => {
+    const reports = read('master', [
+      [600, started('Writing image to disk')],
+      [2, alive('copying')],
+    ]);
+    expect(reports).toHaveLength(2);
+  });
+
+  it('comes from the lane whose stage is shown, and from no other', () => {
+    const fork: RunEventBody = {
+      type: 'lanes.started',
+      staged: [
+        { lane: 'disk', first: 'Writing image to disk' },
+        { lane: 'cluster', first: 'Waiting for control plane' },
+      ],
+    };
+    const lanes: readonly Timed[] = [
+      [0, fork],
+      [0, started('Writing image to disk', 'disk')],
+      [0, started('Waiting for control plane', 'cluster')],
+    ];
+    expect(read('bootstrap', [...lanes, [50, alive('x', 'cluster')]])).toHaveLength(1);
+    expect(read('bootstrap', [...lanes, [50, alive('x', 'other')]])).toHaveLength(1);
+    expect(read('bootstrap', [...lanes, [50, alive('x', 'disk')]])).toHaveLength(2);
+  });
+});
+
+describe('texts that come again', () => {
+  const flapping = (from: number, to: number): readonly Timed[] =>
+    Array.from({ length: to - from }, (_, index) => [
+      from + index,
+      status(index % 2 === 0 ? 'bootkube failed' : 'bootkube runs'),
+    ]);
+
+  it('renew the time of a stage for half its limit, and then no more', () => {
+    const reports = read('bootstrap', [[0, started('Waiting for bootkube')], ...flapping(1, 600)]);
+    expect(reports.at(-1)?.[0]).toBeLessThanOrEqual(31);
+    expect(reports.length).toBeGreaterThan(20);
+  });
+
+  it('are shown again once there is progress', () => {
+    const reports = read('bootstrap', [
+      [0, started('Waiting for bootkube')],
+      ...flapping(1, 120),
+      [120, status('etcd is up')],
+      [121, status('bootkube runs')],
+    ]);
+    expect(reports.slice(-2)).toEqual([
+      [120, 'etcd is up'],
+      [121, 'bootkube runs'],
+    ]);
+  });
+
+  it('are shown while work goes on', () => {
+    const events = flapping(1, 600).flatMap(([at, body]) => [
+      [at, body] as const,
+      [at, alive()] as const,
+    ]);
+    const reports = read('worker', [[0, started('Waiting for control plane')], ...events]);
+    expect(reports.at(-1)?.[0]).toBe(599);
+  });
+});
+
+describe('the percentages of one step', () => {
+  const building = (at: number, of: number): RunEventBody => ({
+    type: 'step.progress',
+    step: 'layering/build-images',
+    progress: {
+      info: `Building OS image of master: step ${at} of ${of}`,
+      percent: Math.floor(((at - 1) * 100) / of),
+    },
+  });
+  const percent = (step: string, value: number): RunEventBody => ({
+    type: 'step.progress',
+    step,
+    progress: { info: `${value}%`, percent: value },
+  });
+  const written: readonly Timed[] = [
+    [0, started('Writing image to disk')],
+    [1, percent('image/write', 98)],
+    [2, percent('image/write', 100)],
+  ];
+
+  it('do not hold back what a later step says: each step of a build is seen', () => {
+    const reports = read('bootstrap', [
+      ...written,
+      ...Array.from({ length: 14 }, (_, index) => [3 + index, building(index + 1, 14)] as const),
+    ]);
+    expect(reports.filter(([, info]) => info.startsWith('Building OS image'))).toHaveLength(14);
+  });
+
+  it('begin again with the next step of the same stage', () => {
+    const reports = read('bootstrap', [...written, [3, percent('other/copy', 7)]]);
+    expect(reports.at(-1)).toEqual([3, '7%']);
+  });
+});
