@@ -90,6 +90,12 @@ const broken: readonly (readonly [string, ToyRole, string])[] = [
   ['a preflight step that destroys', toy({ steps: [{ ...wipes, preflight: true }] }), 'disk/wipe'],
   ['a probe that is missing', toy({ steps: [{ ...inspect, rerun: 'probe' }] }), 'disk/look'],
   ['a doubt without a word on it', toy({ steps: [{ ...inspect, rerun: 'never' }] }), 'disk/look'],
+  [
+    'a look until a step before it',
+    toy({ steps: [wipes, { ...givesDisk, freshUntil: 'disk/wipe' }] }),
+    'disk/find',
+  ],
+  ['a look until no step', toy({ steps: [{ ...inspect, freshUntil: 'disk/x' }] }), 'disk/look'],
   ['a step after the one that leaves', toy({ steps: [reboots, inspect] }), 'host/reboot'],
   ['leaving from aside', toy({ always: [reboots] }), 'host/reboot'],
   ['a fact given from aside', toy({ follow: [givesDisk] }), 'disk/find'],

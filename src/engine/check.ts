@@ -15,6 +15,7 @@ export function checkRole<W extends World>(role: Role<W>): Role<W> {
   checkStages(role);
   checkPreflight(role);
   checkProbes(role);
+  checkFresh(role);
   checkEnd(role);
   checkTouches(role);
   checkOptionalNeeds(role);
@@ -91,6 +92,16 @@ function checkProbes<W extends World>(role: Role<W>): void {
     if (step.rerun === 'never' && step.toCheck === undefined) {
       throw broken(role, step.id, 'rerun: never must say what to look at');
     }
+  }
+}
+
+function checkFresh<W extends World>(role: Role<W>): void {
+  const ids = mainLine(role).map(({ step }) => step.id);
+  for (const { step } of everyStep(role)) {
+    if (step.freshUntil === undefined || ids.indexOf(step.freshUntil) > ids.indexOf(step.id)) {
+      continue;
+    }
+    throw broken(role, step.id, `no later step is ${step.freshUntil}, until which it runs again`);
   }
 }
 

@@ -45,16 +45,32 @@ function pastOf(entries: readonly JournalEntry[]): Past {
 /** What to do with one step of a run that goes on. */
 export type StepAction = 'run' | 'reuse' | 'probe' | 'refuse';
 
+/** Whether what a finished step found may have changed: the step that it must be fresh for has not begun. */
+const runsAgain = (past: Past, freshUntil: string | undefined): boolean =>
+  freshUntil !== undefined && !past.has(freshUntil);
+
+/** What a step says about being run again. */
+interface ResumedStep {
+  readonly id: string;
+  readonly rerun?: Rerun;
+  readonly leaves?: boolean;
+  readonly freshUntil?: string;
+}
+
 /**
  * The table of resuming: what the journal says against what the step allows. A step that leaves the
  * host and whose run still came back is always asked for: somebody may have called the reboot off.
  */
 export function decideStep(
-  record: StepRecord | undefined,
-  { rerun = 'safe', leaves = false }: { readonly rerun?: Rerun; readonly leaves?: boolean },
+  past: Past,
+  { id, rerun = 'safe', leaves = false, freshUntil }: ResumedStep,
 ): StepAction {
+  const record = past.get(id);
   if (record === undefined || rerun === 'always') return 'run';
-  if (record.state === 'finished') return leaves && rerun === 'probe' ? 'probe' : 'reuse';
+  if (record.state === 'finished') {
+    if (runsAgain(past, freshUntil)) return 'run';
+    return leaves && rerun === 'probe' ? 'probe' : 'reuse';
+  }
   switch (rerun) {
     case 'safe':
       return 'run';

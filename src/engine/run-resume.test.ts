@@ -71,6 +71,20 @@ describe('a run that goes on after a crash', () => {
     expect(error).toMatchObject({ code: 'run.in-doubt', hint: 'look at the moon' });
   });
 
+  it('looks again until the step that ends it has begun', async () => {
+    const fresh = toy({ steps: [{ ...findDisk, freshUntil: 'disk/wipe' }, wipe] });
+    const finds = async (crashAfter: number): Promise<number> => {
+      const journal = memoryJournal([], { crashAfter });
+      const world = worldOf();
+      await runToy(fresh, { journal, world });
+      journal.restart();
+      await runToy(fresh, { journal, world });
+      return world.did.filter((what) => what === 'disk/find').length;
+    };
+    // The lines: header, disk/find started and finished, disk/wipe started.
+    expect([await finds(3), await finds(4)]).toEqual([2, 1]);
+  });
+
   it('runs a step again whose work ends with the process', async () => {
     const lock = toy({ steps: [{ ...doing('a/lock'), rerun: 'always' as const }] });
     const journal = memoryJournal();

@@ -35,7 +35,7 @@ export async function runStep<W extends World>(
   const needless = step.skipIf?.(needs, context.config);
   if (needless !== undefined) return skip(context, placed, needless);
   const earlier = context.past.get(step.id);
-  const action = decideStep(earlier, step);
+  const action = decideStep(context.past, step);
   if (action === 'reuse') {
     const fact = earlier?.state === 'finished' ? earlier.fact : undefined;
     takeOver(context, placed, { needs, fact });

@@ -68,6 +68,11 @@ export interface Step<
   readonly skipIf?: (needs: NeedValues<Needs>, config: W['config']) => string | undefined;
   /** `safe` unless given. */
   readonly rerun?: Rerun;
+  /**
+   * The id of a later step of the role. Until that one has begun, a run that goes on runs this one again although it
+   * was finished: what it found may have changed since.
+   */
+  readonly freshUntil?: string;
   /** For `rerun: 'probe'`: the fact if the world shows that the step was done, else undefined. */
   readonly probe?: (scope: Scope<W, Uses>, needs: NeedValues<Needs>) => Promise<ProbeAnswer<Gives>>;
   /** For `rerun: 'never'`: what a person must look at. */

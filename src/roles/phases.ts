@@ -14,6 +14,7 @@ import { writeImage } from '../steps/image/write.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
 import { copyRegistry } from '../steps/registry/copy.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
+import { planRegistryGrowth } from '../steps/registry/plan-growth.ts';
 
 /** Checks everything that can be checked before anything is changed. */
 export const preflight = [
@@ -31,7 +32,12 @@ export const clearDisks = [confirmInstallation, formatExtraDisks, cleanDisk] as 
 export const writeSystem = [writeImage, deployToExistingRoot] as const;
 
 /** Makes the written system bootable, with the registry of its medium. */
-export const makeBootable = [setBootEntry, findRegistryMedia, copyRegistry] as const;
+export const makeBootable = [
+  setBootEntry,
+  findRegistryMedia,
+  planRegistryGrowth,
+  copyRegistry,
+] as const;
 
 /** Completes the written system before its first boot. */
 export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;

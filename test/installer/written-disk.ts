@@ -49,6 +49,9 @@ function fillDisk(live: LiveHost, { device, path }: LoopDisk, image: string): Ta
     sizeBytes,
     sectorBytes: 512,
     type: 'loop',
+    serial: '',
+    wwn: '',
+    byId: [],
   };
 }
 

@@ -103,6 +103,9 @@ export const targetOf = (device: BlockDevice): TargetDisk => ({
   sizeBytes: device.sizeBytes,
   sectorBytes: device.sectorBytes,
   type: device.type,
+  serial: device.serial,
+  wwn: device.wwn,
+  byId: [],
 });
 
 /** A live host on which every command succeeds, with a disk that an operating system can be put on. */

@@ -10,6 +10,9 @@ const target = {
   sizeBytes: 120e9,
   sectorBytes: 512,
   type: 'disk',
+  serial: '',
+  wwn: '',
+  byId: [],
 };
 const path = '/opt/install-dir/worker-h.ign';
 const ignition = { path, bytes: 1, sha256: '', origin: 'service', version: '3.2.0' };
@@ -43,9 +46,11 @@ export const writer = {
 export const disk = {
   zero: ['dd', 'if=/dev/zero', 'of=/dev/sda', 'bs=1M', 'count=1', 'oflag=direct'],
   wipe: ['wipefs', '--all', '--force', '/dev/sda'],
-  lsblk: (children: readonly object[] = []): string =>
+  lsblk: (children: readonly object[] = [], serial = ''): string =>
     JSON.stringify({
-      blockdevices: [{ name: 'sda', kname: 'sda', 'maj:min': '8:0', type: 'disk', children }],
+      blockdevices: [
+        { name: 'sda', kname: 'sda', 'maj:min': '8:0', type: 'disk', serial, children },
+      ],
     }),
 };
 

@@ -1,7 +1,6 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import { diskFailure } from './failures.ts';
-import type { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv, mountinfo, parseLsblk, withMounts } from './lsblk.ts';
 import { AgentError } from '../../model/failure.ts';
 
@@ -35,33 +34,6 @@ export async function listBlockDevices(
     accept: [0, foundNone],
   });
   return exitCode === foundNone ? [] : parseLsblk(stdout);
-}
-
-/**
- * The install disk among the devices of the host, by its device number.
- * @throws AgentError `disk.missing` when it has gone since it was resolved
- */
-export function targetAmong(roots: readonly BlockDevice[], target: TargetDisk): BlockDevice {
-  const found = everyDevice(roots).find(
-    ({ majorMinor, kname }) => majorMinor === target.majorMinor && kname === target.name,
-  );
-  if (found !== undefined) return found;
-  throw diskFailure('disk.missing', `${target.path} has disappeared since it was found`, {
-    hint: 'check the cabling of the disk and the kernel log of the host (journalctl -k)',
-    context: { disk: target.path },
-  });
-}
-
-/**
- * The install disk as it is now.
- * @throws AgentError `disk.missing`, `disk.unreadable`, `command.*`
- */
-export async function readTarget(
-  host: Host,
-  target: TargetDisk,
-  signal: AbortSignal,
-): Promise<BlockDevice> {
-  return targetAmong(await readBlockDevices(host, signal), target);
 }
 
 /**

@@ -5,12 +5,13 @@ import { writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { missingPartitions, partitionFor, readTarget } from './block-devices.ts';
+import { missingPartitions, partitionFor } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import { removeStaleMounts } from './in-use.ts';
 import { hasEfiArgv, menuDoubt, parseMenu, readMenuArgv } from './boot-menu.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
+import { readTarget } from './target.ts';
 
 /**
  * Checks a last time whether the disk will boot the installed system: after this the host with
@@ -53,7 +54,7 @@ async function tryOr(
     return await check();
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof AgentError)) throw error;
+    if (!(error instanceof AgentError) || error.code === 'disk.changed') throw error;
     const { code, message } = error;
     note('warn', 'could not check whether the install disk will boot', { code, reason: message });
     return [];

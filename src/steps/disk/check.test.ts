@@ -6,9 +6,10 @@ import {
   partition,
   targetOf,
 } from '../../../test/support/disk-samples.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import type { BlockDevice } from './lsblk.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { checkDisk } from './check.ts';
 
 const lvmDisk = blockDevice('sda', {}, [
@@ -43,16 +44,28 @@ describe('disk/check', () => {
     expect(failure).toMatchObject({ code: 'disk.busy', kind: 'host' });
   });
 
-  it('is busy when a process has the disk open', async () => {
+  it('is busy when a process has the disk open for two minutes', async () => {
+    const clock = fakeClock();
     const host = hostWith(blockDevice('sda'))
       .withFile('/proc/7/comm', 'dd\n')
       .on(['find', rest])
       .prints('/proc/7/fd/3 /dev/sda');
-    const { failure } = await tryStep(checkDisk, { host, facts });
+    const { failure } = await tryStep(checkDisk, { host, facts, clock });
     expect(failure).toMatchObject({
       code: 'disk.busy',
       context: { holders: '/dev/sda is open in dd (process 7)' },
     });
+    expect(clock.now()).toBe(120_000);
+  });
+
+  it('waits for a process that looks at the disk', async () => {
+    const clock = fakeClock();
+    const host = hostWith(blockDevice('sda'))
+      .withFile('/proc/7/comm', 'smartctl\n')
+      .on(['find', rest])
+      .answers(() => (clock.now() < 90_000 ? '/proc/7/fd/3 /dev/sda' : ''));
+    const { events } = await runStep(checkDisk, { host, facts, clock });
+    expect(statusesOf(events)).toEqual(['/dev/sda is open in smartctl (process 7)']);
   });
 
   it('goes on when processes cannot be looked for', async () => {

@@ -3,7 +3,6 @@ import { isActive } from '../../engine/condition.ts';
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { readBlockDevices, targetAmong } from './block-devices.ts';
 import {
   cleansDisk,
   disksSharedWith,
@@ -13,13 +12,14 @@ import {
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
-import { openersArgv, openersOrWarn } from './in-use.ts';
+import { openersArgv, waitUntilClosed } from './in-use.ts';
+import { readDisks } from './target.ts';
 import { keepsPartitions } from '../image/writer-args.ts';
 
 /**
- * Makes sure, before anything is lost, that the install disk can be written. A later run does not
- * look again, since what it would find may be of its own making; `image/write` waits for a writer
- * that an earlier run has left behind.
+ * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
+ * later run does not look again, since what it would find may be of its own making; `image/write` waits for
+ * a writer that an earlier run has left behind.
  */
 export const checkDisk = step({
   id: 'disk/check',
@@ -28,20 +28,20 @@ export const checkDisk = step({
   needs: { disk: TargetDisk },
   when: writesDisk,
   preflight: true,
-  limit: minutes(2),
+  freshUntil: 'image/write',
+  limit: minutes(5),
   preview: (_config, { disk }) => [lsblkArgv, openersArgv([disk.path])],
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
-    const roots = await readBlockDevices(host, signal);
-    const disk = targetAmong(roots, target);
+    const { roots, disk } = await readDisks(host, target, signal);
     const { problem, remarks } = diskReadiness({
       disk,
-      openers: await openersOrWarn(scope, disk),
       willBeCleaned: isActive<Config>(cleansDisk, config),
       keepsPartitions: keepsPartitions(config.image.writerArgs),
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;
+    await waitUntilClosed(scope, target);
     warnOfOthers(scope, roots, disk);
     for (const extra of await extraDisks(scope, roots, disk)) {
       if (extra.kind === 'refused') {

@@ -1,12 +1,16 @@
 // What was on the disk must go and cannot come back: with volume groups deactivated only, udev
 // starts them again while the image is written, and the writer ends with a busy disk. So the
-// metadata goes too, from the top down: volumes, arrays, partitions, disk; then it is verified.
-import { minutes, seconds } from '../../model/duration.ts';
+// metadata goes too, from the top down: volumes, arrays, partitions, disk; then it is verified. What cannot be
+// removed is reported, and left to coreos-installer to judge.
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
-import { partitionsOf, readTarget } from './block-devices.ts';
+import { partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder } from './guards.ts';
+import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
+import { openersTimeout } from './in-use.ts';
+import { confirmTarget, isOtherDisk, readTarget } from './target.ts';
 import {
   deactivateGroupArgv,
   forgetArrayArgv,
@@ -31,10 +35,11 @@ import {
 export const cleanDisk = step({
   id: 'disk/clean',
   title: 'Remove what an earlier system left on the install disk',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { disk: TargetDisk },
   when: cleansDisk,
   destroys: true,
+  freshUntil: 'image/write',
   touches: ['disk:install'],
   limit: minutes(10),
   preview: (_config, { disk }) => [
@@ -51,19 +56,24 @@ export const cleanDisk = step({
     settleArgv,
   ],
   run: async (scope, { disk }) => {
-    const cleanup = cleanupOf(scope);
-    await removeVolumeGroups(scope, cleanup, disk);
-    await takeDown(scope, cleanup, disk);
-    await wipe(scope, cleanup, disk);
-    await cleanup.attemptQuietly(settleArgv);
-    await takeDown(scope, cleanup, disk);
+    const cleanup = cleanupOf(scope, disk);
+    await orProblem(scope, cleanup, async () => {
+      await removeVolumeGroups(scope, cleanup, disk);
+      const isEmpty = await takeDown(scope, cleanup, { target: disk, within: openersTimeout });
+      await wipe(scope, cleanup, disk);
+      await cleanup.attemptQuietly(settleArgv);
+      await takeDown(scope, cleanup, { target: disk, within: isEmpty ? openersTimeout : 0 });
+    });
     if (cleanup.problems.length > 0) reportProblems(scope, disk, cleanup.problems);
   },
 });
 
+/** What is not cleaned by then is left to the writer, before the step itself would fail at its limit. */
+const longestCleanup = minutes(9);
+
 /** Commands that may fail without ending the cleanup. */
 interface Cleanup {
-  /** Runs a command; its output, or undefined when it failed. */
+  /** Runs a command on the disk; its output, or undefined when it failed. */
   readonly attempt: (argv: readonly string[]) => Promise<string | undefined>;
   /** Likewise, where a later look decides whether it mattered. */
   readonly attemptQuietly: (argv: readonly string[]) => Promise<string | undefined>;
@@ -71,11 +81,18 @@ interface Cleanup {
   readonly problems: string[];
 }
 
-function cleanupOf({ host, signal }: StepScope<'host'>): Cleanup {
+type CleanScope = StepScope<'host' | 'clock'>;
+
+function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cleanup {
   const problems: string[] = [];
+  const end = clock.elapsed() + longestCleanup;
   const run = async (argv: readonly string[]): Promise<string | AgentError> => {
+    const limit = Math.min(minutes(1), end - clock.elapsed());
+    if (limit <= 0) throw diskFailure('disk.busy', `${target.path} could not be cleaned in time`);
+    // Its own failures end the cleanup: a disk that cannot be seen is not wiped.
+    await confirmTarget(host, target, { signal });
     try {
-      return (await host.exec(argv, { signal, limit: minutes(1) })).stdout;
+      return (await host.exec(argv, { signal, limit })).stdout;
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof AgentError) return error;
@@ -98,8 +115,23 @@ function cleanupOf({ host, signal }: StepScope<'host'>): Cleanup {
   };
 }
 
+/** What ends the cleanup is a problem too, and no failure: the writer decides. Unless it is not the same disk. */
+async function orProblem(
+  { signal }: CleanScope,
+  { problems }: Cleanup,
+  clean: () => Promise<void>,
+): Promise<void> {
+  try {
+    await clean();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof AgentError) || isOtherDisk(error)) throw error;
+    problems.push(error.message);
+  }
+}
+
 async function removeVolumeGroups(
-  { host, signal }: StepScope<'host'>,
+  { host, signal }: CleanScope,
   { attempt }: Cleanup,
   target: TargetDisk,
 ): Promise<void> {
@@ -122,12 +154,12 @@ async function removeVolumeGroups(
   }
 }
 
-/** @throws AgentError `disk.busy` when something still uses the disk */
+/** Takes down what uses the disk, and waits for whoever has it open a moment; whether nothing is left. */
 async function takeDown(
-  { host, signal, until }: StepScope<'host'>,
-  { attemptQuietly }: Cleanup,
-  target: TargetDisk,
-): Promise<void> {
+  { host, signal, until }: CleanScope,
+  { attemptQuietly, problems }: Cleanup,
+  { target, within }: { readonly target: TargetDisk; readonly within: Millis },
+): Promise<boolean> {
   let left: readonly string[] = [];
   try {
     await until(
@@ -141,17 +173,19 @@ async function takeDown(
         for (const argv of takedownArgvs(disk)) await attemptQuietly(argv);
         return { status: left.join('; ') };
       },
-      { every: seconds(1), within: seconds(30) },
+      { every: seconds(1), within },
     );
+    return true;
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    throw isBusy(target, left);
+    problems.push(isBusy(target, left).message);
+    return false;
   }
 }
 
 async function wipe(
-  { host, signal }: StepScope<'host'>,
+  { host, signal }: CleanScope,
   { attempt, attemptQuietly }: Cleanup,
   target: TargetDisk,
 ): Promise<void> {

@@ -15,6 +15,11 @@ const TargetDiskSchema = z.object({
   sectorBytes: z.number(),
   /** `lsblk` TYPE: disk, mpath, loop. */
   type: z.string(),
+  // What tells it from other disks, as far as it is known; a journal of before knows nothing of it.
+  serial: z.string().default(''),
+  wwn: z.string().default(''),
+  /** Its names in /dev/disk/by-id. */
+  byId: z.array(z.string()).readonly().default([]),
 });
 
 /** The disk that is installed to. */

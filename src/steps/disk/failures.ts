@@ -15,6 +15,12 @@ export const diskFailures = {
     title: 'The install disk was not found',
     hint: 'set the install disk to one of the disks in the message, preferably by its /dev/disk/by-id/ name',
   },
+  'disk.changed': {
+    kind: 'host',
+    isFinal: true,
+    title: 'Another disk has taken the name of the install disk',
+    hint: 'compare lsblk --output NAME,SERIAL,WWN,SIZE with the message; before the write, run again and the disk is found under its new name; after it, boot the host again and install it from the beginning',
+  },
   'disk.not-whole': {
     kind: 'input',
     title: 'The install disk is not a whole disk',

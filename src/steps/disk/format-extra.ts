@@ -1,10 +1,10 @@
 import { AgentError } from '../../model/failure.ts';
 import { minutes } from '../../model/duration.ts';
 import { step, type StepScope } from '../step.ts';
-import { readBlockDevices, targetAmong } from './block-devices.ts';
 import { type ExtraDisk, extraDisks, formatsExtraDisks } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { diskFailure } from './failures.ts';
+import { readDisks } from './target.ts';
 import { forgetTablesArgvs, tablesOf, wipefsListArgv } from './wipe.ts';
 
 /**
@@ -23,8 +23,8 @@ export const formatExtraDisks = step({
   explain: ({ disk }) => disk.format.join(', '),
   preview: ({ disk }) => disk.format.flatMap(previewOf),
   run: async (scope, { disk: target }) => {
-    const roots = await readBlockDevices(scope.host, scope.signal);
-    const disks = await extraDisks(scope, roots, targetAmong(roots, target));
+    const { roots, disk: install } = await readDisks(scope.host, target, scope.signal);
+    const disks = await extraDisks(scope, roots, install);
     for (const disk of disks) await formatOrWarn(scope, disk);
   },
 });

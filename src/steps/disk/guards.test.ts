@@ -10,7 +10,7 @@ import {
   smallestDiskBytes,
 } from './guards.ts';
 
-const calm = { openers: [], willBeCleaned: true, keepsPartitions: false };
+const calm = { willBeCleaned: true, keepsPartitions: false };
 const volume = blockDevice('dm-0', { name: 'vg-a' });
 const withLvm = blockDevice('sda', {}, [partition('sda1', {}, [volume])]);
 const mounted = blockDevice('sda', {}, [partition('sda1', { mountpoints: ['/data'] })]);
@@ -29,7 +29,6 @@ describe('readinessOf', () => {
     ['LVM, to be cleaned', withLvm, {}, undefined],
     ['LVM, not to be cleaned', withLvm, { willBeCleaned: false }, 'disk.busy'],
     ['bcache', blockDevice('sda', {}, [blockDevice('bcache0')]), {}, 'disk.busy'],
-    ['open in a process', blockDevice('sda'), { openers: ['/dev/sda is open in dd'] }, 'disk.busy'],
   ])('judges a disk: %s', (...[, disk, state, code]) => {
     expect(diskReadiness({ disk, ...calm, ...state }).problem?.code).toBe(code);
   });
@@ -39,15 +38,10 @@ describe('readinessOf', () => {
       partition('sda1', { mountpoints: ['/data'] }),
       partition('sda2', { mountpoints: ['[SWAP]'] }),
     ]);
-    const { problem } = diskReadiness({
-      disk,
-      ...calm,
-      openers: ['/dev/sda is open in dd (process 7)'],
-    });
+    const { problem } = diskReadiness({ disk, ...calm });
     expect(problem?.context).toEqual({
       disk: '/dev/sda',
-      holders:
-        '/dev/sda1 is mounted on /data; /dev/sda2 is in use as swap; /dev/sda is open in dd (process 7)',
+      holders: '/dev/sda1 is mounted on /data; /dev/sda2 is in use as swap',
     });
   });
 

@@ -28,8 +28,6 @@ export const smallestDiskBytes = 4 * 1024 ** 3;
 /** What is known of the install disk just before it is written. */
 interface DiskState {
   readonly disk: BlockDevice;
-  /** Processes that have it open, as people read them. */
-  readonly openers: readonly string[];
   /** LVM, RAID and device-mapper leftovers will be removed before the write. */
   readonly willBeCleaned: boolean;
   /** The writer keeps partitions, and with them what is mounted from them. */
@@ -49,13 +47,13 @@ interface DiskReadiness {
  * windows that do not keep the table busy; whether it is free is then for coreos-installer to say.
  */
 export function diskReadiness(state: DiskState): DiskReadiness {
-  const { disk, openers, willBeCleaned, keepsPartitions } = state;
+  const { disk, willBeCleaned, keepsPartitions } = state;
   const holders = holdersOf(disk);
   const isHarmless = ({ kind }: Holder): boolean =>
     keepsPartitions || (willBeCleaned && kind === 'leftover');
   const harmful = holders.filter((holder) => !isHarmless(holder));
   const live = harmful.find(({ kind }) => kind === 'live');
-  const busy = [...harmful.map(renderHolder), ...openers];
+  const busy = harmful.map(renderHolder);
   const problem =
     (live === undefined ? undefined : isLive(disk, live)) ??
     physicalProblem(disk) ??

@@ -1,13 +1,14 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { BlockDevice } from './lsblk.ts';
-import { readTarget, withDescendants } from './block-devices.ts';
+import { withDescendants } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
 import { TargetDisk } from './facts.ts';
 import { isBusy } from './guards.ts';
 import { writesDisk } from '../conditions.ts';
 import { diskFailure } from './failures.ts';
+import { readTarget } from './target.ts';
 
 /** A process that has a block device open. */
 interface Opener {
@@ -91,6 +92,9 @@ export async function openersOrWarn(
   }
 }
 
+/** What opens a disk to look at it (smartctl, udev, blkid) has closed it by then. */
+export const openersTimeout = minutes(2);
+
 /**
  * Waits until no process has the disk open. When the agent was killed, the writer that it had
  * started may still be at work, and two writers would leave neither's system.
@@ -106,7 +110,7 @@ export async function waitUntilClosed(scope: StepScope<'host'>, target: TargetDi
         openers = await openersOrWarn(scope, await readTarget(host, target, signal));
         return openers.length === 0 ? { done: true } : { status: openers.join('; ') };
       },
-      { every: seconds(2), within: minutes(2) },
+      { every: seconds(2), within: openersTimeout },
     );
   } catch (error) {
     signal.throwIfAborted();

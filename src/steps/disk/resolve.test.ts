@@ -28,6 +28,9 @@ describe('disk/resolve', () => {
       sizeBytes: sda.sizeBytes,
       sectorBytes: 4096,
       type: 'disk',
+      serial: 'S1',
+      wwn: '',
+      byId: [byId],
     });
   });
 

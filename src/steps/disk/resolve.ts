@@ -6,6 +6,7 @@ import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { diskFailure } from './failures.ts';
+import { byIdNames, nameDifference } from './target.ts';
 
 /**
  * Finds the disk that the configuration means. Links are followed, since coreos-installer reports
@@ -18,6 +19,7 @@ export const resolveDisk = step({
   gives: TargetDisk,
   when: writesDisk,
   preflight: true,
+  freshUntil: 'image/write',
   limit: minutes(1),
   explain: ({ disk }) => (disk.device === '' ? 'no install disk is set' : disk.device),
   preview: () => [lsblkArgv],
@@ -39,6 +41,9 @@ export const resolveDisk = step({
       sizeBytes: device.sizeBytes,
       sectorBytes: device.sectorBytes,
       type: device.type,
+      serial: device.serial,
+      wwn: device.wwn,
+      byId: await byIdNames(host, real, signal),
     };
   },
 });
@@ -98,35 +103,9 @@ function notWhole(device: BlockDevice, asked: string): AgentError | undefined {
 }
 
 function another(device: BlockDevice, asked: string): AgentError | undefined {
-  const difference = identityDifference(asked, device);
+  const difference = nameDifference(asked, device);
   if (difference === undefined) return undefined;
   return diskFailure('disk.not-the-one', `${asked} points to ${device.path}, but ${difference}`, {
     context: { asked, device: device.path, serial: device.serial, wwn: device.wwn },
   });
 }
-
-/**
- * Compares what a name in /dev/disk/by-id says of a disk with what the disk says of itself (udev,
- * 60-persistent-storage.rules). Undefined when they agree, or when one of them says nothing.
- */
-function identityDifference(asked: string, device: BlockDevice): string | undefined {
-  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
-  if (name === undefined) return undefined;
-  const wwn = /^(?:wwn-0x|scsi-3|nvme-eui\.|nvme-uuid\.)([0-9a-f-]+)$/i.exec(name)?.[1];
-  if (wwn !== undefined) {
-    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.)/i, '');
-    return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
-  }
-  if (!/^(ata|nvme|virtio)-/.test(name) || device.serial === '') return undefined;
-  const isSame = inUdevLetters(name).includes(inUdevLetters(device.serial));
-  return isSame ? undefined : `its serial number is ${device.serial}`;
-}
-
-/** A WWN may stand with or without its vendor extension. */
-const startsAlike = (one: string, other: string): boolean => {
-  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
-  return a.startsWith(b) || b.startsWith(a);
-};
-
-/** udev writes `_` for whatever is not safe in a file name. */
-const inUdevLetters = (text: string): string => text.trim().replace(/[^0-9A-Za-z#+\-.:=@]+/g, '_');

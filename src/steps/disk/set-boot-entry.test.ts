@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { any, fakeHost, rest } from '../../../test/support/fake-host.ts';
-import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
 import {
   blockDevice,
   coreOsDisk,
@@ -62,8 +62,27 @@ function uefiHost() {
 describe('disk/set-boot-entry', () => {
   it('leaves the order to bootlist where there is one', async () => {
     const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
+    host.on(['lsblk', rest]).prints(lsblkOutput(disk));
     await runStep(setBootEntry, { host, facts });
-    expect(host.ran).toEqual([bootlist, ['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1']]);
+    expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
+      bootlist,
+      ['bootlist', '-m', 'normal', '-o', '/dev/nvme0n1'],
+    ]);
+  });
+
+  it.each([
+    ['bootlist', () => fakeHost().on(bootlist).succeeds(), 'test'],
+    ['the firmware', () => uefiHost().host, 'uname'],
+  ])('does not name a disk to %s that has taken the name since', async (...[, hostOf, last]) => {
+    const host = hostOf();
+    host.on(['lsblk', rest]).answers(() => {
+      const isSwapped = host.ran.some(([program]) => program === last);
+      return lsblkOutput({ ...disk, serial: isSwapped ? 'S2' : 'S1' });
+    });
+    const mine = { disk: { ...facts.disk, serial: 'S1' } };
+    const { failure } = await tryStep(setBootEntry, { host, facts: mine });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+    expect(host.ran.filter((argv) => argv.includes('-c') || argv[0] === 'bootlist')).toEqual([]);
   });
 
   it('has nothing to do with a BIOS', async () => {

@@ -3,7 +3,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { architectureArgv, isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { everyDevice, findPartition, readBlockDevices, targetAmong } from './block-devices.ts';
+import { everyDevice, findPartition } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import {
   bootLabel,
@@ -24,6 +24,7 @@ import {
 import { removeStaleMounts } from './in-use.ts';
 import { TargetDisk } from './facts.ts';
 import { lsblkArgv } from './lsblk.ts';
+import { execOnTarget, readDisks } from './target.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
 const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
@@ -47,7 +48,7 @@ export const setBootEntry = step({
       await setFor(scope, disk);
     } catch (error) {
       scope.signal.throwIfAborted();
-      if (!(error instanceof AgentError)) throw error;
+      if (!(error instanceof AgentError) || error.code === 'disk.changed') throw error;
       warn(scope, error);
     }
   },
@@ -85,7 +86,10 @@ function warn({ note }: StepScope<'host'>, error: AgentError): void {
 async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
   const { host, signal, note } = scope;
   if (await isTrue(scope, hasBootlistArgv)) {
-    await host.exec(bootlistArgv(disk.path), { signal, limit: minutes(1) });
+    await execOnTarget({ host, target: disk }, bootlistArgv(disk.path), {
+      signal,
+      limit: minutes(1),
+    });
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
@@ -102,8 +106,9 @@ async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<
   const { number, ...world } = await readEsp(scope, disk);
   const { stdout: architecture } = await run(architectureArgv);
   const file = shimPath(world.directories, architecture);
+  const create = createEntryArgv({ disk: disk.path, partition: number, file });
   const made = await tryOr(scope, () =>
-    run(createEntryArgv({ disk: disk.path, partition: number, file })),
+    execOnTarget({ host, target: disk }, create, { signal, limit: minutes(1) }),
   );
   if (made instanceof AgentError) {
     throw diskFailure('boot.not-set', made.message, { cause: made });
@@ -126,8 +131,7 @@ function readEsp(scope: StepScope<'host'>, target: TargetDisk): Promise<Esp> {
     'the EFI system partition can be read',
     async () => {
       const found = await tryOr(scope, async () => {
-        const roots = await readBlockDevices(host, signal);
-        const installDisk = targetAmong(roots, target);
+        const { roots, disk: installDisk } = await readDisks(host, target, signal);
         await removeStaleMounts(scope, installDisk, [espMountPoint]);
         const { path, number, partUuid } = findPartition(installDisk, 'esp');
         const directories = await readVendors(scope, path);
@@ -199,7 +203,7 @@ async function tryOr<T>(
     return await work();
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof AgentError) return error;
+    if (error instanceof AgentError && error.code !== 'disk.changed') return error;
     throw error;
   }
 }

@@ -6,14 +6,13 @@ import {
   isLeftover,
   isNamed,
   partitionsOf,
-  listBlockDevices,
   descendantsOf,
-  targetAmong,
   withDescendants,
 } from './block-devices.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
 import type { TargetDisk } from './facts.ts';
+import { confirmTarget } from './target.ts';
 
 const mebibyte = 1024 ** 2;
 
@@ -207,12 +206,12 @@ const unhurried: Limits = {
   wipePartition: seconds(30),
 };
 
-/** 2.5 s for either way: the table and the disk, or a look and the two partitions that boot. */
+/** 2.5 s for either way, with a look before: the table and the disk, or the two partitions that boot. */
 const hurried: Limits = {
-  read: seconds(1),
-  zeroTable: seconds(1.5),
-  wipe: seconds(1),
-  wipePartition: seconds(0.75),
+  read: seconds(0.4),
+  zeroTable: seconds(1.2),
+  wipe: seconds(0.5),
+  wipePartition: seconds(0.65),
 };
 
 /**
@@ -226,13 +225,17 @@ export async function makeUnbootable(
 ): Promise<void> {
   const { signal } = new AbortController();
   const limits = isStopped ? hurried : unhurried;
+  const confirm = (): Promise<BlockDevice> =>
+    confirmTarget(host, disk, { signal, limit: limits.read });
   if (!keepsPartitions) {
+    await confirm();
     await host.exec(zeroTableArgv(disk.path), { signal, limit: limits.zeroTable });
+    await confirm();
     await host.exec(wipefsArgv(disk.path), { signal, limit: limits.wipe });
     return;
   }
-  const roots = await listBlockDevices(host, signal, limits.read);
-  for (const path of bootPartitions(targetAmong(roots, disk))) {
+  for (const path of bootPartitions(await confirm())) {
+    await confirm();
     await host.exec(wipefsArgv(path), { signal, limit: limits.wipePartition });
   }
 }

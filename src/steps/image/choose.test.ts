@@ -15,6 +15,9 @@ const disk = {
   sizeBytes: 120e9,
   sectorBytes: 512,
   type: 'disk',
+  serial: '',
+  wwn: '',
+  byId: [],
 };
 const facts = { disk };
 const path = '/opt/metal.raw';

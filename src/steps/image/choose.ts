@@ -41,6 +41,7 @@ export const chooseImage = step({
   gives: ChosenImage,
   when: writesDisk,
   preflight: true,
+  freshUntil: 'image/write',
   limit: minutes(40),
   explain: explainImage,
   preview: previewChoice,

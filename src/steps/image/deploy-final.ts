@@ -2,15 +2,12 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import type { EncapsulatedMachineConfig } from '../../ignition/encapsulated.ts';
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
-import {
-  findPartition,
-  type FoundPartition,
-  freePercent,
-  readTarget,
-} from '../disk/block-devices.ts';
+import { findPartition, type FoundPartition, freePercent } from '../disk/block-devices.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import type { TargetDisk } from '../disk/facts.ts';
+import type { diskFailures } from '../disk/failures.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
+import { confirmTarget, readTarget } from '../disk/target.ts';
 import type { StepScope } from '../step.ts';
 import { architectureArgv } from '../host-commands.ts';
 import {
@@ -74,7 +71,7 @@ export async function deployFinal(
   target: TargetDisk,
   final: FinalOs,
 ): Promise<void> {
-  await apply(scope, await planOverwrite(scope, target, final));
+  await apply(scope, target, await planOverwrite(scope, target, final));
 }
 
 async function planOverwrite(
@@ -135,7 +132,7 @@ async function ask({ host, signal }: HostScope, argv: readonly string[]): Promis
   return (await host.exec(argv, { signal, limit: seconds(30) })).stdout;
 }
 
-async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
+async function apply(scope: HostScope, target: TargetDisk, overwrite: Overwrite): Promise<void> {
   const { host, signal, onExit } = scope;
   if (overwrite.isEnforcing) {
     onExit(async () => {
@@ -148,9 +145,11 @@ async function apply(scope: HostScope, overwrite: Overwrite): Promise<void> {
     await runUndoable(scope, overwriteCommands(overwrite), async (command) => {
       known = undefined;
       try {
+        if (command.argv.includes(target.path)) await confirmTarget(host, target, { signal });
         await runOne(scope, command, overwrite.source);
       } catch (error) {
-        if (command.isLong === true || command.check !== undefined) known = error;
+        const isOwnFailure = command.isLong === true || command.check !== undefined;
+        if (isOwnFailure || asAgentError(error).code === 'disk.changed') known = error;
         throw error;
       }
     });
@@ -206,4 +205,5 @@ const lasting: readonly string[] = [
   'image.no-room',
   'image.wrong-architecture',
   'image.wrong-origin',
-] satisfies readonly (keyof typeof imageFailures)[];
+  'disk.changed',
+] satisfies readonly (keyof typeof imageFailures | keyof typeof diskFailures)[];

@@ -57,6 +57,7 @@ export const overwriteOs = step({
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
+      if (code === 'disk.changed') throw error;
       note('warn', 'the final OS image is not written; the node will reboot once more', {
         code,
         reason: message,

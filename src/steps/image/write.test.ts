@@ -199,8 +199,10 @@ describe('image/write', () => {
     });
     const config = { image: { writerArgs: ['--save-partindex', '5'] } };
     await tryStep(writeImage, { config, host, facts: writeFacts(), signal: stop.signal });
-    const undo = host.calls.slice(-3);
-    expect(undo.map(({ argv: [program] }) => program)).toEqual(['lsblk', 'wipefs', 'wipefs']);
+    const undo = host.calls.slice(-5);
+    expect(undo.map(({ argv: [program] }) => program)).toEqual([
+      ...['lsblk', 'lsblk', 'wipefs', 'lsblk', 'wipefs'],
+    ]);
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(2500);
   });
 
@@ -237,6 +239,28 @@ describe('image/write', () => {
     run.abort(new Error('stopped'));
     await ending;
     expect(ran(host)).toEqual([writer.argv(), disk.zero, disk.wipe]);
-    expect(host.calls.slice(-2).map(({ limit }) => limit)).toEqual([1500, 1000]);
+    const undo = host.calls.slice(-4);
+    expect(undo.map(({ argv: [program] }) => program)).toEqual(['lsblk', 'dd', 'lsblk', 'wipefs']);
+    expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(2500);
+  });
+
+  it.each([
+    ['does not write to', 2, []],
+    ['does not wipe, when the write has failed,', 3, [writer.argv()]],
+  ])('%s a disk that has taken the name since', async (...[, reads, expected]) => {
+    const of = (serial: string): string => disk.lsblk([], serial);
+    const host = writingHost()
+      .on(writer.argv())
+      .fails(1, `${writer.read(50)}Error: x\n`);
+    let seen = 0;
+    host.on(['lsblk', rest]).answers(() => {
+      seen += 1;
+      return of(seen < reads ? 'S1' : 'S2');
+    });
+    const facts = writeFacts();
+    const mine = { ...facts, disk: { ...facts.disk, serial: 'S1' } };
+    const { failure } = await tryStep(writeImage, { host, facts: mine });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+    expect(ran(host)).toEqual(expected);
   });
 });

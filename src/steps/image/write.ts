@@ -5,6 +5,7 @@ import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { waitUntilClosed } from '../disk/in-use.ts';
+import { execOnTarget } from '../disk/target.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { ChosenImage, WrittenImage } from './facts.ts';
@@ -67,7 +68,7 @@ export const writeImage = step({
     const watched = { host, clock, diskName: disk.name, writer, alive: scope.alive };
     try {
       await watchedForStall(watched, signal, (stoppable) =>
-        host.exec(argv, {
+        execOnTarget({ host, target: disk }, argv, {
           signal: stoppable,
           limit: longestWrite,
           secrets: hiddenInUrls(args),

@@ -14,9 +14,9 @@ import {
 import { digestOf } from '../../lib/image-name.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
-import { readTarget } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
+import { readTarget } from '../disk/target.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, unlessRequested } from './conditions.ts';
 import { BuildRequest, StagingRegistry } from './facts.ts';

@@ -28,9 +28,10 @@ import {
   type StagingPlaces,
 } from '../../layering/registry/staging-registry.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
+import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
+import { execOnTarget, readTarget } from '../disk/target.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedConfigs, StagingRegistry } from './facts.ts';
@@ -249,8 +250,9 @@ async function openStagingDisk(
     // An image that was written offline, or that was deployed to, is left frozen; 1 when it is not.
     await run(['fsfreeze', '--unfreeze', mount], [0, 1]);
     const share = free > 0 ? [`--free-percent=${free}`] : [];
+    const grow = ['growpart', ...share, target.path, String(root.number)];
     // 1: the partition fills its place already.
-    await run(['growpart', ...share, target.path, String(root.number)], [0, 1]);
+    await execOnTarget({ host, target }, grow, { signal, accept: [0, 1], limit: minutes(2) });
     await run(['xfs_growfs', mount]);
   }
   await run(['mkdir', '-p', data, storage, scratch]);

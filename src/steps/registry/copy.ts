@@ -1,15 +1,14 @@
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
-import { findPartition, freePercent, readTarget } from '../disk/block-devices.ts';
+import { findPartition, type FoundPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
-import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
+import { lsblkArgv } from '../disk/lsblk.ts';
+import { confirmTarget, execOnTarget, readTarget } from '../disk/target.ts';
 import { step, type StepScope } from '../step.ts';
-import { registryFailure, RegistryMedia } from './find-media.ts';
+import { registryFailure } from './find-media.ts';
+import { RegistryGrowth, registrySource } from './plan-growth.ts';
 import type { Progress } from '../../engine/events.ts';
-
-/** Where the registry data of the live medium is mounted. */
-const registrySource = '/mnt/agentdata';
 
 /** Where the root file system of the new system is mounted meanwhile. */
 const rootMount = '/mnt/root';
@@ -19,9 +18,6 @@ const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
 
 const transposeScript =
   '/usr/lib/dracut/modules.d/40ignition-ostree/ignition-ostree-transposefs.sh';
-
-/** Measures the registry data. */
-const measureArgv = ['du', '-sb', registrySource] as const;
 
 /** Mounts the root file system of the new system. */
 const mountRootArgv = (partition: string): readonly string[] => [
@@ -71,16 +67,6 @@ const copyArgv = [
   `rsync -ah --info=progress2 ${registrySource}/ ${registryTarget}/`,
 ] as const;
 
-/** The bytes that `measureArgv` printed; undefined when it printed something else. */
-export function parseMeasured(stdout: string): number | undefined {
-  const bytes = /^\s*(\d+)(?:\s|$)/.exec(stdout)?.[1];
-  return bytes === undefined ? undefined : Number(bytes);
-}
-
-/** Room that the data needs: two and a half times its size, as upgrades bring their own. */
-export const bytesForRegistry = (registryBytes: number): number =>
-  Math.floor((registryBytes * 5) / 2);
-
 const makeMountArgv = ['mkdir', '-p', rootMount] as const;
 const makeTargetArgv = ['mkdir', '-p', registryTarget] as const;
 
@@ -93,22 +79,21 @@ export const copyRegistry = step({
   title: 'Copy the registry of the live medium to the install disk',
   stage: 'Copying registry data to disk',
   uses: ['host'],
-  needs: { disk: TargetDisk, media: RegistryMedia },
+  needs: { disk: TargetDisk, growth: RegistryGrowth },
   when: writesDisk,
-  skipIf: ({ media }) => (media.isPresent ? undefined : 'the live medium has no registry'),
+  skipIf: ({ growth }) => (growth.kind === 'none' ? 'the live medium has no registry' : undefined),
   touches: ['disk:install'],
   retry: { attempts: 3, every: seconds(5) },
   limit: hours(6),
   preview: (_config, { disk }) => previewOf(disk.path),
-  run: async (scope, { disk: target }) => {
+  run: async (scope, { disk: target, growth }) => {
+    if (growth.kind === 'none') return;
     const { host, signal } = scope;
-    const needed = bytesForRegistry(await measure(scope));
     const disk = await readTarget(host, target, signal);
     await removeStaleMounts(scope, disk, [rootMount]);
-    const growth = growthFor(disk, target.path, needed);
     const root = findPartition(disk, 'root');
     scope.onExit(() => thawAndUnmount(scope), 'failure');
-    await growRoot(scope, root.path, { ...growth, partition: root.number });
+    await growRoot(scope, target, { root, freePercent: growth.freePercent });
     await run(scope, makeTargetArgv);
     await host.exec(copyArgv, {
       signal,
@@ -126,7 +111,6 @@ function previewOf(disk: string): readonly (readonly string[])[] {
   // A run finds the partition by its label; coreos-assembler makes it the fourth.
   const growth = { disk, partition: 4, freePercent: '<share>' };
   return [
-    measureArgv,
     lsblkArgv,
     makeMountArgv,
     mountRootArgv(root),
@@ -151,41 +135,37 @@ async function run(
   await host.exec(argv, { signal, limit });
 }
 
-async function measure({ host, signal }: StepScope<'host'>): Promise<number> {
-  const { stdout } = await host.exec(measureArgv, { signal, limit: minutes(10) });
-  const bytes = parseMeasured(stdout);
-  if (bytes !== undefined) return bytes;
-  throw registryFailure('registry.unreadable', `du printed no size: ${stdout.slice(0, 200)}`, {
-    context: { directory: registrySource },
-  });
+/** The root partition as it is, and how much of the disk is to stay free. */
+interface RootGrowth {
+  readonly root: FoundPartition;
+  readonly freePercent: number;
 }
 
-/** @throws AgentError `registry.disk-too-small` */
-function growthFor(disk: BlockDevice, path: string, needed: number): Omit<Growth, 'partition'> {
-  const percent = freePercent(disk, needed);
-  if (percent >= 1) return { disk: path, freePercent: percent };
-  throw registryFailure(
-    'registry.disk-too-small',
-    `${path} is too small for the registry data, which needs ${needed} bytes`,
-    { context: { disk: path, sizeBytes: disk.sizeBytes, bytesForRegistry: needed } },
-  );
-}
-
-async function growRoot(scope: StepScope<'host'>, root: string, growth: Growth): Promise<void> {
+async function growRoot(
+  scope: StepScope<'host'>,
+  target: TargetDisk,
+  { root, freePercent }: RootGrowth,
+): Promise<void> {
   await run(scope, makeMountArgv);
-  await run(scope, mountRootArgv(root));
+  await run(scope, mountRootArgv(root.path));
   await run(scope, thawArgv);
   await run(scope, unmountArgv);
-  await grow(scope, growth);
-  for (const argv of transposeArgvs) await run(scope, argv, minutes(30));
-  await run(scope, mountRootArgv(root));
+  await grow(scope, target, { disk: target.path, partition: root.number, freePercent });
+  for (const argv of transposeArgvs) {
+    await confirmTarget(scope.host, target, scope);
+    await run(scope, argv, minutes(30));
+  }
+  await run(scope, mountRootArgv(root.path));
   await run(scope, growFileSystemArgv, minutes(10));
 }
 
 /** growpart ends with 1 and NOCHANGE when an earlier attempt has grown the partition. */
-async function grow({ host, signal }: StepScope<'host'>, growth: Growth): Promise<void> {
-  const argv = growArgv(growth);
-  const { exitCode, stdout, stderr } = await host.exec(argv, {
+async function grow(
+  { host, signal }: StepScope<'host'>,
+  target: TargetDisk,
+  growth: Growth,
+): Promise<void> {
+  const { exitCode, stdout, stderr } = await execOnTarget({ host, target }, growArgv(growth), {
     signal,
     limit: minutes(5),
     accept: [0, 1],

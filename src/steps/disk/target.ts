@@ -1,0 +1,211 @@
+// The install disk held against the host as it is now. Between two commands a disk can be pulled, and its name and
+// number be given to another: nothing is taken from a disk that was not just seen to be the one that was found.
+import type { Millis } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { CommandResult, ExecOptions, Host } from '../../ports/host.ts';
+import {
+  deviceAt,
+  disksUnder,
+  everyDevice,
+  listBlockDevices,
+  readBlockDevices,
+  withDescendants,
+} from './block-devices.ts';
+import { diskFailure } from './failures.ts';
+import type { TargetDisk } from './facts.ts';
+import type { BlockDevice } from './lsblk.ts';
+
+const byIdFolder = '/dev/disk/by-id';
+
+/** Every name in /dev/disk/by-id of a disk, without those that tell what is stored on it. */
+export async function byIdNames(
+  host: Host,
+  path: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const own: string[] = [];
+  for (const name of await host.list(byIdFolder, signal)) {
+    if (name.startsWith('lvm-pv-uuid-')) continue;
+    const link = `${byIdFolder}/${name}`;
+    if ((await host.realPath(link, signal)) === path) own.push(link);
+  }
+  return own;
+}
+
+/** Where names lead to now; names that lead nowhere are not in it. */
+type Links = ReadonlyMap<string, string>;
+
+/**
+ * The install disk among the devices of the host.
+ * @throws AgentError `disk.missing` when it has gone since it was found; `disk.changed` when another disk has its name
+ */
+export function targetAmong(
+  roots: readonly BlockDevice[],
+  target: TargetDisk,
+  links: Links = new Map(),
+): BlockDevice {
+  const found = everyDevice(roots).find(
+    ({ majorMinor, kname }) => majorMinor === target.majorMinor && kname === target.name,
+  );
+  const moved = everyDevice(roots).find((device) => device !== found && isSurely(device, target));
+  const difference = found && differenceOf(roots, found, { target, links });
+  if (found !== undefined && difference === undefined) return found;
+  if (found === undefined && moved === undefined) throw hasGone(target);
+  throw hasChanged(target, difference, moved);
+}
+
+const hasGone = ({ path }: TargetDisk): AgentError =>
+  diskFailure('disk.missing', `${path} has disappeared since it was found`, {
+    hint: 'check the cabling of the disk and the kernel log of the host (journalctl -k)',
+    context: { disk: path },
+  });
+
+function hasChanged(
+  { path, serial, wwn }: TargetDisk,
+  difference: string | undefined,
+  moved: BlockDevice | undefined,
+): AgentError {
+  const where = moved === undefined ? [] : [`the install disk is ${moved.path} now`];
+  const what = difference === undefined ? [] : [`${path} is another disk now: ${difference}`];
+  return diskFailure('disk.changed', [...what, ...where].join('; '), {
+    context: { disk: path, serial, wwn, ...(moved === undefined ? {} : { now: moved.path }) },
+  });
+}
+
+/** A disk that has the serial number and the WWN of the install disk. */
+const isSurely = (device: BlockDevice, { serial, wwn, type }: TargetDisk): boolean =>
+  device.type === type &&
+  device.serial === serial &&
+  device.wwn === wwn &&
+  `${serial}${wwn}` !== '';
+
+/** What is not known on one side tells nothing: virtual disks have neither, and udev may be reading them again. */
+const isAlike = (one: string, other: string): boolean =>
+  one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
+
+/** What shows that a device is another disk than the one that was found; undefined when nothing does. */
+function differenceOf(
+  roots: readonly BlockDevice[],
+  device: BlockDevice,
+  { target, links }: { readonly target: TargetDisk; readonly links: Links },
+): string | undefined {
+  const { serial, wwn, sizeBytes } = device;
+  if (!isAlike(serial, target.serial)) return `its serial number is ${serial}`;
+  if (!isAlike(wwn, target.wwn)) return `its WWN is ${wwn}`;
+  // A DASD has no size before the writer formats it.
+  if (sizeBytes !== target.sizeBytes && sizeBytes > 0 && target.sizeBytes > 0) {
+    return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
+  }
+  for (const [link, path] of links) {
+    const other = deviceAt(roots, path);
+    if (other !== undefined && !isRelated(roots, device, other)) return `${link} is ${path}`;
+  }
+  return nameDifference(target.asked, device);
+}
+
+/** Names of a multipath device may lead to one of its paths for a while. */
+const isRelated = (
+  roots: readonly BlockDevice[],
+  device: BlockDevice,
+  other: BlockDevice,
+): boolean =>
+  [...disksUnder(roots, device), ...withDescendants(device)].some(
+    ({ kname }) => kname === other.kname,
+  );
+
+/**
+ * Compares what a name in /dev/disk/by-id says of a disk with what the disk says of itself (udev,
+ * 60-persistent-storage.rules). Undefined when they agree, or when one of them says nothing.
+ */
+export function nameDifference(asked: string, device: BlockDevice): string | undefined {
+  const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
+  if (name === undefined) return undefined;
+  const wwn = /^(?:wwn-0x|scsi-3|nvme-eui\.|nvme-uuid\.)([0-9a-f-]+)$/i.exec(name)?.[1];
+  if (wwn !== undefined) {
+    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.)/i, '');
+    return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
+  }
+  if (!/^(ata|nvme|virtio)-/.test(name) || device.serial === '') return undefined;
+  const isSame = inUdevLetters(name).includes(inUdevLetters(device.serial));
+  return isSame ? undefined : `its serial number is ${device.serial}`;
+}
+
+/** A WWN may stand with or without its vendor extension. */
+const startsAlike = (one: string, other: string): boolean => {
+  const [a, b] = [one.toLowerCase(), other.toLowerCase()];
+  return a.startsWith(b) || b.startsWith(a);
+};
+
+/** udev writes `_` for whatever is not safe in a file name. */
+const inUdevLetters = (text: string): string => text.trim().replace(/[^0-9A-Za-z#+\-.:=@]+/g, '_');
+
+/** Whether a failure says that the install disk is not there, or not the one that was found. */
+export const isOtherDisk = ({ code }: AgentError): boolean =>
+  code === 'disk.changed' || code === 'disk.missing';
+
+/** The block devices of the host, and which of them the install disk is. */
+interface Disks {
+  readonly roots: readonly BlockDevice[];
+  readonly disk: BlockDevice;
+}
+
+/**
+ * The disks of the host as they are now, the install disk among them, with all that is mounted.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
+ */
+export async function readDisks(
+  host: Host,
+  target: TargetDisk,
+  signal: AbortSignal,
+): Promise<Disks> {
+  const roots = await readBlockDevices(host, signal);
+  return { roots, disk: targetAmong(roots, target, await linksOf(host, target, signal)) };
+}
+
+/**
+ * The install disk as it is now, with all that is mounted.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
+ */
+export async function readTarget(
+  host: Host,
+  target: TargetDisk,
+  signal: AbortSignal,
+): Promise<BlockDevice> {
+  return (await readDisks(host, target, signal)).disk;
+}
+
+/**
+ * Makes sure that it is the same disk still, before something is taken from it.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
+ */
+export async function confirmTarget(
+  host: Host,
+  target: TargetDisk,
+  { signal, limit }: { readonly signal: AbortSignal; readonly limit?: Millis },
+): Promise<BlockDevice> {
+  const roots = await listBlockDevices(host, signal, limit);
+  return targetAmong(roots, target, await linksOf(host, target, signal));
+}
+
+async function linksOf(host: Host, { byId }: TargetDisk, signal: AbortSignal): Promise<Links> {
+  const links = new Map<string, string>();
+  for (const link of byId) {
+    const path = await host.realPath(link, signal);
+    if (path !== undefined) links.set(link, path);
+  }
+  return links;
+}
+
+/**
+ * Runs a command that takes data from the install disk or names it to the firmware, right after it was seen to be the
+ * same disk still.
+ * @throws AgentError `disk.missing`, `disk.changed`, `disk.unreadable`, `command.*`
+ */
+export async function execOnTarget(
+  { host, target }: { readonly host: Host; readonly target: TargetDisk },
+  argv: readonly string[],
+  options: ExecOptions,
+): Promise<CommandResult> {
+  await confirmTarget(host, target, { signal: options.signal });
+  return host.exec(argv, options);
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import type { Machine } from '../../mocks/host/machine.ts';
+import type { Device } from '../../mocks/host/devices.ts';
+import { memoryJournal } from '../support/memory-journal.ts';
+import { cornerOf } from './corners.ts';
+import { hasBegun, install, live } from './processes.ts';
+import { newWorld } from './world.ts';
+
+/** The kernel names the disks in another order: what was sda is sdz, and sda is a disk with somebody's data. */
+function swapDisks({ devices }: Machine): Device {
+  const disk = devices.byKname('sda');
+  if (disk?.identity === undefined) throw new Error('there is no sda');
+  const renamed = (kname: string): string => kname.replace(/^sda/, 'sdz');
+  const all = [disk, ...devices.above(disk)];
+  devices.remove(disk);
+  const stranger: Device = {
+    ...disk,
+    identity: { ...disk.identity, serial: 'LAB99', wwn: '0x5000c500a1b2c399' },
+    content: { fstype: 'xfs', label: 'precious', uuid: 'precious' },
+    table: undefined,
+  };
+  devices.add(
+    stranger,
+    ...all.map((device) => ({
+      ...device,
+      kname: renamed(device.kname),
+      name: renamed(device.name),
+      majorMinor: device.majorMinor.replace(/^8:/, '65:'),
+      parents: device.parents.map(renamed),
+    })),
+  );
+  return stranger;
+}
+
+describe.each(['master', 'single node'] as const)('a %s whose agent is killed', (kind) => {
+  const host = { config: cornerOf(kind, {}), plan: { disks: [{ name: 'sda' }, { name: 'sdb' }] } };
+
+  it('takes nothing from the disk that has the name of its own by the next run', async () => {
+    const { marks } = await install(host);
+    const ends = { installed: 0, refused: 0 };
+    for (let crashAfter = 1; crashAfter < marks.length; crashAfter += 1) {
+      const world = newWorld(host);
+      const { machine } = world;
+      const journal = memoryJournal([], { crashAfter });
+      await live(world, { config: host.config, journal, commands: 1e6 });
+      journal.restart();
+      const isWriteBegun = hasBegun(journal, 'image/write');
+      const stranger = swapDisks(machine);
+      const { error, outcome } = await live(world, {
+        config: host.config,
+        journal,
+        commands: 1e6,
+      });
+      expect(machine.devices.byKname('sda')).toBe(stranger);
+      expect(stranger.content?.label).toBe('precious');
+      expect(machine.devices.childrenOf(stranger)).toEqual([]);
+      if (!isWriteBegun) {
+        expect(error).toBeUndefined();
+        expect(machine.installed?.disk).toBe('sdz');
+        ends.installed += 1;
+      } else if (outcome === undefined) {
+        expect(error).toMatchObject({ code: 'disk.changed' });
+        ends.refused += 1;
+      }
+    }
+    expect(ends.installed).toBeGreaterThan(3);
+    expect(ends.refused).toBeGreaterThan(2);
+  }, 60_000);
+});
