@@ -6,6 +6,7 @@ import { createFollowUpJob } from '../steps/after-pivot/leave-job.ts';
 import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
 import { followControllerLogs } from '../steps/cluster/controller.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
+import { reportArbiters, reportMasters } from '../steps/cluster/report-joined.ts';
 import { waitForEtcdHandover } from '../steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
@@ -50,6 +51,6 @@ export const bootstrapHost = role('bootstrap', {
     ...sendLogs,
     rebootHost,
   ],
-  follow: [followHosts, followControllerLogs],
+  follow: [followHosts, reportMasters, reportArbiters, followControllerLogs],
   always: [gatherLogsAtTheEnd],
 });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { nodeObject } from '../../../test/support/cluster-objects.ts';
 import { inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { hostIndexOf, hostOfNode } from './inventory-hosts.ts';
 
@@ -13,7 +12,7 @@ const hosts = hostIndexOf([
   host('m4'),
 ]);
 const found = (name: string, ...addresses: readonly string[]): string | undefined =>
-  hostOfNode(nodeObject({ name, addresses }), hosts)?.id;
+  hostOfNode({ name, addresses }, hosts)?.id;
 
 describe('the host of a node', () => {
   it.each([

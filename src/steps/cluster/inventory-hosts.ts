@@ -1,10 +1,8 @@
-import { internalAddresses } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -100,7 +98,7 @@ const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
   JSON.stringify(one) === JSON.stringify(other);
 
 /** Finds hosts of the inventory service by what a cluster knows of them. */
-interface HostIndex {
+export interface HostIndex {
   /** By name, ignoring case; the last of that name. */
   readonly named: (name: string) => InventoryHost | undefined;
   /**
@@ -132,8 +130,9 @@ export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
  * The host that a node runs on: by the node's name, else by its addresses inside the cluster, the
  * last that a host has (assisted-installer, `getInventoryHost`, same rule).
  */
-export const hostOfNode = (node: KubeObject, hosts: HostIndex): InventoryHost | undefined =>
-  hosts.named(node.metadata.name) ??
-  internalAddresses(node)
-    .map((address) => hosts.at(address))
-    .findLast((host) => host !== undefined);
+export const hostOfNode = (
+  { name, addresses }: { readonly name: string; readonly addresses: readonly string[] },
+  hosts: HostIndex,
+): InventoryHost | undefined =>
+  hosts.named(name) ??
+  addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);

@@ -11,7 +11,8 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { fromFirstView, gapIn, longestWait } from './kube-watch.ts';
-import { type JoiningNode, joiningOf } from './joining.ts';
+import { type Joining, type JoiningNode, joiningOf } from './joining.ts';
+import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf } from './tasks.ts';
 import { untaintOf } from './untaint.ts';
 
@@ -23,8 +24,10 @@ export const waitForMasters = step({
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
   uses: ['kube', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
+  gives: UnreportedMasters,
   limit: longestWait + minutes(30),
-  waitsFor: 'two masters besides this host, Ready and reported as Joined; one if there are two',
+  waitsFor:
+    'two masters besides this host, Ready and reported as Joined, or tried to be for 10 seconds; one if there are two',
   run: (scope) => waitForNodes(scope, 'master'),
 });
 
@@ -34,8 +37,10 @@ export const waitForArbiter = step({
   title: 'Wait for the arbiter to join',
   uses: ['kube', 'inventory', 'clock'],
   needs: { controlPlane: ControlPlane },
+  gives: UnreportedArbiters,
   limit: longestWait + minutes(30),
-  waitsFor: 'one arbiter, Ready and reported as Joined; skipped in a cluster without one',
+  waitsFor:
+    'one arbiter, Ready and reported as Joined, or tried to be for 10 seconds; skipped in a cluster without one',
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 
@@ -44,14 +49,14 @@ type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
 /** Failed background work is started again by a poll; the poll itself sends no request. */
 const pollInterval = seconds(5);
 
-/** Waits until `nodeTarget` nodes of a role count as joined. */
-async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<void> {
+/** Waits until `nodeTarget` nodes of a role count as joined; returns those that are still to be reported. */
+async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promise<ReadyNodes> {
   const since = scope.clock.elapsed();
   const installConfig = await knownInstallConfig(scope, longestWait);
   const target = nodeTarget(role, installConfig);
   if (target === 0) {
     scope.note('info', `not waiting for a ${role}: the install-config has none besides this host`);
-    return;
+    return { nodes: [] };
   }
   const wait = nodeWait(scope, { role, target, installConfig });
   try {
@@ -63,9 +68,12 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
   } finally {
     await wait.close();
   }
+  return { nodes: wait.unreported() };
 }
 
 interface NodeWait {
+  /** After the wait is closed: nothing is under way then. */
+  readonly unreported: Joining['unreported'];
   readonly poll: () => Promise<PollResult<true>>;
   readonly watch: Watch;
   readonly close: () => Promise<void>;
@@ -110,6 +118,7 @@ function nodeWait(
       return watch(changed, signal);
     },
     close: tasks.close,
+    unreported: joining.unreported,
   };
 }
 
