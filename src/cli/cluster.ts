@@ -7,7 +7,7 @@ import type { Environment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import type { Kube } from '../ports/kube.ts';
 import { cliFailure } from './failures.ts';
-import { stopSignal } from './run-context.ts';
+import { stopSignal } from './stop-signal.ts';
 
 /** Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a Pod"). */
 const accountDirectory = '/var/run/secrets/kubernetes.io/serviceaccount';

@@ -17,14 +17,16 @@ import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { journald } from '../adapters/logging/journald.ts';
-import { openEventStream, openLog } from '../adapters/logging/log-sink.ts';
+import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
 import { openTerminal } from '../adapters/logging/terminal.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
-import type { Sink } from '../engine/events.ts';
+import type { RunEventBody, Sink } from '../engine/events.ts';
+import { asAgentError } from '../engine/failures.ts';
 import { seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
@@ -58,7 +60,7 @@ const reportLimit = seconds(15);
 /**
  * Opens what a configuration asks for: first the sinks, which see every event, then the ports. No
  * connection is opened before its first use.
- * @throws AgentError `log.not-opened`
+ * @throws AgentError `web.bad-authority`
  */
 export async function openWorld(
   config: Config,
@@ -69,6 +71,7 @@ export async function openWorld(
   const sinks = openSinks(config, mask);
   opened.defer(sinks.close);
   for (const sink of sinks.list) hub.add(sink);
+  for (const fault of sinks.faults) hub.emit(withoutLog(fault));
 
   const clock = systemClock;
   const random = systemRandom;
@@ -85,7 +88,7 @@ export async function openWorld(
   const objects = objectsFor(config, { ...common, connection: network });
   const imageRelay = loopbackRelay({ web: webPort, clock });
   opened.defer(async () => {
-    await Promise.all([inventory.close(), webPort.close(), kube.close()]);
+    await Promise.allSettled([inventory.close(), webPort.close(), kube.close()]);
   });
 
   const ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
@@ -202,17 +205,26 @@ const emitRetries =
     });
   };
 
+const withoutLog = ({ code, message, hint }: AgentError): RunEventBody => ({
+  type: 'note',
+  step: 'log/open',
+  level: 'warn',
+  message: 'the installation goes on without one of its logs',
+  fields: { code, reason: message, hint },
+});
+
 /** The sinks of one run. */
 interface RunSinks {
   readonly list: readonly Sink[];
+  /** What could not be opened. */
+  readonly faults: readonly AgentError[];
   /** Flushes the buffers; takes two seconds at most. */
   readonly close: () => Promise<void>;
 }
 
 /**
  * Opens the log (standard output, file, journal), the event stream, and the line at the bottom of a
- * terminal where there is one.
- * @throws AgentError `log.not-opened`
+ * terminal where there is one. No file of these is worth an installation.
  */
 function openSinks(config: Config, mask: (text: string) => string): RunSinks {
   const { log, host, dry } = config;
@@ -222,24 +234,36 @@ function openSinks(config: Config, mask: (text: string) => string): RunSinks {
     socket: join(host.root, '/run/systemd/journal/socket'),
     ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
   });
-  const opened = openLog({
+  const faults: AgentError[] = [];
+  const ifPossible = <T>(open: () => T): T | undefined => {
+    try {
+      return open();
+    } catch (thrown) {
+      faults.push(asAgentError(thrown));
+      return undefined;
+    }
+  };
+  const options: LogOptions = {
     level: log.verbose ? 'debug' : 'info',
     format: log.format === 'pretty' || terminal !== undefined ? 'pretty' : 'json',
-    file: join(host.root, log.file),
     descriptors: terminal === undefined ? [1] : [],
     mask,
     onLine: (text, level) => {
       terminal?.line(text);
       journal.line(text, level);
     },
-  });
-  const events = log.events === '' ? undefined : openEventStream(log.events, mask);
+  };
+  const opened =
+    ifPossible(() => openLog({ ...options, file: join(host.root, log.file) })) ?? openLog(options);
+  const events =
+    log.events === '' ? undefined : ifPossible(() => openEventStream(log.events, mask));
   const state = terminalLineOf();
   const showState: Sink = (event) => {
     const text = state(event);
     if (text !== undefined) terminal?.status(mask(text));
   };
   return {
+    faults,
     list: [opened.sink, ...(events === undefined ? [] : [events.sink]), showState],
     close: async () => {
       terminal?.close();

@@ -2,65 +2,74 @@ import { fileJournal } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
 import type { RunEventBody } from '../engine/events.ts';
+import { asAgentError, reportOf } from '../engine/failures.ts';
+import type { Journal } from '../engine/journal.ts';
 import type { Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
 import type { Host } from '../ports/host.ts';
-import { type EarlyReport, type Reporter, reporterOf } from '../reporting/reporter.ts';
+import { type Reporter, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import { cliFailure } from './failures.ts';
-import type { InstallCall } from './program.ts';
+import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText } from './messages.ts';
-import { readBootId, type StopSignal, stopSignal } from './run-context.ts';
+import { readBootId } from './run-context.ts';
+import type { StopSignal } from './stop-signal.ts';
+
+/** What an install is given beside its configuration. */
+export interface InstallStart {
+  readonly stop: StopSignal;
+  /** The first report, where it has left already, with its connection. */
+  readonly early?: Pick<SentReport, 'report' | 'connection'>;
+}
 
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
  * number of the signal that stopped it. A failure is written in three lines to standard error, masked.
+ * @throws AgentError when nothing can be opened; the service has not heard of that yet
  */
-export async function install(loaded: LoadedConfig, early: InstallCall['early']): Promise<number> {
-  using stop = stopSignal();
+export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
   const { config } = loaded;
-  const role = chooseRole(config);
+  const { stop } = given;
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
+  const toService = given.early?.connection;
+  const opened = await openWorld(config, { environment: process.env, mask, toService });
   try {
-    const toService = early?.connection;
-    await using world = await openWorld(config, { environment: process.env, mask, toService });
-    await runAlone({ loaded, role, world, stop, early: early?.report });
+    await using world = opened;
+    await runAlone({ ...given, loaded, role: chooseRole(config), world });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
-    if (exitCode !== undefined) return exitCode;
-    process.stderr.write(mask(failureText(thrown)));
-    return exitCodeOf(thrown);
+    // A stop while the logs of a failure are gathered does not hide the failure.
+    if (exitCode === undefined || thrown !== stop.signal.reason) {
+      process.stderr.write(mask(failureText(thrown)));
+    }
+    return exitCode ?? exitCodeOf(thrown);
   }
 }
 
-interface Run {
+interface Run extends InstallStart {
   readonly loaded: LoadedConfig;
   readonly role: Role<InstallWorld>;
   readonly world: RunWorld;
-  readonly stop: StopSignal;
-  readonly early: EarlyReport | undefined;
 }
 
 /** Runs the role unless another agent is running on this host. */
 async function runAlone(run: Run): Promise<void> {
   const { loaded, role, stop } = run;
   const { ports, hub, mask } = run.world;
-  const { config, isFresh } = loaded;
-  await takeAgentLock(ports.host, stop.signal);
-  const bootId = await readBootId(ports.host, stop.signal);
-  const journal = fileJournal(journalPathFor(config));
-  if (isFresh && (await journal.read()).length > 0) await journal.setAside();
-  for (const note of installNotes(loaded)) hub.emit(noteOf(note));
+  const { config } = loaded;
   const reporter = reporterFor(run);
   hub.add(reporter.sink);
+  for (const note of installNotes(loaded)) hub.emit(noteOf(note));
+  const journal = fileJournal(journalPathFor(config));
   try {
+    const bootId = await setUp(run, { reporter, journal });
     await runRole({
       role,
       config,
@@ -71,7 +80,10 @@ async function runAlone(run: Run): Promise<void> {
       run: hub.run,
       sinks: [hub.sink],
       signal: stop.signal,
-      beforeLeaving: reporter.flush,
+      beforeLeaving: async (signal) => {
+        await reporter.flush(signal);
+        stop.ignore();
+      },
       mask,
     });
   } finally {
@@ -82,12 +94,58 @@ async function runAlone(run: Run): Promise<void> {
   }
 }
 
-/** @throws AgentError `cli.already-running` when another agent works on this host */
-async function takeAgentLock(host: Host, signal: AbortSignal): Promise<void> {
-  const lock = await host.lock('bootwright-agent', signal);
-  if (lock === undefined) {
-    throw cliFailure('cli.already-running', 'another agent is running on this host');
+interface RunKeepers {
+  readonly reporter: Reporter;
+  readonly journal: Journal;
+}
+
+/** Prepares a run, and resolves with the id of the boot. What goes wrong is reported as in a step. */
+async function setUp(
+  { loaded, world, stop }: Run,
+  { reporter, journal }: RunKeepers,
+): Promise<string> {
+  const { hub, ports } = world;
+  const { clock, host } = ports;
+  const since = clock.elapsed();
+  try {
+    await takeAgentLock(host, reporter);
+    reportStop(stop.signal, reporter);
+    stop.signal.throwIfAborted();
+    const bootId = await readBootId(host, stop.signal);
+    if (loaded.isFresh && (await journal.read()).length > 0) await journal.setAside();
+    return bootId;
+  } catch (thrown) {
+    const { aborted } = stop.signal;
+    const failure = reportOf(asAgentError(aborted ? stop.signal.reason : thrown));
+    const duration = clock.elapsed() - since;
+    hub.emit(
+      aborted
+        ? { type: 'run.stopped', reason: failure.message, duration }
+        : { type: 'run.failed', failure, duration },
+    );
+    throw aborted ? stop.signal.reason : thrown;
   }
+}
+
+/**
+ * Takes the lock even for a run that is being stopped: only its holder may say that this host failed.
+ * @throws AgentError `cli.already-running` when another agent works on this host
+ */
+async function takeAgentLock(host: Host, reporter: Reporter): Promise<void> {
+  const lock = await host.lock('bootwright-agent', new AbortController().signal);
+  if (lock !== undefined) return;
+  // The other one goes on, and reports for this host.
+  reporter.close();
+  throw cliFailure('cli.already-running', 'another agent is running on this host');
+}
+
+/** Reports a stop at once: the steps that it ends may take most of the time that is left. */
+function reportStop(signal: AbortSignal, reporter: Reporter): void {
+  const report = (): void => {
+    reporter.fail(reportOf(asAgentError(signal.reason)));
+  };
+  if (signal.aborted) report();
+  else signal.addEventListener('abort', report, { once: true });
 }
 
 function reporterFor({ loaded, role, world, early }: Run): Reporter {
@@ -103,7 +161,7 @@ function reporterFor({ loaded, role, world, early }: Run): Reporter {
     },
     emit: hub.emit,
     mask,
-    ...(early === undefined ? {} : { early }),
+    ...(early === undefined ? {} : { early: early.report }),
   });
 }
 

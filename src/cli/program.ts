@@ -2,7 +2,7 @@ import type { Environment } from '../config/environment.ts';
 import { loadConfig, requireInstallable } from '../config/load.ts';
 import type { CommandSettings } from '../config/sources.ts';
 import type { CommandName } from './commands.ts';
-import type { SentReport } from './first-report.ts';
+import type { InstallStart } from './install.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
@@ -12,10 +12,8 @@ export interface Program {
 }
 
 /** An install as the start of the program hands it over. */
-export interface InstallCall {
+export interface InstallCall extends InstallStart {
   readonly settings: CommandSettings;
-  /** The first report, where it has left already. */
-  readonly early?: Pick<SentReport, 'report' | 'connection'>;
 }
 
 /** Another command as the start of the program hands it over. */
@@ -26,12 +24,12 @@ export interface CommandCall {
 }
 
 /** Runs an install; a failure ends in three lines and the exit code of its kind. */
-export async function runInstall({ settings, early }: InstallCall): Promise<number> {
+export async function runInstall({ settings, ...start }: InstallCall): Promise<number> {
   return exitCodeFrom(async () => {
     const loaded = await loadConfig(settings);
     await requireInstallable(loaded);
     const { install } = await import('./install.ts');
-    return install(loaded, early);
+    return install(loaded, start);
   });
 }
 

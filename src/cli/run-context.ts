@@ -3,7 +3,7 @@ import { noJournal } from '../adapters/journal.ts';
 import { openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
-import { asAgentError, engineFailure } from '../engine/failures.ts';
+import { asAgentError } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
@@ -11,45 +11,7 @@ import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Host } from '../ports/host.ts';
 import { exitCodeOf, failureText } from './messages.ts';
-
-/** The signals that end a run, with their exit codes. */
-const exitCodeOfSignal = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
-
-/**
- * A run that does not stop in time is ended all the same: podman kills after five seconds, and then
- * the exit code does not name the signal.
- */
-const lastMoment = 3800;
-
-/** Turns the signals that end a process into the abort of a run. */
-export interface StopSignal extends Disposable {
-  readonly signal: AbortSignal;
-  /** 128 and the number of the signal, once one came. */
-  readonly exitCode: () => number | undefined;
-}
-
-/** Listens for signals until it is disposed of. A second signal changes nothing. */
-export function stopSignal(): StopSignal {
-  const control = new AbortController();
-  let exitCode: number | undefined;
-  const stop = (name: NodeJS.Signals): void => {
-    const code = exitCodeOfSignal[name as keyof typeof exitCodeOfSignal];
-    exitCode ??= code;
-    setTimeout(() => process.exit(code), lastMoment).unref();
-    control.abort(
-      engineFailure('run.stopped', `stopped by ${name}`, { context: { signal: name } }),
-    );
-  };
-  const names = Object.keys(exitCodeOfSignal) as (keyof typeof exitCodeOfSignal)[];
-  for (const name of names) process.on(name, stop);
-  return {
-    signal: control.signal,
-    exitCode: () => exitCode,
-    [Symbol.dispose]: () => {
-      for (const name of names) process.off(name, stop);
-    },
-  };
-}
+import { stopSignal } from './stop-signal.ts';
 
 /** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
 export interface EventHub {

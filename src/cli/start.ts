@@ -13,6 +13,7 @@ import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import type { Program } from './program.ts';
+import { stopSignal } from './stop-signal.ts';
 
 /** What the start of the program needs of the process. */
 export interface StartContext {
@@ -54,6 +55,7 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
     context.print(helpText());
     return 0;
   }
+  using stop = stopSignal();
   const settings = readSettings(argv, context.environment);
   if (settings.flags.asksVersion) {
     context.print(`${version}\n`);
@@ -65,6 +67,7 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
   try {
     return await program.runInstall({
       settings,
+      stop,
       ...(early === undefined ? {} : { early }),
     });
   } finally {

@@ -17,7 +17,7 @@ import { buildImage, localTag } from '../../steps/layering/build-image.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/copy-image.ts';
 import { findBuilder, type ImageWork } from '../../steps/layering/image-work.ts';
 import { printNote } from '../messages.ts';
-import { stopSignal } from '../run-context.ts';
+import { stopSignal } from '../stop-signal.ts';
 import { type BuildFiles, readBuildFiles, readSource } from './files.ts';
 
 /** Only the user waits for this build. */

@@ -1,0 +1,56 @@
+import { asAgentError, engineFailure } from '../engine/failures.ts';
+
+/** The signals that end a run, with their exit codes. */
+const exitCodeOfSignal = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 } as const;
+
+/**
+ * A run that does not stop in time is ended all the same: podman kills after five seconds, and then
+ * the exit code does not name the signal.
+ */
+const lastMoment = 3800;
+
+/** Turns what would end the process into the abort of a run. */
+export interface StopSignal extends Disposable {
+  readonly signal: AbortSignal;
+  /** 128 and the number of the signal, once one came. */
+  readonly exitCode: () => number | undefined;
+  /** From now on signals change nothing: the host goes away, and that is why they come. */
+  readonly ignore: () => void;
+}
+
+/**
+ * Listens for signals, and for errors that nobody caught, until it is disposed of. A second one
+ * changes nothing.
+ */
+export function stopSignal(): StopSignal {
+  const control = new AbortController();
+  let exitCode: number | undefined;
+  let isIgnored = false;
+  const stop = (code: number, reason: Error): void => {
+    setTimeout(() => process.exit(code), lastMoment).unref();
+    control.abort(reason);
+  };
+  const onSignal = (name: NodeJS.Signals): void => {
+    if (isIgnored) return;
+    const code = exitCodeOfSignal[name as keyof typeof exitCodeOfSignal];
+    exitCode ??= code;
+    stop(code, engineFailure('run.stopped', `stopped by ${name}`, { context: { signal: name } }));
+  };
+  const onUncaught = (thrown: unknown): void => {
+    stop(1, asAgentError(thrown));
+  };
+  const names = Object.keys(exitCodeOfSignal) as (keyof typeof exitCodeOfSignal)[];
+  for (const name of names) process.on(name, onSignal);
+  process.on('uncaughtException', onUncaught);
+  return {
+    signal: control.signal,
+    exitCode: () => exitCode,
+    ignore: () => {
+      isIgnored = true;
+    },
+    [Symbol.dispose]: () => {
+      for (const name of names) process.off(name, onSignal);
+      process.off('uncaughtException', onUncaught);
+    },
+  };
+}
