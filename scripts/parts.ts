@@ -7,6 +7,7 @@ import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { ignitionMerge, layeringName } from './parts/oracles.ts';
+import { oldUserland } from './parts/old-userland.ts';
 import { osCommit } from './parts/os-commit.ts';
 import { osDisk } from './parts/os-disk.ts';
 import { osImage } from './parts/os-image.ts';
@@ -37,6 +38,7 @@ const allParts: readonly Part[] = [
   osDisk,
   osImage,
   liveRoot,
+  oldUserland,
   s3Server,
   ignitionMerge,
   layeringName,

@@ -107,7 +107,7 @@ export const allSuites: readonly Suite[] = [
   {
     name: 'installer',
     about: 'the real coreos-installer on loop devices',
-    parts: ['apt-packages', 'coreos-installer', 'tiny-disk'],
+    parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
     tests: { include: ['test/**/*.installer.test.ts'], inTurn: true, timeoutSeconds: 300 },
   },
   {

@@ -1,9 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { liveRoot } from '../../scripts/parts/guest.ts';
 import { partFolder } from '../../scripts/parts/part.ts';
+import { takeLock } from '../../src/adapters/host/host-lock.ts';
 import {
   listOnHost,
   readOnHost,
@@ -22,34 +23,48 @@ export interface LiveHost extends AsyncDisposable {
   readonly ask: (...argv: readonly string[]) => string;
 }
 
-/** `$1` is the image of the live system, `$2` the folder to work in; the last line says that all is mounted. */
+/**
+ * `$1` is the live system, an image or a tree, `$2` the folder to work in; the last line says that all is mounted.
+ * The shell stays as process 1, whose mounts are those of the host.
+ */
 const setting = `set -e
 mkdir -p "$2/read" "$2/write" "$2/view"
-mount -o loop,ro "$1" "$2/read"
+if [ -d "$1" ]; then mount --bind "$1" "$2/read"; else mount -o loop,ro "$1" "$2/read"; fi
 mount -t tmpfs tmpfs "$2/write"
 mkdir "$2/write/upper" "$2/write/work"
 mount -t overlay overlay -o lowerdir="$2/read",upperdir="$2/write/upper",workdir="$2/write/work" "$2/view"
-for folder in proc sys dev; do mount --rbind "/$folder" "$2/view/$folder"; done
-for folder in run tmp; do mount -t tmpfs tmpfs "$2/view/$folder"; done
-mkdir -p "$2/view/run/udev/data"
-echo ready
-exec sleep infinity`;
+cd "$2/view"
+mkdir -p proc sys dev run tmp mnt
+for folder in sys dev; do mount --rbind "/$folder" "$folder"; done
+mount -t proc proc proc
+for folder in run tmp; do mount -t tmpfs tmpfs "$folder"; done
+mkdir -p run/udev/data run/lock
+exec chroot . sh -c 'echo ready; read end'`;
 
-/** Starts it; whatever it mounts ends with it. */
-export async function startLiveHost(folder: string): Promise<LiveHost> {
+/**
+ * Starts it, with processes and mounts of its own; whatever it mounts ends with it.
+ * @param system image or tree of the live system
+ */
+export async function startLiveHost(
+  folder: string,
+  system = join(partFolder(liveRoot), 'live.raw'),
+): Promise<LiveHost> {
   mkdirSync(folder);
-  const image = join(partFolder(liveRoot), 'live.raw');
-  const inside = ['sh', '-c', setting, 'sh', image, folder];
+  const inside = ['sh', '-c', setting, 'sh', system, folder];
   // The kernel ends it when the test's process ends, in whatever way.
-  const argv = ['--mount', '--propagation', 'private', '--', 'setpriv', '--pdeathsig', 'KILL'];
-  const keeper = spawn('unshare', [...argv, '--', ...inside], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const argv = ['--pdeathsig', 'KILL', '--', 'unshare', '--mount', '--propagation', 'private'];
+  const keeper = spawn(
+    'setpriv',
+    [...argv, '--pid', '--fork', '--kill-child=KILL', '--', ...inside],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
   const gone = once(keeper, 'close');
   const said = await Promise.race([once(keeper.stdout, 'data'), gone]);
   if (String(said[0]).trim() !== 'ready') throw new Error('the live system cannot be mounted here');
+  const own = `/proc/${String(keeper.pid)}`;
+  const first = readFileSync(`${own}/task/${String(keeper.pid)}/children`, 'utf8').trim();
   const prefix = [
-    ...['nsenter', `--mount=/proc/${String(keeper.pid)}/ns/mnt`, 'chroot', join(folder, 'view')],
+    ...['nsenter', '--target', first, '--mount', '--pid', 'chroot', join(folder, 'view')],
     ...['env', '--ignore-environment', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C.UTF-8'],
   ];
   const ask = (...words: readonly string[]): string =>
@@ -64,12 +79,12 @@ export async function startLiveHost(folder: string): Promise<LiveHost> {
   };
 }
 
-/** The host port with every command and file behind some words; nothing here watches or locks. */
+/** The host port with every command and file behind some words; nothing here watches. */
 function hostBehind(prefix: readonly string[]): Host {
   const access = { prefix, environment: process.env, onCommand: undefined };
   const run: RunOnHost = (argv, options) => runCommand(access, { ...options, argv });
   const unused = (): never => {
-    throw new Error('no step here watches or locks');
+    throw new Error('no step here watches');
   };
   return {
     exec: async (argv, options) => trimmed(await run(argv, options)),
@@ -79,7 +94,7 @@ function hostBehind(prefix: readonly string[]): Host {
     list: (path, signal) => listOnHost(run, path, signal),
     realPath: (path, signal) => realPathOnHost(run, path, signal),
     watch: unused,
-    lock: unused,
+    lock: (name, signal) => takeLock(access, name, signal),
   };
 }
 
