@@ -60,6 +60,12 @@ export interface LiveSystem {
   readonly files: Readonly<Record<string, string>>;
 }
 
+/** A network of a simulated host, apart from that of the lab. */
+export interface HostNetwork {
+  /** Words that run a program in it. */
+  readonly enter: readonly string[];
+}
+
 /** What a simulated host is made of; programs read and change it. */
 export interface Machine {
   readonly name: string;
@@ -81,6 +87,8 @@ export interface Machine {
   /** UUIDs of the file systems whose files lie in the folders of partitions, by kernel name. */
   readonly stores: Map<string, string>;
   readonly images: HostImages;
+  /** A network of its own; without it that of the lab, which no proxy is needed for. */
+  network?: HostNetwork | undefined;
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };

@@ -8,6 +8,8 @@ import type { HostSpec } from './scenario.ts';
 
 /** How an agent is started. */
 interface AgentStart {
+  /** Words before the program, which enter the network of its host. */
+  readonly enter?: readonly string[];
   /** The bundle that is run. */
   readonly bundle: string;
   readonly args: readonly string[];
@@ -33,8 +35,9 @@ export interface AgentProcess {
 const STOP_TIMEOUT_MILLIS = 5000;
 
 /** Starts the real agent as a process of its own. */
-export function startAgent({ bundle, args, env, logFile }: AgentStart): AgentProcess {
-  const child = spawn(process.execPath, [bundle, ...args], {
+export function startAgent({ enter = [], bundle, args, env, logFile }: AgentStart): AgentProcess {
+  const [program = '', ...words] = [...enter, process.execPath, bundle, ...args];
+  const child = spawn(program, words, {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../src/engine/events.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { buildMachine, type HostSite } from '../host/build-machine.ts';
-import type { Machine } from '../host/machine.ts';
+import type { HostNetwork, Machine } from '../host/machine.ts';
 import { type HostServer, placeStandIn, serveHost } from '../host/socket-server.ts';
 import type { InventoryServer } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
@@ -77,9 +77,30 @@ export async function openHost(
   };
 }
 
+/** Where the hosts of a run are, if not in the network of the lab. */
+export interface LabSite {
+  /** The network of the hosts. */
+  readonly network: HostNetwork | undefined;
+  /** Words behind the service's command. */
+  readonly flags: readonly string[];
+  /** Variables of every agent. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** The address by which hosts know a server of the lab. */
+  readonly addressOf: (url: string, server: 'service' | 'objects' | 'api') => string;
+}
+
+/** Hosts in the network of the lab. */
+export const openSite: LabSite = {
+  network: undefined,
+  flags: [],
+  environment: {},
+  addressOf: (url) => url,
+};
+
 /** What every host of a run shares. */
 export interface Lab {
   readonly scenario: Scenario;
+  readonly site: LabSite;
   readonly inventory: InventoryServer;
   readonly objects: ObjectStore;
   readonly token: string;

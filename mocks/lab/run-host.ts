@@ -134,6 +134,7 @@ async function runAgent(
 ): Promise<AgentEnd & { readonly wasStopped: boolean }> {
   const events = join(host.folder, `${name}.events.jsonl`);
   const agent = startAgent({
+    enter: lab.site.network?.enter ?? [],
     bundle: lab.bundle,
     args: argumentsOf(lab, host),
     env: environmentOf(lab, host, events),
@@ -170,15 +171,17 @@ function isTaken({ inventory }: Lab, { hostId }: LabHost): boolean {
 
 function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
   const { plan, hostId, infraEnvId } = host;
-  return installArguments({
+  const { site, inventory } = lab;
+  const command = installArguments({
     host: plan,
     hostId,
     infraEnvId,
     cluster: lab.inventory.store.cluster(),
-    serviceUrl: lab.inventory.url,
+    serviceUrl: site.addressOf(inventory.url, 'service'),
     bootDevice: plan.bootDevice ?? firstDisk(host),
     skipsMcoReboot: lab.scenario.cluster.skipsMcoReboot,
   });
+  return [...command, ...site.flags];
 }
 
 /** The first disk as the service names it. */
@@ -194,14 +197,15 @@ function environmentOf(lab: Lab, host: LabHost, events: string): Readonly<Record
     'log.events': events,
     ...host.plan.settings,
   };
+  const objects = lab.site.addressOf(lab.objects.url, 'objects');
   const variables = Object.entries(settings).map(
-    ([name, value]) =>
-      [settingVariable(name), value.replaceAll('{objects}', lab.objects.url)] as const,
+    ([name, value]) => [settingVariable(name), value.replaceAll('{objects}', objects)] as const,
   );
   return {
     PATH: `${join(host.folder, 'bin')}:${process.env['PATH'] ?? ''}`,
     HOME: host.folder,
     PULL_SECRET_TOKEN: lab.token,
+    ...lab.site.environment,
     ...Object.fromEntries(variables),
   };
 }

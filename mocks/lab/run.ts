@@ -11,7 +11,7 @@ import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
 import { differencesOf, reportHost, reportLayering } from './make-report.ts';
-import { type Lab, type LabHost, openHost } from './lab-host.ts';
+import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
 import { runHost } from './run-host.ts';
 import { type LabReport, outcomeOf, reportOf } from './report.ts';
@@ -35,6 +35,8 @@ interface RunOptions {
   readonly bundle: string;
   /** What an API server is started from; only a scenario with a cluster needs it. */
   readonly kube: KubeParts | undefined;
+  /** Where its hosts are; in the network of the lab unless given. */
+  readonly site?: LabSite;
   /** Ends the run early. */
   readonly signal: AbortSignal;
   /** Called when the hosts are about to start; gives what ends the watching. */
@@ -49,6 +51,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   const world = await openWorld(scenario);
   const alone: Lab = {
     scenario,
+    site: options.site ?? openSite,
     ...world,
     cluster: undefined,
     layered: undefined,
@@ -59,6 +62,7 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   const ground = layeredGround(scenario);
   const hosts = await openHosts(alone, { folder, site: ground?.hosts ?? {} });
   const { store } = alone.inventory;
+  for (const { machine } of hosts) machine.network = alone.site.network;
   const layered = ground && layeredSite(ground, hosts, store);
   await using started = await openCluster({ ...alone, layered }, hosts, folder);
   const { cluster } = started;

@@ -43,7 +43,8 @@ export async function openCluster(
   }
   const kube = await startUnreachable(kubeOf(lab));
   const { store } = lab.inventory;
-  store.setKubeconfig(kube.kubeconfig);
+  const { url } = kube.forwarder;
+  store.setKubeconfig(kube.kubeconfig.replaceAll(url, lab.site.addressOf(url, 'api')));
   const members = hosts.map((host) => memberOf(store, host));
   return startCluster(
     {

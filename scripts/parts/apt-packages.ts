@@ -11,6 +11,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ignition: ['ignition'],
   'certificates and the journal': ['openssl', 'systemd'],
   containers: ['buildah', 'podman', 'skopeo'],
+  networks: ['iproute2', 'curl'],
   'building programs': [
     'gcc',
     'libc6-dev',

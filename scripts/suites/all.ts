@@ -81,8 +81,8 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'lab',
-    about: 'every scenario of the lab',
-    parts: ['kube-api', 'kube-crds', 'kube-data'],
+    about: 'every scenario of the lab, and an installation behind a proxy',
+    parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
     tests: { include: ['test/lab/**/*.test.ts'], inTurn: true, atOnce: 3, timeoutSeconds: 300 },
   },

@@ -11,7 +11,8 @@ import {
 import { readFile, writeFile } from '../files.ts';
 import { failImage, pullImage, pushImage } from '../image-access.ts';
 import { digestOfText } from '../images.ts';
-import type { Machine } from '../machine.ts';
+import type { HostNetwork, Machine } from '../machine.ts';
+import { askAs, cutOff } from '../way-out.ts';
 import { runOnceFrom } from './machine-config-daemon.ts';
 import { imageOfRelease, registryContainer } from './own-registry.ts';
 
@@ -19,6 +20,9 @@ const DAEMON = '/usr/bin/machine-config-daemon';
 
 /** `podman run …` of one of the programs that the agent runs in containers. */
 const podman: Program = async (machine, call) => {
+  const image = call.argv[1] === 'run' ? call.argv.find((word) => isImage.test(word)) : undefined;
+  const refused = image && (await cutOff(machine, call, image));
+  if (refused) return fail(call, `Error: initializing source docker://${image}: ${refused}`, 125);
   if (call.argv[1] === 'run' && call.argv.includes(DAEMON)) return runOnceFrom(machine, call);
   const known =
     versionOf(call) ??
@@ -30,8 +34,11 @@ const podman: Program = async (machine, call) => {
   const at = call.argv.indexOf('logs_sender');
   return at === -1
     ? fail(call, 'Error: only logs_sender and machine-config-daemon can be run in the lab', 125)
-    : sendLogs(call, at);
+    : sendLogs(machine, call, at);
 };
+
+/** A pull spec with its registry, among words that are paths and options. */
+const isImage = /^[a-z0-9-]+(?:\.[a-z0-9-]+)+(?::\d+)?\/[^:@]+[:@]/;
 
 function versionOf(call: Call): number | undefined {
   if (call.argv[1] !== '--version') return undefined;
@@ -40,18 +47,18 @@ function versionOf(call: Call): number | undefined {
 }
 
 /** `podman run … IMAGE logs_sender …`: sends logs to the inventory service as the real one does. */
-async function sendLogs(call: Call, at: number): Promise<number> {
+async function sendLogs({ network }: Machine, call: Call, at: number): Promise<number> {
   const options = goFlags(call.argv.slice(at + 1));
   const token = options.get('pull-secret-token') ?? call.env['PULL_SECRET_TOKEN'] ?? '';
   const base = `${options.get('url') ?? ''}/api/assisted-install/v2`;
   const [cluster = '', host = '', infraEnv = ''] = ['cluster-id', 'host-id', 'infra-env-id'].map(
     (name) => options.get(name) ?? '',
   );
-  const sender = { call, token };
+  const sender = { call, token, network, ca: options.get('cacert') };
   const progress = `${base}/infra-envs/${infraEnv}/hosts/${host}/logs-progress`;
   const upload = `${base}/clusters/${cluster}/logs?logs_type=host&host_id=${host}&infra_env_id=${infraEnv}`;
   const logs = new FormData();
-  logs.set('upfile', new Blob(['logs of a simulated host\n']), 'logs.tar.gz');
+  logs.set('upfile', new Blob([logsText]), 'logs.tar.gz');
   const isSent =
     (await send(sender, 'PUT', { url: progress, body: state('requested') })) &&
     (await send(sender, 'PUT', { url: progress, body: state('collecting') })) &&
@@ -59,6 +66,8 @@ async function sendLogs(call: Call, at: number): Promise<number> {
     (await send(sender, 'PUT', { url: progress, body: state('completed') }));
   return isSent ? 0 : fail(call, 'failed to send logs');
 }
+
+const logsText = 'logs of a simulated host\n';
 
 const state = (logsState: string): string => JSON.stringify({ logs_state: logsState });
 
@@ -72,12 +81,31 @@ function goFlags(words: readonly string[]): ReadonlyMap<string, string> {
   return flags;
 }
 
+/** The sender of the logs of a host, with what it was given. */
+interface LogSender {
+  readonly call: Call;
+  readonly token: string;
+  readonly network: HostNetwork | undefined;
+  /** File with the certificates that it trusts. */
+  readonly ca: string | undefined;
+}
+
 async function send(
-  { call, token }: { readonly call: Call; readonly token: string },
+  { call, token, network, ca }: LogSender,
   method: string,
   { url, body }: { readonly url: string; readonly body: string | FormData },
 ): Promise<boolean> {
   try {
+    if (network !== undefined) {
+      const sent =
+        typeof body === 'string'
+          ? ['--header', 'Content-Type: application/json', '--data', body]
+          : ['--form', `upfile=${logsText};filename=logs.tar.gz`];
+      const trust = ca === undefined ? [] : ['--cacert', ca];
+      const words = ['--fail', '--request', method, '--header', `X-Secret-Key: ${token}`];
+      await askAs(network, call, { url, words: [...words, ...sent, ...trust] });
+      return true;
+    }
     const answer = await fetch(url, {
       method,
       headers: {
@@ -192,6 +220,9 @@ const skopeo: Program = async (machine, call) => {
   const words = sortWords(call.argv.slice(2), skopeoOptions);
   const [from = '', to = ''] = words.rest;
   const [authFile] = words.all('--src-authfile', '--authfile');
+  const [, remote] = /^docker:\/\/(.*)$/.exec(from) ?? [];
+  const refused = remote && (await cutOff(machine, call, remote));
+  if (refused) return failImage(call, refused);
   const image = await find(machine, from, authFile);
   if (typeof image === 'string') return failImage(call, image);
   if (call.argv[1] === 'copy') {

@@ -6,6 +6,7 @@ import { type Device, mountpointsOf } from '../devices.ts';
 import { coreosPartitions, partitionsFor } from '../disk-layout.ts';
 import { readFile, stat } from '../files.ts';
 import type { Machine } from '../machine.ts';
+import { askAs } from '../way-out.ts';
 
 const withValue = [
   ...['-i', '--ignition-file', '-I', '--ignition-url', '-u', '--image-url', '-f', '--image-file'],
@@ -166,7 +167,7 @@ function imageSource(machine: Machine, call: Call, words: Words): ImageSource {
   if (url !== undefined) {
     return {
       announcement: `Downloading image from ${url}\nDownloading signature from ${url}.sig\n`,
-      read: () => download(url, call.signal),
+      read: () => download(machine, call, url),
     };
   }
   if (file !== undefined) {
@@ -184,8 +185,13 @@ function imageSource(machine: Machine, call: Call, words: Words): ImageSource {
   };
 }
 
-async function* download(url: string, signal: AbortSignal): AsyncGenerator<ReadSoFar> {
-  const answer = await fetch(url, { signal });
+async function* download({ network }: Machine, call: Call, url: string): AsyncGenerator<ReadSoFar> {
+  if (network !== undefined) {
+    const { length } = await askAs(network, call, { url, words: ['--fail'] });
+    for (const part of [1, 2, 3]) yield { bytes: (length * part) / 3, total: length };
+    return;
+  }
+  const answer = await fetch(url, { signal: call.signal });
   if (!answer.ok || answer.body === null)
     throw new Error(`fetching '${url}': HTTP ${answer.status}`);
   const length = answer.headers.get('content-length');

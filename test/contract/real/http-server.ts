@@ -113,8 +113,11 @@ export interface Certificates {
   readonly cert: string;
 }
 
-/** Makes an authority and a certificate in a directory, with openssl. */
-export function makeCertificates(directory: string): Certificates {
+/** Makes an authority and a certificate for some names in a directory, with openssl. */
+export function makeCertificates(
+  directory: string,
+  names = 'IP:127.0.0.1,DNS:service.test',
+): Certificates {
   const at = (name: string): string => join(directory, name);
   const openssl = (...args: readonly string[]): void => {
     execFileSync('openssl', args, { cwd: directory, stdio: 'pipe' });
@@ -122,7 +125,7 @@ export function makeCertificates(directory: string): Certificates {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   openssl('req', '-x509', ...key, '-keyout', 'ca.key', '-out', 'ca.pem', '-subj', '/CN=Test CA');
   openssl('req', ...key, '-keyout', 'key.pem', '-out', 'server.csr', '-subj', '/CN=localhost');
-  writeFileSync(at('san.cnf'), 'subjectAltName=IP:127.0.0.1,DNS:service.test\n');
+  writeFileSync(at('san.cnf'), `subjectAltName=${names}\n`);
   openssl(
     ...['x509', '-req', '-in', 'server.csr', '-CA', 'ca.pem', '-CAkey', 'ca.key'],
     ...['-CAcreateserial', '-extfile', 'san.cnf', '-out', 'cert.pem'],
