@@ -31,7 +31,7 @@ export interface LayeredPlan {
  * Whether a release serves the image of a pool to nodes, and these go by what they were served: from 4.21 on
  * (machine-config-operator, `pkg/server` and `pkg/daemon`).
  */
-export function servesImages({ openshiftVersion }: LayeredPlan): boolean {
+export function servesImages({ openshiftVersion }: Pick<LayeredPlan, 'openshiftVersion'>): boolean {
   const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
   return major > 4 || minor >= 21;
 }

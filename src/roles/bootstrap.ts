@@ -14,6 +14,7 @@ import { checkBoot } from '../steps/disk/check-boot.ts';
 import { decideRebootDelayAfterHandover, rebootHost } from '../steps/finish/finish.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { gatherLogsAtTheEnd } from '../steps/layering/gather-logs.ts';
+import { unpausePools } from '../steps/layering/pool-pause.ts';
 import { applyBootstrap, startControlPlane, waitForCluster } from './bootstrap-phases.ts';
 import { buildLayeredImages, finishLayering, readLayering } from './layering-phases.ts';
 import { clearDisks, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
@@ -52,5 +53,5 @@ export const bootstrapHost = role('bootstrap', {
     rebootHost,
   ],
   follow: [followHosts, reportMasters, reportArbiters, followControllerLogs],
-  always: [gatherLogsAtTheEnd],
+  always: [unpausePools, gatherLogsAtTheEnd],
 });

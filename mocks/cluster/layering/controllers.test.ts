@@ -51,10 +51,13 @@ const pool: KubeObject = {
 };
 const layered: PoolView = {
   pool,
-  renderedForMillis: ACTS_AFTER_MILLIS,
+  isDue: true,
   osConfig,
   orderedForMillis: ACTS_AFTER_MILLIS,
   builds: [build],
+  pickedUp: [],
+  untagged: [],
+  knowsPreBuilt: true,
   nodes: [nodeOf(), nodeOf({ name: 'm2' })],
   jobs: [],
 };
@@ -69,7 +72,7 @@ describe('the controllers of the Machine Config Operator', () => {
       { ...unlayered, pool: { metadata: pool.metadata } },
       [],
     ],
-    ['wait a while for somebody who layers it', { ...unlayered, renderedForMillis: 4999 }, []],
+    ['wait a while for somebody who layers it', { ...unlayered, isDue: false }, []],
     [
       'take the image off one node of a pool that nobody layered',
       unlayered,
@@ -135,6 +138,22 @@ describe('the controllers of the Machine Config Operator', () => {
       startBuild('there is no build b'),
     ],
     ['take a while to build', { ...layered, builds: [], orderedForMillis: 4999 }, []],
+    [
+      'build where the release does not know what was built elsewhere',
+      { ...layered, knowsPreBuilt: false },
+      startBuild('build b is not finished'),
+    ],
+    [
+      'start a job for a build that came while the builder ran',
+      { ...layered, pickedUp: ['b'] },
+      [{ kind: 'start-job', build: 'b' }],
+    ],
+    [
+      'delete a build whose tag cannot be inspected',
+      { ...layered, untagged: ['b'] },
+      [{ kind: 'delete-build', build: 'b' }],
+    ],
+    ['start that job once', { ...layered, pickedUp: ['b'], jobs: ['build-b'] }, []],
     ['build once', { ...layered, builds: [], jobs: ['build-master-x'] }, []],
   ])('%s', (_, view, actions) => {
     expect(decideControllers(view)).toEqual(actions);

@@ -12,18 +12,24 @@ import {
   partAt,
   textIn,
 } from '../../layering/objects.ts';
-import type { LayeredSite } from '../../layering/plan.ts';
+import { type LayeredPlan, type LayeredSite, servesImages } from '../../layering/plan.ts';
 
 /** What they see of one pool. */
 export interface PoolView {
   readonly pool: KubeObject;
-  /** How long it has been rendered. */
-  readonly renderedForMillis: number;
+  /** The node controller's queue has come round to it. */
+  readonly isDue: boolean;
   readonly osConfig: KubeObject | undefined;
   /** How long there has been one. */
   readonly orderedForMillis: number;
   /** Every MachineOSBuild. */
   readonly builds: readonly KubeObject[];
+  /** Builds that came while the builder ran and that it takes for its own to do. */
+  readonly pickedUp: readonly string[];
+  /** Builds that the builder found when it started, and whose tag it cannot inspect: up to 4.20 it deletes them. */
+  readonly untagged: readonly string[];
+  /** Whether the builder of the release knows the label of an image that was built before (4.21 and newer). */
+  readonly knowsPreBuilt: boolean;
   /** Nodes of the pool. */
   readonly nodes: readonly KubeObject[];
   /** Names of jobs. */
@@ -36,10 +42,18 @@ type ControllerAction =
   | { readonly kind: 'take-image'; readonly node: string }
   | { readonly kind: 'roll-out'; readonly node: string; readonly image: string }
   /** The builder starts a job, since it knows of no image that would do. */
-  | { readonly kind: 'start-build'; readonly pool: string; readonly because: string };
+  | { readonly kind: 'start-build'; readonly pool: string; readonly because: string }
+  /** The builder starts a job for a build as it was when it came: one without a status. */
+  | { readonly kind: 'start-job'; readonly build: string }
+  /** The builder makes a build again whose image it does not find. */
+  | { readonly kind: 'delete-build'; readonly build: string };
 
-/** After this time the node controller has seen a pool, and the builder an order. */
+/** What waits in a queue of the operator waits this long (machine-config-operator, `updateDelay`). */
 export const ACTS_AFTER_MILLIS = 5000;
+
+/** Since this release the builder knows the label `pre-built-image` (machine-config-operator, its release branches). */
+export const knowsPreBuilt = (plan: Pick<LayeredPlan, 'openshiftVersion'>): boolean =>
+  servesImages(plan);
 
 const renderedOf = ({ pool }: PoolView): string => textIn(pool, 'spec', 'configuration', 'name');
 
@@ -51,6 +65,11 @@ export const isPaused = (pool: KubeObject | undefined): boolean =>
 export function decideControllers(view: PoolView): readonly ControllerAction[] {
   if (renderedOf(view) === '') return [];
   if (view.osConfig === undefined) return unlayered(view);
+  if (view.untagged.length > 0) {
+    return view.untagged.map((build) => ({ kind: 'delete-build', build }));
+  }
+  const picked = view.pickedUp.filter((name) => !view.jobs.includes(`build-${name}`));
+  if (picked.length > 0) return picked.map((build) => ({ kind: 'start-job', build }));
   const because = whyBuild(view);
   if (because !== undefined) {
     const { name } = view.pool.metadata;
@@ -64,7 +83,7 @@ export function decideControllers(view: PoolView): readonly ControllerAction[] {
 }
 
 function unlayered(view: PoolView): readonly ControllerAction[] {
-  if (view.renderedForMillis < ACTS_AFTER_MILLIS || isHeld(view)) return [];
+  if (!view.isDue || isHeld(view)) return [];
   const [node] = view.nodes.filter((one) => annotation(one, 'desiredImage') !== '');
   return node === undefined ? [] : [{ kind: 'take-image', node: node.metadata.name }];
 }
@@ -76,11 +95,15 @@ function whyBuild(view: PoolView): string | undefined {
   if (build === undefined) return name === '' ? 'it names no build' : `there is no build ${name}`;
   const built = textIn(build, 'spec', 'machineConfig', 'name');
   if (built !== renderedOf(view)) return `build ${name} is of ${built}`;
-  const isLeftAlone = build.metadata.labels?.[keyOf('pre-built-image')] === 'true';
+  const isLeftAlone = view.knowsPreBuilt && hasPreBuiltLabel(build);
   return isLeftAlone || conditionIn(build, 'Succeeded') === 'True'
     ? undefined
     : `build ${name} is not finished`;
 }
+
+/** Whether a build says that its image was built before. */
+export const hasPreBuiltLabel = ({ metadata: { labels } }: KubeObject): boolean =>
+  labels?.[keyOf('pre-built-image')] === 'true';
 
 function rollOut(view: PoolView, image: string): readonly ControllerAction[] {
   if (isHeld(view)) return [];
@@ -187,7 +210,16 @@ export async function applyControllerAction(
       if (layered.plan.fallsBack !== true) {
         layered.incidents.push(`the cluster builds for pool ${action.pool}: ${action.because}`);
       }
-      await client.create(kinds.Job, buildJob(action.pool, view));
+      await client.create(kinds.Job, buildJob(`${action.pool}-${view.pool.metadata.uid ?? ''}`));
+      return;
+    case 'delete-build':
+      layered.incidents.push(
+        `build ${action.build} was deleted, since its tag cannot be inspected`,
+      );
+      await client.remove({ kind: kinds.MachineOSBuild, name: action.build });
+      return;
+    case 'start-job':
+      await client.create(kinds.Job, buildJob(action.build));
       return;
   }
 }
@@ -211,10 +243,10 @@ const desiredImage = (image: string | null): object => ({
   metadata: { annotations: { [keyOf('desiredImage')]: image } },
 });
 
-const buildJob = (pool: string, { pool: { metadata } }: PoolView): KubeObject => ({
+const buildJob = (build: string): KubeObject => ({
   apiVersion: 'batch/v1',
   kind: 'Job',
-  metadata: { name: `build-${pool}-${metadata.uid ?? ''}`, namespace: operatorNamespace },
+  metadata: { name: `build-${build}`, namespace: operatorNamespace },
   spec: {
     template: {
       spec: {

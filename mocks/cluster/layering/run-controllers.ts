@@ -2,7 +2,6 @@
 import {
   annotation,
   configurationOf,
-  hasRole,
   imagesObject,
   poolObject,
   renderedConfig,
@@ -17,12 +16,14 @@ import type { ClusterWork } from '../site.ts';
 import {
   decideControllers,
   applyControllerAction,
+  knowsPreBuilt,
   operatorNamespace,
   poolStatus,
   type PoolStatus,
   type PoolView,
 } from './controllers.ts';
 import { moveNode } from './node.ts';
+import { type OperatorObjects, type OperatorQueues, operatorQueues } from './queues.ts';
 
 const POLL_INTERVAL_MILLIS = 300;
 
@@ -38,9 +39,12 @@ const viewed = [
 /** Acts until the cluster is closed. */
 export async function runControllers(work: ClusterWork, layered: LayeredSite): Promise<void> {
   const { signal } = work;
+  const { network } = layered;
   const memory: Memory = {
-    renderedAt: new Map(),
-    orderedAt: new Map(),
+    queues: operatorQueues({
+      knowsPreBuilt: knowsPreBuilt(layered.plan),
+      hasTag: (image) => network.images.has(image),
+    }),
     reported: new Map(),
     moving: new Set(),
   };
@@ -63,43 +67,32 @@ export async function runControllers(work: ClusterWork, layered: LayeredSite): P
   await changes.ended;
 }
 
-/** When what was first seen, by the names of pools. */
+/** What the controllers remember. */
 interface Memory {
-  readonly renderedAt: Map<string, number>;
-  readonly orderedAt: Map<string, number>;
+  readonly queues: OperatorQueues;
   /** The status that a pool has. */
   readonly reported: Map<string, string>;
   /** Nodes whose daemons are at work. */
   readonly moving: Set<string>;
 }
 
-/** What the API server has. */
-interface Objects {
-  readonly pools: readonly KubeObject[];
-  readonly osConfigs: readonly KubeObject[];
-  readonly builds: readonly KubeObject[];
-  readonly nodes: readonly KubeObject[];
-  readonly jobs: readonly KubeObject[];
-}
+const none: OperatorObjects = { pools: [], osConfigs: [], builds: [], nodes: [], jobs: [] };
 
-const none: Objects = { pools: [], osConfigs: [], builds: [], nodes: [], jobs: [] };
-
-async function readObjects({ kube: { client } }: ClusterWork): Promise<Objects> {
+async function readObjects({ kube: { client } }: ClusterWork): Promise<OperatorObjects> {
   const pools = await client.list({ kind: kinds.MachineConfigPool });
-  const rendered = pools.filter((pool) => textIn(pool, 'spec', 'configuration', 'name') !== '');
-  if (rendered.length === 0) return none;
+  if (pools.length === 0) return none;
   const [osConfigs, builds, nodes, jobs] = await Promise.all([
     client.list({ kind: kinds.MachineOSConfig }),
     client.list({ kind: kinds.MachineOSBuild }),
     client.list({ kind: kinds.Node }),
     client.list({ kind: kinds.Job, namespace: operatorNamespace }),
   ]);
-  return { pools: rendered, osConfigs, builds, nodes, jobs };
+  return { pools, osConfigs, builds, nodes, jobs };
 }
 
 interface Seen {
   readonly memory: Memory;
-  readonly objects: Objects;
+  readonly objects: OperatorObjects;
 }
 
 /** Acts on what was read, and on the time since; tells whether it wrote anything but a status. */
@@ -109,8 +102,8 @@ async function actOn(
   { memory, objects }: Seen,
 ): Promise<boolean> {
   let hasActed = false;
-  for (const view of viewsOf(objects, memory)) {
-    await reportPool(work, view, memory);
+  for (const view of memory.queues.viewsAt(Date.now(), objects)) {
+    if (isRendered(view.pool)) await reportPool(work, view, memory);
     for (const action of decideControllers(view)) {
       await applyControllerAction(work, { layered, action, view, nodes: objects.nodes });
       hasActed = true;
@@ -120,27 +113,8 @@ async function actOn(
   return hasActed;
 }
 
-function viewsOf({ pools, osConfigs, builds, nodes, jobs }: Objects, memory: Memory): PoolView[] {
-  return pools.map((pool) => {
-    const { name } = pool.metadata;
-    const osConfig = osConfigs.find(({ metadata }) => metadata.name === name);
-    return {
-      pool,
-      osConfig,
-      builds,
-      renderedForMillis: since(memory.renderedAt, name),
-      orderedForMillis: osConfig === undefined ? 0 : since(memory.orderedAt, name),
-      nodes: nodes.filter((node) => hasRole(node, name)),
-      jobs: jobs.map(({ metadata }) => metadata.name),
-    };
-  });
-}
-
-function since(times: Map<string, number>, name: string): number {
-  const first = times.get(name) ?? Date.now();
-  times.set(name, first);
-  return Date.now() - first;
-}
+const isRendered = (pool: KubeObject): boolean =>
+  textIn(pool, 'spec', 'configuration', 'name') !== '';
 
 /** Writes the status of a pool when it has changed. */
 async function reportPool(

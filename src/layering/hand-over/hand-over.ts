@@ -29,6 +29,8 @@ export const LeftImage = z.strictObject({
   image: z.string(),
   /** The user's MachineOSConfig. */
   osConfig: z.custom<Fields>((value) => isFields(value as Value)),
+  /** False where the registry did not take the tag, which the builder of 4.20 and older asks for: the cluster builds. */
+  isTagged: z.boolean().optional(),
 });
 export type LeftImage = z.infer<typeof LeftImage>;
 
@@ -166,6 +168,16 @@ export interface RenderedPair {
    * what its name was made from.
    */
   readonly osImage: string;
+}
+
+/** Fields of a MachineConfig that the operator builds a new image for; for any other it takes the old one (`pkg/controller/build`). */
+const builtFields = ['osImageURL', 'kernelType', 'extensions', 'kernelArguments'] as const;
+
+/** Whether the image that was built for the one is right for the other, as the operator decides it. */
+export function isImageForBoth({ bootstrap, cluster, osImage }: RenderedPair): boolean {
+  const before = specOf(bootstrap, osImage);
+  const after = specOf(cluster);
+  return builtFields.every((name) => isDeepStrictEqual(before[name], after[name]));
 }
 
 /** The most differences that are named: one cause, mostly a missing object of the cluster, makes many. */

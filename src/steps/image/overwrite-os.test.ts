@@ -1,3 +1,4 @@
+import { bothFacts } from '../../../test/layering/both-pools.ts';
 import { handOverFacts, fallbackFacts } from '../../../test/layering/hand-over-site.ts';
 import { requestFor } from '../../../test/layering/lane-facts.ts';
 import { gzipSync } from 'node:zlib';
@@ -262,6 +263,9 @@ describe('image/overwrite-os', () => {
 describe('the built image', () => {
   const { published } = handOverFacts;
   const { published: released } = fallbackFacts;
+  const both = bothFacts('first-boot').published;
+  const workerImages =
+    both.kind === 'stock' ? [] : both.images.filter(({ pool }) => pool === 'worker');
   const request = requestFor(['master']);
   const off = { kind: 'off', why: 'no manifest' } as const;
 
@@ -270,6 +274,14 @@ describe('the built image', () => {
     ['nothing is ordered', { request: off, published: released }, false],
     ['nodes join without it', { request: requestFor(['master'], 'after-join'), published }, false],
     ['it was built', { request, published }, true],
+    [
+      'it was built for workers alone',
+      {
+        request: requestFor(['worker']),
+        published: { kind: 'published' as const, images: workerImages },
+      },
+      false,
+    ],
     ['it could not be built', { request, published: released }, false],
     ['a worker found none', { boot: { kind: 'stock', why: 'none' } }, false],
     ['a worker has it on its disk', { boot: { kind: 'deployed' } }, true],

@@ -7,7 +7,7 @@ import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { withHeartbeat } from '../heartbeat.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { joinsWithReleaseImage } from '../layering/conditions.ts';
+import { mastersImage, whyNotServed } from '../layering/conditions.ts';
 import { BuildRequest, PublishedImages, WorkerBoot } from '../layering/facts.ts';
 import { step } from '../step.ts';
 import { canDeploy, deployFinal, previewDeploy } from './deploy-final.ts';
@@ -75,5 +75,8 @@ export interface BuiltImageFacts {
 
 /** Which operating system a host boots first: an image that was built, or that of the release. */
 export const bootsBuiltImage = ({ request, published, boot }: BuiltImageFacts): boolean =>
-  (request !== undefined && !joinsWithReleaseImage(request) && published?.kind === 'published') ||
+  (request !== undefined &&
+    published !== undefined &&
+    whyNotServed(request, published) === undefined &&
+    mastersImage(published) !== undefined) ||
   (boot !== undefined && boot.kind !== 'stock');

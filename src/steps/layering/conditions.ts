@@ -61,6 +61,9 @@ export const mastersPool = 'master';
 /** Pools of nodes that join before this host leaves. */
 const earlyPools: readonly string[] = [mastersPool, 'arbiter'];
 
+/** Whether nodes of a pool join before this host leaves. */
+export const isEarlyPool = (pool: string): boolean => earlyPools.includes(pool);
+
 /** Why no node boots straight into an image before this host leaves, or undefined when some do. */
 export function whyNotServed(
   request: BuildRequest,
@@ -76,9 +79,7 @@ export function whyNotServed(
 
 /** The images of the pools that join before this host leaves. */
 export const controlPlaneImages = (published: PublishedImages): readonly PublishedImage[] =>
-  published.kind === 'stock'
-    ? []
-    : published.images.filter(({ pool }) => earlyPools.includes(pool));
+  published.kind === 'stock' ? [] : published.images.filter(({ pool }) => isEarlyPool(pool));
 
 /** The image of the masters, where there is one. */
 export const mastersImage = (published: PublishedImages): PublishedImage | undefined =>

@@ -7,6 +7,7 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import type { PollResult } from '../../engine/wait.ts';
+import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
 import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
@@ -62,7 +63,7 @@ export const waitForLayeredMasters = step({
 
 async function waitForPool(
   { kube, until }: StepScope<'kube'>,
-  { pool, final, renderedConfig }: PublishedImage,
+  { pool, final }: PublishedImage,
 ): Promise<void> {
   const selections = {
     nodes: followed(kube, { kind: nodes }),
@@ -87,7 +88,9 @@ async function waitForPool(
     if (pool === mastersPool && snapshot.nodes.length === 0) {
       return Promise.resolve({ status: 'there is no master node yet' });
     }
-    const [first, ...others] = violationsOf(snapshot, { image: final, rendered: renderedConfig });
+    // The cluster may have rendered it again since, and goes on with the image then.
+    const rendered = renderedNameOf(snapshot.machineConfigPool);
+    const [first, ...others] = violationsOf(snapshot, { image: final, rendered });
     if (first === undefined) return Promise.resolve({ done: true });
     const more = others.length === 0 ? '' : `; also ${others.map(({ id }) => id).join(', ')}`;
     return Promise.resolve({ status: `${violationText(first)}${more}` });

@@ -1,5 +1,4 @@
 import { jobs, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
-import type { PollResult } from '../../engine/wait.ts';
 import { countAt } from '../../layering/api/cluster-object.ts';
 import {
   buildKeys,
@@ -21,7 +20,6 @@ import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isContained } from '../after-pivot/put-manifest.ts';
-import { followedOne, gapIn } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';
 
@@ -58,8 +56,7 @@ export async function putBuild(scope: BuildScope, { wanted, image }: BuildHandOv
     return;
   }
   note('info', `MachineOSBuild ${ref.name} was created by the cluster's builder; it is taken over`);
-  await waitForJob(scope, ref.name);
-  await removeJob(scope, ref.name);
+  await removeLateJob(scope, ref.name);
   const { labels, annotations } = wanted.metadata;
   const body = { metadata: { labels, annotations } };
   await kube.patch(ref, { type: 'merge', body }, signal);
@@ -95,32 +92,27 @@ const buildRef = ({ metadata: { name } }: MachineOSBuildObject): KubeRef => ({
   name,
 });
 
-/** Waits until the job of a build shows, or the builder has had its time. */
-async function waitForJob(scope: BuildScope, build: string): Promise<void> {
-  const name = jobOf(build);
-  const job = { kind: jobs, namespace: operatorNamespace, name };
-  const followedJobs = followedOne(scope.kube, job);
-  const poll = (): Promise<PollResult<true>> => {
-    const view = followedJobs.view();
-    if (view.objects.length > 0) return Promise.resolve({ done: true });
-    return Promise.resolve({ status: gapIn(view) ?? 'the builder has not started a job' });
-  };
-  try {
-    await scope.until(`the builder starts job ${name} by mistake`, poll, {
-      watch: followedJobs.watch,
-      within: jobComesWithin,
-    });
-  } catch (error) {
-    if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-  }
+/**
+ * Removes the job of a build, or waits until the builder has had its time to start one. That of 4.20 and older knows no
+ * image that was built before: it queues the build as it came, without a status.
+ * @throws AgentError `kube.*`
+ */
+export async function removeLateJob(scope: BuildScope, build: string): Promise<void> {
+  if (await removeJob(scope, build)) return;
+  await scope.clock.sleep(jobComesWithin, scope.signal);
+  await removeJob(scope, build);
 }
 
-/** A job that outlives the finished build is stopped by nobody; its own objects go with it. */
-async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<void> {
+/**
+ * A job that outlives the finished build is stopped by nobody; its own objects go with it.
+ * @returns whether there was one
+ */
+async function removeJob({ kube, signal, note }: BuildScope, build: string): Promise<boolean> {
   const ref = { kind: jobs, name: jobOf(build), namespace: operatorNamespace };
-  if ((await kube.get(ref, signal)) === undefined) return;
+  if ((await kube.get(ref, signal)) === undefined) return false;
   await kube.remove(ref, signal);
   note('warn', `job ${ref.name} is removed: the image of its build already exists`);
+  return true;
 }
 
 /** A MachineOSConfig with the build and the image that are its own from the start. */

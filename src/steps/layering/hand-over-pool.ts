@@ -1,53 +1,87 @@
 import { Buffer } from 'node:buffer';
-import { configMaps, machineConfigs, secrets } from '../../cluster/kinds.ts';
-import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
-import { buildName } from '../../layering/api/build-name.ts';
-import { readMachineConfigPool } from '../../layering/api/machine-config-pool.ts';
-import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
+import { secrets } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { limited } from '../../engine/limit.ts';
+import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { machineOSBuildObject } from '../../layering/api/os-build.ts';
 import { type MachineOSConfig, readMachineOSConfig } from '../../layering/api/os-config.ts';
-import {
-  imagesOfMachineConfig,
-  type OSImages,
-  readOSImages,
-} from '../../layering/api/os-images.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import { layeringFailure } from '../../layering/failures.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import {
   operatorNamespace,
   readSecretManifest,
 } from '../../layering/manifests/bootstrap-manifests.ts';
 import { lineless } from '../../layering/source-object.ts';
-import { seconds } from '../../model/duration.ts';
-import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { minutes, renderDuration } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
+import { isEarlyPool } from './conditions.ts';
 import { type ImageTag, tagImage } from './copy-image.ts';
 import type { PoolRequest, PublishedImage, RenderedConfig } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
-import { createUnlessThere, putBuild, putOsConfig, tieBuild } from './hand-over-objects.ts';
-import { waitForSameRendered } from './rendered-pool.ts';
+import {
+  createUnlessThere,
+  putBuild,
+  putOsConfig,
+  removeLateJob,
+  submitOsConfig,
+  tieBuild,
+} from './hand-over-objects.ts';
+import {
+  nameOfBuild,
+  type OtherRendering,
+  type RenderedPool,
+  settlesWithin,
+  waitForPool,
+  waitForRendering,
+} from './rendered-pool.ts';
 
 /** A pool with what was made for it. */
 export interface PoolHandOver {
   readonly request: PoolRequest;
   readonly rendered: RenderedConfig;
   readonly image: PublishedImage;
+  /** How nodes get the image. */
+  readonly delivery: 'first-boot' | 'after-join';
 }
+
+type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
 
 /**
  * Hands the image of a pool over: Secrets, tag, MachineOSBuild, its status, MachineOSConfig, its status, owner.
  * Each is there before the controllers of the cluster look for it, in an order in which none of them ever sees a
  * reason to build or to take an image away. What is there already is left as it is, so that an attempt that was
- * cut off at any point is taken up by the next.
+ * cut off at any point is taken up by the next. A pool that was rendered again meanwhile is looked at again. Where the
+ * image does not fit what is rendered, the cluster builds.
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
-export async function handOverPool(
-  scope: StepScope<'host' | 'kube' | 'clock'>,
-  pool: PoolHandOver,
-): Promise<void> {
-  const image = await prepareImage(scope, pool);
-  const { config } = pool.request;
-  await tagAndWrite(scope, tagOf(image, pool), () => handOverImage(scope, image, config));
+export async function handOverPool(scope: HandOverScope, pool: PoolHandOver): Promise<void> {
+  const { request, delivery } = pool;
+  const isServed = delivery === 'first-boot' && isEarlyPool(request.pool);
+  const first = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: isServed });
+  if (first.difference !== undefined && !isServed) {
+    await leaveBuildToCluster(scope, pool, first.difference);
+    return;
+  }
+  let { image } = first;
+  for (;;) {
+    const untagged = await tryTag(scope, tagOf(image, request));
+    if (untagged !== undefined && delivery === 'after-join') {
+      await leaveBuildToCluster(scope, pool, `its tag is missing: ${untagged.message}`);
+      return;
+    }
+    await handOverImage(scope, image, { config: request.config, delivery });
+    if (untagged !== undefined) warnOfTag(scope, image, untagged);
+    if ((await waitForPool(scope, request.pool)) === image.renderedConfig) return;
+    const again = await prepareImage(scope, pool, { settles: 0, mustFit: false });
+    scope.note(
+      'info',
+      `pool ${request.pool} was rendered again: ${again.difference ?? 'as before'}`,
+    );
+    if (!again.isImageForBoth) return;
+    ({ image } = again);
+  }
 }
 
 /**
@@ -55,93 +89,117 @@ export async function handOverPool(
  * None of the controllers does anything about it.
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
-export async function stageImage(
-  scope: StepScope<'host' | 'kube' | 'clock'>,
-  pool: PoolHandOver,
-): Promise<LeftImage> {
-  const image = await prepareImage(scope, pool);
-  await tagImage(scope, tagOf(image, pool));
-  return image;
+export async function stageImage(scope: HandOverScope, pool: PoolHandOver): Promise<LeftImage> {
+  const prepared = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: false });
+  const image = { ...prepared.image, renderedConfig: pool.rendered.name };
+  // The job finds by itself that the pool is rendered otherwise.
+  if (prepared.difference !== undefined) return image;
+  const untagged = await tryTag(scope, tagOf(image, pool.request));
+  if (untagged === undefined) return image;
+  warnOfTag(scope, image, untagged);
+  return { ...image, isTagged: false };
+}
+
+/** How an image is handed over. */
+interface HandOverManner extends Pick<PoolHandOver, 'delivery'> {
+  /** The MachineOSConfig of the image as the API server would keep it. */
+  readonly config?: MachineOSConfig;
 }
 
 /**
  * Hands an image over, once its Secrets are there.
- * @param config the MachineOSConfig of the image as the API server would keep it
  * @throws AgentError `layering.*`, `kube.*`
  */
 export async function handOverImage(
   scope: StepScope<'kube' | 'clock'>,
   { pool, renderedConfig, machineOSBuild: build, image, osConfig }: LeftImage,
-  config: MachineOSConfig = readMachineOSConfig(lineless(osConfig, `MachineOSConfig ${pool}`)),
+  {
+    delivery,
+    config = readMachineOSConfig(lineless(osConfig, `MachineOSConfig ${pool}`)),
+  }: HandOverManner,
 ): Promise<void> {
   const wanted = machineOSBuildObject(config, { name: build, renderedConfig });
   await putBuild(scope, { wanted, image });
   const uid = await putOsConfig(scope, { osConfig, build, image });
   await tieBuild(scope, wanted, { name: config.name, uid });
+  // Up to 4.20, which has the other delivery, the builder knows no image that was built before.
+  if (delivery === 'after-join') await removeLateJob(scope, build);
   scope.note('info', `the OS image of pool ${pool} is handed over`, {
     image,
     machineOSBuild: build,
   });
 }
 
-const tagOf = ({ image, machineOSBuild }: LeftImage, { request }: PoolHandOver) => ({
+const tagOf = ({ image, machineOSBuild }: LeftImage, { pushSecret }: PoolRequest): ImageTag => ({
   final: image,
   tag: machineOSBuild,
-  pushSecret: request.pushSecret,
+  pushSecret,
 });
 
+/** An image that can be handed over for what its pool is rendered as now. */
+interface PreparedImage extends Pick<RenderedPool, 'difference' | 'isImageForBoth'> {
+  readonly image: LeftImage;
+}
+
 async function prepareImage(
-  scope: StepScope<'host' | 'kube' | 'clock'>,
+  scope: HandOverScope,
   { request, rendered, image: { final: image } }: PoolHandOver,
-): Promise<LeftImage> {
+  other: OtherRendering,
+): Promise<PreparedImage> {
   const { pool, config, object: osConfig } = request;
-  const found = await waitForSameRendered(scope, rendered);
+  const found = await waitForRendering(scope, rendered, other);
   scope.progress({ info: `Handing the image of ${pool} over` });
   await putSecrets(scope, request, config);
-  const machineOSBuild = await nameOfBuild(scope, config, found);
-  return { pool, renderedConfig: rendered.name, machineOSBuild, image, osConfig };
+  const machineOSBuild = await nameOfBuild(scope, config, found.pool);
+  const renderedConfig = renderedNameOf(found.pool);
+  return { ...found, image: { pool, renderedConfig, machineOSBuild, image, osConfig } };
 }
 
-/**
- * What a registry may take before the objects are written all the same: five seconds after a pool is rendered the
- * node controller takes the image off the nodes of one that nobody layered, which is worse than a build without a tag.
- */
-const headStart = seconds(2);
-
-/**
- * Tags the image, then writes; a registry that is slow is waited for behind the objects and not before them. The tag
- * is what lets the builder find the image again should a MachineOSConfig lose the name of its build.
- * @throws AgentError `layering.*` of the tag, once all is written; what `write` throws
- */
-async function tagAndWrite(
-  scope: StepScope<'host' | 'kube' | 'clock'>,
-  tag: ImageTag,
-  write: () => Promise<void>,
+async function leaveBuildToCluster(
+  scope: StepScope<'kube'>,
+  { request, rendered }: PoolHandOver,
+  why: string,
 ): Promise<void> {
-  const tagged = tagImage(scope, tag);
-  const over = tagged.then(
-    () => undefined,
-    () => undefined,
-  );
-  await atMost(scope, over);
-  try {
-    await write();
-  } finally {
-    await over;
-  }
-  await tagged;
+  const { pool, object } = request;
+  scope.note('warn', `the OS image of pool ${pool} is not used, the cluster builds one: ${why}`, {
+    builtFor: rendered.name,
+  });
+  await submitOsConfig(scope, object);
 }
 
-async function atMost({ clock, signal }: StepScope<'clock'>, over: Promise<void>): Promise<void> {
-  const enough = new AbortController();
-  const limit = clock
-    .sleep(headStart, AbortSignal.any([signal, enough.signal]))
-    .catch(() => undefined);
-  await Promise.race([over, limit]);
-  enough.abort(new Error('the tag is there'));
-  await limit;
-  signal.throwIfAborted();
+/** A tag moves no data; the pool is paused, or has no node with the image, as long as a registry takes. */
+const tagWithin = minutes(5);
+
+/**
+ * Tags the image by the name of its build. By the tag the builder finds the image again should a MachineOSConfig lose
+ * the name of its build; that of 4.20 and older deletes a build whose tag it cannot inspect.
+ * @returns why there is no tag; undefined when there is one
+ */
+async function tryTag(scope: HandOverScope, tag: ImageTag): Promise<AgentError | undefined> {
+  const { clock, signal } = scope;
+  const late = (): Error =>
+    layeringFailure(
+      'layering.registry-unreachable',
+      `tagging ${tag.final} as ${tag.tag}: not within ${renderDuration(tagWithin)}`,
+    );
+  try {
+    await limited(clock, { limit: tagWithin, signal, late }, (inner) =>
+      tagImage({ ...scope, signal: inner }, tag),
+    );
+    return undefined;
+  } catch (error) {
+    signal.throwIfAborted();
+    return asAgentError(error);
+  }
 }
+
+/** All but the tag is there, which is no reason to end an installation. */
+const warnOfTag = (scope: HandOverScope, image: LeftImage, { code, message }: AgentError): void =>
+  scope.note(
+    'warn',
+    `the OS image of pool ${image.pool} has no tag ${image.machineOSBuild} in its registry: add it by hand`,
+    { code, reason: message, image: image.image },
+  );
 
 /**
  * Puts the Secrets of a pool where the Machine Config Operator looks for them. One that is there is left as it is:
@@ -184,55 +242,3 @@ async function readSecret(
     data: Object.fromEntries(data),
   };
 }
-
-/** Since this release the images are taken from the rendered MachineConfig (machine-config-operator, release-4.22). */
-const namesImagesItself = [4, 22, 0] as const;
-
-const imagesMap: KubeRef = {
-  kind: configMaps,
-  name: 'machine-config-osimageurl',
-  namespace: operatorNamespace,
-};
-
-/**
- * The name that the cluster's builder would choose for the build of a pool. With any other, a pool that loses its
- * annotation is built again.
- * @param found the MachineConfigPool of the cluster
- * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read, `kube.*`
- */
-async function nameOfBuild(
-  scope: StepScope<'kube'>,
-  config: MachineOSConfig,
-  found: KubeObject,
-): Promise<string> {
-  const pool = readMachineConfigPool(asSource(found));
-  const { name } = pool.configuration;
-  const rendered = await scope.kube.get({ kind: machineConfigs, name }, scope.signal);
-  if (rendered === undefined) {
-    throw layeringStepFailure(
-      'layering.images-unknown',
-      `MachineConfig ${name} is not in the cluster`,
-    );
-  }
-  const machineConfig = readMachineConfig(asSource({ ...rendered, kind: 'MachineConfig' }));
-  return buildName({ config, pool, images: await imagesFor(scope, machineConfig) });
-}
-
-async function imagesFor(
-  { kube, signal }: StepScope<'kube'>,
-  machineConfig: MachineConfig,
-): Promise<OSImages> {
-  const version = releaseVersion(machineConfig.releaseVersion);
-  if (version === undefined || isAtLeast(version, namesImagesItself)) {
-    return imagesOfMachineConfig(machineConfig);
-  }
-  const found = await kube.get(imagesMap, signal);
-  if (found !== undefined) return readOSImages(asSource({ ...found, kind: 'ConfigMap' }));
-  throw layeringStepFailure(
-    'layering.images-unknown',
-    `ConfigMap ${imagesMap.name} is not in namespace ${operatorNamespace}`,
-  );
-}
-
-const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
-  lineless(object as unknown as Fields, `${object.kind ?? ''} ${object.metadata.name}`);

@@ -26,6 +26,7 @@ import {
 import { layeringStepFailure } from './failures.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
 import { handOverPool, stageImage, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
+import { pausePools, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
 /** The facts that a hand-over needs. */
@@ -63,8 +64,12 @@ const handingOver = {
       await submitOsConfigs(scope, request.pools);
       return;
     }
-    for (const pool of poolsOf(request.pools, { rendered, images: published.images })) {
+    const pools = poolsOf(request, { rendered, images: published.images });
+    const names = pools.map((pool) => pool.request.pool);
+    if (request.delivery === 'first-boot') await pausePools(scope, names);
+    for (const pool of pools) {
       await handOverPool(scope, pool);
+      await unpausePool(scope, pool.request.pool);
     }
   },
 } as const;
@@ -79,14 +84,14 @@ interface MadeForPools {
  * @throws AgentError `layering.no-image`
  */
 const poolsOf = (
-  orders: readonly PoolRequest[],
+  { pools, delivery }: Extract<BuildRequest, { kind: 'on' }>,
   { rendered, images }: MadeForPools,
 ): readonly PoolHandOver[] =>
-  orders.map((request) => {
+  pools.map((request) => {
     const config = rendered.find(({ pool }) => pool === request.pool);
     const image = images.find(({ pool }) => pool === request.pool);
     if (config !== undefined && image?.renderedConfig === config.name) {
-      return { request, rendered: config, image };
+      return { request, rendered: config, image, delivery };
     }
     throw layeringStepFailure(
       'layering.no-image',
@@ -95,10 +100,9 @@ const poolsOf = (
   });
 
 /**
- * Hands over the images that were built for the pools, in the objects that its own controllers keep, before
- * these take the images on the nodes for a mistake: they begin to take them away five seconds after a pool is
- * rendered that nobody layered. So masters, who are there first, come first, and what nodes are served is handed
- * over before the first of them joins.
+ * Hands over the images that were built for the pools, in the objects that the cluster's own controllers keep. These
+ * take an image on a node for a mistake as soon as a pool is rendered that nobody layered: each pool is paused until
+ * its image is handed over. Masters, who are there first, come first.
  */
 export const handOverServed = step({
   ...handingOver,
@@ -166,7 +170,7 @@ async function imagesToStage(
   if (request.kind === 'off' || !joinsWithReleaseImage(request) || published.kind === 'stock')
     return [];
   const images: LeftImage[] = [];
-  for (const pool of poolsOf(request.pools, { rendered, images: published.images })) {
+  for (const pool of poolsOf(request, { rendered, images: published.images })) {
     images.push(await stageImage(scope, pool));
   }
   return images;

@@ -10,6 +10,7 @@ import {
 } from '../../../test/layering/hand-over-site.ts';
 import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { rest } from '../../../test/support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -59,6 +60,13 @@ describe('layering/leave-hand-over', () => {
     };
     await runStep(createHandOverJob, made);
     expect(recorded(made)).toEqual([[leftImage, leftWorkers]]);
+  });
+
+  it('leaves it to the job to let the cluster build where the registry takes no tag', async () => {
+    const made = run();
+    made.host.on(['skopeo', 'copy', rest]).fails(1, '', 'unauthorized');
+    await runStep(createHandOverJob, made);
+    expect(recorded(made)).toEqual([[{ ...leftImage, isTagged: false }]]);
   });
 
   it('gives the image its tag and the cluster its Secret, and starts nothing', async () => {

@@ -1,14 +1,26 @@
-import { machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
+import { configMaps, machineConfigPools, machineConfigs } from '../../cluster/kinds.ts';
+import { isAtLeast, releaseVersion } from '../../cluster/release-version.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
-import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import { buildName } from '../../layering/api/build-name.ts';
+import { readMachineConfigPool, renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
+import type { MachineOSConfig } from '../../layering/api/os-config.ts';
+import {
+  imagesOfMachineConfig,
+  type OSImages,
+  readOSImages,
+} from '../../layering/api/os-images.ts';
 import type { Fields } from '../../layering/api/schema.ts';
-import { renderedDifference } from '../../layering/hand-over/hand-over.ts';
-import { seconds } from '../../model/duration.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { lineless } from '../../layering/source-object.ts';
+import { isImageForBoth, renderedDifference } from '../../layering/hand-over/hand-over.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { followedOne, gapIn, longestWait } from '../cluster/kube-watch.ts';
 import type { StepScope } from '../step.ts';
 import type { RenderedConfig } from './facts.ts';
+import { layeringStepFailure } from './failures.ts';
 import { readManifest } from './manifests.ts';
 
 /**
@@ -36,65 +48,159 @@ export async function waitForPool(
   });
 }
 
-type RenderedScope = StepScope<'host' | 'kube'>;
+type RenderedScope = StepScope<'host' | 'kube' | 'clock'>;
 
 /**
- * Waits until the cluster renders the pool as the bootstrap host did, and gives its MachineConfigPool. An image that
- * is handed over for another MachineConfig is cleared by one controller and set by the other for ever.
+ * The time that a pool is given which is rendered otherwise: the first rendering of a cluster lacks what is made from
+ * objects that come a little later.
+ */
+export const settlesWithin = minutes(5);
+
+/** A pool that the cluster has rendered. */
+export interface RenderedPool {
+  readonly pool: KubeObject;
+  /** Why it is not rendered as on the bootstrap host; undefined where it is. */
+  readonly difference: string | undefined;
+  /** Whether the image of the bootstrap host is right for it all the same. */
+  readonly isImageForBoth: boolean;
+}
+
+/** When a pool that is rendered otherwise is taken as it is. */
+export interface OtherRendering {
+  /** How long it must have been so. */
+  readonly settles: Millis;
+  /** Nodes run the image already: while it is not right for what is rendered, the wait goes on. */
+  readonly mustFit: boolean;
+}
+
+/**
+ * Waits until the cluster renders the pool as the bootstrap host did, or has rendered it otherwise for a while.
+ * An image that is handed over for another MachineConfig than that of its pool is cleared by one controller and set by
+ * the other for ever.
  * @throws AgentError `wait.timed-out`
  */
-export async function waitForSameRendered(
+export async function waitForRendering(
   scope: RenderedScope,
   rendered: RenderedConfig,
-): Promise<KubeObject> {
+  { settles, mustFit }: OtherRendering,
+): Promise<RenderedPool> {
   const { pool, name } = rendered;
-  const pools = followedOne(scope.kube, { kind: machineConfigPools, name: pool });
-  const differences = differencesFrom(scope, rendered);
-  const poll = async (): Promise<PollResult<KubeObject>> => {
+  const { kube, clock, until } = scope;
+  const pools = followedOne(kube, { kind: machineConfigPools, name: pool });
+  const compare = comparisonWith(scope, rendered);
+  let other = { name: '', since: 0 };
+  const poll = async (): Promise<PollResult<RenderedPool>> => {
     const view = pools.view();
     const gap = gapIn(view);
     if (gap !== undefined) return { status: gap };
-    const [found] = view.objects;
-    if (found === undefined) return { status: `MachineConfigPool ${pool} does not exist yet` };
+    const [object] = view.objects;
+    if (object === undefined) return { status: `MachineConfigPool ${pool} does not exist yet` };
+    const found = { ...object, kind: 'MachineConfigPool' };
     const there = renderedNameOf(found);
-    if (there === name) return { done: { ...found, kind: 'MachineConfigPool' } };
+    if (there === name)
+      return { done: { pool: found, difference: undefined, isImageForBoth: true } };
     if (there === '') return { status: `MachineConfigPool ${pool} is not rendered yet` };
-    return { status: `it is rendered as ${there}: ${await differences(there)}` };
+    if (there !== other.name) other = { name: there, since: clock.elapsed() };
+    const compared = await compare(there);
+    const status = `it is rendered as ${there}: ${compared?.text ?? 'the difference cannot be read now'}`;
+    const isSettled = compared !== undefined && clock.elapsed() - other.since >= settles;
+    if (!isSettled || (mustFit && !compared.isImageForBoth)) return { status };
+    return {
+      done: { pool: found, difference: status, isImageForBoth: compared.isImageForBoth },
+    };
   };
-  return scope.until(`the cluster renders pool ${pool} as ${name}`, poll, {
+  return until(`the cluster renders pool ${pool} as ${name}`, poll, {
     watch: pools.watch,
     every: seconds(30),
     within: longestWait,
   });
 }
 
-/** Describes the difference to another rendered MachineConfig of the cluster; each is read once. */
-function differencesFrom(
-  scope: RenderedScope,
-  rendered: RenderedConfig,
-): (other: string) => Promise<string> {
-  const known = new Map<string, string>();
+/** What two renderings of a pool differ in. */
+interface Comparison {
+  readonly text: string;
+  readonly isImageForBoth: boolean;
+}
+
+type Compare = (other: string) => Promise<Comparison | undefined>;
+
+/** Compares with another rendered MachineConfig of the cluster; each is read once. */
+function comparisonWith(scope: RenderedScope, rendered: RenderedConfig): Compare {
+  const known = new Map<string, Comparison>();
   return async (other) => {
-    const difference = known.get(other) ?? (await differenceFrom(scope, rendered, other));
-    if (difference !== undefined) known.set(other, difference);
-    return difference ?? 'the difference cannot be read now';
+    const found = known.get(other) ?? (await comparisonOf(scope, rendered, other));
+    if (found !== undefined) known.set(other, found);
+    return found;
   };
 }
 
-async function differenceFrom(
+async function comparisonOf(
   scope: RenderedScope,
   { file, osImage }: RenderedConfig,
   other: string,
-): Promise<string | undefined> {
+): Promise<Comparison | undefined> {
   const { kube, signal, note } = scope;
   try {
     const cluster = await kube.get({ kind: machineConfigs, name: other }, signal);
     if (cluster === undefined) return undefined;
     const bootstrap = (await readManifest(scope, { path: file, kind: 'MachineConfig' })).value;
-    return renderedDifference({ bootstrap, cluster: cluster as unknown as Fields, osImage });
+    const pair = { bootstrap, cluster: cluster as unknown as Fields, osImage };
+    return { text: renderedDifference(pair), isImageForBoth: isImageForBoth(pair) };
   } catch (error) {
     signal.throwIfAborted();
     note('debug', `${other} cannot be compared`, { code: asAgentError(error).code });
     return undefined;
   }
 }
+
+/** Since this release the images are taken from the rendered MachineConfig (machine-config-operator, release-4.22). */
+const namesImagesItself = [4, 22, 0] as const;
+
+const imagesMap: KubeRef = {
+  kind: configMaps,
+  name: 'machine-config-osimageurl',
+  namespace: operatorNamespace,
+};
+
+/**
+ * The name that the cluster's builder would choose for the build of a pool. With any other, a pool that loses its
+ * annotation is built again.
+ * @param found the MachineConfigPool of the cluster
+ * @throws AgentError `layering.images-unknown`, `layering.no-name`, `layering.*` of what is read, `kube.*`
+ */
+export async function nameOfBuild(
+  scope: StepScope<'kube'>,
+  config: MachineOSConfig,
+  found: KubeObject,
+): Promise<string> {
+  const pool = readMachineConfigPool(asSource(found));
+  const { name } = pool.configuration;
+  const rendered = await scope.kube.get({ kind: machineConfigs, name }, scope.signal);
+  if (rendered === undefined) {
+    throw layeringStepFailure(
+      'layering.images-unknown',
+      `MachineConfig ${name} is not in the cluster`,
+    );
+  }
+  const machineConfig = readMachineConfig(asSource({ ...rendered, kind: 'MachineConfig' }));
+  return buildName({ config, pool, images: await imagesFor(scope, machineConfig) });
+}
+
+async function imagesFor(
+  { kube, signal }: StepScope<'kube'>,
+  machineConfig: MachineConfig,
+): Promise<OSImages> {
+  const version = releaseVersion(machineConfig.releaseVersion);
+  if (version === undefined || isAtLeast(version, namesImagesItself)) {
+    return imagesOfMachineConfig(machineConfig);
+  }
+  const found = await kube.get(imagesMap, signal);
+  if (found !== undefined) return readOSImages(asSource({ ...found, kind: 'ConfigMap' }));
+  throw layeringStepFailure(
+    'layering.images-unknown',
+    `ConfigMap ${imagesMap.name} is not in namespace ${operatorNamespace}`,
+  );
+}
+
+const asSource = (object: KubeObject): ReturnType<typeof lineless> =>
+  lineless(object as unknown as Fields, `${object.kind ?? ''} ${object.metadata.name}`);

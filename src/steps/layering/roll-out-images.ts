@@ -69,17 +69,19 @@ function reportRefusal(scope: RollOutScope, image: LeftImage, error: unknown): v
   });
 }
 
-/** An image of another MachineConfig than that of its pool is none to hand over. */
+/** An image of another MachineConfig than that of its pool is none to hand over, and neither is one without its tag. */
 async function handOverIfFitting(scope: RollOutScope, image: LeftImage): Promise<void> {
-  const { pool, renderedConfig, osConfig } = image;
+  const { pool, renderedConfig, osConfig, isTagged = true } = image;
   const rendered = await waitForPool(scope, pool);
-  if (rendered === renderedConfig) {
-    await handOverImage(scope, image);
+  if (rendered === renderedConfig && isTagged) {
+    await handOverImage(scope, image, { delivery: 'after-join' });
     return;
   }
   scope.note(
     'warn',
-    `pool ${pool} is now rendered as ${rendered}, and its OS image was built for ${renderedConfig}: the cluster builds a new one`,
+    isTagged
+      ? `pool ${pool} is now rendered as ${rendered}, and its OS image was built for ${renderedConfig}: the cluster builds a new one`
+      : `the OS image of pool ${pool} has no tag in its registry: the cluster builds a new one`,
   );
   await submitOsConfig(scope, osConfig);
 }

@@ -54,6 +54,18 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(0);
   });
 
+  it('is through when the pool is at rest on the image under a MachineConfig that came later', async () => {
+    const later = `rendered-master-${'7'.repeat(32)}`;
+    const [build] = layeredCluster().builds;
+    const spec = { ...(build?.['spec'] as object), machineConfig: { name: later } };
+    const kube = put(fakeKube(), {
+      pool: { configuration: { name: later, source: [] } },
+      node: { currentConfig: later, desiredConfig: later },
+      build: { spec },
+    });
+    await runStep(waitForLayeredMasters, { config, facts, clock: fakeClock(), kube });
+  });
+
   it('names the first invariant that does not hold, and goes on the moment that all do', async () => {
     const clock = fakeClock({ auto: false });
     const kube = fakeKube();

@@ -1,0 +1,143 @@
+import {
+  jobs,
+  machineConfigPools,
+  machineOSBuilds,
+  machineOSConfigs,
+  nodes,
+} from '../../src/cluster/kinds.ts';
+import { decideControllers } from '../../mocks/cluster/layering/controllers.ts';
+import { operatorQueues } from '../../mocks/cluster/layering/queues.ts';
+import type { Millis } from '../../src/model/duration.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Kube, KubeObject } from '../../src/ports/kube.ts';
+import { operator as namespace } from './hand-over-site.ts';
+import { nodeObject } from './layered-pool.ts';
+
+/** The API server as seen over a line: each request and each event takes its time. */
+export function delayedKube(kube: Kube, clock: Clock, roundTrip: Millis): Kube {
+  const oneWay = (signal: AbortSignal): Promise<void> => clock.sleep(roundTrip / 2, signal);
+  const sent = async <T>(signal: AbortSignal, send: () => Promise<T>): Promise<T> => {
+    await oneWay(signal);
+    const answer = await send();
+    await oneWay(signal);
+    return answer;
+  };
+  return {
+    get: (ref, signal) => sent(signal, () => kube.get(ref, signal)),
+    list: (selection, signal) => sent(signal, () => kube.list(selection, signal)),
+    patch: (ref, patch, signal) => sent(signal, () => kube.patch(ref, patch, signal)),
+    create: (into, object, signal) => sent(signal, () => kube.create(into, object, signal)),
+    replace: (ref, object, options) =>
+      sent(options.signal, () => kube.replace(ref, object, options)),
+    remove: (ref, signal) => sent(signal, () => kube.remove(ref, signal)),
+    podLog: (pod, since, signal) => sent(signal, () => kube.podLog(pod, since, signal)),
+    follow: async (selection, seen, signal) => {
+      // What lists first is asked and answered before anything can be seen.
+      await oneWay(signal).catch(() => undefined);
+      const late = (view: Parameters<typeof seen>[0]): void => {
+        oneWay(signal).then(
+          () => seen(view),
+          () => undefined,
+        );
+      };
+      await kube.follow(selection, late, signal);
+    },
+  };
+}
+
+/** What the operator is started with. */
+interface OperatorSite {
+  readonly kube: Kube;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Up to 4.20 it is false. */
+  readonly knowsPreBuilt?: boolean;
+  readonly hasTag?: (image: string) => boolean;
+}
+
+/** How often the operator looks at what has become due. */
+const interval = 100;
+
+/**
+ * Lets the controllers of the Machine Config Operator act with their own timings until the signal aborts; what they do
+ * that they must not have to do is what it resolves with.
+ */
+export async function runOperator(site: OperatorSite): Promise<readonly string[]> {
+  const { kube, clock, signal, knowsPreBuilt = true, hasTag = () => true } = site;
+  const queues = operatorQueues({ knowsPreBuilt, hasTag });
+  const done: string[] = [];
+  while (!signal.aborted) {
+    const [pools, osConfigs, builds, allNodes, allJobs] = await Promise.all([
+      kube.list({ kind: machineConfigPools }, signal),
+      kube.list({ kind: machineOSConfigs }, signal),
+      kube.list({ kind: machineOSBuilds }, signal),
+      kube.list({ kind: nodes }, signal),
+      kube.list({ kind: jobs, namespace }, signal),
+    ]).catch(() => [[], [], [], [], []]);
+    const objects = { pools, osConfigs, builds, nodes: allNodes, jobs: allJobs };
+    for (const view of queues.viewsAt(clock.now(), objects)) {
+      for (const action of decideControllers(view)) {
+        done.push(Object.values(action).join(' '));
+        await apply(site, action).catch(() => undefined);
+      }
+    }
+    await clock.sleep(interval, signal).catch(() => undefined);
+  }
+  return done;
+}
+
+async function apply(
+  { kube, signal }: OperatorSite,
+  action: ReturnType<typeof decideControllers>[number],
+): Promise<void> {
+  switch (action.kind) {
+    case 'take-image':
+      await annotateImage({ kube, signal }, action.node, null);
+      return;
+    case 'roll-out':
+      await annotateImage({ kube, signal }, action.node, action.image);
+      return;
+    case 'delete-build':
+      await kube.remove({ kind: machineOSBuilds, name: action.build }, signal);
+      return;
+    case 'start-job':
+    case 'start-build': {
+      const of = action.kind === 'start-job' ? action.build : `${action.pool}-own`;
+      await kube.create({ kind: jobs, namespace }, jobObject(of), signal);
+    }
+  }
+}
+
+const annotateImage = (
+  { kube, signal }: Pick<OperatorSite, 'kube' | 'signal'>,
+  name: string,
+  image: string | null,
+): Promise<KubeObject> => {
+  const annotations = { 'machineconfiguration.openshift.io/desiredImage': image };
+  return kube.patch(
+    { kind: nodes, name },
+    { type: 'merge', body: { metadata: { annotations } } },
+    signal,
+  );
+};
+
+const jobObject = (of: string): KubeObject => ({
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  metadata: { name: `build-${of}`, namespace },
+  spec: {
+    template: {
+      spec: { restartPolicy: 'Never', containers: [{ name: 'build', image: 'r.test/mco:1' }] },
+    },
+  },
+});
+
+/** A master that has booted an image and joined with it, as its daemon shows it. */
+export const masterOn = (name: string, rendered: string, image: string): KubeObject =>
+  nodeObject(name, 'master', {
+    currentConfig: rendered,
+    desiredConfig: rendered,
+    currentImage: image,
+    desiredImage: image,
+    state: 'Done',
+  });
