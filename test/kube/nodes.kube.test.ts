@@ -8,7 +8,12 @@ import { taintsOf } from '../../src/cluster/node.ts';
 import { cloudTaint } from '../../src/cluster/taint.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { waitForMasters } from '../../src/steps/cluster/wait-for-masters.ts';
-import { installConfigMap, type NodeSketch, nodeObject } from '../support/cluster-objects.ts';
+import {
+  bootkubeHost,
+  installConfigMap,
+  type NodeSketch,
+  nodeObject,
+} from '../support/cluster-objects.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { runStep, statusesOf } from '../support/run-step.ts';
 import { clusterOf } from './rig.ts';
@@ -64,6 +69,7 @@ const becomeReady = (name: string): Promise<unknown> =>
 const settings = (platformType: string) => ({
   facts,
   kube: cluster,
+  host: bootkubeHost(),
   clock: systemClock,
   config: { role: 'bootstrap', service: { url: 'http://svc.example' } } as const,
   inventory: fakeInventory({
@@ -114,6 +120,6 @@ describe('the wait for masters against a real API server', () => {
     await register({ name: 'm2' });
     const { events } = await runStep(waitForMasters, run);
     expect(run.inventory.reports).toHaveLength(2);
-    expect(statusesOf(events).join()).not.toContain('has not answered');
+    expect(statusesOf(events).join()).not.toContain(unanswered);
   });
 });

@@ -1,5 +1,6 @@
 import { configMaps, nodes } from '../../src/cluster/kinds.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { fakeHost, type FakeHost, rest } from './fake-host.ts';
 import type { FakeKube } from './fake-kube.ts';
 
 /** The kind of the operators' status, which only tests create. */
@@ -72,3 +73,11 @@ export const withInvoker = (kube: FakeKube, invoker: string): FakeKube =>
     metadata: { name: 'openshift-install-manifests', namespace: 'openshift-config' },
     data: { invoker },
   });
+
+/** A bootstrap host whose bootkube is at work; systemd notifies nobody of its units. */
+export const bootkubeHost = (): FakeHost =>
+  fakeHost()
+    .on(['busctl', rest])
+    .isMissing()
+    .on(['systemctl', 'show', rest])
+    .prints('ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n');

@@ -7,11 +7,11 @@ import {
   busLabel,
   parseUnitProperties,
   readUnitProperties,
-  renderUnitProperties,
   unitPropertiesArgv,
   unitMonitorArgv,
   unitState,
   unitStateArgv,
+  unitTexts,
   unitStatus,
   unitWatch,
 } from './systemd-unit.ts';
@@ -135,16 +135,16 @@ describe('the properties of a unit', () => {
     // systemd prints the properties in an order of its own.
     [
       'Result=exit-code\nNRestarts=2\nActiveState=activating\nSubState=auto-restart\n',
-      'x.service is activating (exit-code), restarted 2 times',
+      'x.service failed (exit-code) and was restarted',
     ],
     [
       'NRestarts=1\nResult=start-limit-hit\nActiveState=failed\nSubState=failed',
-      'x.service is failed (start-limit-hit), restarted once',
+      'x.service failed (start-limit-hit) and was restarted',
     ],
     ['ActiveState=inactive\nSubState=dead\nResult=success', 'x.service is inactive'],
     ['', 'the state of x.service is unknown'],
   ])('%j reads: %s', (stdout, words) => {
-    expect(renderUnitProperties('x.service', parseUnitProperties(stdout))).toBe(words);
+    expect(unitTexts('x.service')(parseUnitProperties(stdout))).toBe(words);
   });
 
   it('is asked for by one command', async () => {

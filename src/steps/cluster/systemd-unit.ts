@@ -1,6 +1,6 @@
 import type { Watch } from '../../engine/wait.ts';
 import { hours, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import { AgentError, type FailureContext } from '../../model/failure.ts';
 import type { Host } from '../../ports/host.ts';
 
 /**
@@ -128,16 +128,65 @@ export function parseUnitProperties(stdout: string): UnitProperties {
   };
 }
 
-/** The properties of a unit for people: `bootkube.service is failed (exit-code), restarted 2 times`. */
-export function renderUnitProperties(
+/**
+ * systemd has given a unit up: it failed, and is not started again (systemd.service(5), `Restart=` and
+ * `StartLimitBurst=`). Since systemd 254 a unit that is about to be started again may be `failed` too, with
+ * another `SubState`.
+ */
+export const isGivenUp = ({ state, sub }: UnitProperties): boolean =>
+  state === 'failed' && sub === 'failed';
+
+/**
+ * Describes a unit in words that stay the same while it crashes and is started again, for ever perhaps: that is
+ * no progress, and must not renew the time that the service gives a stage.
+ */
+export function unitTexts(unit: string): (properties: UnitProperties) => string {
+  let failedWith = '';
+  return ({ state, sub, result, restarts }) => {
+    if (state === '') return `the state of ${unit} is unknown`;
+    if (failedWith === '' && result !== '' && result !== 'success') failedWith = ` (${result})`;
+    if (failedWith !== '' || restarts > 0) return `${unit} failed${failedWith} and was restarted`;
+    return `${unit} is ${state === 'active' ? sub : state}`;
+  };
+}
+
+/** Prints the last messages of a unit in the journal. */
+export const unitLogArgv = (unit: string): readonly string[] => [
+  ...['journalctl', '--unit', unit, '--lines', '20', '--no-pager', '--output', 'cat'],
+];
+
+/** So many of the last lines, and characters of them, go into a failure. */
+const shownLines = 5;
+const shownLength = 600;
+
+/** What a failure says of a unit that systemd has given up. */
+export async function describeGivenUp(
+  host: Host,
+  { unit, result }: { readonly unit: string; readonly result: string },
+  signal: AbortSignal,
+): Promise<{ readonly message: string; readonly context: FailureContext }> {
+  const lines = await lastLines(host, unit, signal);
+  const last = lines.slice(-shownLines).join(' | ').slice(-shownLength);
+  return {
+    message: `${unit} failed (${result}) and is not started again${last === '' ? '' : `: ${last}`}`,
+    context: { unit, result, log: lines.join('\n').slice(-2 * shownLength) },
+  };
+}
+
+/** None when the journal cannot be read: the unit has failed all the same. */
+async function lastLines(
+  host: Host,
   unit: string,
-  { state, sub, result, restarts }: UnitProperties,
-): string {
-  if (state === '') return `the state of ${unit} is unknown`;
-  const how = state === 'active' ? sub : state;
-  const why = result === '' || result === 'success' ? '' : ` (${result})`;
-  const times = restarts === 1 ? 'once' : `${restarts} times`;
-  return `${unit} is ${how}${why}${restarts === 0 ? '' : `, restarted ${times}`}`;
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    const { stdout } = await host.exec(unitLogArgv(unit), { signal, limit: seconds(30) });
+    return stdout.split('\n').filter((line) => line.trim() !== '');
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof AgentError) return [];
+    throw error;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  bootkubeHost,
   type NodeSketch,
   withInstallConfig,
   withInvoker,
@@ -36,7 +37,8 @@ function setUp(platform: string, { invoker = 'assisted-service', version = '4.15
     service: { url: 'http://svc.example' },
   } as const;
   const clock = fakeClock({ auto: false });
-  return { config, clock, kube, inventory, facts: { controlPlane: { units: [] } } };
+  const facts = { controlPlane: { units: [] } };
+  return { config, clock, kube, inventory, host: bootkubeHost(), facts };
 }
 
 /** Runs the wait with a node for a minute, then lets it end. */

@@ -1,17 +1,32 @@
-import type { PollResult } from '../../engine/wait.ts';
+import { silently, untilOf, type PollResult, type Watch } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait, together } from './kube-watch.ts';
 import {
+  describeGivenUp,
+  isGivenUp,
   readUnitProperties,
-  renderUnitProperties,
-  unitPropertiesArgv,
+  unitLogArgv,
   unitMonitorArgv,
+  unitPropertiesArgv,
   unitStatus,
   unitStatusArgv,
+  unitTexts,
   unitWatch,
 } from './systemd-unit.ts';
+
+/** Failures of the temporary control plane. */
+export const bootkubeFailures = {
+  'cluster.bootkube-failed': {
+    kind: 'cluster',
+    title: 'The temporary control plane failed, and systemd does not start bootkube again',
+    hint: 'read the log on the bootstrap host: journalctl -u bootkube.service -u kubelet.service; then install again',
+  },
+} as const satisfies FailureTable;
+
+const bootkubeFailure = failuresOf(bootkubeFailures);
 
 const unit = 'bootkube.service';
 const directory = '/opt/openshift';
@@ -19,9 +34,19 @@ const directory = '/opt/openshift';
 /** bootkube.sh writes it when the control plane of the cluster runs (openshift/installer). */
 const doneFile = '.bootkube.done';
 
+/** Whoever notifies nobody is asked this often. */
+const pollInterval = seconds(30);
+
+/** What a wait for bootkube runs. */
+export const bootkubeArgvs: readonly (readonly string[])[] = [
+  unitMonitorArgv([unit]),
+  unitPropertiesArgv(unit),
+  unitLogArgv(unit),
+];
+
 /**
  * Waits until bootkube has started the control plane of the cluster. systemd restarts a bootkube that
- * failed, which often helps, so a failure is shown in the status and does not end the wait.
+ * failed, which often helps, so only one that systemd has given up ends the wait.
  */
 export const waitForBootkube = step({
   id: 'cluster/wait-for-bootkube',
@@ -31,24 +56,45 @@ export const waitForBootkube = step({
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
   waitsFor: `the file ${directory}/${doneFile}, which bootkube writes last`,
-  preview: () => [unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitStatusArgv(unit)],
+  preview: () => [...bootkubeArgvs, unitStatusArgv(unit)],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
     const file = `${directory}/${doneFile}`;
-    await until('bootkube has finished', () => poll(scope), {
+    await until('bootkube has finished', pollOf(scope), {
       watch: together(
         (changed, quiet) => host.watch([file], changed, quiet),
         unitWatch(host, [unit]),
       ),
-      every: seconds(30),
+      every: pollInterval,
       within: longestWait,
     });
     note('info', `${unit} has finished`, { status: await unitStatus(host, unit, signal) });
   },
 });
 
-async function poll({ host, signal }: StepScope<'host'>): Promise<PollResult<true>> {
-  const names = await host.list(directory, signal);
-  if (names.includes(doneFile)) return { done: true };
-  return { status: renderUnitProperties(unit, await readUnitProperties(host, unit, signal)) };
+type BootkubeScope = Pick<StepScope<'host'>, 'host'>;
+
+function pollOf({ host }: BootkubeScope): (signal: AbortSignal) => Promise<PollResult<true>> {
+  const text = unitTexts(unit);
+  return async (signal) => {
+    const names = await host.list(directory, signal);
+    if (names.includes(doneFile)) return { done: true };
+    const properties = await readUnitProperties(host, unit, signal);
+    if (!isGivenUp(properties)) return { status: text(properties) };
+    const { message, context } = await describeGivenUp(host, { unit, ...properties }, signal);
+    throw bootkubeFailure('cluster.bootkube-failed', message, { context });
+  };
+}
+
+/**
+ * Ends another wait, for what bootkube brings about, with the failure of a bootkube that systemd has given up.
+ * It notifies nobody.
+ */
+export function bootkubeWatch(scope: StepScope<'host' | 'clock'>): Watch {
+  return async (_changed, signal) => {
+    const until = untilOf(scope.clock, signal, silently);
+    const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
+    const watch = unitWatch(scope.host, [unit]);
+    await until('bootkube has finished', pollOf(scope), { ...limits, watch });
+  };
 }

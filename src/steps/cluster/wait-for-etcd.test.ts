@@ -57,16 +57,19 @@ describe('cluster/wait-for-etcd', () => {
     );
     const { events } = await runStep(waitForEtcd, { host, facts });
     expect(events).toContainEqual(
-      expect.objectContaining({ status: 'progress.service is activating (exit-code)' }),
+      expect.objectContaining({ status: 'progress.service failed (exit-code) and was restarted' }),
     );
   });
 
   it('fails with the reason when the unit failed for good', async () => {
-    const host = hostWith(unitProperties('failed', 'failed', 'exit-code'));
+    const host = hostWith(unitProperties('failed', 'failed', 'exit-code'))
+      .on(['journalctl', '--unit', 'progress.service', rest])
+      .prints('progress.service: Main process exited, code=exited');
     const { failure } = await tryStep(waitForEtcd, { host, facts });
     expect(failure).toMatchObject({
       code: 'cluster.etcd-bootstrap-failed',
-      message: 'progress.service is failed (exit-code)',
+      message:
+        'progress.service failed (exit-code) and is not started again: progress.service: Main process exited, code=exited',
       context: {
         result: 'exit-code',
         log: 'progress.service: Main process exited, code=exited',

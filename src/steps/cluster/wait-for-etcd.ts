@@ -25,12 +25,15 @@ import {
   together,
 } from './kube-watch.ts';
 import {
+  describeGivenUp,
+  isGivenUp,
   readUnitProperties,
-  renderUnitProperties,
-  unitPropertiesArgv,
+  unitLogArgv,
   unitMonitorArgv,
+  unitPropertiesArgv,
   unitStatus,
   unitStatusArgv,
+  unitTexts,
   unitWatch,
 } from './systemd-unit.ts';
 
@@ -68,9 +71,6 @@ export type EtcdHandover = z.infer<typeof EtcdHandoverSchema>;
 /** Reports the bootstrap as complete to the cluster, and ends then (openshift/installer). */
 const unit = 'progress.service';
 
-/** How many characters of the unit's status go into the failure. */
-const reasonLength = 1000;
-
 /**
  * Waits until the bootstrap is reported complete; then the etcd operator removes the member on this
  * host. The wait fails with the unit, which systemd restarts several times before it is `failed`.
@@ -84,10 +84,15 @@ export const waitForEtcd = step({
   needs: { controlPlane: ControlPlane },
   limit: longestWait + minutes(10),
   waitsFor: `${unit} to end`,
-  preview: () => [unitMonitorArgv([unit]), unitPropertiesArgv(unit), unitStatusArgv(unit)],
+  preview: () => [
+    unitMonitorArgv([unit]),
+    unitPropertiesArgv(unit),
+    unitLogArgv(unit),
+    unitStatusArgv(unit),
+  ],
   run: async (scope) => {
     const { host, until, signal, note } = scope;
-    await until('the etcd bootstrap is complete', () => poll(scope), {
+    await until('the etcd bootstrap is complete', pollOf(scope), {
       watch: unitWatch(host, [unit]),
       every: seconds(5),
       within: longestWait,
@@ -96,15 +101,15 @@ export const waitForEtcd = step({
   },
 });
 
-async function poll({ host, signal }: StepScope<'host'>): Promise<PollResult<true>> {
-  const properties = await readUnitProperties(host, unit, signal);
-  if (properties.state === 'inactive') return { done: true };
-  const status = renderUnitProperties(unit, properties);
-  if (properties.state !== 'failed') return { status };
-  const log = await unitStatus(host, unit, signal);
-  throw etcdFailure('cluster.etcd-bootstrap-failed', status, {
-    context: { unit, result: properties.result, log: log.slice(-reasonLength) },
-  });
+function pollOf({ host }: StepScope<'host'>): (signal: AbortSignal) => Promise<PollResult<true>> {
+  const text = unitTexts(unit);
+  return async (signal) => {
+    const properties = await readUnitProperties(host, unit, signal);
+    if (properties.state === 'inactive') return { done: true };
+    if (!isGivenUp(properties)) return { status: text(properties) };
+    const { message, context } = await describeGivenUp(host, { unit, ...properties }, signal);
+    throw etcdFailure('cluster.etcd-bootstrap-failed', message, { context });
+  };
 }
 
 /**

@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { withInstallConfig, withNodes } from '../../../test/support/cluster-objects.ts';
+import {
+  bootkubeHost,
+  withInstallConfig,
+  withNodes,
+} from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { rest } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
@@ -29,7 +34,7 @@ function setUp({ yaml = threeMasters, hosts = [host('m1'), host('M2'), host('own
   const clock = fakeClock({ auto: false });
   const kube: FakeKube = withInstallConfig(fakeKube(), yaml);
   const inventory = fakeInventory({ hosts });
-  return { config, facts, clock, kube, inventory };
+  return { config, facts, clock, kube, inventory, host: bootkubeHost() };
 }
 
 const reported = (inventory: ReturnType<typeof fakeInventory>): readonly string[] =>
@@ -267,6 +272,25 @@ describe('cluster/wait-for-masters', () => {
       '0: 0 of 2 masters ready; no master has joined yet',
       '0: 0 of 2 masters ready; no master has joined yet; the API server refuses the credentials (401)',
     ]);
+  });
+
+  it.each([
+    ['no API server has ever answered', fakeKube()],
+    ['masters are waited for', withInstallConfig(fakeKube(), threeMasters)],
+  ])('fails with bootkube, once systemd has given it up, while %s', async (_, kube) => {
+    const run = { ...setUp(), kube };
+    const end = tryStep(waitForMasters, run);
+    await run.clock.advance(minutes(10));
+    run.host
+      .on(['systemctl', 'show', rest])
+      .prints('ActiveState=failed\nSubState=failed\nResult=start-limit-hit\nNRestarts=4\n')
+      .on(['journalctl', rest])
+      .prints('no space left on device');
+    await run.clock.advance(seconds(30));
+    expect((await end).failure).toMatchObject({
+      code: 'cluster.bootkube-failed',
+      message: expect.stringContaining('start-limit-hit') as string,
+    });
   });
 
   it('counts Ready nodes alone where there is no inventory service', async () => {

@@ -10,7 +10,8 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
-import { fromFirstView, gapIn, longestWait } from './kube-watch.ts';
+import { fromFirstView, gapIn, longestWait, together } from './kube-watch.ts';
+import { bootkubeArgvs, bootkubeWatch } from './wait-for-bootkube.ts';
 import { type Joining, type JoiningNode, joiningOf } from './joining.ts';
 import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf } from './tasks.ts';
@@ -22,10 +23,11 @@ export const waitForMasters = step({
   title: 'Wait for the masters to join',
   stage: 'Waiting for control plane',
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
-  uses: ['kube', 'inventory', 'clock'],
+  uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
   gives: UnreportedMasters,
   limit: longestWait + minutes(30),
+  preview: () => bootkubeArgvs,
   waitsFor:
     'two masters besides this host, Ready and reported as Joined, or tried to be for 10 seconds; one if there are two',
   run: (scope) => waitForNodes(scope, 'master'),
@@ -35,16 +37,17 @@ export const waitForMasters = step({
 export const waitForArbiter = step({
   id: 'cluster/wait-for-arbiter',
   title: 'Wait for the arbiter to join',
-  uses: ['kube', 'inventory', 'clock'],
+  uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
   gives: UnreportedArbiters,
   limit: longestWait + minutes(30),
+  preview: () => bootkubeArgvs,
   waitsFor:
     'one arbiter, Ready and reported as Joined, or tried to be for 10 seconds; skipped in a cluster without one',
   run: (scope) => waitForNodes(scope, 'arbiter'),
 });
 
-type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock'>;
+type NodeWaitScope = StepScope<'kube' | 'inventory' | 'clock' | 'host'>;
 
 /** Failed background work is started again by a poll; the poll itself sends no request. */
 const pollInterval = seconds(5);
@@ -63,7 +66,7 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
     await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.poll, {
       within: longestWait - (scope.clock.elapsed() - since),
       every: pollInterval,
-      watch: wait.watch,
+      watch: together(wait.watch, bootkubeWatch(scope)),
     });
   } finally {
     await wait.close();
@@ -124,7 +127,7 @@ function nodeWait(
 
 /** Waits for the install-config in the cluster, and reads it. */
 async function knownInstallConfig(
-  scope: StepScope<'kube' | 'clock'>,
+  scope: StepScope<'kube' | 'clock' | 'host'>,
   within: Millis,
 ): Promise<InstallConfig> {
   const { kind, namespace = '', name } = installConfigRef;
@@ -138,7 +141,7 @@ async function knownInstallConfig(
     const status = (lastError && gapIn(seen)) ?? reading.problem;
     return { status };
   };
-  const limits = { within, watch, every: minutes(1) };
+  const limits = { within, watch: together(watch, bootkubeWatch(scope)), every: minutes(1) };
   return scope.until('the install-config is in the cluster', poll, limits);
 }
 

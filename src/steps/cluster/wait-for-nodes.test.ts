@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { withInstallConfig, withNodes } from '../../../test/support/cluster-objects.ts';
+import {
+  bootkubeHost,
+  withInstallConfig,
+  withNodes,
+} from '../../../test/support/cluster-objects.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
@@ -25,7 +29,7 @@ it('is over at once where there is none: no sleep, no node listed, no host asked
       return cluster.follow(selection, seen, signal);
     },
   };
-  await runStep(waitForArbiter, { config, facts, clock, kube, inventory });
+  await runStep(waitForArbiter, { config, facts, clock, kube, inventory, host: bootkubeHost() });
   expect([clock.now(), inventory.calls, followed]).toEqual([0, [], ['configmaps']]);
 });
 
@@ -40,7 +44,14 @@ it('waits for the arbiter and reports it, not a master', async () => {
     ],
   });
   withNodes(kube, { name: 'm1' });
-  const end = runStep(waitForArbiter, { config, facts, clock, kube, inventory });
+  const end = runStep(waitForArbiter, {
+    config,
+    facts,
+    clock,
+    kube,
+    inventory,
+    host: bootkubeHost(),
+  });
   await clock.advance(1000);
   withNodes(kube, { name: 'a1', role: 'arbiter' });
   const { events } = await end;
