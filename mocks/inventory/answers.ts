@@ -77,8 +77,20 @@ export const isUuid = (word: string): boolean => z.guid().safeParse(word).succes
 /** Adds one area of the service's interface to an application whose base path is set. */
 export type AddRoutes = (app: Pick<Hono, 'get' | 'put' | 'post'>, store: InventoryStore) => void;
 
-/** A host as the service shows it; empty fields are left out, as its Go server does. */
-export function shownHost(host: HostRecord, withInventory: boolean): object {
+/**
+ * A host as the service shows it in a list; empty fields are left out, as its Go server does. A name that no user
+ * has given is in the inventory alone (assisted-service, `V2ListClusterHosts`, seen on a running service of 2026).
+ */
+export function listedHost(host: HostRecord, withInventory: boolean): object {
+  const { requested_hostname, ...shown } = shownHost(host, withInventory);
+  return host.isRenamed ? { ...shown, requested_hostname } : shown;
+}
+
+/** A host as the service shows it with its cluster: with its name. */
+export function shownHost(
+  host: HostRecord,
+  withInventory: boolean,
+): Readonly<Record<string, unknown>> {
   return {
     id: host.id,
     href: `/api/assisted-install/v2/infra-envs/${host.infraEnvId}/hosts/${host.id}`,

@@ -22,6 +22,8 @@ export interface HostRecord {
   readonly infraEnvId: string;
   readonly clusterId: string;
   readonly hostname: string;
+  /** A user gave it the name; else the name comes from its inventory alone. */
+  readonly isRenamed: boolean;
   /** The bootstrap host has the role master and `isBootstrap`. */
   readonly role: 'master' | 'arbiter' | 'worker';
   readonly isBootstrap: boolean;
@@ -86,6 +88,7 @@ export function hostSeed(
   return {
     id,
     isBootstrap: false,
+    isRenamed: false,
     addresses: addressesOf(id),
     status: 'installing',
     statusInfo: 'Installation is in progress',

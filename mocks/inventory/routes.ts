@@ -6,6 +6,7 @@ import {
   download,
   frameworkError,
   hostAt,
+  listedHost,
   ProgressV1,
   ProgressV2,
   readJson,
@@ -42,7 +43,7 @@ export const addClusterRoutes: AddRoutes = (app, store) => {
     }
     const listed = store.hosts().filter((host) => role === undefined || host.role === role);
     const withInventory = req.query('with-inventory') === 'true';
-    return Response.json(listed.map((host) => shownHost(host, withInventory)));
+    return Response.json(listed.map((host) => listedHost(host, withInventory)));
   });
 };
 

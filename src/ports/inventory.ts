@@ -74,8 +74,10 @@ export interface Inventory {
   /** A file of the cluster, `bootstrap.ign` for example. */
   readonly clusterFile: (name: string, signal: AbortSignal) => Promise<Download>;
   readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
-  /** Hosts of a role; the bootstrap host is listed as a master. */
+  /** Hosts of a role; the bootstrap host is listed as a master. Only one that a user named has a name. */
   readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
+  /** The same with their inventories, so that each has its name and addresses: a large answer. */
+  readonly namedHosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;
   /** Every host of the cluster that is not disabled, with its addresses. */
   readonly enabledHosts: (signal: AbortSignal) => Promise<readonly InventoryHost[]>;
   readonly logsState: (host: HostRef, state: LogsState, signal: AbortSignal) => Promise<void>;

@@ -37,6 +37,11 @@ export const kubeFailures = {
     title: 'The API server refuses an object',
     hint: 'the message names the field; compare the release of the cluster with what is supported',
   },
+  'kube.busy': {
+    kind: 'remote',
+    title: 'The API server asks to wait: it is overloaded, or still initializing its storage',
+    hint: 'wait until it has started; requests are repeated when it says, so one that fails has waited a minute',
+  },
   'kube.failed': {
     kind: 'remote',
     title: 'The API server answers with an error',

@@ -38,7 +38,7 @@ const m0 = seedOf(0, {
 const hosts = [
   m0,
   seedOf(1, { hostname: 'W0', role: 'worker', addresses: ['10.0.0.6/24'], stage: 'Installing' }),
-  seedOf(2, { hostname: 'd0', role: 'master', status: 'disabled', inventory: '' }),
+  seedOf(2, { hostname: 'd0', isRenamed: true, role: 'master', status: 'disabled', inventory: '' }),
   seedOf(3, { hostname: 'w1', role: 'worker', inventory: 'not JSON' }),
 ];
 const host = { infraEnvId: m0.infraEnvId, hostId: m0.id };
@@ -139,9 +139,11 @@ describe.each(subjects)('%s keeps the contract of the inventory port', (_, make)
     });
   });
 
-  it('lists hosts of one role', async () => {
+  it('lists hosts of one role, with names where they are asked for', async () => {
     const inventory = make();
-    const masters = await inventory.hosts('master', signal);
+    const listed = await inventory.hosts('master', signal);
+    const masters = await inventory.namedHosts('master', signal);
+    expect(listed.map(({ id }) => id)).toEqual(masters.map(({ id }) => id));
     expect(masters.map(({ name, role }) => [name, role])).toEqual([
       ['m0', 'master'],
       ['d0', 'master'],

@@ -138,6 +138,11 @@ describe('requests', () => {
 });
 
 describe('what is passing', () => {
+  // What kube-apiserver 1.34 answers to the first request for a kind after it has started.
+  const initializing = status(429, {
+    ...{ kind: 'Status', status: 'Failure', message: 'storage is (re)initializing' },
+    ...{ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } },
+  });
   const lost: Responder = (_, response) => void response.destroy();
   it.each<[string, Responder]>([
     ['no answer', lost],
@@ -167,6 +172,7 @@ describe('what is passing', () => {
     ['refused credentials', status(401), 'kube.denied'],
     ['missing rights', status(403), 'kube.denied'],
     ['a server that fails', status(500), 'kube.failed'],
+    ['a server that is still starting', initializing, 'kube.busy'],
     ['a server that is silent', lost, 'kube.unreachable'],
   ])('ends with what was seen last: %s', async (_, bad, code) => {
     server.answering(bad);

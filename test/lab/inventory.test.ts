@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { tokenIssuer } from '../../mocks/inventory/auth.ts';
+import { hostSeed } from '../../mocks/inventory/records.ts';
 import {
   ask,
   bootstrap,
@@ -111,6 +112,14 @@ describe('the inventory service', () => {
     expect(JSON.parse(shown.hosts[2]?.inventory ?? '')).toMatchObject({
       interfaces: [{ ipv4_addresses: ['10.1.1.1/24'], ipv6_addresses: ['fd00::1/64'] }],
     });
+  });
+
+  it('lists a host with its name only where a user has given it one', async () => {
+    const renamed = hostSeed({ ...host, id: bootstrap.id, isRenamed: true });
+    const { url } = await started([], { hosts: [host, renamed] });
+    const listed = await (await ask(`${url}${v2}/clusters/${cluster.id}/hosts?role=master`)).json();
+    expect(listed).toMatchObject([{ id: host.id }, { requested_hostname: 'm1' }]);
+    expect((listed as object[])[0]).not.toHaveProperty('requested_hostname');
   });
 
   it('takes reports for each host by its own ladder, at its own infra-env', async () => {

@@ -77,6 +77,9 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
     if (failure !== undefined) throw failure;
   };
 
+  const hostsOf = (role: string): readonly InventoryHost[] =>
+    (world.hosts ?? []).filter((host) => host.role === role);
+
   const fake: FakeInventory = {
     reports,
     logsStates,
@@ -115,7 +118,13 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
     hosts: async (role, signal) => {
       await enter('hosts', signal, role);
       if (replaced.hosts !== undefined) return replaced.hosts(role, signal);
-      return (world.hosts ?? []).filter((host) => host.role === role);
+      // The service names hosts here only where a user has named them.
+      return hostsOf(role).map((host) => ({ ...host, name: '' }));
+    },
+    namedHosts: async (role, signal) => {
+      await enter('namedHosts', signal, role);
+      if (replaced.namedHosts !== undefined) return replaced.namedHosts(role, signal);
+      return hostsOf(role);
     },
     enabledHosts: async (signal) => {
       await enter('enabledHosts', signal);

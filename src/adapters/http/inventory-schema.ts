@@ -34,15 +34,19 @@ const WireHost = z
     progress: z.object({ current_stage: text }).nullish(),
     inventory: text,
   })
-  .transform((host): InventoryHost => ({
-    id: host.id,
-    infraEnvId: host.infra_env_id ?? '',
-    name: host.requested_hostname ?? '',
-    role: host.role ?? '',
-    status: host.status ?? '',
-    ...(host.progress?.current_stage ? { stage: host.progress.current_stage } : {}),
-    addresses: addressesIn(host.inventory ?? ''),
-  }));
+  .transform((host): InventoryHost => {
+    const inventory = inventoryIn(host.inventory ?? '');
+    return {
+      id: host.id,
+      infraEnvId: host.infra_env_id ?? '',
+      // As the service itself names a host that no user has named (`GetHostnameForMsg`).
+      name: [host.requested_hostname, inventory.hostname].find(Boolean) ?? '',
+      role: host.role ?? '',
+      status: host.status ?? '',
+      ...(host.progress?.current_stage ? { stage: host.progress.current_stage } : {}),
+      addresses: addressesOf(inventory),
+    };
+  });
 
 /** Hosts on the wire; none is `null` there. */
 const WireHosts = z
@@ -70,7 +74,8 @@ const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
 export const readRecord = <Name extends keyof Records>(name: Name, text: string): Records[Name] =>
   shapes[name].parse(JSON.parse(text));
 
-const Addresses = z.object({
+const HostInventory = z.object({
+  hostname: z.string().nullish(),
   interfaces: z
     .array(
       z.object({
@@ -81,20 +86,19 @@ const Addresses = z.object({
     .nullish(),
 });
 
-/**
- * Addresses in their canonical form, those of version 4 first on each interface; what cannot be read
- * is left out. (The agent being replaced fails the whole call for one bad inventory.)
- */
-function addressesIn(inventory: string): readonly string[] {
-  if (inventory === '') return [];
-  let value: unknown;
+/** An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for one.) */
+function inventoryIn(text: string): z.infer<typeof HostInventory> {
+  if (text === '') return {};
   try {
-    value = JSON.parse(inventory);
+    return HostInventory.safeParse(JSON.parse(text)).data ?? {};
   } catch {
-    return [];
+    return {};
   }
-  const found = Addresses.safeParse(value).data?.interfaces ?? [];
-  return found
+}
+
+/** Addresses in their canonical form, those of version 4 first on each interface. */
+function addressesOf({ interfaces }: z.infer<typeof HostInventory>): readonly string[] {
+  return (interfaces ?? [])
     .flatMap(({ ipv4_addresses: v4, ipv6_addresses: v6 }) => [...(v4 ?? []), ...(v6 ?? [])])
     .map((address) => inventoryAddress(address))
     .filter((address) => address !== undefined);

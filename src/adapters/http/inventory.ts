@@ -60,6 +60,10 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     kubeconfig: (signal) => client.download(file('credentials', 'kubeconfig-noingress'), signal),
     cluster: (signal) => client.json(get(cluster, { 'exclude-hosts': 'true' }), 'cluster', signal),
     hosts: (role, signal) => client.json(get(`${cluster}/hosts`, { role }), 'hosts', signal),
+    namedHosts: (role, signal) => {
+      const query = { role, 'with-inventory': 'true' };
+      return client.json(get(`${cluster}/hosts`, query), 'hosts', signal);
+    },
     enabledHosts: async (signal) => {
       const call = { ...get(cluster, { 'exclude-hosts': 'false' }), hasRequestId: true };
       return (await client.json(call, 'clusterHosts', signal)).filter(isEnabled);
@@ -106,13 +110,15 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
       },
       signal,
     );
-  const hosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {
+  const allHosts = async (signal: AbortSignal): Promise<readonly InventoryHost[]> => {
     const call = { method: 'GET', path: `${cluster}/hosts`, hasRequestId: true } as const;
     const listed = await client.json(call, 'hosts', signal);
     // The cluster stands for the infra-env where there are none.
     const infraEnvId = options.clusterId;
     return listed.map((host) => ({ ...host, infraEnvId, role: roleOnDisk(host.role) }));
   };
+  const hosts: Inventory['hosts'] = async (role, signal) =>
+    (await allHosts(signal)).filter((host) => host.role === role);
   return {
     close: client.close,
     report: ({ hostId }, { stage, info }, signal) =>
@@ -130,8 +136,9 @@ export function inventoryV1(options: InventoryOptions, base: V1Base): InventoryC
     clusterFile: file,
     cluster: (signal) =>
       client.json({ method: 'GET', path: cluster, hasRequestId: false }, 'cluster', signal),
-    hosts: async (role, signal) => (await hosts(signal)).filter((host) => host.role === role),
-    enabledHosts: async (signal) => (await hosts(signal)).filter(isEnabled),
+    hosts,
+    namedHosts: hosts,
+    enabledHosts: async (signal) => (await allHosts(signal)).filter(isEnabled),
     kubeconfig: (signal) => file('kubeconfig-noingress', signal),
     logsState: (_host, _state, signal) => notServed(signal),
     clusterLogsState: (_state, signal) => notServed(signal),

@@ -16,7 +16,7 @@ describe('an answer', () => {
     [409, ['kube.conflict', 'none', false]],
     [410, ['kube.failed', 'list', false]],
     [422, ['kube.invalid', 'none', false]],
-    [429, ['kube.failed', 'soon', false]],
+    [429, ['kube.busy', 'soon', false]],
     [500, ['kube.failed', 'soon', true]],
     [503, ['kube.failed', 'soon', true]],
   ])('%d is %j', (status, [code, worth, isUncertain]) => {

@@ -96,6 +96,7 @@ function codeFor(status: number): Parameters<typeof kubeFailure>[0] {
   if (status === 404) return 'kube.not-found';
   if (status === 409) return 'kube.conflict';
   if (status === 400 || status === 422) return 'kube.invalid';
+  if (status === 429) return 'kube.busy';
   return 'kube.failed';
 }
 

@@ -9,6 +9,7 @@ it.each([
   [answered('kube.denied', 401, '/a'), 'the API server refuses the credentials (401)'],
   [answered('kube.denied', 403, '/a'), 'the API server refuses the credentials (403)'],
   [answered('kube.invalid', 400, '/a'), 'the API server refuses the request (400)'],
+  [answered('kube.busy', 429, '/a'), 'the API server asks to wait (429)'],
   [answered('kube.failed', 503, '/a'), 'the API server does not answer (503)'],
   [answered('kube.failed', 503, '/b?watch=true'), 'the API server does not answer (503)'],
   [kubeFailure('kube.unreachable', 'no'), 'the API server does not answer (kube.unreachable)'],

@@ -58,6 +58,7 @@ function apiErrorText({ code, context: { status } }: AgentError): string {
   const by = typeof status === 'number' ? `${status}` : code;
   if (code === 'kube.no-credentials') return 'there is no kubeconfig for the cluster yet';
   if (code === 'kube.denied') return `the API server refuses the credentials (${by})`;
+  if (code === 'kube.busy') return `the API server asks to wait (${by})`;
   if (code === 'kube.invalid') return `the API server refuses the request (${by})`;
   return `the API server does not answer (${by})`;
 }

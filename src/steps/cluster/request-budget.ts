@@ -1,4 +1,6 @@
 import { type Millis, seconds } from '../../model/duration.ts';
+import type { RoleName } from '../../model/role.ts';
+import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 
 /** A waiting host sends at most two requests a minute, so that hundreds can wait at once. */
 export const perRequest: Millis = seconds(30);
@@ -30,5 +32,28 @@ export function requestBudget(): RequestBudget {
     spend: () => {
       credit -= 1;
     },
+  };
+}
+
+/** Gives hosts the names that the list of a wait lacks. */
+type GiveNames = (
+  role: RoleName,
+  hosts: readonly InventoryHost[],
+  signal: AbortSignal,
+) => Promise<readonly InventoryHost[]>;
+
+/** Names for people; they are asked for once, as the answer is large, and nobody waits for them. */
+export function hostNames(inventory: Inventory, budget: RequestBudget): GiveNames {
+  const names = new Map<string, string>();
+  return async (role, hosts, signal) => {
+    if (hosts.some(({ id, name }) => name === '' && !names.has(id))) {
+      budget.spend();
+      try {
+        for (const { id, name } of await inventory.namedHosts(role, signal)) names.set(id, name);
+      } catch {
+        signal.throwIfAborted();
+      }
+    }
+    return hosts.map((host) => ({ ...host, name: host.name || (names.get(host.id) ?? '') }));
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
-import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { hours, minutes } from '../../model/duration.ts';
@@ -68,6 +68,24 @@ describe('control-plane/wait-for-masters', () => {
   it('is left out without a service', async () => {
     const { events } = await runStep(waitForControlPlane, { config: { role: 'worker' } });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+
+  it('names a master as its host is called where no user gave it a name', async () => {
+    const { clock, inventory } = slowInventory(minutes(20), {
+      hosts: (role) =>
+        Promise.resolve(
+          role === 'master' ? [inventoryHost({ id: 'id-1', name: '', stage: 'Joined' })] : [],
+        ),
+      namedHosts: () =>
+        clock.now() < minutes(5)
+          ? Promise.reject(inventoryFailure('inventory.unreachable', 'no'))
+          : Promise.resolve([inventoryHost({ id: 'id-1', name: 'm1' })]),
+    });
+    const { events } = await tryStep(waitForControlPlane, { config, clock, inventory });
+    expect(statusesOf(events)).toEqual([
+      '0 of 2 masters are done: id-1 is Joined',
+      '0 of 2 masters are done: m1 is Joined',
+    ]);
   });
 
   it('reports what is missing', async () => {

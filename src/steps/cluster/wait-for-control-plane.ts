@@ -6,7 +6,7 @@ import { minutes } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
-import { perRequest, type RequestBudget, requestBudget } from './request-budget.ts';
+import { hostNames, perRequest, type RequestBudget, requestBudget } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 
@@ -45,12 +45,16 @@ interface Known {
   isDayTwo?: boolean;
   /** A cluster without an arbiter gets none later, so the request is sent once. */
   hasArbiters?: boolean;
+  readonly named: ReturnType<typeof hostNames>;
   status: string;
 }
 
 function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollResult<true>> {
-  const { signal } = scope;
-  const known: Known = { status: 'the inventory service has not been asked yet' };
+  const { signal, inventory } = scope;
+  const known: Known = {
+    status: 'the inventory service has not been asked yet',
+    named: hostNames(inventory, budget),
+  };
   const beat = heartbeatOf(scope);
   // A status that changes is reported to the service, which is a request as well.
   let reported: string | undefined;
@@ -80,9 +84,14 @@ async function isReady(scope: WaitScope, budget: RequestBudget, known: Known): P
   if (known.isDayTwo) return true;
   budget.spend();
   const masters = await inventory.hosts('master', signal);
-  const progress = controlPlaneProgress([...masters, ...(await arbiters(scope, budget, known))]);
-  known.status = progress.status;
-  return progress.isReady;
+  const others = await arbiters(scope, budget, known);
+  if (controlPlaneProgress([...masters, ...others]).isReady) return true;
+  const named = [
+    ...(await known.named('master', masters, signal)),
+    ...(await known.named('arbiter', others, signal)),
+  ];
+  known.status = controlPlaneProgress(named).status;
+  return false;
 }
 
 /** Arbiters that cannot be listed do not delay the wait; they are requested again. */

@@ -6,7 +6,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { perRequest, requestBudget } from './request-budget.ts';
+import { hostNames, perRequest, requestBudget } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
@@ -60,15 +60,16 @@ async function invokerOfCluster({ kube, until, note }: WorkerWaitScope): Promise
 
 function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<PollResult<true>> {
   const budget = requestBudget();
+  const named = hostNames(scope.inventory, budget);
   const beat = heartbeatOf(scope);
   let status = 'the inventory service has not been asked yet';
   return async (signal) => {
     if (budget.mayAsk()) {
       budget.spend();
       try {
-        const progress = workerProgress(await scope.inventory.hosts('worker', signal));
-        if (progress.isDone) return { done: true };
-        status = progress.status;
+        const workers = await scope.inventory.hosts('worker', signal);
+        if (workerProgress(workers).isDone) return { done: true };
+        status = workerProgress(await named('worker', workers, signal)).status;
         beat();
       } catch (error) {
         signal.throwIfAborted();
