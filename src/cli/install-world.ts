@@ -1,4 +1,3 @@
-import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
 import { dryHost } from '../adapters/host/dry-host.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
@@ -16,24 +15,18 @@ import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
-import { journald } from '../adapters/logging/journald.ts';
-import { type LogOptions, openEventStream, openLog } from '../adapters/logging/log-sink.ts';
-import { openTerminal } from '../adapters/logging/terminal.ts';
 import { type ObjectsOptions, s3Objects } from '../adapters/objects/s3.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Config } from '../config/schema.ts';
-import type { RunEventBody, Sink } from '../engine/events.ts';
-import { asAgentError } from '../engine/failures.ts';
 import { seconds } from '../model/duration.ts';
-import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import type { Objects } from '../ports/objects.ts';
 import type { Ports } from '../ports/ports.ts';
 import { proxyEnv } from '../steps/host-commands.ts';
-import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
+import { openSinks } from './run-sinks.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
@@ -71,19 +64,17 @@ export async function openWorld(
   const sinks = openSinks(config, mask);
   opened.defer(sinks.close);
   for (const sink of sinks.list) hub.add(sink);
-  for (const fault of sinks.faults) hub.emit(withoutLog(fault));
+  for (const fault of sinks.faults) hub.emit(fault);
 
   const clock = systemClock;
   const random = systemRandom;
   const onRetry = emitRetries(hub.emit);
   const common = { clock, random, onRetry };
-  const host = hostFor(config, environment, hub.emit);
-  const network = networkFor(config, host);
-  const webPort = web({ ...common, connection: network });
-  const inventory = inventoryFor(config, {
-    ...common,
-    opened: serviceConnection(config, network, toService),
+  const { host, network, inventory } = openService(config, {
+    ...{ environment, toService },
+    emit: hub.emit,
   });
+  const webPort = web({ ...common, connection: network });
   const kube = kubeFor(config, { host, inventory, emit: hub.emit });
   const objects = objectsFor(config, { ...common, connection: network });
   const imageRelay = loopbackRelay({ web: webPort, clock });
@@ -94,6 +85,35 @@ export async function openWorld(
   const ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
   const all = opened.move();
   return { ports, hub, mask, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+interface ServiceContext extends Omit<WorldContext, 'mask'> {
+  readonly emit: Emit;
+}
+
+/** A host, and the service that hears of its installation. */
+interface ServiceReach {
+  readonly host: Host;
+  readonly inventory: InventoryConnection;
+  /** How every other server is reached. */
+  readonly network: ConnectionOptions;
+}
+
+/**
+ * Opens what it takes to report for a host.
+ * @throws AgentError `web.bad-authority`
+ */
+export function openService(
+  config: Config,
+  { environment, toService, emit }: ServiceContext,
+): ServiceReach {
+  const host = hostFor(config, environment, emit);
+  const network = networkFor(config, host);
+  const inventory = inventoryFor(config, {
+    ...{ clock: systemClock, random: systemRandom, onRetry: emitRetries(emit) },
+    opened: serviceConnection(config, network, toService),
+  });
+  return { host, network, inventory };
 }
 
 function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
@@ -204,70 +224,3 @@ const emitRetries =
       fields: { what, code: failure.code, reason: failure.message, attempt, delay },
     });
   };
-
-const withoutLog = ({ code, message, hint }: AgentError): RunEventBody => ({
-  type: 'note',
-  step: 'log/open',
-  level: 'warn',
-  message: 'the installation goes on without one of its logs',
-  fields: { code, reason: message, hint },
-});
-
-/** The sinks of one run. */
-interface RunSinks {
-  readonly list: readonly Sink[];
-  /** What could not be opened. */
-  readonly faults: readonly AgentError[];
-  /** Flushes the buffers; takes two seconds at most. */
-  readonly close: () => Promise<void>;
-}
-
-/**
- * Opens the log (standard output, file, journal), the event stream, and the line at the bottom of a
- * terminal where there is one. No file of these is worth an installation.
- */
-function openSinks(config: Config, mask: (text: string) => string): RunSinks {
-  const { log, host, dry } = config;
-  const terminal =
-    log.format === 'auto' && process.stdout.isTTY ? openTerminal(process.stdout) : undefined;
-  const journal = journald({
-    socket: join(host.root, '/run/systemd/journal/socket'),
-    ...(dry.hostId === '' ? {} : { fields: { DRY_AGENT_ID: dry.hostId } }),
-  });
-  const faults: AgentError[] = [];
-  const ifPossible = <T>(open: () => T): T | undefined => {
-    try {
-      return open();
-    } catch (thrown) {
-      faults.push(asAgentError(thrown));
-      return undefined;
-    }
-  };
-  const options: LogOptions = {
-    level: log.verbose ? 'debug' : 'info',
-    format: log.format === 'pretty' || terminal !== undefined ? 'pretty' : 'json',
-    descriptors: terminal === undefined ? [1] : [],
-    mask,
-    onLine: (text, level) => {
-      terminal?.line(text);
-      journal.line(text, level);
-    },
-  };
-  const opened =
-    ifPossible(() => openLog({ ...options, file: join(host.root, log.file) })) ?? openLog(options);
-  const events =
-    log.events === '' ? undefined : ifPossible(() => openEventStream(log.events, mask));
-  const state = terminalLineOf();
-  const showState: Sink = (event) => {
-    const text = state(event);
-    if (text !== undefined) terminal?.status(mask(text));
-  };
-  return {
-    faults,
-    list: [opened.sink, ...(events === undefined ? [] : [events.sink]), showState],
-    close: async () => {
-      terminal?.close();
-      await Promise.all([opened.close(), events?.close(), journal.close()]);
-    },
-  };
-}

@@ -1,6 +1,11 @@
+import { systemClock } from '../adapters/clock.ts';
+import { authoritiesIn } from '../adapters/http/tls.ts';
 import { fileJournal } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
+import type { Environment } from '../config/environment.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
+import { salvageConfig } from '../config/salvage.ts';
+import type { Config } from '../config/schema.ts';
 import type { RunEventBody } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -9,13 +14,15 @@ import { runRole } from '../engine/run.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
+import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
-import { type Reporter, reporterOf } from '../reporting/reporter.ts';
+import type { Inventory } from '../ports/inventory.ts';
+import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import { cliFailure } from './failures.ts';
 import type { SentReport } from './first-report.ts';
-import { openWorld, type RunWorld } from './install-world.ts';
+import { openService, openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import { readBootId } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -30,7 +37,7 @@ export interface InstallStart {
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
  * number of the signal that stopped it. A failure is written in three lines to standard error, masked.
- * @throws AgentError when nothing can be opened; the service has not heard of that yet
+ * @throws AgentError `web.bad-authority`, which the service has not heard of
  */
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
   const { config } = loaded;
@@ -64,7 +71,11 @@ async function runAlone(run: Run): Promise<void> {
   const { loaded, role, stop } = run;
   const { ports, hub, mask } = run.world;
   const { config } = loaded;
-  const reporter = reporterFor(run);
+  const { inventory } = ports;
+  const reporter = reporterFor(config, {
+    ...{ ladder: role.ladder, inventory, emit: hub.emit, mask },
+    ...(run.early === undefined ? {} : { early: run.early.report }),
+  });
   hub.add(reporter.sink);
   for (const note of installNotes(loaded)) hub.emit(noteOf(note));
   const journal = fileJournal(journalPathFor(config));
@@ -148,21 +159,64 @@ function reportStop(signal: AbortSignal, reporter: Reporter): void {
   else signal.addEventListener('abort', report, { once: true });
 }
 
-function reporterFor({ loaded, role, world, early }: Run): Reporter {
-  const { service, cluster } = loaded.config;
-  const { ports, hub, mask } = world;
+interface ReporterContext extends Pick<ReporterOptions, 'ladder' | 'mask' | 'early' | 'emit'> {
+  readonly inventory: Inventory;
+}
+
+function reporterFor(
+  { service, cluster }: Config,
+  { inventory, ...context }: ReporterContext,
+): Reporter {
   const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
   const isReported = service.url !== '' && cluster.hostId !== '';
   return reporterOf({
-    ladder: role.ladder,
-    clock: ports.clock,
+    ...context,
+    clock: systemClock,
     send: async (report, signal) => {
-      if (isReported) await ports.inventory.report(host, report, signal);
+      if (isReported) await inventory.report(host, report, signal);
     },
-    emit: hub.emit,
-    mask,
-    ...(early === undefined ? {} : { early: early.report }),
   });
+}
+
+/** What went wrong before an install could begin, and what the install was asked for. */
+export interface FailedStart {
+  readonly argv: readonly string[];
+  readonly environment: Environment;
+  readonly failure: AgentError;
+  readonly stop: StopSignal;
+}
+
+/** Reports `Failed` for a host whose install cannot begin, as far as the service and the host are named. */
+export async function reportFailedStart(start: FailedStart): Promise<void> {
+  const { argv, environment, failure, stop } = start;
+  const config = await salvageConfig(argv, environment);
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const emit = (): void => undefined;
+  const { host, inventory } = openService(withReadableTrust(config), {
+    ...{ environment, emit, toService: undefined },
+  });
+  const reporter = reporterFor(config, { ladder: 'master', inventory, mask, emit });
+  // Where no lock can be taken, no other agent runs either.
+  const isAlone = await takeAgentLock(host, reporter).then(
+    () => true,
+    (thrown: unknown) => asAgentError(thrown).code !== 'cli.already-running',
+  );
+  if (isAlone) reporter.fail(reportOf(failure));
+  await reporter.flush(stop.signal);
+  reporter.close();
+  await inventory.close();
+}
+
+/** The system's certificates are trusted in any case; others only where they can be read. */
+function withReadableTrust(config: Config): Config {
+  const { service } = config;
+  try {
+    if (service.caFile !== '') authoritiesIn(service.caFile);
+    return config;
+  } catch {
+    return { ...config, service: { ...service, caFile: '' } };
+  }
 }
 
 const noteOf = (message: string): RunEventBody => ({

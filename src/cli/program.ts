@@ -2,12 +2,14 @@ import type { Environment } from '../config/environment.ts';
 import { loadConfig, requireInstallable } from '../config/load.ts';
 import type { CommandSettings } from '../config/sources.ts';
 import type { CommandName } from './commands.ts';
-import type { InstallStart } from './install.ts';
+import type { FailedStart, InstallStart } from './install.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
+  /** @throws AgentError what is wrong before the install begins; the service has not heard of it */
   readonly runInstall: (call: InstallCall) => Promise<number>;
+  readonly reportFailedStart: (start: FailedStart) => Promise<void>;
   readonly runCommand: (call: CommandCall) => Promise<number>;
 }
 
@@ -23,28 +25,29 @@ export interface CommandCall {
   readonly environment: Environment;
 }
 
-/** Runs an install; a failure ends in three lines and the exit code of its kind. */
+/**
+ * Runs an install.
+ * @throws AgentError what is wrong before the install begins
+ */
 export async function runInstall({ settings, ...start }: InstallCall): Promise<number> {
-  return exitCodeFrom(async () => {
-    const loaded = await loadConfig(settings);
-    await requireInstallable(loaded);
-    const { install } = await import('./install.ts');
-    return install(loaded, start);
-  });
+  const loaded = await loadConfig(settings);
+  await requireInstallable(loaded);
+  const { install } = await import('./install.ts');
+  return install(loaded, start);
 }
 
-/** Runs any other command. */
+/** Reports what is wrong before an install begins, as far as the service is named. */
+export async function reportFailedStart(start: FailedStart): Promise<void> {
+  const { reportFailedStart: report } = await import('./install.ts');
+  return report(start);
+}
+
+/** Runs any other command; a failure ends in three lines and the exit code of its kind. */
 export async function runCommand(call: CommandCall): Promise<number> {
-  return exitCodeFrom(async () => {
+  try {
     const { parseCommand } = await import('./parse-command.ts');
     const run = await parseCommand(call);
-    return run();
-  });
-}
-
-async function exitCodeFrom(work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
+    return await run();
   } catch (thrown) {
     process.stderr.write(failureText(thrown));
     return exitCodeOf(thrown);

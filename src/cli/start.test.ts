@@ -11,9 +11,14 @@ const toService = connection();
 interface Setting {
   readonly environment?: Record<string, string>;
   readonly files?: readonly string[];
+  /** What becomes of the install. */
+  readonly begins?: () => Promise<number>;
 }
 
-async function run(line: string, { environment = {}, files = [] }: Setting = {}) {
+async function run(
+  line: string,
+  { environment = {}, files = [], begins = () => Promise.resolve(0) }: Setting = {},
+) {
   const seen = {
     out: '',
     errors: '',
@@ -21,6 +26,7 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
     installs: [] as InstallCall[],
     commands: [] as CommandCall[],
     reports: [] as ReportRequest[],
+    reported: [] as unknown[],
     closed: 0,
   };
   const exitCode = await start({
@@ -42,7 +48,11 @@ async function run(line: string, { environment = {}, files = [] }: Setting = {})
       return Promise.resolve({
         runInstall: (call) => {
           seen.installs.push(call);
-          return Promise.resolve(0);
+          return begins();
+        },
+        reportFailedStart: ({ argv, failure }) => {
+          seen.reported.push([argv.join(' '), failure.code]);
+          return Promise.resolve();
         },
         runCommand: (call) => {
           seen.commands.push(call);
@@ -112,7 +122,6 @@ describe('start', () => {
 
   it.each([
     ['an unknown flag', `${whole} --bogus`],
-    ['an unknown command', 'bogus'],
     ['an unknown role', '-r bogus'],
     ['a URL that is none', '--url bogus'],
     ['arguments that are no JSON', '--installer-args bogus'],
@@ -125,15 +134,36 @@ describe('start', () => {
     ['help that is neither asked for nor not', `${whole} --help=x`],
     ['no disk', '-r worker --url http://h --cluster-id c --host-id h'],
     ['nothing at all', ''],
-  ])('refuses %s with three lines and exit 2, and touches nothing', async (_, line) => {
-    const { exitCode, errors, out, order } = await run(line);
-    expect({ exitCode, out, order }).toEqual({ exitCode: 2, out: '', order: [] });
-    expect(errors).toMatch(/^failed: (cli|config)\.[a-z-]+: .+\nwhy: .+\nnext: .+\n$/);
+  ])('refuses %s with three lines and exit 2, and reports that alone', async (_, line) => {
+    const { exitCode, errors, out, reports, reported, installs } = await run(line);
+    expect({ exitCode, out, reports, installs }).toEqual({
+      ...{ exitCode: 2, out: '', reports: [], installs: [] },
+    });
+    const [, code] =
+      /^failed: ((?:cli|config)\.[a-z-]+): .+\nwhy: .+\nnext: .+\n$/.exec(errors) ?? [];
+    expect(reported).toEqual([[line, code]]);
+  });
+
+  it('refuses an unknown command with three lines and exit 2, and touches nothing', async () => {
+    const { exitCode, errors, order } = await run('bogus');
+    expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
+    expect(errors).toMatch(/^failed: cli\.unknown-command: .+\nwhy: .+\nnext: .+\n$/);
   });
 
   it('refuses a variable that names no setting', async () => {
-    const { exitCode, order } = await run(whole, { environment: { BOOTWRIGHT_ROEL: 'worker' } });
-    expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
+    const environment = { BOOTWRIGHT_ROEL: 'worker' };
+    const { exitCode, reported } = await run(whole, { environment });
+    expect({ exitCode, reported }).toEqual({
+      exitCode: 2,
+      reported: [[whole, 'config.unknown-variable']],
+    });
+  });
+
+  it('reports what is wrong before the install begins', async () => {
+    const begins = () => Promise.reject(new Error('a file is missing'));
+    const { exitCode, errors, reported } = await run(whole, { begins });
+    expect({ exitCode, reported }).toEqual({ exitCode: 1, reported: [[whole, 'run.unexpected']] });
+    expect(errors).toContain('a file is missing');
   });
 
   it('hands every other command on and returns its exit code', async () => {

@@ -4,6 +4,7 @@ import { configFailure } from '../config/failures.ts';
 import { asksHelp } from '../config/flags.ts';
 import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
+import { asAgentError } from '../engine/failures.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { Secret } from '../model/secret.ts';
 import { version } from '../model/version.ts';
@@ -11,9 +12,10 @@ import { type CommandName, commands, isCommandName } from './commands.ts';
 import { cliFailure } from './failures.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
+import type { FailedStart } from './install.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import type { Program } from './program.ts';
-import { stopSignal } from './stop-signal.ts';
+import { type StopSignal, stopSignal } from './stop-signal.ts';
 
 /** What the start of the program needs of the process. */
 export interface StartContext {
@@ -56,6 +58,21 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
     return 0;
   }
   using stop = stopSignal();
+  try {
+    return await runInstall(context, argv, stop);
+  } catch (thrown) {
+    context.printError(failureText(thrown));
+    await reportFailure(context, { argv, failure: asAgentError(thrown), stop });
+    return stop.exitCode() ?? exitCodeOf(thrown);
+  }
+}
+
+/** @throws AgentError what is wrong before the install begins; what comes then is reported by the run */
+async function runInstall(
+  context: StartContext,
+  argv: readonly string[],
+  stop: StopSignal,
+): Promise<number> {
   const settings = readSettings(argv, context.environment);
   if (settings.flags.asksVersion) {
     context.print(`${version}\n`);
@@ -72,6 +89,19 @@ async function startInstall(context: StartContext, argv: readonly string[]): Pro
     });
   } finally {
     early?.close();
+  }
+}
+
+/** The service hears of a start that failed as it does of a run. Whatever goes wrong in that changes nothing. */
+async function reportFailure(
+  { environment, loadProgram }: StartContext,
+  start: Omit<FailedStart, 'environment'>,
+): Promise<void> {
+  try {
+    const program = await loadProgram();
+    await program.reportFailedStart({ ...start, environment });
+  } catch {
+    // The failure itself was printed.
   }
 }
 

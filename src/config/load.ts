@@ -43,7 +43,10 @@ export interface LoadedConfig extends CheckedConfig {
 export async function loadConfig(settings: CommandSettings): Promise<LoadedConfig> {
   const { configFiles, notes, isFresh } = settings.flags;
   const files = await readConfigFiles(configFiles);
-  const layers = layersOver(files.map(fileLayer), settings);
+  const layers = layersOver(
+    files.map((file) => fileLayer(file)),
+    settings,
+  );
   const secrets = await readSecretFiles(layers);
   return { ...checkConfig([await readContainer(), ...layers, secrets]), notes, isFresh };
 }

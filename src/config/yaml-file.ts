@@ -18,32 +18,42 @@ export interface ConfigFile {
 
 const sections = new Set(settingKeys.map((key) => key.replace(/\..*/, '')));
 
+type Refuse = (mistake: Error) => void;
+
+const raise: Refuse = (mistake) => {
+  throw mistake;
+};
+
 /**
  * The settings of a YAML file, each with its line. Values are not checked here, keys are.
+ * @param refuse takes each mistake, what it concerns is left out; throws the first unless given
  * @throws AgentError `config.malformed-file`, `config.unknown-key`, `config.inline-secret`
  */
-export function fileLayer({ path, text }: ConfigFile): Layer {
+export function fileLayer({ path, text }: ConfigFile, refuse: Refuse = raise): Layer {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const place = (offset: number): string => `file ${path}:${lines.linePos(offset).line}`;
   const [error] = document.errors;
   if (error !== undefined) {
-    throw configFailure('config.malformed-file', `${place(error.pos[0])}: ${error.message}`, {
-      context: { file: path },
-    });
+    const message = `${place(error.pos[0])}: ${error.message}`;
+    refuse(configFailure('config.malformed-file', message, { context: { file: path } }));
   }
   const layer = new Map<SettingKey, Given>();
-  for (const top of pairsOf(document.contents, place)) {
-    if (!sections.has(top.name)) throw unknownKey(top, [...sections]);
+  const addKeys = (top: Entry): void => {
+    for (const { name, origin, node } of pairsOf(top.node, { place, refuse })) {
+      const key = `${top.name}.${name}`;
+      if (!isSettingKey(key)) refuse(unknownKey({ name: key, origin }, settingKeys));
+      else if (isSecret(key)) refuse(inlineSecret(key, origin));
+      else layer.set(key, { value: plain(node, document), origin });
+    }
+  };
+  for (const top of pairsOf(document.contents, { place, refuse })) {
     if (top.name === 'role') {
       layer.set('role', { value: plain(top.node, document), origin: top.origin });
-      continue;
-    }
-    for (const { name, origin, node } of pairsOf(top.node, place)) {
-      const key = `${top.name}.${name}`;
-      if (!isSettingKey(key)) throw unknownKey({ name: key, origin }, settingKeys);
-      if (isSecret(key)) throw inlineSecret(key, origin);
-      layer.set(key, { value: plain(node, document), origin });
+    } else if (sections.has(top.name)) {
+      addKeys(top);
+    } else {
+      refuse(unknownKey(top, [...sections]));
     }
   }
   return layer;
@@ -55,11 +65,17 @@ interface Entry {
   readonly node: Node | null;
 }
 
-function pairsOf(node: Node | null, place: (offset: number) => string): readonly Entry[] {
+interface Reading {
+  readonly place: (offset: number) => string;
+  readonly refuse: Refuse;
+}
+
+function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[] {
   if (node === null || (isScalar(node) && node.value === null)) return [];
   const origin = place(node.range?.[0] ?? 0);
   if (!isMap(node)) {
-    throw configFailure('config.malformed-file', `${origin}: a mapping of keys is expected`);
+    refuse(configFailure('config.malformed-file', `${origin}: a mapping of keys is expected`));
+    return [];
   }
   return node.items.map((pair: Pair) => {
     const key = pair.key as Node;

@@ -1,28 +1,50 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Bundle, copyBundle } from './bundle.ts';
 
 let bundle: Bundle;
 let folder: string;
+let reports: string[] = [];
+const service = createServer((request, response) => {
+  void text(request).then((body) => {
+    reports.push(body);
+    response.end('{}');
+  });
+});
 beforeAll(async () => {
   bundle = await copyBundle();
+  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
   folder = await mkdtemp(join(tmpdir(), 'bootwright-input-'));
 });
 afterAll(async () => {
+  service.close();
   await rm(bundle.directory, { recursive: true });
   await rm(folder, { recursive: true });
 });
 
-/** Nothing listens there; a request would take another exit code than 2. */
-const line = '--url http://127.0.0.1:1 --cluster-id c --host-id h --boot-device /dev/null';
+const ids = '--cluster-id c --host-id h --boot-device /dev/null';
+const line = `--url URL ${ids}`;
 
-async function refused(words: readonly string[], environment: Record<string, string> = {}) {
-  const { exitCode, stdout, stderr } = await bundle.run(words, { environment });
+async function refused(words: readonly string[], given: Record<string, string> = {}) {
+  reports = [];
+  // Without nsenter nothing reaches this machine.
+  const environment = { PATH: folder, ...given };
+  const { port } = service.address() as AddressInfo;
+  const argv = words.map((word) => (word === 'URL' ? `http://127.0.0.1:${port}` : word));
+  const { exitCode, stdout, stderr } = await bundle.run(argv, { environment });
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
   expect(stderr).toMatch(/^failed: .+\nwhy: .+\nnext: .+\n$/);
   expect(stderr).not.toMatch(/\.(ts|mjs|js):\d/);
+  const [, failure = ''] = /^failed: (.+)$/m.exec(stderr) ?? [];
+  const reported = JSON.stringify({ current_stage: 'Failed', progress_info: failure });
+  // What to do next follows.
+  const begin = reported.slice(0, -2);
+  expect(reports).toEqual(words.includes('URL') ? [expect.stringContaining(begin)] : []);
   return stderr;
 }
 
@@ -39,7 +61,7 @@ describe('bad input on the command line', () => {
     ],
     [
       'no disk',
-      '-r worker --url http://h --cluster-id c --host-id h',
+      '-r worker --url URL --cluster-id c --host-id h',
       'config.incomplete',
       '--boot-device',
     ],

@@ -85,6 +85,21 @@ const onceRan =
     agent.stop();
   };
 
+const startFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
+  'a flag that does not exist': [2, 'cli.unknown-flag', { words: ['--boot-devise', 'x'] }],
+  'a variable that does not exist': [
+    2,
+    'config.unknown-variable',
+    { env: { BOOTWRIGHT_ROEL: 'worker' } },
+  ],
+  'certificates that are not there': [
+    2,
+    'config.file-not-read',
+    { words: ['--cacert', '/does/not/exist'] },
+  ],
+  'certificates that are none': [2, 'web.bad-authority', { words: ['--cacert', bundle] }],
+};
+
 const setUpFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
   'a lock that cannot be taken': [
     4,
@@ -191,13 +206,16 @@ const stops: Readonly<Record<string, readonly [number, string, Fault]>> = {
 };
 
 describe('the service hears Failed before the agent ends', () => {
-  it.each(Object.entries({ ...setUpFaults, ...stepFaults }))('by %s', async (...[, fault]) => {
-    const [exitCode, code, how] = fault;
-    const end = await runUnder(how);
-    expect(end).toMatchObject({ exitCode, status: 'error' });
-    expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
-    expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
-  });
+  it.each(Object.entries({ ...startFaults, ...setUpFaults, ...stepFaults }))(
+    'by %s',
+    async (...[, fault]) => {
+      const [exitCode, code, how] = fault;
+      const end = await runUnder(how);
+      expect(end).toMatchObject({ exitCode, status: 'error' });
+      expect(end.statusInfo).toMatch(new RegExp(`^Failed - ${code}`));
+      expect(end.log).toMatch(new RegExp(`^failed: ${code}`, 'm'));
+    },
+  );
 
   it.each(Object.entries(stops))('by a stop %s', async (...[, fault]) => {
     const [exitCode, code, how] = fault;
@@ -208,12 +226,19 @@ describe('the service hears Failed before the agent ends', () => {
 });
 
 describe('the service hears no Failed', () => {
+  const isTaken = ({ machine }: SingleHost): void => {
+    machine.locks.add('/run/lock/bootwright-agent');
+  };
+
   it('of a second agent on a host that is being installed', async () => {
-    const end = await runUnder({
-      before: ({ machine }) => void machine.locks.add('/run/lock/bootwright-agent'),
-    });
+    const end = await runUnder({ before: isTaken });
     expect(end).toMatchObject({ exitCode: 4, status: 'installing-in-progress' });
     expect(end.log).toContain('failed: cli.already-running');
+  });
+
+  it('of a second agent whose command line is wrong', async () => {
+    const end = await runUnder({ before: isTaken, words: ['--boot-devise', 'x'] });
+    expect(end).toMatchObject({ exitCode: 2, status: 'installing' });
   });
 
   it('of a stop by the reboot that the agent has asked for', async () => {
