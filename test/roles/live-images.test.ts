@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { describeRole } from '../../src/engine/describe.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import {
+  listOnHost,
+  readOnHost,
+  realPathOnHost,
+  removeOnHost,
+  type RunOnHost,
+  writeOnHost,
+} from '../../src/adapters/host/nsenter-host.ts';
+import { unknownTo } from '../live-images/check-argv.ts';
+import { generations } from '../live-images/generations.ts';
+import { corners } from './corners.ts';
+
+/** Lines of OpenShift 4 before which a step is never taken, by what its id begins with. */
+const firstLine: Readonly<Record<string, number>> = {
+  // MachineOSConfig v1 came with 4.18.21.
+  'layering/': 18,
+  // A live system without `ostree container` keeps the image it has written, with a warning.
+  'image/overwrite-os': 13,
+  // The root of a live system that was made from the node image, which came with 4.19.
+  'image/deploy-to-existing-root': 19,
+};
+
+const lineOf = (id: string): number =>
+  Object.entries(firstLine).find(([begin]) => id.startsWith(begin))?.[1] ?? 0;
+
+/** Every command that the plan of any corner prints, and the first line that may run it. */
+const planned = new Map<string, { readonly argv: readonly string[]; readonly line: number }>();
+for (const { config } of corners) {
+  const { items } = describeRole(chooseRole(config), config);
+  const steps = items.flatMap((item) =>
+    item.kind === 'step' ? [item.step] : item.lanes.flatMap((lane) => lane.steps),
+  );
+  for (const { id, commands } of steps) {
+    for (const argv of commands) {
+      const key = argv.join(' ');
+      const line = Math.min(lineOf(id), planned.get(key)?.line ?? Infinity);
+      planned.set(key, { argv, line });
+    }
+  }
+}
+
+/** The commands by which files are reached that only the host sees. */
+async function fileCommands(): Promise<readonly (readonly string[])[]> {
+  const ran: (readonly string[])[] = [];
+  const run: RunOnHost = (argv) => {
+    ran.push(argv);
+    return Promise.resolve({ exitCode: 0, stdout: '', stderr: '', duration: 0 });
+  };
+  const { signal } = new AbortController();
+  await readOnHost(run, '/etc/hosts', signal);
+  await listOnHost(run, '/etc', signal);
+  await realPathOnHost(run, '/etc', signal);
+  await removeOnHost(run, '/etc/hosts', signal);
+  await writeOnHost(run, { path: '/etc/hosts', content: '' }, { signal });
+  return ran;
+}
+
+describe.each(generations)('$name', (generation) => {
+  it('knows every option of every plan that can be run on it', () => {
+    const [, last] = generation.lines;
+    const unknown = [...planned.values()]
+      .filter(({ line }) => line <= last)
+      .flatMap(({ argv }) => unknownTo(argv, generation));
+    expect([...new Set(unknown)]).toEqual([]);
+  });
+
+  it('knows how files are read and written', async () => {
+    expect((await fileCommands()).flatMap((argv) => unknownTo(argv, generation))).toEqual([]);
+  });
+});
+
+describe('what a live image does not know', () => {
+  const [oldest] = generations;
+  it.each([
+    [['lsblk', '--json', '--output', 'NAME,PATH'], 'lsblk --output PATH needs util-linux 2.33'],
+    [['lsblk', '--output', 'MOUNTPOINTS'], 'lsblk --output MOUNTPOINTS needs util-linux 2.37'],
+    [['systemctl', 'show', '-P', 'Id', 'a'], 'systemctl show -P needs systemd 246'],
+    [['podman', '--root', '/a', 'rm', '--time=1', 'x'], 'podman rm --time needs podman 4.0.2'],
+    [['wipefs', '--lock', '/dev/sda'], 'wipefs: nobody has looked up --lock'],
+    [['dd', 'of=/dev/sda', 'oflag=seek_bytes,fast'], 'dd: nobody has looked up oflag fast'],
+    [['nvme', 'list'], 'nvme list is not among the known programs'],
+  ])('is found in %j', (argv, finding) => {
+    expect(unknownTo(argv, oldest!)).toEqual([expect.stringContaining(finding)]);
+  });
+});
