@@ -3,7 +3,7 @@ import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import type { Environment } from '../config/environment.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import type { Kube } from '../ports/kube.ts';
 import { cliFailure } from './failures.ts';
@@ -71,7 +71,7 @@ async function readText(path: string): Promise<string> {
   }
 }
 
-/** Works on the cluster of a kubeconfig; a stop ends it by the code of the signal. */
+/** Works on the cluster of a kubeconfig, by the user's proxies; a stop ends it by the code of the signal. */
 export async function withCluster(
   kubeconfig: string,
   work: (kube: Kube, signal: AbortSignal) => Promise<number>,
@@ -83,6 +83,7 @@ export async function withCluster(
     clock: systemClock,
     random: systemRandom,
     emit: () => undefined,
+    proxies: proxiesIn(process.env),
   });
   try {
     return await work(kube, stop.signal);

@@ -1,6 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { nsenterHost } from '../adapters/host/nsenter-host.ts';
-import type { Environment } from '../config/environment.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
 import type { Host } from '../ports/host.ts';
@@ -8,6 +8,7 @@ import { nodeApply, nodeRollback } from '../roles/node.ts';
 import type { OsSnapshot } from '../steps/os/step.ts';
 import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
+import { proxyEnv } from '../steps/host-commands.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { withoutJournal } from './run-context.ts';
 import type { nodeActions } from './commands.ts';
@@ -40,11 +41,12 @@ interface NodeCall extends NodeOptions {
  */
 export async function runNode(call: NodeCall): Promise<number> {
   const { action, environment } = call;
+  const variables = proxyEnv(proxiesIn(environment));
   const request = requestOf(call);
   if (action === 'apply') checkRequest(request);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
-    const host = nsenterHost({ environment, onCommand: emit });
+    const host = nsenterHost({ environment, onCommand: emit, variables });
     const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
     const ports = { host, clock: systemClock };
     const outcome = role === undefined ? 'finished' : await run({ role, config: request, ports });

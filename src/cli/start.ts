@@ -2,7 +2,7 @@ import { derive, journalPathOf, requireComplete } from '../config/complete.ts';
 import type { Environment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import { asksHelp } from '../config/flags.ts';
-import { type Layer, mergeLayers, textIn } from '../config/settings.ts';
+import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
 import { nearestName } from '../lib/nearest.ts';
@@ -155,11 +155,7 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
     token: token instanceof Secret ? token : new Secret(''),
     isInsecure: given.get('service.insecure')?.value === true,
     caFile: textIn(given, 'service.caFile'),
-    proxies: {
-      http: textIn(given, 'proxy.http'),
-      https: textIn(given, 'proxy.https'),
-      no: textIn(given, 'proxy.no'),
-    },
+    proxies: proxiesOf(given),
   };
 }
 

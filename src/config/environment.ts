@@ -1,7 +1,7 @@
 import { nearestName } from '../lib/nearest.ts';
 import { configFailure } from './failures.ts';
 import { goBoolean, invalid, readValue } from './read-value.ts';
-import { type Given, type Layer, type SettingKey, settingKeys } from './settings.ts';
+import { type Given, type Layer, type SettingKey, settingKeys, proxiesOf } from './settings.ts';
 
 /** Variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -80,6 +80,13 @@ export function knownVariablesLayer(environment: Environment): Layer {
   if (reach !== undefined) layer.set('host.reach', reach);
   return layer;
 }
+
+/**
+ * The proxies of an environment, for commands that read no other settings.
+ * @throws AgentError `config.invalid-value`
+ */
+export const proxiesIn = (environment: Environment): ReturnType<typeof proxiesOf> =>
+  proxiesOf(knownVariablesLayer(environment));
 
 /** Whether a variable has a value; an empty one counts as not set. */
 export const isSet = (text: string | undefined): boolean => text !== undefined && text !== '';

@@ -52,6 +52,13 @@ export function textIn(layer: Layer, key: SettingKey, fallback = ''): string {
   return typeof value === 'string' ? value : fallback;
 }
 
+/** The proxies of a layer; empty where it has none. */
+export const proxiesOf = (layer: Layer): Readonly<Record<'http' | 'https' | 'no', string>> => ({
+  http: textIn(layer, 'proxy.http'),
+  https: textIn(layer, 'proxy.https'),
+  no: textIn(layer, 'proxy.no'),
+});
+
 /** A text as it may be shown: the user and the password of a URL are masked. */
 export const shownText = (text: string): string =>
   text.replaceAll(/(:\/\/)[^/@\s]*@/g, `$1${MASK}@`);

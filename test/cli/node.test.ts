@@ -89,12 +89,14 @@ it('moves a simulated node to another image by the real program', async () => {
   const apply = async (...more: readonly string[]): Promise<unknown> => {
     const words = ['node', 'apply', imageOf('2'), ...more];
     const { exitCode, stderr } = await bundle.run(words, {
-      environment: { PATH: join(home, 'bin') },
+      environment: { PATH: join(home, 'bin'), https_proxy: 'proxy.example:3128' },
     });
     return exitCode === 0 ? 0 : stderr;
   };
   try {
     expect(await apply()).toBe(0);
+    const asked = machine.ran.find(({ argv }) => argv[0] === 'skopeo');
+    expect(asked?.env).toEqual(expect.arrayContaining(['https_proxy', 'HTTPS_PROXY', 'no_proxy']));
     expect(await apply('--record', '--reboot')).toBe(0);
     const record = join(home, 'root/etc/machine-config-daemon/currentimage');
     expect(await readFile(record, 'utf8')).toBe(imageOf('2'));

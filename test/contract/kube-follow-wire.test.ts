@@ -186,22 +186,25 @@ describe('following', () => {
     [401, 'kube.denied'],
     [403, 'kube.denied'],
     [400, 'kube.invalid'],
-  ])('goes on asking a server that answers %i for two minutes, and shows it', async (code, seen) => {
-    const clock = quickClock(200);
-    const refusesUntil = clock.elapsed() + minutes(2);
-    server.answering((request, response) => {
-      if (clock.elapsed() < refusesUntil) return status(code)(request, response);
-      if (request.path.includes('watch=true')) return stream(request, response);
-      return listing(7, node(3))(request, response);
-    });
-    follow({ clock });
-    await view(2);
-    expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
-      [false, seen],
-      [true, undefined],
-    ]);
-    expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
-  });
+  ])(
+    'goes on asking a server that answers %i for two minutes, and shows it',
+    async (code, seen) => {
+      const clock = quickClock(200);
+      const refusesUntil = clock.elapsed() + minutes(2);
+      server.answering((request, response) => {
+        if (clock.elapsed() < refusesUntil) return status(code)(request, response);
+        if (request.path.includes('watch=true')) return stream(request, response);
+        return listing(7, node(3))(request, response);
+      });
+      follow({ clock });
+      await view(2);
+      expect(views.map(({ isSynced, lastError }) => [isSynced, lastError?.code])).toEqual([
+        [false, seen],
+        [true, undefined],
+      ]);
+      expect(clock.elapsed()).toBeGreaterThanOrEqual(refusesUntil);
+    },
+  );
 
   it('asks a server that refuses it once a second at most', async () => {
     const clock = quickClock(200);

@@ -1,5 +1,6 @@
 // What goes over the wire to the API server, and what comes of its answers.
 import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -113,6 +114,33 @@ describe('requests', () => {
     } finally {
       await tls.close();
     }
+  });
+
+  it('lead through a proxy that they are given', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'bootwright-kube-'));
+    const certificates = makeCertificates(folder);
+    rmSync(folder, { recursive: true });
+    const tls = await startServer(json(200, node(1)), certificates);
+    const tunnels: string[] = [];
+    server.server.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      const onward = connect(tls.port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(onward).pipe(socket);
+      });
+      for (const one of [onward, socket]) one.on('error', () => undefined);
+    });
+    const data = Buffer.from(certificates.ca).toString('base64');
+    const kubeconfig = kubeconfigFor('https://service.test:6443', {
+      cluster: { 'certificate-authority-data': data },
+    });
+    const kube = cluster({
+      credentials: () => Promise.resolve(kubeconfig),
+      proxies: { http: '', https: server.url, no: '' },
+    });
+    expect(await kube.get(m0, signal)).toMatchObject({ metadata: { name: 'm0' } });
+    expect(tunnels).toEqual(['service.test:6443']);
+    await tls.close();
   });
 
   it('never lead through a proxy of the environment', async () => {

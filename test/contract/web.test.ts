@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
-import { minutes } from '../../src/model/duration.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Web } from '../../src/ports/web.ts';
 import { fakeRandom } from '../support/fake-random.ts';
@@ -227,8 +227,23 @@ describe('proxies', () => {
     const through = throughProxy();
     await expect(through.open('https://service.test/', { signal })).rejects.toMatchObject({
       code: 'web.unreachable',
-      context: { attempts: 1 },
+      context: { attempts: 1, proxy: server.url },
+      message: expect.stringContaining('407') as string,
     });
+  });
+
+  it('that are away are named, without their password', async () => {
+    const away = `http://user:planted@127.0.0.1:1`;
+    const proxies = { http: away, https: away, no: '' };
+    const through = real({ connection: { proxies }, openLimit: seconds(3) });
+    for (const url of ['http://service.test/', 'https://service.test/']) {
+      const error: unknown = await through.open(url, { signal }).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({
+        code: 'web.unreachable',
+        context: { fault: 'ECONNREFUSED', proxy: 'http://127.0.0.1:1' },
+      });
+      expect(JSON.stringify(error)).not.toContain('planted');
+    }
   });
 
   it('are not asked by a request that trusts one authority alone', async () => {

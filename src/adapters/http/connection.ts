@@ -4,6 +4,7 @@ import type { LookupFunction, Socket } from 'node:net';
 import { type Proxies, proxyFor } from './proxies.ts';
 import type { RetryNotice } from './retry.ts';
 import type { Trust } from './tls.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Random } from '../../ports/random.ts';
@@ -36,6 +37,8 @@ export interface ConnectionOptions extends Trust {
 export interface Connection {
   readonly timeouts: Timeouts;
   readonly agentFor: (url: URL) => Promise<Agent>;
+  /** The proxy that an address is reached by, without credentials. */
+  readonly proxyOf: (url: URL) => string | undefined;
   /** Finds the addresses of names in this way from now on; what is open stays. */
   readonly resolveBy: (lookup: LookupFunction) => void;
   readonly close: () => Promise<void>;
@@ -54,6 +57,10 @@ export function connection(options: ConnectionOptions = {}): Connection {
   } satisfies ConnectionOptions;
   return {
     timeouts,
+    proxyOf: (url) => {
+      const proxy = proxyFor(url, proxies);
+      return proxy === undefined ? undefined : shownUrl(proxy);
+    },
     resolveBy: (other) => {
       lookup = other;
     },
@@ -82,10 +89,12 @@ async function makeAgent(
   const proxied = proxy === undefined ? common : { ...common, proxyEnv: { HTTP_PROXY: proxy } };
   if (url.protocol !== 'https:' && proxy?.startsWith('https:') !== true) return new Agent(proxied);
   // TLS takes as long to load as everything else here, and a service may well do without.
-  const { connectOverTls, directAgent, tunnelAgent } = await import('./tls.ts');
+  const { connectOverTls, directAgent, tlsOptionsFor, tunnelAgent } = await import('./tls.ts');
   if (proxy === undefined) return directAgent(options, common);
   if (url.protocol === 'https:') {
-    return tunnelAgent(options, proxy, { ...common, timeout: timeouts.connect });
+    const tls = tlsOptionsFor(options);
+    const tunnel = { proxy, proxyTls: tls, timeout: timeouts.connect, lookup };
+    return tunnelAgent({ ...agentOptions, ...tls }, tunnel);
   }
   const agent = new Agent(proxied);
   agent.createConnection = () => connectOverTls(options, proxy, lookup);

@@ -28,7 +28,8 @@ export interface Answer {
 
 /** What a request is sent with. */
 export interface Reach {
-  readonly connection: Pick<Connection, 'timeouts' | 'agentFor'>;
+  readonly connection: Pick<Connection, 'timeouts' | 'agentFor'> &
+    Partial<Pick<Connection, 'proxyOf'>>;
   readonly clock: Clock;
   /** Called when a request was written. */
   readonly onSent?: (() => void) | undefined;
@@ -52,7 +53,7 @@ export async function exchange(
     return { answer: await answerTo(reach, question, signal) };
   } catch (error) {
     signal.throwIfAborted();
-    return { networkError: networkErrorOf(error) };
+    return { networkError: networkErrorOf(error, reach.connection.proxyOf?.(question.url)) };
   }
 }
 

@@ -88,7 +88,9 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       return use(answer, question.url).catch((error: unknown) => {
         both.throwIfAborted();
         // Not understood is final; a connection that broke in the middle of an answer is not.
-        throw error instanceof AgentError ? error : noAnswer(question, networkErrorOf(error));
+        throw error instanceof AgentError
+          ? error
+          : noAnswer(question, networkErrorOf(error, reach.connection.proxyOf(question.url)));
       });
     };
     const policy = {
@@ -174,7 +176,7 @@ function noAnswer(question: Question, networkError: NetworkError): AttemptFailur
     retries: retries[networkError.kind],
     failure: ({ attempts, elapsed }) =>
       inventoryFailure(code, `${question.url.origin} cannot be reached: ${networkError.words}`, {
-        context: { url: shown(question.url), fault: networkError.code, attempts, elapsed },
+        context: { url: shown(question.url), ...networkError.context, attempts, elapsed },
       }),
   });
 }

@@ -42,8 +42,8 @@ describe('faults of the network', () => {
       'passing',
       'ECONNREFUSED',
     ],
-    ['a proxy that is busy', new Error('Proxy response (503) !== 200'), 'passing', ''],
-    ['a proxy that refuses', new Error('Proxy response (403) !== 200'), 'lasting', ''],
+    ['a proxy that is busy', new Error('a tunnel was refused with status 503'), 'passing', ''],
+    ['a proxy that refuses', new Error('a tunnel was refused with status 403'), 'lasting', ''],
     ['what is no error', 'text', 'lasting', ''],
   ])('%s', (...[, error, kind, code]) => {
     expect(networkErrorOf(error)).toMatchObject({ kind, code });

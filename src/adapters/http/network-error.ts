@@ -14,6 +14,8 @@ export interface NetworkError {
   readonly kind: NetworkErrorKind;
   readonly code: string;
   readonly words: string;
+  /** For the context of a failure: the code, and the proxy where there is one. */
+  readonly context: { readonly fault: string; readonly proxy?: string };
 }
 
 const passingCodes: ReadonlySet<string> = new Set([
@@ -55,13 +57,15 @@ const certificateCode =
 export const timeoutError = (what: 'connect' | 'headers' | 'body'): Error =>
   Object.assign(new Error('it took too long'), { code: `${what.toUpperCase()}_TIMEOUT` });
 
-/** What an error of a request means. */
-export function networkErrorOf(error: unknown): NetworkError {
+/** What an error of a request means that went by this proxy, named without credentials, or by none. */
+export function networkErrorOf(error: unknown, proxy?: string): NetworkError {
   const code = codeIn(error);
+  const said = words[code] ?? messageOf(error);
   return {
     kind: kindOf(code, messageOf(error)),
     code,
-    words: words[code] ?? messageOf(error),
+    words: proxy === undefined ? said : `${said} (by the proxy ${proxy})`,
+    context: { fault: code, ...(proxy === undefined ? {} : { proxy }) },
   };
 }
 
@@ -70,7 +74,7 @@ function kindOf(code: string, message: string): NetworkErrorKind {
   if (passingCodes.has(code)) return 'passing';
   if (code === 'ENOTFOUND') return 'unresolved';
   // The proxy answered, but could not reach further just now.
-  if (/^Proxy response \((?:408|429|5\d\d)\)/.test(message)) return 'passing';
+  if (/^a tunnel was refused with status (?:408|429|5\d\d)$/.test(message)) return 'passing';
   return 'lasting';
 }
 

@@ -103,21 +103,25 @@ export const directAgent = (trust: Trust, options: AgentOptions): Agent =>
 export const connectOverTls = (trust: Trust, proxy: string, lookup: LookupFunction): Duplex =>
   connect({ ...tlsOptionsFor(trust), ...addressOf(new URL(proxy)), lookup });
 
+/** How a tunnel is opened. */
+interface Tunnel {
+  readonly proxy: string;
+  /** What the connection to a proxy that speaks TLS itself is opened with. */
+  readonly proxyTls: ConnectionOptions;
+  readonly timeout: number;
+  readonly lookup: LookupFunction | undefined;
+}
+
 /** Connections to servers that speak TLS, each through a tunnel of a proxy (RFC 9110, CONNECT). */
 export function tunnelAgent(
-  trust: Trust,
-  proxy: string,
-  { timeout, lookup, ...options }: AgentOptions & { readonly lookup: LookupFunction },
+  options: AgentOptions,
+  { proxy, proxyTls, timeout, lookup }: Tunnel,
 ): Agent {
-  const tls = tlsOptionsFor(trust);
-  const agent = new Agent({ ...options, ...tls });
+  const agent = new Agent(options);
+  const toProxy = { ...proxyTls, timeout, ...(lookup && { lookup }) };
   agent.createConnection = (server, callback) => {
     const give = callback as (error: Error | null, socket?: Duplex) => void;
-    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, {
-      ...tls,
-      timeout,
-      lookup,
-    })
+    openTunnel(new URL(proxy), server as AgentOptions & ConnectionOptions, toProxy)
       .then((socket) => {
         const secured = connect({ ...(server as ConnectionOptions), socket });
         secured.once('error', give);
@@ -151,7 +155,7 @@ function openTunnel(
     if (statusCode === 200) resolve(socket);
     else {
       socket.destroy();
-      reject(new Error(`Proxy response (${statusCode}) !== 200`));
+      reject(new Error(`a tunnel was refused with status ${statusCode}`));
     }
   });
   asked.once('timeout', () => asked.destroy(new Error('the proxy did not open a tunnel in time')));

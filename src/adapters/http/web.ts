@@ -153,7 +153,7 @@ function noAnswer(url: URL, networkError: NetworkError): AttemptFailure {
     retries: retries[networkError.kind],
     failure: ({ attempts, elapsed }) =>
       webFailure(code, `${shownUrl(url)} cannot be reached: ${networkError.words}`, {
-        context: { url: shownUrl(url), fault: networkError.code, attempts, elapsed },
+        context: { url: shownUrl(url), ...networkError.context, attempts, elapsed },
       }),
   });
 }

@@ -3,7 +3,8 @@ import { Agent, type AgentOptions } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { agentOptions, withoutIdlers } from '../http/connection.ts';
 import { type Answer, answerTo, type Reach, shortText } from '../http/exchange.ts';
-import { tlsOptionsFor } from '../http/tls.ts';
+import { type Proxies, proxyFor } from '../http/proxies.ts';
+import { tlsOptionsFor, tunnelAgent } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
@@ -38,6 +39,8 @@ export interface ReachOptions {
   readonly timeouts: KubeTimeouts;
   /** Finds addresses of names; the container's own resolver unless given. */
   readonly lookup?: LookupFunction | undefined;
+  /** For https servers; none unless given. */
+  readonly proxies?: Proxies | undefined;
 }
 
 /** One request. */
@@ -50,7 +53,7 @@ export interface ApiRequest {
   readonly accept?: string;
 }
 
-/** An API server and the connections to it, which are kept. They never lead through a proxy. */
+/** An API server and the connections to it, which are kept. */
 export interface ApiServer {
   /**
    * Asks once and passes the body of a good answer on to be read.
@@ -107,13 +110,14 @@ async function* chunksOf(
   }
 }
 
-function agentFor(access: ClusterAccess, { lookup }: ReachOptions): PlainAgent {
+function agentFor(access: ClusterAccess, { lookup, proxies, timeouts }: ReachOptions): PlainAgent {
   const direct = { ...agentOptions, ...(lookup && { lookup }) };
-  return withoutIdlers(
-    access.server.startsWith('https:')
-      ? new Agent({ ...direct, ...tlsFor(access) })
-      : new PlainAgent(direct),
-  );
+  if (!access.server.startsWith('https:')) return withoutIdlers(new PlainAgent(direct));
+  const proxy = proxies && proxyFor(new URL(access.server), proxies);
+  if (proxy === undefined) return withoutIdlers(new Agent({ ...direct, ...tlsFor(access) }));
+  // The proxy is not the cluster's: it is shown no certificate, and trusted as the system trusts.
+  const tunnel = { proxy, proxyTls: tlsOptionsFor({}), timeout: timeouts.connect, lookup };
+  return withoutIdlers(tunnelAgent({ ...agentOptions, ...tlsFor(access) }, tunnel));
 }
 
 function tlsFor({ ca, certificate, key, serverName, isInsecure }: ClusterAccess): AgentOptions {

@@ -1,5 +1,6 @@
 import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
+import type { Proxies } from '../http/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
@@ -27,6 +28,8 @@ export interface KubeOptions {
   readonly emit: (event: RunEventBody) => void;
   /** Finds addresses of names; the container's own resolver unless given. */
   readonly lookup?: LookupFunction;
+  /** None for the cluster that is being installed, which is this host or its neighbour. */
+  readonly proxies?: Proxies;
   readonly timeouts?: KubeTimeouts;
 }
 
@@ -38,14 +41,12 @@ export interface KubeCluster extends Kube {
 /** Of a pod's log, so that no log fills the memory. */
 const mostLogBytes = 16 * 1024 * 1024;
 
-/**
- * A cluster by its API server, which is always reached directly: proxies of the environment do not
- * count, as the service names `api-int` in the list of exceptions that it passes to the agent.
- */
+/** A cluster by its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
-  const { credentials, clock, random, emit, lookup, timeouts = defaultTimeouts } = options;
+  const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
+  const { lookup, proxies } = options;
   const cluster: Cluster = {
-    session: session(credentials, { clock, timeouts, lookup }),
+    session: session(credentials, { clock, timeouts, lookup, proxies }),
     clock,
     random,
     health: healthOf(emit),

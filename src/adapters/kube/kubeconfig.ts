@@ -59,7 +59,7 @@ export interface ClusterAccess {
 /**
  * Reads the current context of a kubeconfig. It must hold its certificates and keys itself, as the
  * installer writes it: the files that another names lie on another machine. Programs that make
- * credentials are not run, and `proxy-url` does not count: the API server is reached directly.
+ * credentials are not run, and `proxy-url` does not count.
  * @throws AgentError `kube.bad-credentials`, which never shows the text
  */
 export function readKubeconfig(text: string): ClusterAccess {

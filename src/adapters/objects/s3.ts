@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import { type CallerOptions, connection } from '../http/connection.ts';
+import { type CallerOptions, type Connection, connection } from '../http/connection.ts';
 import { wholeBody } from '../http/exchange.ts';
 import { networkErrorOf } from '../http/network-error.ts';
 import {
@@ -30,11 +30,12 @@ export interface ObjectsOptions extends CallerOptions {
 
 /** An object store by the S3 interface. The client library loads with the first use. */
 export function s3Objects(options: ObjectsOptions): Objects {
+  const reach = connection(options.connection);
   let client: Promise<S3Client> | undefined;
   return {
     get: async (bucket, key, signal) => {
       const what = `${bucket}/${key}`;
-      client ??= makeClient(options);
+      client ??= makeClient(options, reach);
       const ready = await client;
       const policy = {
         clock: options.clock,
@@ -52,7 +53,8 @@ export function s3Objects(options: ObjectsOptions): Objects {
           return await getOnce(ready, { bucket, key, origin: originOf(options, what) }, both);
         } catch (error) {
           both.throwIfAborted();
-          throw failedAttempt(error, { what, endpoint: shownUrl(options.endpoint) });
+          const proxy = reach.proxyOf(new URL(options.endpoint));
+          throw failedAttempt(error, { what, endpoint: shownUrl(options.endpoint), proxy });
         }
       });
     },
@@ -62,7 +64,7 @@ export function s3Objects(options: ObjectsOptions): Objects {
 const originOf = ({ endpoint }: ObjectsOptions, what: string): string =>
   `${new URL(endpoint).origin}/${what}`;
 
-async function makeClient(options: ObjectsOptions): Promise<S3Client> {
+async function makeClient(options: ObjectsOptions, reach: Connection): Promise<S3Client> {
   const { S3Client } = await import('@aws-sdk/client-s3');
   const { credentials } = options;
   return new S3Client({
@@ -71,7 +73,7 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
     forcePathStyle: true,
     // We try again ourselves, by our clock and with our rules.
     maxAttempts: 1,
-    requestHandler: await handlerFor(options),
+    requestHandler: await handlerFor(options, reach),
     defaultUserAgentProvider: () => Promise.resolve([['bootwright', version]]),
     ...(credentials === undefined
       ? {
@@ -88,8 +90,10 @@ async function makeClient(options: ObjectsOptions): Promise<S3Client> {
 }
 
 /** The library's own transport, with our connections. */
-async function handlerFor(options: ObjectsOptions): Promise<object> {
-  const { agentFor, timeouts } = connection(options.connection);
+async function handlerFor(
+  options: ObjectsOptions,
+  { agentFor, timeouts }: Connection,
+): Promise<object> {
   const agent = await agentFor(new URL(options.endpoint));
   return {
     connectionTimeout: timeouts.connect,
@@ -134,13 +138,16 @@ interface ServiceException {
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 
-function failedAttempt(
-  error: unknown,
-  { what, endpoint }: { readonly what: string; readonly endpoint: string },
-): AttemptFailure {
+interface FailedRequest {
+  readonly what: string;
+  readonly endpoint: string;
+  readonly proxy: string | undefined;
+}
+
+function failedAttempt(error: unknown, { what, endpoint, proxy }: FailedRequest): AttemptFailure {
   const { $metadata, name = '', message = '' } = error as ServiceException;
   const status = $metadata?.httpStatusCode;
-  const networkError = networkErrorOf(error);
+  const networkError = networkErrorOf(error, proxy);
   const failure = ({ attempts, elapsed }: Tries): AgentError => {
     const context = { object: what, endpoint, attempts, elapsed };
     if (status === undefined) {
@@ -148,7 +155,7 @@ function failedAttempt(
         'objects.unreachable',
         `${endpoint} cannot be reached: ${networkError.words}`,
         {
-          context: { ...context, fault: networkError.code },
+          context: { ...context, ...networkError.context },
           cause: error,
         },
       );
