@@ -49,6 +49,11 @@ export const allSuites: readonly Suite[] = [
     },
   },
   {
+    name: 'parsers',
+    about: 'each reader of a text: a time that grows as the text does',
+    tests: { include: ['test/parsers/**/*.test.ts'], timeoutSeconds: 120 },
+  },
+  {
     name: 'roles',
     about: 'each role: its plans, and a crash at every point',
     tests: {

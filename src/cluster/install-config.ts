@@ -1,5 +1,5 @@
-import { parse } from 'yaml';
 import * as z from 'zod';
+import { parseYaml } from '../lib/yaml-text.ts';
 import type { KubeObject, KubeRef } from '../ports/kube.ts';
 import { configMaps } from './kinds.ts';
 
@@ -61,12 +61,8 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
 }
 
 function parsed(text: string): unknown {
-  try {
-    // A warning would be written to standard error by the parser itself.
-    return parse(text, { logLevel: 'error' });
-  } catch {
-    return undefined;
-  }
+  const document = parseYaml(text);
+  return document.errors.length === 0 ? document.toJS() : undefined;
 }
 
 /** Where the installer records who started it. */

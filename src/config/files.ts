@@ -123,7 +123,7 @@ export function secretsToRead(given: Layer): readonly SecretToRead[] {
 
 /** A secret as a file holds it: the line break at its end does not belong to it. */
 export const secretFrom = (text: string, path: string): Given => ({
-  value: new Secret(text.replace(/\s+$/, '')),
+  value: new Secret(text.trimEnd()),
   origin: `file ${path}`,
 });
 

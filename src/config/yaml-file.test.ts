@@ -17,9 +17,26 @@ describe('fileLayer', () => {
     expect(read(text).size).toBe(0);
   });
 
-  it('follows an anchor', () => {
-    const layer = read('image:\n  url: &u http://h/i\nignition:\n  url: *u\n');
-    expect(layer.get('ignition.url')?.value).toBe('http://h/i');
+  it.each([
+    [
+      'an alias',
+      'image:\n  url: &u http://h/i\nignition:\n  url: *u\n',
+      4,
+      'aliases are not taken',
+    ],
+    ['an alias of nothing', 'image:\n  url: *u\n', 2, 'aliases are not taken'],
+    ['a key that stands twice', 'role: worker\nrole: master\n', 2, 'Map keys must be unique'],
+    ['a list for a key', '? [role]\n: worker\n', 1, 'a key must be a text'],
+    ['keys within keys', '? '.repeat(500), 1, 'a key must be a text'],
+    ['lists within lists', `role: ${'['.repeat(5000)}`, 1, 'it is nested too deeply'],
+    ['a second document', 'role: worker\n---\nrole: master\n', 2, 'one document is expected'],
+  ])('refuses %s', (...[, text, line, problem]) => {
+    expect(() => read(text)).toThrow(
+      expect.objectContaining({
+        code: 'config.malformed-file',
+        message: expect.stringContaining(`c.yaml:${line}: ${problem}`) as string,
+      }),
+    );
   });
 
   it.each([

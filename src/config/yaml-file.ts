@@ -1,5 +1,6 @@
-import { isAlias, isMap, isScalar, LineCounter, type Node, type Pair, parseDocument } from 'yaml';
+import { type Document, isMap, isScalar, LineCounter, type Node, type Pair } from 'yaml';
 import { nearestName } from '../lib/nearest.ts';
+import { parseYaml } from '../lib/yaml-text.ts';
 import { configFailure } from './failures.ts';
 import {
   type Given,
@@ -31,7 +32,7 @@ const raise: Refuse = (mistake) => {
  */
 export function fileLayer({ path, text }: ConfigFile, refuse: Refuse = raise): Layer {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = parseYaml(text, { lineCounter: lines });
   const place = (offset: number): string => `file ${path}:${lines.linePos(offset).line}`;
   const [error] = document.errors;
   if (error !== undefined) {
@@ -87,11 +88,8 @@ function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[
   });
 }
 
-function plain(node: Node | null, document: ReturnType<typeof parseDocument>): unknown {
-  if (node === null) return undefined;
-  const target = isAlias(node) ? node.resolve(document) : node;
-  return target?.toJS(document) ?? undefined;
-}
+const plain = (node: Node | null, document: Document.Parsed): unknown =>
+  node?.toJS(document) ?? undefined;
 
 function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): Error {
   const near = nearestName(name, known);

@@ -1,14 +1,5 @@
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseAllDocuments,
-  Scalar,
-  visit,
-} from 'yaml';
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, Scalar, visit } from 'yaml';
+import { parseYamlStream } from '../lib/yaml-text.ts';
 import { isFields, type Fields, type Value } from './api/schema.ts';
 import {
   sourceFailure,
@@ -79,20 +70,17 @@ export function readDocuments(
     });
 }
 
-function parsedYaml(text: string, lineCounter: LineCounter): readonly Document.Parsed[] {
-  const documents = parseAllDocuments(text, {
+const parsedYaml = (text: string, lineCounter: LineCounter): readonly Document.Parsed[] =>
+  parseYamlStream(text, {
     version: '1.1',
     lineCounter,
-    prettyErrors: false,
-    logLevel: 'error',
+    hasAliases: true,
     customTags: (tags) =>
       tags.filter(
         (tag) =>
           typeof tag === 'string' || (tag.format !== 'TIME' && !tag.tag.endsWith('timestamp')),
       ),
   });
-  return Array.isArray(documents) ? documents : [];
-}
 
 const isEmpty = (contents: unknown): boolean =>
   contents === null || (isScalar(contents) && contents.value === null);

@@ -6,14 +6,19 @@ export function nearestName(word: string, names: Iterable<string>): string | und
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of names) {
+    const allowed = Math.max(1, Math.floor(name.length / 3));
+    // What differs more in length differs in more letters, and nobody mistypes a name of hundreds.
+    if (name.length > longestName || Math.abs(name.length - word.length) > allowed) continue;
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());
-    if (distance < bestDistance && distance <= Math.max(1, Math.floor(name.length / 3))) {
+    if (distance < bestDistance && distance <= allowed) {
       best = name;
       bestDistance = distance;
     }
   }
   return best;
 }
+
+const longestName = 200;
 
 function editDistance(from: string, to: string): number {
   let beforePrevious: readonly number[] = [];

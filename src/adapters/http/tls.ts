@@ -46,7 +46,7 @@ function secureContextFor({
 
 /** The certificates of a PEM text. @throws AgentError `web.bad-authority` when there is none */
 export function certificatesIn(pem: string): readonly string[] {
-  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g) ?? [];
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) throw badAuthority('the CA text holds no certificate');
   for (const block of blocks) {
     try {

@@ -1,5 +1,5 @@
-import { parseDocument } from 'yaml';
 import * as z from 'zod';
+import { parseYaml } from '../../lib/yaml-text.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 
@@ -102,8 +102,8 @@ function currentOf(config: z.output<typeof Kubeconfig>): Current {
 
 function parsed(text: string): z.output<typeof Kubeconfig> {
   // What the parser says of an error can hold the line with the key in it.
-  const document = parseDocument(text, { prettyErrors: false, logLevel: 'silent' });
-  const value: unknown = document.errors.length > 0 ? undefined : document.toJS();
+  const document = parseYaml(text);
+  const value: unknown = document.errors.length === 0 ? document.toJS() : undefined;
   const { data, error } = Kubeconfig.safeParse(value);
   if (data !== undefined) return data;
   const path = error.issues[0]?.path.join('.') ?? '';

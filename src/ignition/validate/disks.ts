@@ -34,7 +34,8 @@ export function validateDisk(disk: Disk, place: Place): void {
     place.at('partitions', index).report('partition-label-twice');
   }
   for (const [index, partition] of partitions.entries()) {
-    const isOverlapping = partitions.slice(0, index).some((other) => overlap(partition, other));
+    const others = partitions.slice(0, Math.min(index, mostPartitions));
+    const isOverlapping = others.some((other) => overlap(partition, other));
     if (isOverlapping) place.at('partitions', index).report('partition-overlap');
   }
   const hasAbsent = partitions.some(({ shouldExist }) => shouldExist === false);
@@ -43,10 +44,16 @@ export function validateDisk(disk: Disk, place: Place): void {
   }
 }
 
+/** A partition table has 128 entries unless it was made for more; those beyond are held against these alone. */
+const mostPartitions = 256;
+
 function repeatedAt<T>(values: readonly (T | undefined)[]): number[] {
-  return [...values.keys()].filter((index) => {
-    const value = values[index];
-    return value !== undefined && values.indexOf(value) < index;
+  const known = new Set<T>();
+  return values.flatMap((value, index) => {
+    if (value === undefined) return [];
+    const isRepeated = known.has(value);
+    known.add(value);
+    return isRepeated ? [index] : [];
   });
 }
 

@@ -48,14 +48,15 @@ function validateMode(mode: number | undefined, place: Place): void {
 /** The relations between the parts of the storage section. */
 export function validateStorage(storage: Storage, place: Place): void {
   const { directories = [], files = [], links = [] } = storage;
+  const linkPaths = new Set(links.map(({ path }) => path));
+  const directoryPaths = new Set(directories.map(({ path }) => path));
   for (const [list, nodes] of Object.entries({ directories, files, links })) {
     for (const [index, { path }] of nodes.entries()) {
-      const isThroughLink = links.some((link) => path.startsWith(`${link.path}/`));
-      if (isThroughLink) place.at(list, index).report('path-through-link');
+      if (isBelow(linkPaths, path)) place.at(list, index).report('path-through-link');
     }
   }
   for (const [index, link] of links.entries()) {
-    validateTarget(link, directories, place.at('links', index));
+    validateTarget(link, directoryPaths, place.at('links', index));
   }
   const disks = new Map(storage.disks?.map((disk) => [disk.device, disk]));
   for (const [index, filesystem] of (storage.filesystems ?? []).entries()) {
@@ -64,7 +65,17 @@ export function validateStorage(storage: Storage, place: Place): void {
   }
 }
 
-function validateTarget(link: Link, directories: readonly Directory[], place: Place): void {
+/** A path of Linux is no longer (limits.h, PATH_MAX). */
+const longestPath = 4096;
+
+/** Whether what stands before a slash of the path is one of the links. */
+const isBelow = (links: ReadonlySet<string>, path: string): boolean =>
+  links.size > 0 &&
+  [...path.slice(0, longestPath).matchAll(/\//g)].some(({ index }) =>
+    links.has(path.slice(0, index)),
+  );
+
+function validateTarget(link: Link, directories: ReadonlySet<string>, place: Place): void {
   const { target = '', hard = false } = link;
   // Up to spec 3.2 an empty target is accepted.
   if (target === '' && place.minor >= 3) {
@@ -74,7 +85,7 @@ function validateTarget(link: Link, directories: readonly Directory[], place: Pl
   if (!hard) return;
   const isAbsolute = target.startsWith('/');
   const resolved = simplifyPath(isAbsolute ? target : `${link.path}/${target}`);
-  if (directories.some(({ path }) => path === resolved)) place.report('hard-link-to-directory');
+  if (directories.has(resolved)) place.report('hard-link-to-directory');
   for (const owner of ['user', 'group'] as const) {
     const { id, name } = link[owner] ?? {};
     if (id !== undefined) place.at(owner, 'id').report('hard-link-owner');

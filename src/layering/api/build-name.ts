@@ -114,7 +114,7 @@ export function throughJson(text: string): string {
   if (refused !== null) throw unnameable(wellFormed, refused);
   const marker = /\u0085(?:---|\.\.\.)(?=[ \u0085])/.exec(wellFormed);
   if (marker !== null) throw unnameable(wellFormed, marker);
-  return wellFormed.replaceAll(/ *\u0085[ \u0085]*/g, (run) => {
+  return wellFormed.replaceAll(/(?<! ) *\u0085[ \u0085]*/g, (run) => {
     const breaks = run.replaceAll(' ', '').length;
     return breaks === 1 ? ' ' : '\n'.repeat(breaks - 1);
   });

@@ -227,9 +227,11 @@ function listErrors(subject: Subject, schema: ListSchema): readonly FieldError[]
     return [...errors, fieldError(`${path}[${odd}]`, problem)];
   }
   const keys = value.map((item) => (isFields(item) ? keyOf(item, schema) : undefined));
+  const counts = new Map<string, number>();
   for (const [index, key] of keys.entries()) {
-    const isSecond = key !== undefined && keys.indexOf(key) < index;
-    if (isSecond && keys.slice(0, index).filter((earlier) => earlier === key).length === 1) {
+    const earlier = key === undefined ? 0 : (counts.get(key) ?? 0);
+    if (key !== undefined) counts.set(key, earlier + 1);
+    if (earlier === 1) {
       const item = value[index] ?? null;
       const known = fieldsOf(item);
       const members = [...mapKeys].sort().map((name) => [name, known[name]] as const);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Document, isMap, isNode, isScalar, parseDocument, type YAMLMap } from 'yaml';
+import { type Document, isMap, isNode, isScalar, type YAMLMap } from 'yaml';
+import { parseYaml } from '../../lib/yaml-text.ts';
 import { readMachineConfig, releaseVersionKey } from '../api/machine-config.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { type Fields, type Value, fieldsOf } from '../api/schema.ts';
@@ -83,7 +84,7 @@ function setInText(
 }
 
 const parsed = (text: string): Document.Parsed =>
-  parseDocument(text, { version: '1.1', prettyErrors: false });
+  parseYaml(text, { version: '1.1', hasAliases: true });
 
 /** A replacement in a text. */
 interface Edit {

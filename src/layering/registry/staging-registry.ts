@@ -93,7 +93,7 @@ export const releaseScript = '/usr/local/bin/release-image.sh';
 
 /** The pull spec of the release in that script; undefined when it names none. */
 export const releaseImageIn = (script: string): string | undefined =>
-  /^\s*RELEASE_IMAGE_DIGEST="([^"$\s]+)"/m.exec(script)?.[1];
+  /^[ \t]*RELEASE_IMAGE_DIGEST="([^"$\s]+)"/m.exec(script)?.[1];
 
 /** Prints the pull spec of one image of a release, as the scripts of the installer do. */
 export const imageForArgv = (

@@ -188,14 +188,14 @@ async function thawAndUnmount({ host, signal: stop }: StepScope<'host'>): Promis
 }
 
 /** A line of `rsync --info=progress2`: bytes, percent, speed. */
-const progressLine = /\s*(\S+)\s+(\d+)%\s+(\S+)(?:\s+\([^)]+\))?/;
+const progressLine = /^\S+\s+(\d+)%\s/;
 
 /** Steps in percent in which progress is reported; the last one always is. */
 const stepPercent = 5;
 
 /** The share that a line of rsync shows, 0 to 100; undefined for other lines. */
 export function parseRsyncPercent(line: string): number | undefined {
-  const percent = progressLine.exec(line.trim())?.[2];
+  const percent = progressLine.exec(line.trim())?.[1];
   return percent === undefined ? undefined : Number(percent);
 }
 

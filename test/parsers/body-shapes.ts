@@ -1,0 +1,182 @@
+import { fileLayer } from '../../src/config/yaml-file.ts';
+import { parseValidConfig } from '../../src/ignition/parse.ts';
+import { mergeSingleNode } from '../../src/ignition/merge.ts';
+import { lintContainerfile } from '../../src/layering/containerfile/lint.ts';
+import { lintBytes } from '../../src/layering/lint.ts';
+import { masker } from '../../src/lib/masker.ts';
+import { parseYamlStream } from '../../src/lib/yaml-text.ts';
+import { Secret } from '../../src/model/secret.ts';
+import type { TextOfSize } from './growth.ts';
+
+/** A reader, and a text with the form that it expects and many parts of one kind in it. */
+interface BodyShape {
+  readonly about: string;
+  readonly read: (text: string) => void;
+  readonly textOf: TextOfSize;
+}
+
+/** As many parts as fit, each made from its number, between a head and a tail. */
+const parts =
+  (head: string, part: (index: number) => string, tail = ''): TextOfSize =>
+  (size) => {
+    const made: string[] = [head];
+    let length = head.length;
+    for (let index = 0; length < size; index += 1) {
+      const next = part(index);
+      made.push(index === 0 ? next.replace(/^,/, '') : next);
+      length += next.length;
+    }
+    return [...made, tail].join('');
+  };
+
+const ignition = (rest: string): string => `{"ignition":{"version":"3.4.0"},${rest}`;
+const readIgnition = (text: string): void => void parseValidConfig(text);
+
+const osConfig = [
+  'apiVersion: machineconfiguration.openshift.io/v1',
+  'kind: MachineOSConfig',
+  'metadata:',
+  '  name: worker',
+  'spec:',
+  '',
+].join('\n');
+const readLayering = (text: string): void => void lintBytes('x', Buffer.from(text));
+
+/** Shapes that a text pumped with one unit never has. */
+export const bodyShapes: readonly BodyShape[] = [
+  {
+    about: 'files of an Ignition config below links',
+    read: readIgnition,
+    textOf: parts(
+      ignition('"storage":{"links":['),
+      (index) => `,{"path":"/l${index}","target":"/t"}`,
+      `],"files":[${Array.from({ length: 1000 }, (_, index) => `{"path":"/f/${index}"}`).join()}]}}`,
+    ),
+  },
+  {
+    about: 'hard links of an Ignition config beside directories',
+    read: readIgnition,
+    textOf: (size) => {
+      const half = parts('', (index) => `,{"path":"/d${index}"}`)(size / 2);
+      const links = parts(
+        '',
+        (index) => `,{"path":"/l${index}","target":"/x","hard":true}`,
+      )(size / 2);
+      return `${ignition('"storage":{"directories":[')}${half}],"links":[${links}]}}`;
+    },
+  },
+  {
+    about: 'a path of many folders in an Ignition config with a link',
+    read: readIgnition,
+    textOf: parts(
+      ignition('"storage":{"links":[{"path":"/l","target":"/t"}],"files":[{"path":"'),
+      () => '/a',
+      '"}]}}',
+    ),
+  },
+  {
+    about: 'partitions of an Ignition config',
+    read: readIgnition,
+    textOf: parts(
+      ignition('"storage":{"disks":[{"device":"/dev/sda","partitions":['),
+      (index) => `,{"number":${index + 1},"startMiB":${index + 1},"sizeMiB":1}`,
+      ']}]}}',
+    ),
+  },
+  {
+    about: 'unknown keys of an Ignition config',
+    read: readIgnition,
+    textOf: parts(ignition(''), (index) => `,"storagee${index}":1`, '}'),
+  },
+  {
+    about: 'an unknown key of an Ignition config',
+    read: readIgnition,
+    textOf: parts(ignition('"'), () => 'storage', '":1}'),
+  },
+  {
+    about: 'units that are merged',
+    read: (text) => {
+      const { config } = parseValidConfig(text);
+      mergeSingleNode({ master: config, host: config } as never);
+    },
+    textOf: parts(
+      ignition('"systemd":{"units":['),
+      (index) => `,{"name":"u${index}.service"}`,
+      ']}}',
+    ),
+  },
+  {
+    about: 'keys of a YAML mapping',
+    read: (text) => void parseYamlStream(text),
+    textOf: parts('', (index) => `k${index}: 1\n`),
+  },
+  {
+    about: 'keys of a mapping in braces',
+    read: (text) => void parseYamlStream(text),
+    textOf: parts('{', (index) => `,k${index}: 1`, '}'),
+  },
+  {
+    about: 'documents of a YAML stream',
+    read: (text) => void parseYamlStream(text),
+    textOf: parts('', () => '--- 1\n'),
+  },
+  {
+    about: 'an unknown key of a configuration',
+    read: (text) => void fileLayer({ path: 'x', text }),
+    textOf: parts('disk:\n  ', () => 'device', ': 1\n'),
+  },
+  {
+    about: 'Containerfiles of a MachineOSConfig',
+    read: readLayering,
+    textOf: parts(`${osConfig}  containerFile:\n`, (index) => `  - containerfileArch: A${index}\n`),
+  },
+  {
+    about: 'unknown fields of a MachineOSConfig',
+    read: readLayering,
+    textOf: parts(osConfig, (index) => `  machineConfigPoo${index}: a\n`),
+  },
+  {
+    about: 'words of a RUN',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\nRUN a', (index) => ` w${index}`),
+  },
+  {
+    about: 'lines of a RUN',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\nRUN a', (index) => ` \\\n  w${index}`),
+  },
+  {
+    about: 'signs of a comment within a RUN',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\nRUN a', () => ' #'),
+  },
+  {
+    about: 'instructions of a Containerfile',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\n', () => 'RUN a\n'),
+  },
+  {
+    about: 'variables of an ENV',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\nENV', (index) => ` A${index}=b`),
+  },
+  {
+    about: 'arguments that name the ones before',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('ARG A0=a\n', (index) => `ARG A${index + 1}=$A${index}$A${index}\n`, 'FROM $A9'),
+  },
+  {
+    about: 'a here-document',
+    read: (text) => void lintContainerfile(text),
+    textOf: parts('FROM configs\nRUN <<E\n', () => 'a\n', 'E\n'),
+  },
+  {
+    about: 'a secret in a text',
+    read: (text) => {
+      const { register, mask } = masker();
+      register(new Secret('a'.repeat(40)));
+      mask(text);
+    },
+    textOf: parts('', () => 'a'),
+  },
+];

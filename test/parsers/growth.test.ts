@@ -1,0 +1,152 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { growthViolation, type TextOfSize } from './growth.ts';
+import { bodyShapes } from './body-shapes.ts';
+import { type TextFunction, textFunctions } from './text-functions.ts';
+
+/** What texts are pumped with, each by itself and with something at the end that makes it wrong. */
+const units: readonly string[] = [
+  ...['a', ' ', '\n', '\t', '\r', '-', '.', '/', '=', '"', "'", '\\', '{', '[', '(', ',', ':', '@'],
+  ...['%', '~', '0', '9.', 'é', '\u0085', 'a/', '../', 'a b ', 'a=b ', 'a: b\n', '- ', '? ', '&a '],
+  ...[
+    '*a ',
+    '# ',
+    '#\n',
+    '$A',
+    '${A}',
+    '%zz',
+    '{"a":',
+    '[1,',
+    'https://',
+    '//u:p@',
+    'sha256:',
+    '<a>',
+  ],
+  ...['-----BEGIN CERTIFICATE-----\n', '\u001b[', '|\n', "''", 'a,'],
+];
+
+const textOf =
+  (unit: string, end: string): TextOfSize =>
+  (size) =>
+    `${unit.repeat(Math.ceil(size / unit.length))}${end}`;
+
+/** What is handed to a function beside its text, by the type that its source names. */
+const further: Readonly<Record<string, unknown>> = {
+  string: 'x',
+  number: 10,
+  'string | undefined': 'x',
+  SpecMinor: 5,
+  'Iterable<string>': ['role', 'disk.device'],
+};
+
+/** What makes something of a text and of parts that no text can stand for. None of them reads the text. */
+const makers = new Set([
+  'adapters/kube/api-error.ts#errorOfEvent',
+  'adapters/kube/api-error.ts#errorOfSilence',
+  'adapters/kube/api-server.ts#withQuery',
+  'cluster/etcd.ts#needsOverride',
+  'engine/check.ts#role',
+  'engine/condition.ts#condition',
+  'engine/fact.ts#fact',
+  'ignition/finding.ts#memberPath',
+  'ignition/shape.ts#object',
+  'layering/build/build-plan.ts#registriesWithBase',
+  'layering/hand-over/pool-status.ts#nodesOfPool',
+  'layering/hand-over/pool-status.ts#poolSnapshot',
+  'layering/hand-over/pool-status.ts#poolStatus',
+  'layering/hand-over/pool-status.ts#stagingReferences',
+  'layering/hand-over/rollback.ts#planRollback',
+  'layering/registry/credentials.ts#authorityFiles',
+  'layering/registry/credentials.ts#certificateCommands',
+  'layering/registry/credentials.ts#pullSecretOf',
+  'layering/registry/staging-registry.ts#answerArgv',
+  'os/status.ts#renderOrigin',
+  'steps/cluster/systemd-unit.ts#renderUnitProperties',
+  'steps/disk/wipe.ts#forgetTablesArgvs',
+  'steps/disk/wipe.ts#zeroMebibyteArgv',
+  'steps/heartbeat.ts#withHeartbeat',
+]);
+
+/** Readers whose further arguments are not told by their types. */
+const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
+  'layering/lint.ts#lintBytes': (text) => ['x', Buffer.from(text)],
+  'layering/source-text.ts#decodeSource': (text) => ['x', Buffer.from(text)],
+  'layering/manifests/served-machine-config.ts#servedMachineConfig': (text) => [
+    text,
+    { image: 'h/i@sha256:0', path: 'x' },
+  ],
+  'layering/registry/credentials.ts#narrowedTo': (text) => ['h/r', { from: 'x', text }],
+  'steps/image/image-file.ts#refuseUnfit': (text) => [
+    Buffer.from(text),
+    { origin: 'x', sectorBytes: 512 },
+  ],
+  'steps/image/overwrite-argv.ts#refuseOrigins': (text) => [
+    text,
+    { image: 'h/i@sha256:0', source: 'x' },
+  ],
+};
+
+async function callOf({
+  id,
+  further: types,
+  takesBytes,
+}: TextFunction): Promise<(text: string) => void> {
+  const [path = '', name = ''] = id.split('#');
+  const module = (await import(
+    /* @vite-ignore */ join(import.meta.dirname, '../../src', path)
+  )) as Record<string, (...args: unknown[]) => unknown>;
+  const called = module[name];
+  if (called === undefined) throw new TypeError(`${id} is not exported`);
+  return (text) => {
+    const args = given[id]?.(text) ?? [
+      takesBytes ? Buffer.from(text) : text,
+      ...types.map((type) => further[type]),
+    ];
+    const result = called(...args);
+    if (result instanceof Promise) result.catch(() => undefined);
+  };
+}
+
+const parsers = textFunctions().filter(({ id }) => !makers.has(id));
+
+describe('a text of a stranger', () => {
+  it('is read by functions whose other arguments are known here', () => {
+    const unknown = parsers.filter(
+      ({ id, further: types }) =>
+        given[id] === undefined && types.some((type) => !(type in further)),
+    );
+    expect(unknown.map(({ id, further: types }) => [id, types])).toEqual([]);
+    const ids = new Set(textFunctions().map(({ id }) => id));
+    expect([...makers, ...Object.keys(given)].filter((id) => !ids.has(id))).toEqual([]);
+  });
+
+  it.each(parsers)('takes $id a time that grows as it does', async (parser) => {
+    const call = await callOf(parser);
+    const violations = units.flatMap((unit) =>
+      ['', '!'].flatMap((end) => {
+        const violation = growthViolation(call, textOf(unit, end));
+        return violation === undefined ? [] : [`${JSON.stringify(unit + end)}: ${violation}`];
+      }),
+    );
+    expect(violations).toEqual([]);
+  });
+
+  it.each(bodyShapes)('takes a time that grows as it does: $about', ({ read, textOf: body }) => {
+    expect(growthViolation(read, body)).toBeUndefined();
+  });
+});
+
+const stepsOf =
+  (steps: (length: number) => number) =>
+  ({ length }: string): void => {
+    for (let left = steps(length), sum = 0; left > 0; left -= 1) sum += left;
+  };
+
+describe('growthViolation', () => {
+  it.each([
+    ['linear', stepsOf((length) => length * 20_000), false],
+    ['quadratic', stepsOf((length) => (length * length) / 4), true],
+  ])('tells %s work', (_, work, isFound) => {
+    expect(growthViolation(work, textOf('a', '')) !== undefined).toBe(isFound);
+  });
+});

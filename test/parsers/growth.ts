@@ -1,0 +1,42 @@
+/** Sizes in characters; a time that grows as the text does doubles with each. */
+const sizes = [10_000, 20_000, 40_000] as const;
+
+/** What takes less than this is too quick to be measured, and to harm. */
+const negligibleMillis = 100;
+
+/** A text of that size, of one shape at every size. */
+export type TextOfSize = (size: number) => string;
+
+/** Why work grows faster than its text; undefined when it does not. Times are the CPU's, of this thread. */
+export function growthViolation(
+  work: (text: string) => void,
+  textOf: TextOfSize,
+): string | undefined {
+  // What never ends at a large size is found at a small one.
+  const atStart = millisOf(work, textOf(1000));
+  if (atStart > 500) return `${Math.round(atStart)} ms for 1000 characters`;
+  if (millisOf(work, textOf(sizes[2])) < negligibleMillis) return undefined;
+  // One slow run may be a collection of garbage; the quickest of three is none.
+  for (const runs of [1, 3]) {
+    const times = sizes.map((size) => quickestOf(runs, work, textOf(size)));
+    const [first = 0, second = 0, third = 0] = times;
+    if (third < negligibleMillis || third <= 3 * second || second <= 3 * first) return undefined;
+    if (runs === 3)
+      return times.map((millis, at) => `${sizes[at]}: ${Math.round(millis)} ms`).join();
+  }
+  return undefined;
+}
+
+const quickestOf = (runs: number, work: (text: string) => void, text: string): number =>
+  Math.min(...Array.from({ length: runs }, () => millisOf(work, text)));
+
+function millisOf(work: (text: string) => void, text: string): number {
+  const before = process.threadCpuUsage();
+  try {
+    work(text);
+  } catch {
+    // A text without sense may be refused; how long that takes is what counts.
+  }
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
