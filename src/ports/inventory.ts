@@ -73,6 +73,7 @@ export interface Inventory {
   readonly hostIgnition: (role: RoleName, signal: AbortSignal) => Promise<Download>;
   /** A file of the cluster, `bootstrap.ign` for example. */
   readonly clusterFile: (name: string, signal: AbortSignal) => Promise<Download>;
+  /** Asked once, as the hosts of a role are: who waits asks again. */
   readonly cluster: (signal: AbortSignal) => Promise<InventoryCluster>;
   /** Hosts of a role; the bootstrap host is listed as a master. Only one that a user named has a name. */
   readonly hosts: (role: RoleName, signal: AbortSignal) => Promise<readonly InventoryHost[]>;

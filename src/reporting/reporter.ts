@@ -33,7 +33,7 @@ const lastReportLimit: Millis = seconds(60);
 const stoppedReportLimit: Millis = seconds(1);
 
 /** Pause after an attempt that failed, and after each further one. */
-const pauses: readonly Millis[] = [seconds(1), seconds(2), seconds(5), seconds(10)];
+const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
 
 /** A report that was begun before the rest of the program was loaded. */
 export interface EarlyReport extends StageReport {

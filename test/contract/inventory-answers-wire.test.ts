@@ -1,6 +1,7 @@
 // What comes of the answers of the inventory service.
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
+import type { Inventory } from '../../src/ports/inventory.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { impatient, inTurn, json, startServer } from './real/http-server.ts';
 import { host, inventoryStand, ok } from './real/inventory-stand.ts';
@@ -40,6 +41,17 @@ describe('answers', () => {
     });
   });
 
+  it.each<[string, (inventory: Inventory) => Promise<unknown>]>([
+    ['the cluster', (inventory) => inventory.cluster(signal)],
+    ['the hosts of a role', (inventory) => inventory.hosts('master', signal)],
+    ['their names', (inventory) => inventory.namedHosts('master', signal)],
+    ['a report', (inventory) => inventory.report(host, { stage: 'Joined', info: '' }, signal)],
+  ])('500 is not tried again for what is sent again anyway: %s', async (_, call) => {
+    stand.server.answering(json(500, {}));
+    await expect(call(stand.v2())).rejects.toMatchObject({ code: 'inventory.unreachable' });
+    expect(stand.server.seen).toHaveLength(1);
+  });
+
   it('500 is tried again until the call has taken its time', async () => {
     stand.server.answering(json(500, { code: 500, message: 'out of order' }));
     const notices: number[] = [];
@@ -50,7 +62,7 @@ describe('answers', () => {
         notices.push(attempt);
       },
     });
-    const failure = await inventory.cluster(signal).catch((error: unknown) => error);
+    const failure = await inventory.enabledHosts(signal).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: 'inventory.unreachable', context: { status: 500 } });
     expect((failure as Error).message).toContain('out of order');
     expect(notices.length).toBeGreaterThan(5);
@@ -91,17 +103,17 @@ describe('answers', () => {
           response.write('{"id":');
           setTimeout(() => response.socket?.destroy(), 20);
         },
-        json(200, { id: 'C' }),
+        json(200, { hosts: [] }),
       ),
     );
-    await expect(stand.v2().cluster(signal)).resolves.toEqual({ id: 'C', kind: 'Cluster' });
+    await expect(stand.v2().enabledHosts(signal)).resolves.toEqual([]);
     expect(stand.server.seen).toHaveLength(3);
   });
 
   it('that never come are tried again', async () => {
-    stand.server.answering(inTurn(() => undefined, json(200, { id: 'C' })));
+    stand.server.answering(inTurn(() => undefined, json(200, { hosts: [] })));
     const inventory = stand.v2({ connection: impatient });
-    await expect(inventory.cluster(signal)).resolves.toMatchObject({ id: 'C' });
+    await expect(inventory.enabledHosts(signal)).resolves.toEqual([]);
   });
 
   it('of another kind than expected say so, once', async () => {

@@ -127,8 +127,8 @@ describe('requests of version 2', () => {
   it('of one call have one request id, and those of another call another', async () => {
     stand.server.answering(inTurn(json(500, {}), ok));
     const inventory = stand.v2();
-    await inventory.report(host, { stage: 'Installing', info: '' }, signal);
-    await inventory.report(host, { stage: 'Rebooting', info: '' }, signal);
+    await inventory.clusterLogsState('requested', signal);
+    await inventory.clusterLogsState('completed', signal);
     const ids = stand.server.seen.map(({ headers }) => headers['x-request-id']);
     expect(ids).toHaveLength(3);
     expect(ids[0]).toBe(ids[1]);

@@ -55,6 +55,8 @@ export interface Call {
   readonly upload?: Upload;
   readonly hasRequestId: boolean;
   readonly limit?: Millis | undefined;
+  /** How many retries a kind of failure gets of those that it is worth; all unless given. */
+  readonly retries?: (worth: number) => number;
 }
 
 /** Calls to the service with headers, retries and errors in order. */
@@ -97,6 +99,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
       clock: options.clock,
       random: options.random,
       limit: what.limit ?? options.callLimit,
+      retries: what.retries,
       onRetry: (notice: RetryNotice) => options.onRetry?.({ ...notice, what: nameOf(question) }),
       silence: ({ attempts, elapsed }: Tries) =>
         inventoryFailure('inventory.unreachable', `${question.url.origin} does not answer`, {

@@ -16,6 +16,15 @@ const get = (path: string, query: Readonly<Record<string, string>>): Call => ({
   hasRequestId: false,
 });
 
+/**
+ * A call that a wait makes again and again: retries under its polls would make many of each. One that hangs
+ * is given up after a minute.
+ */
+const polled = (call: Call): Call => ({ ...call, retries: () => 0, limit: minutes(1) });
+
+/** A report that did not get through is sent again by whoever made it; what may be final is not yet. */
+const unlessPassing = (worth: number): number => (Number.isFinite(worth) ? worth : 0);
+
 /** An inventory service, and the connections to it. */
 export interface InventoryConnection extends Inventory {
   readonly close: () => Promise<void>;
@@ -48,7 +57,8 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     report: (host, { stage, info }, signal) => {
       const body = { current_stage: stage, ...(info === '' ? {} : { progress_info: info }) };
       const path = `${hostPath(host)}/progress`;
-      return client.send({ method: 'PUT', path, body, hasRequestId: true, limit }, signal);
+      const call = { method: 'PUT', path, body, hasRequestId: true, limit } as const;
+      return client.send({ ...call, retries: unlessPassing }, signal);
     },
     hostIgnition: (_, signal) => {
       // Singular "infra-env", here alone.
@@ -58,11 +68,13 @@ export function inventoryV2(options: InventoryOptions): InventoryConnection {
     },
     clusterFile: (name, signal) => client.download(file('files', name), signal),
     kubeconfig: (signal) => client.download(file('credentials', 'kubeconfig-noingress'), signal),
-    cluster: (signal) => client.json(get(cluster, { 'exclude-hosts': 'true' }), 'cluster', signal),
-    hosts: (role, signal) => client.json(get(`${cluster}/hosts`, { role }), 'hosts', signal),
+    cluster: (signal) =>
+      client.json(polled(get(cluster, { 'exclude-hosts': 'true' })), 'cluster', signal),
+    hosts: (role, signal) =>
+      client.json(polled(get(`${cluster}/hosts`, { role })), 'hosts', signal),
     namedHosts: (role, signal) => {
       const query = { role, 'with-inventory': 'true' };
-      return client.json(get(`${cluster}/hosts`, query), 'hosts', signal);
+      return client.json(polled(get(`${cluster}/hosts`, query)), 'hosts', signal);
     },
     enabledHosts: async (signal) => {
       const call = { ...get(cluster, { 'exclude-hosts': 'false' }), hasRequestId: true };

@@ -47,6 +47,8 @@ export interface RetryPolicy {
   readonly random: Random;
   /** Of the whole call, 10 minutes unless given. */
   readonly limit?: Millis | undefined;
+  /** How many retries a kind of failure gets of those that it is worth; all unless given. */
+  readonly retries?: ((worth: number) => number) | undefined;
   readonly onRetry?: ((notice: RetryNotice) => void) | undefined;
   /** What a call fails with when its limit passes before any attempt has failed. */
   readonly silence: (tries: Tries) => AgentError;
@@ -81,7 +83,7 @@ export async function withRetry<T>(
   signal: AbortSignal,
   attempt: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const { clock, limit = usualLimit } = policy;
+  const { clock, limit = usualLimit, retries = (worth: number) => worth } = policy;
   const since = clock.elapsed();
   let attempts = 0;
   let last: Verdict | undefined;
@@ -104,7 +106,7 @@ export async function withRetry<T>(
           const delay = delayFor(error.verdict, attempts - 1, policy.random);
           const failure = error.verdict.failure(tries());
           const isOver = tries().elapsed + delay >= limit;
-          if (attempts > error.verdict.retries || isOver) throw failure;
+          if (attempts > retries(error.verdict.retries) || isOver) throw failure;
           policy.onRetry?.({ failure, attempt: attempts, delay });
           await clock.sleep(delay, inner);
         },

@@ -1,3 +1,5 @@
+import type { AgentError } from '../../model/failure.ts';
+import type { StepScope } from '../step.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
@@ -55,5 +57,23 @@ export function hostNames(inventory: Inventory, budget: RequestBudget): GiveName
       }
     }
     return hosts.map((host) => ({ ...host, name: host.name || (names.get(host.id) ?? '') }));
+  };
+}
+
+/**
+ * Notes that requests to the service fail, once for each cause, and says nothing beside the stage: an ill
+ * service would get one more report, and is not told about itself. Undefined for one that answers.
+ */
+export function failureNotes({ note }: Pick<StepScope<never>, 'note'>) {
+  let noted: string | undefined;
+  return (failure: AgentError | undefined): void => {
+    if (failure !== undefined && failure.code !== noted) {
+      const { code, message } = failure;
+      note('warn', 'the inventory service cannot be asked; asking again', {
+        code,
+        reason: message,
+      });
+    }
+    noted = failure?.code;
   };
 }

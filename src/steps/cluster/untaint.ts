@@ -110,9 +110,13 @@ async function clusterOf(
   const late = (): Error =>
     engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
-    return await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
-      inventory.cluster(inner),
-    );
+    return await limited(clock, { limit: serviceLimit, signal, late }, async (inner) => {
+      for (;;) {
+        const cluster = await inventory.cluster(inner).catch(() => undefined);
+        if (cluster !== undefined) return cluster;
+        await clock.sleep(retryAfter, inner);
+      }
+    });
   } catch {
     signal.throwIfAborted();
     return undefined;

@@ -6,7 +6,13 @@ import { minutes } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
 import { longestWait } from './kube-watch.ts';
-import { hostNames, perRequest, type RequestBudget, requestBudget } from './request-budget.ts';
+import {
+  hostNames,
+  perRequest,
+  type RequestBudget,
+  requestBudget,
+  failureNotes,
+} from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 
@@ -52,21 +58,22 @@ interface Known {
 function watching(scope: WaitScope, budget: RequestBudget): () => Promise<PollResult<true>> {
   const { signal, inventory } = scope;
   const known: Known = {
-    status: 'the inventory service has not been asked yet',
+    status: 'the inventory service has not answered yet',
     named: hostNames(inventory, budget),
   };
   const beat = heartbeatOf(scope);
+  const noteFailure = failureNotes(scope);
   // A status that changes is reported to the service, which is a request as well.
   let reported: string | undefined;
   return async () => {
     if (budget.mayAsk()) {
       try {
         if (await isReady(scope, budget, known)) return { done: true };
+        noteFailure(undefined);
         beat();
       } catch (error) {
         signal.throwIfAborted();
-        const { code } = asAgentError(error);
-        known.status = `a request to the inventory service failed (${code})`;
+        noteFailure(asAgentError(error));
       }
     }
     if (known.status !== reported) budget.spend();

@@ -62,11 +62,11 @@ describe('cluster/wait-for-workers', () => {
   it('goes on when the service fails', async () => {
     const inventory = fakeInventory({ hosts: [worker('Done')] });
     inventory.failing('hosts', inventoryFailure('inventory.unreachable', 'down'), 2);
-    const { events } = await runStep(waitForWorkers, { config, kube: agentCluster(), inventory });
+    const run = { config, kube: agentCluster(), inventory };
+    const { events, notes } = await runStep(waitForWorkers, run);
     expect(inventory.calls).toHaveLength(3);
-    expect(statusesOf(events)).toEqual([
-      'a request to the inventory service failed (inventory.unreachable)',
-    ]);
+    expect(statusesOf(events)).toEqual(['the inventory service has not answered yet']);
+    expect(notes).toEqual(['warn: the inventory service cannot be asked; asking again']);
   });
 
   it('asks again who started the cluster when the API server does not tell', async () => {

@@ -6,7 +6,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import { hasService } from '../conditions.ts';
-import { hostNames, perRequest, requestBudget } from './request-budget.ts';
+import { hostNames, perRequest, requestBudget, failureNotes } from './request-budget.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { longestWait } from './kube-watch.ts';
@@ -62,7 +62,8 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Poll
   const budget = requestBudget();
   const named = hostNames(scope.inventory, budget);
   const beat = heartbeatOf(scope);
-  let status = 'the inventory service has not been asked yet';
+  const noteFailure = failureNotes(scope);
+  let status = 'the inventory service has not answered yet';
   return async (signal) => {
     if (budget.mayAsk()) {
       budget.spend();
@@ -70,10 +71,11 @@ function watching(scope: WorkerWaitScope): (signal: AbortSignal) => Promise<Poll
         const workers = await scope.inventory.hosts('worker', signal);
         if (workerProgress(workers).isDone) return { done: true };
         status = workerProgress(await named('worker', workers, signal)).status;
+        noteFailure(undefined);
         beat();
       } catch (error) {
         signal.throwIfAborted();
-        status = `a request to the inventory service failed (${asAgentError(error).code})`;
+        noteFailure(asAgentError(error));
       }
     }
     return { status };
