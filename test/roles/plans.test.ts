@@ -74,7 +74,7 @@ describe('a plan of a step that decides on the host', () => {
     [
       'disk/set-boot-entry',
       {},
-      'test,bootlist,test,lsblk,mount,ls,umount,uname,efibootmgr -v -d -p,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v,efibootmgr --bootorder,efibootmgr -l',
+      'test,bootlist,test,lsblk,mount,ls,umount,uname,efibootmgr -v,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v -d -p,efibootmgr -v --delete-bootnum --bootnum,efibootmgr -v,efibootmgr --bootorder,efibootmgr -l',
     ],
     [
       'registry/copy',

@@ -86,11 +86,22 @@ export const disksUnder = (
 /** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
 export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');
 
+/** A DASD before coreos-installer formats it: it has no size, and nothing is on it (`s390x/eckd.rs`). */
+export const isUnformatted = ({
+  name,
+  sizeBytes,
+}: Pick<BlockDevice, 'name' | 'sizeBytes'>): boolean =>
+  /^dasd[a-z]+$/.test(name) && sizeBytes === 0;
+
 /** A RAID array of the kernel, active or not. */
 export const isArray = ({ kname }: BlockDevice): boolean => /^md(\d|_)/.test(kname);
 
-/** A partition, of a plain disk or of a multipath device. */
-export const isPartition = ({ type }: BlockDevice): boolean => type === 'part';
+/**
+ * A partition. lsblk before util-linux 2.33 calls those of an array `md`, and those of a loop device `loop` (its
+ * `get_type`).
+ */
+export const isPartition = ({ type, kname }: BlockDevice): boolean =>
+  type === 'part' || /^(md(\d+|_[^/]*\d)|loop\d+)p\d+$/.test(kname);
 
 /** LVM, RAID or another device-mapper device that an earlier system left, and that can be taken down. */
 export const isLeftover = (device: BlockDevice): boolean =>

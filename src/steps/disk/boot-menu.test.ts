@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as mgr from './boot-menu.ts';
 import { orderWithFirst, ownEntry, phantomEntries } from './boot-menu.ts';
@@ -38,6 +39,56 @@ describe('parseMenu', () => {
   });
 });
 
+describe('the menu of a real firmware', () => {
+  const recorded = (name: string): mgr.BootMenu =>
+    mgr.parseMenu(
+      readFileSync(new URL(`../../../mocks/logs/efibootmgr/${name}.txt`, import.meta.url), 'utf8'),
+    );
+
+  it.each([
+    [
+      'dell-perc-18',
+      ['0005', '0000', '0006', '0007'],
+      [
+        ['0000', 'Integrated NIC 1 Port 3 Partition 1', ''],
+        ['0001', 'Hard drive C:', ''],
+      ],
+    ],
+    [
+      'lenovo-18',
+      ['0003', '0002', '0001', '0004', '0005'],
+      [
+        ['0001', 'UEFI: PXE IPv4 Intel(R) Ethernet Connection (17) I219-LM', ''],
+        ['0002', 'UEFI: PXE IPv6 Intel(R) Ethernet Connection (17) I219-LM', ''],
+        ['0003', 'UEFI OS', '4f5d8d5f-50d2-4266-821f-e33e74d1964f'],
+        ['0004', 'UEFI: SanDisk, Partition 1', ''],
+        ['0005', 'UEFI: SanDisk, Partition 2', ''],
+      ],
+    ],
+    [
+      'inspur-18',
+      ['0000', '0004', '0003'],
+      [
+        ['0000', 'Red Hat Enterprise Linux', ''],
+        ['0003', 'UEFI: PXE IPv4 Mellanox Network Adapter - E8:EB:D3:00:D0:AC NIC1', ''],
+        ['0004', 'UEFI: PXE IPv4 Mellanox Network Adapter - E8:EB:D3:00:D0:AD NIC2', ''],
+      ],
+    ],
+  ])('is read: %s', (name, order, entries) => {
+    const menu = recorded(name);
+    expect(menu.order).toEqual(order);
+    expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual(
+      entries,
+    );
+  });
+
+  it('leads nowhere where its partition is on no disk, with data of the firmware behind it', () => {
+    const world = { espUuid: esp, partUuids: new Set([esp]), directories: ['redhat'] };
+    const phantoms = phantomEntries(recorded('lenovo-18'), world);
+    expect(phantoms.map(({ label }) => label)).toEqual(['UEFI OS']);
+  });
+});
+
 describe('sameLabelNumbers', () => {
   it('finds the numbers in the warnings of our label', () => {
     const output = `efibootmgr: ** Warning ** : Boot0003 has same label Red Hat Enterprise Linux
@@ -56,6 +107,13 @@ describe('the boot menu', () => {
     [gone, undefined],
   ])('knows our entry by its label and the partition %j', (espUuid, number) => {
     expect(ownEntry(menu, { espUuid })?.number).toBe(number);
+  });
+
+  it('knows old entries of ours: of the label, but for another partition', () => {
+    const old = { number: '0007', label: mgr.bootLabel, path: '', partUuid: gone };
+    const both = { ...menu, entries: [...menu.entries, old] };
+    expect(mgr.oldEntries(both, { espUuid: esp })).toEqual([old]);
+    expect(mgr.oldEntries(both, { espUuid: '' })).toEqual([]);
   });
 
   it('puts our entry first and keeps the others', () => {

@@ -96,6 +96,18 @@ export const ownEntry = (
     ({ label, partUuid }) => label === bootLabel && (espUuid === '' || partUuid === espUuid),
   );
 
+/**
+ * Entries that earlier installations have left: of our label, but for another partition than the one that was written.
+ * None where the host does not know its partitions.
+ */
+export const oldEntries = (
+  { entries }: BootMenu,
+  { espUuid }: Pick<BootWorld, 'espUuid'>,
+): readonly BootEntry[] =>
+  entries.filter(
+    ({ label, partUuid }) => label === bootLabel && espUuid !== '' && partUuid !== espUuid,
+  );
+
 /** The boot order with one entry first and the others after it as they were. */
 export const orderWithFirst = (order: readonly string[], number: string): readonly string[] => [
   number,

@@ -71,6 +71,14 @@ describe('disk/clean', () => {
     expect({ progress, notes }).toEqual({ progress: [], notes: [] });
   });
 
+  it('leaves a DASD that is not formatted to the writer', async () => {
+    const target = targetOf(blockDevice('dasda', { sizeBytes: 0 }));
+    const { host } = oldDisk();
+    const { notes } = await runStep(cleanDisk, { host, facts: { disk: target } });
+    expect(host.ran).toEqual([]);
+    expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);
+  });
+
   it('looks once more after the last wipe', async () => {
     const { host, facts } = oldDisk();
     await runStep(cleanDisk, { host, facts });

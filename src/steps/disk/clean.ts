@@ -5,7 +5,7 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { step, type StepScope } from '../step.ts';
-import { partitionsOf } from './block-devices.ts';
+import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder } from './guards.ts';
 import { diskFailure } from './failures.ts';
 import { TargetDisk } from './facts.ts';
@@ -56,6 +56,10 @@ export const cleanDisk = step({
     settleArgv,
   ],
   run: async (scope, { disk }) => {
+    if (isUnformatted(disk)) {
+      scope.note('info', `${disk.path} is not formatted; coreos-installer formats it`);
+      return;
+    }
     const cleanup = cleanupOf(scope, disk);
     await orProblem(scope, cleanup, async () => {
       await removeVolumeGroups(scope, cleanup, disk);

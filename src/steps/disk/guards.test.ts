@@ -21,6 +21,8 @@ describe('readinessOf', () => {
     ['an empty disk', blockDevice('sda'), {}, undefined],
     ['the smallest disk', blockDevice('sda', { sizeBytes: smallestDiskBytes }), {}, undefined],
     ['too small', blockDevice('sda', { sizeBytes: smallestDiskBytes - 1 }), {}, 'disk.too-small'],
+    ['a DASD that is not formatted', blockDevice('dasda', { sizeBytes: 0 }), {}, undefined],
+    ['a disk without a medium', blockDevice('sda', { sizeBytes: 0 }), {}, 'disk.too-small'],
     ['read-only', blockDevice('sda', { isReadOnly: true }), {}, 'disk.read-only'],
     ['the live medium', live, {}, 'disk.is-live-medium'],
     ['the live medium, partitions kept', live, { keepsPartitions: true }, undefined],

@@ -10,6 +10,7 @@ import {
   isLeftover,
   isNamed,
   isPartition,
+  isUnformatted,
   descendantsOf,
   withDescendants,
 } from './block-devices.ts';
@@ -72,7 +73,7 @@ function physicalProblem(disk: BlockDevice): AgentError | undefined {
       context: { disk: disk.path },
     });
   }
-  if (disk.sizeBytes >= smallestDiskBytes) return undefined;
+  if (disk.sizeBytes >= smallestDiskBytes || isUnformatted(disk)) return undefined;
   return diskFailure(
     'disk.too-small',
     `${disk.path} has ${disk.sizeBytes} bytes, at least ${smallestDiskBytes} are needed`,

@@ -111,6 +111,16 @@ describe('chooseDisk', () => {
   });
 });
 
+it('takes a DASD before it is formatted, with the blocks that it will have', async () => {
+  // coreos-installer pull request 430: it says 512 bytes until then.
+  const dasd = blockDevice('dasda', { sizeBytes: 0, sectorBytes: 512 });
+  const host = fakeHost().on(['lsblk', rest]).prints(lsblkOutput(dasd));
+  const config = { disk: { device: '/dev/dasda' } };
+  const { value } = await runStep(resolveDisk, { host: host.withFile('/dev/dasda', ''), config });
+  expect(value).toMatchObject({ name: 'dasda', sizeBytes: 0, sectorBytes: 4096 });
+  expect(() => chooseDisk([dasd], { asked: 'x', real: 'x' })).toThrow('/dev/dasda (not formatted)');
+});
+
 it.each([
   [480_103_981_056, '/dev/sda (480 GB, SSD 1, S1)'],
   [8_004_304_896, '/dev/sda (8.0 GB, SSD 1, S1)'],
@@ -119,6 +129,13 @@ it.each([
     expect.objectContaining({ message: `x is not a disk of this host; available: ${words}` }),
   );
 });
+
+const optane = {
+  serial: 'PHM2913000R9960CGN',
+  wwn: 'nvme.8086-50484d32393133303030523939363043474e-494e54454c2053534450453231443936304741-00000001',
+};
+const ebs =
+  'nvme.1d0f-766f6c3061313364653736363230663566346466-416d617a6f6e20456c617374696320426c6f636b2053746f7265-00000001';
 
 describe('the identity of the disk', () => {
   const same = true;
@@ -140,6 +157,16 @@ describe('the identity of the disk', () => {
     ['scsi-36000c29d', { wwn: '0x6000c29e' }, differs],
     ['nvme-eui.002538B1', { wwn: 'eui.002538b1' }, same],
     ['nvme-eui.002538b1', { wwn: 'eui.002538b2' }, differs],
+    // Disks without EUI, by the names that their owners published; the numbers in them are serial number and model.
+    [`nvme-${optane.wwn}`, optane, same],
+    [`nvme-${optane.wwn}`, { ...optane, wwn: '' }, same],
+    [`nvme-${optane.wwn}`, { ...optane, wwn: ebs }, differs],
+    [`nvme-${ebs}`, { serial: 'vol0a13de76620f5f4df', wwn: ebs }, same],
+    [
+      'nvme-Amazon_EC2_NVMe_Instance_Storage_AWS23558744BCB1E907D-ns-1',
+      { serial: 'AWS23558744BCB1E907D' },
+      same,
+    ],
     ['nvme-SAMSUNG_MZ_S64', { serial: 'S64' }, same],
     ['nvme-SAMSUNG_MZ_S64_1', { serial: 'S64' }, same],
     ['nvme-SAMSUNG_MZ_S64', { serial: 'S65' }, differs],

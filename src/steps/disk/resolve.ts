@@ -1,7 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
-import { deviceAt, isPartition, readBlockDevices } from './block-devices.ts';
+import { deviceAt, isPartition, isUnformatted, readBlockDevices } from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -39,7 +39,8 @@ export const resolveDisk = step({
       name: device.kname,
       majorMinor: device.majorMinor,
       sizeBytes: device.sizeBytes,
-      sectorBytes: device.sectorBytes,
+      // It says 512 until coreos-installer formats it with blocks of 4096 bytes.
+      sectorBytes: isUnformatted(device) ? 4096 : device.sectorBytes,
       type: device.type,
       serial: device.serial,
       wwn: device.wwn,
@@ -73,12 +74,15 @@ export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: Asked
 
 /** A disk as a person knows it: path, size, model and serial number. */
 function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
-  const words = [`${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`, model, serial];
+  const size = `${(sizeBytes / 1e9).toFixed(sizeBytes < 1e11 ? 1 : 0)} GB`;
+  const words = [sizeBytes === 0 ? 'not formatted' : size, model, serial];
   return `${path} (${words.filter((word) => word !== '').join(', ')})`;
 }
 
 function missing(roots: readonly BlockDevice[], asked: string): AgentError {
-  const there = roots.filter(({ type, sizeBytes }) => type === 'disk' && sizeBytes > 0);
+  const there = roots.filter(
+    (disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)),
+  );
   const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
   const list = there.length === 0 ? 'none' : there.map(describeDisk).join('; ');
   return diskFailure('disk.missing', `${what}; available: ${list}`, {

@@ -101,11 +101,44 @@ describe('disk/set-boot-entry', () => {
       ['ls', '-1', '/mnt/EFI'],
       ['umount', '/mnt'],
       ['uname', '-m'],
+      ['efibootmgr', '-v'],
       create,
       ['efibootmgr', '-v'],
       ['efibootmgr', '-l', file],
     ]);
     expect(notes).toEqual(['info: the firmware boots entry 0005 first']);
+  });
+
+  const full = 'Could not prepare Boot variable: No space left on device';
+
+  it('removes what earlier installations left before it makes an entry, for an NVRAM that is full', async () => {
+    const { host, menu } = uefiHost();
+    const gone = 'bbbbbbbb-0000-4000-8000-000000000002';
+    menu.entries = [entry('0003', gone), `Boot0004* Fedora\tHD(1,GPT,${gone},0x800)/x\n`];
+    host.on(['efibootmgr', '-v', '--delete-bootnum', '--bootnum', '0003', rest]).answers(() => {
+      menu.entries = menu.entries.slice(1);
+    });
+    host.on(create).answers(() => {
+      if (menu.entries.length > 1) return { exitCode: 5, stderr: full };
+      menu.order = ['0005', '0000'];
+      menu.entries = [...menu.entries, entry('0005')];
+      return '';
+    });
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(notes.at(-1)).toBe('info: the firmware boots entry 0005 first');
+    expect(menu.entries).toHaveLength(2);
+  });
+
+  it('keeps the entry of an earlier run when there is no room for another', async () => {
+    const { host, menu } = uefiHost();
+    menu.entries = [entry('0003')];
+    host.on(create).fails(5, full);
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(notes).toEqual([
+      expect.stringMatching(/^warn: the boot entry of an earlier run is kept: .*No space left/),
+      'info: the firmware boots entry 0003 first',
+    ]);
+    expect(host.ran.some((argv) => argv.includes('--delete-bootnum'))).toBe(false);
   });
 
   it('goes by the architecture of the host', async () => {

@@ -13,6 +13,7 @@ import {
   deleteEntryArgv,
   hasEfiArgv,
   logOrderArgv,
+  oldEntries,
   orderWithFirst,
   ownEntry,
   parseMenu,
@@ -68,6 +69,8 @@ function previewOf(disk: string): readonly (readonly string[])[] {
     listVendorsArgv,
     unmountEspArgv,
     architectureArgv,
+    readMenuArgv,
+    deleteEntryArgv('<entry of an earlier installation>', file),
     createEntryArgv({ disk, partition, file }),
     deleteEntryArgv('<entry of the same label>', file),
     readMenuArgv,
@@ -100,18 +103,29 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
 }
 
 async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
-  const { host, signal } = scope;
+  const { host, signal, note } = scope;
   const run = (argv: readonly string[]): ReturnType<typeof host.exec> =>
     host.exec(argv, { signal, limit: minutes(1) });
   const { number, ...world } = await readEsp(scope, disk);
   const { stdout: architecture } = await run(architectureArgv);
   const file = shimPath(world.directories, architecture);
+  // First, since they may fill the NVRAM. An entry for this partition stays until there is another.
+  const before = await tryOr(scope, async () => parseMenu((await run(readMenuArgv)).stdout));
+  const menu = before instanceof AgentError ? { order: [], entries: [] } : before;
+  for (const old of oldEntries(menu, world)) {
+    await tryOr(scope, () => run(deleteEntryArgv(old.number, file)));
+  }
   const create = createEntryArgv({ disk: disk.path, partition: number, file });
   const made = await tryOr(scope, () =>
     execOnTarget({ host, target: disk }, create, { signal, limit: minutes(1) }),
   );
   if (made instanceof AgentError) {
-    throw diskFailure('boot.not-set', made.message, { cause: made });
+    if (ownEntry(menu, world) === undefined) {
+      throw diskFailure('boot.not-set', made.message, { cause: made });
+    }
+    note('warn', `the boot entry of an earlier run is kept: ${made.message}`);
+    await verify(scope, world);
+    return;
   }
   for (const same of sameLabelNumbers(`${made.stdout}\n${made.stderr}`)) {
     await tryOr(scope, () => run(deleteEntryArgv(same, file)));

@@ -120,9 +120,9 @@ const isRelated = (
 export function nameDifference(asked: string, device: BlockDevice): string | undefined {
   const name = /^\/dev\/disk\/by-id\/(.+)$/.exec(asked)?.[1];
   if (name === undefined) return undefined;
-  const wwn = /^(?:wwn-0x|scsi-3|nvme-eui\.|nvme-uuid\.)([0-9a-f-]+)$/i.exec(name)?.[1];
+  const wwn = /^(?:wwn-0x|scsi-3|nvme-(?:eui|uuid|nvme)\.)([0-9a-f-]+)$/i.exec(name)?.[1];
   if (wwn !== undefined) {
-    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.)/i, '');
+    const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
     return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
   }
   if (!/^(ata|nvme|virtio)-/.test(name) || device.serial === '') return undefined;
