@@ -45,6 +45,7 @@ describe('whether etcd needs the override', () => {
     ['latest', false],
     ['4', false],
     ['4.6x', false],
+    [undefined, false],
   ])('for version %j: %s', (version, expected) => {
     expect(needsOverride(version, 'auto')).toBe(expected);
   });

@@ -16,11 +16,11 @@ type OverrideMode = 'auto' | 'always' | 'never';
 
 /**
  * Whether this release needs the flag to start etcd with fewer than three members: 4.6 and older,
- * pre-releases included. A version that cannot be read does not need it.
+ * pre-releases included. A version that is unknown, or cannot be read, does not need it.
  */
-export function needsOverride(version: string, mode: OverrideMode): boolean {
+export function needsOverride(version: string | undefined, mode: OverrideMode): boolean {
   if (mode !== 'auto') return mode === 'always';
-  const release = releaseVersion(version);
+  const release = releaseVersion(version ?? '');
   return release?.[0] === 4 && !isAtLeast(release, [4, 7, 0]);
 }
 

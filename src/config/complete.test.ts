@@ -91,6 +91,18 @@ describe('requireComplete', () => {
     expect(missingIn(given(values))).toEqual(keys);
   });
 
+  it.each<[string, Values, string | undefined]>([
+    ['always', { 'cluster.controlPlaneCount': 2 }, 'config.invalid-value'],
+    ['always', { 'cluster.controlPlaneCount': 3 }, undefined],
+    ['always', {}, undefined],
+    ['auto', { 'cluster.controlPlaneCount': 2 }, undefined],
+  ])('with etcdOverride %s and %j is refused with %s', (etcdOverride, more, code) => {
+    const layer = given({ ...service, ...more, 'bootstrap.etcdOverride': etcdOverride });
+    const check = (): void => requireComplete(layer);
+    if (code === undefined) expect(check).not.toThrow();
+    else expect(check).toThrow(expect.objectContaining({ code, kind: 'input' }) as Error);
+  });
+
   it('names the variable where the contract of 2020 lacks the disk', () => {
     const store = { value: 's3', origin: 'environment S3_URL' };
     const layer: Layer = new Map([['ignition.source', store]]);

@@ -65,9 +65,10 @@ function missingSettings(given: Layer): readonly MissingSetting[] {
 
 /**
  * Refuses a configuration that an install cannot start with.
- * @throws AgentError `config.incomplete` that names every missing setting
+ * @throws AgentError `config.incomplete` that names every missing setting, `config.invalid-value`
  */
 export function requireComplete(given: Layer): void {
+  requireSafeEtcd(given);
   const missing = missingSettings(given);
   const [first] = missing;
   if (first === undefined) return;
@@ -75,6 +76,23 @@ export function requireComplete(given: Layer): void {
     hint: missing.map(({ write }) => write).join('; '),
     context: { settings: missing.map(({ key }) => key).join(', ') },
   });
+}
+
+/**
+ * With the override, the etcd operator removes the member on the bootstrap host as soon as one other is there
+ * (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`): with two masters that one is alone.
+ */
+function requireSafeEtcd(given: Layer): void {
+  if (textIn(given, 'bootstrap.etcdOverride') !== 'always') return;
+  if (given.get('cluster.controlPlaneCount')?.value !== 2) return;
+  throw configFailure(
+    'config.invalid-value',
+    'bootstrap.etcdOverride is always in a cluster of two masters, whose etcd would be left with one member',
+    {
+      hint: 'leave bootstrap.etcdOverride at auto, or install three masters',
+      context: { settings: 'bootstrap.etcdOverride, cluster.controlPlaneCount' },
+    },
+  );
 }
 
 const isUnset = (given: Layer, key: SettingKey): boolean => textIn(given, key) === '';

@@ -1,5 +1,14 @@
-import type { Config } from '../config/schema.ts';
+import { Config } from '../config/schema.ts';
 import { condition, not } from '../engine/condition.ts';
+
+const unset = Config.parse({}).cluster.openshiftVersion;
+
+/**
+ * The version of the cluster; undefined where nobody said it: day-2 hosts are not given it, and then the
+ * setting has its default, which is that of the agent that is replaced and says nothing of the cluster.
+ */
+export const givenVersion = ({ cluster }: Config): string | undefined =>
+  cluster.openshiftVersion === unset ? undefined : cluster.openshiftVersion;
 
 /** The image goes into the running root instead of onto a disk. */
 export const usesExistingRoot = condition<Config>(

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
-import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
+import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { overrideAnnotation } from '../../cluster/etcd.ts';
 import { etcds, pods } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { settle } from '../../../test/support/fake-clock.ts';
+import { minutes } from '../../model/duration.ts';
 import { patchEtcd, restoreEtcd } from './etcd-override.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
@@ -36,9 +38,15 @@ describe('cluster/patch-etcd', () => {
   it.each<[string, ConfigInput]>([
     ['a release that finds it out by itself', { cluster: { openshiftVersion: '4.7.0' } }],
     ['never', { ...config, bootstrap: { etcdOverride: 'never' } }],
+    ['a cluster whose version nobody has said', { role: 'bootstrap' }],
   ])('is left out with %s', async (_, other) => {
     const kube = fakeKube().put(etcds, etcd());
-    const { events } = await runStep(patchEtcd, { kube, config: other, facts });
+    const { events } = await runStep(patchEtcd, {
+      kube,
+      config: other,
+      facts,
+      host: bootkubeHost(),
+    });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
     expect(kube.writes).toEqual([]);
   });
@@ -48,7 +56,7 @@ describe('cluster/patch-etcd', () => {
     ['other overrides', { a: 1 }, { a: 1 }, { a: 1, [flag]: true }],
   ])('sets the flag and keeps %s in mind', async (...[, overrides, before, after]) => {
     const kube = fakeKube().put(etcds, etcd(overrides));
-    const { value } = await runStep(patchEtcd, { kube, config, facts });
+    const { value } = await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     expect(value).toEqual({ isSet: true, before });
     expect(now(kube)).toEqual({ overrides: after, record: JSON.stringify(before) });
     expect(kube.writes).toHaveLength(1);
@@ -56,7 +64,7 @@ describe('cluster/patch-etcd', () => {
 
   it('waits for the object', async () => {
     const kube = fakeKube();
-    const run = runStep(patchEtcd, { kube, config, facts });
+    const run = runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     await settle();
     expect(kube.writes).toEqual([]);
     kube.put(etcds, etcd());
@@ -69,28 +77,55 @@ describe('cluster/patch-etcd', () => {
 
   it('keeps the first record when it is run again', async () => {
     const kube = fakeKube().put(etcds, etcd({ [flag]: true, a: 1 }, '{"a":1}'));
-    const { value } = await runStep(patchEtcd, { kube, config, facts });
+    const { value } = await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     expect(value).toEqual({ isSet: true, before: { a: 1 } });
     expect(kube.writes).toEqual([]);
   });
 
   it('sets a flag again that another has taken away, with the first record', async () => {
     const kube = fakeKube().put(etcds, etcd({ b: 2 }, '{"a":1}'));
-    await runStep(patchEtcd, { kube, config, facts });
+    await runStep(patchEtcd, { kube, config, facts, host: bootkubeHost() });
     expect(now(kube)).toEqual({ overrides: { b: 2, [flag]: true }, record: '{"a":1}' });
   });
+
+  it.each(['kube.denied', 'kube.invalid', 'kube.unreachable'] as const)(
+    'goes on asking an API server that answers %s for half an hour',
+    async (code) => {
+      const clock = fakeClock({ auto: false });
+      const kube = fakeKube().put(etcds, etcd());
+      let isRefused = true;
+      const refusing: FakeKube = {
+        ...kube,
+        patch: (ref, patch, signal) =>
+          isRefused ? Promise.reject(kubeFailure(code, 'no')) : kube.patch(ref, patch, signal),
+      };
+      const run = { kube: refusing, clock, config, facts, host: bootkubeHost() };
+      const end = tryStep(patchEtcd, run);
+      await clock.advance(minutes(30));
+      isRefused = false;
+      await clock.advance(minutes(1));
+      const { value, events } = await end;
+      expect(value).toEqual({ isSet: true, before: null });
+      expect(statusesOf(events)).toEqual([`etcd/cluster cannot be changed yet (${code})`]);
+    },
+  );
 
   it('fails when the cluster does not keep it', async () => {
     const kube = fakeKube().put(etcds, etcd());
     const forgetful = { ...kube, patch: () => Promise.resolve(etcd()) };
-    const { failure } = await tryStep(patchEtcd, { kube: forgetful, config, facts });
+    const { failure } = await tryStep(patchEtcd, {
+      kube: forgetful,
+      config,
+      facts,
+      host: bootkubeHost(),
+    });
     expect(failure).toMatchObject({ code: 'cluster.etcd-not-overridden', kind: 'cluster' });
   });
 
   it('is safe to repeat', async () => {
     await isSafeToRepeat(patchEtcd, () => {
       const kube = fakeKube().put(etcds, etcd({ a: 1 }));
-      return { host: fakeHost(), kube, config, facts, world: () => now(kube) };
+      return { host: bootkubeHost(), kube, config, facts, world: () => now(kube) };
     });
   });
 });

@@ -14,11 +14,14 @@ import { fact } from '../../engine/fact.ts';
 import { condition } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { step } from '../step.ts';
+import { givenVersion } from '../conditions.ts';
+import { step, type StepScope } from '../step.ts';
+import { bootkubeArgvs, bootkubeWatch } from './wait-for-bootkube.ts';
 import { etcdFailure, waitForThreeMembers } from './wait-for-etcd.ts';
-import { type Followed, followedOne, gapIn, longestWait } from './kube-watch.ts';
+import { followedOne, gapIn, longestWait, together } from './kube-watch.ts';
 
 const EtcdOverrideSchema = z.strictObject({
   isSet: z.boolean(),
@@ -32,7 +35,11 @@ type EtcdOverride = z.infer<typeof EtcdOverrideSchema>;
 
 const needsEtcdOverride = condition<Config>(
   'etcd of this release must be allowed to start with fewer than three members',
-  ({ cluster, bootstrap }) => needsOverride(cluster.openshiftVersion, bootstrap.etcdOverride),
+  (config) => needsOverride(givenVersion(config), config.bootstrap.etcdOverride),
+  (config) => {
+    if (config.bootstrap.etcdOverride === 'never') return 'bootstrap.etcdOverride is never';
+    return givenVersion(config) === undefined ? 'its version is not given' : 'it is 4.7 or later';
+  },
 );
 
 /**
@@ -44,47 +51,67 @@ const needsEtcdOverride = condition<Config>(
 export const patchEtcd = step({
   id: 'cluster/patch-etcd',
   title: 'Allow etcd to start with fewer than three members',
-  uses: ['kube'],
+  uses: ['kube', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
   gives: EtcdOverride,
   when: needsEtcdOverride,
-  // The API server is unavailable for a while whenever etcd gains or loses a member.
-  retry: { attempts: 10, every: seconds(15) },
   limit: longestWait + minutes(30),
-  waitsFor: 'the object etcd/cluster',
+  preview: () => bootkubeArgvs,
+  waitsFor: 'the object etcd/cluster, and the API server to change it',
   explain: ({ cluster, bootstrap }) =>
     bootstrap.etcdOverride === 'always'
       ? 'set by bootstrap.etcdOverride'
       : `OpenShift ${cluster.openshiftVersion} needs the override`,
-  run: async ({ kube, until, signal }) => {
-    const etcds = followedOne(kube, etcdCluster);
-    const found = await until('etcd/cluster exists', () => pollEtcd(etcds), {
-      watch: etcds.watch,
-      every: seconds(30),
+  run: async (scope) => {
+    const etcds = followedOne(scope.kube, etcdCluster);
+    const poll = async (): Promise<PollResult<EtcdOverride>> => {
+      const view = etcds.view();
+      const [etcd] = view.objects;
+      if (etcd !== undefined) return overriding(scope, etcd);
+      return { status: gapIn(view) ?? 'there is no etcd/cluster yet' };
+    };
+    return scope.until('etcd/cluster has the override', poll, {
+      watch: together(etcds.watch, bootkubeWatch(scope)),
+      every: seconds(15),
       within: longestWait,
     });
-    const record = recordedBefore(found);
-    const before = record === undefined ? overridesOf(found) : record.before;
-    if (record === undefined || !isOverridden(found)) {
-      await kube.patch(etcdCluster, overridePatch(before), signal);
-    }
-    const kept = await kube.get(etcdCluster, signal);
-    if (kept === undefined || !isOverridden(kept) || recordedBefore(kept) === undefined) {
-      throw etcdFailure(
-        'cluster.etcd-not-overridden',
-        'etcd/cluster has no override after it was patched',
-        { context: { object: 'etcd/cluster' } },
-      );
-    }
-    return EtcdOverride.schema.parse({ isSet: true, before });
   },
 });
 
-function pollEtcd(etcds: Followed): Promise<PollResult<KubeObject>> {
-  const view = etcds.view();
-  const [etcd] = view.objects;
-  if (etcd !== undefined) return Promise.resolve({ done: etcd });
-  return Promise.resolve({ status: gapIn(view) ?? 'there is no etcd/cluster yet' });
+/** The API server is unavailable for a while whenever etcd gains or loses a member. */
+async function overriding(
+  scope: StepScope<'kube'>,
+  etcd: KubeObject,
+): Promise<PollResult<EtcdOverride>> {
+  try {
+    return { done: await override(scope, etcd) };
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    const { code } = asAgentError(error);
+    if (!code.startsWith('kube.')) throw error;
+    return { status: `etcd/cluster cannot be changed yet (${code})` };
+  }
+}
+
+/** @throws AgentError `cluster.etcd-not-overridden`, `kube.*` */
+async function override(
+  { kube, signal }: StepScope<'kube'>,
+  found: KubeObject,
+): Promise<EtcdOverride> {
+  const record = recordedBefore(found);
+  const before = record === undefined ? overridesOf(found) : record.before;
+  if (record === undefined || !isOverridden(found)) {
+    await kube.patch(etcdCluster, overridePatch(before), signal);
+  }
+  const kept = await kube.get(etcdCluster, signal);
+  if (kept === undefined || !isOverridden(kept) || recordedBefore(kept) === undefined) {
+    throw etcdFailure(
+      'cluster.etcd-not-overridden',
+      'etcd/cluster has no override after it was patched',
+      { context: { object: 'etcd/cluster' } },
+    );
+  }
+  return EtcdOverride.schema.parse({ isSet: true, before });
 }
 
 /**

@@ -1,6 +1,7 @@
-import { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/schema.ts';
 import * as z from 'zod';
 import { jsonIn } from '../../lib/json.ts';
+import { givenVersion } from '../conditions.ts';
 import { imageFailure } from './failures.ts';
 
 /** Major and minor number of an OpenShift release: `4.16`. */
@@ -37,14 +38,11 @@ export const renderLine = ({ major, minor }: ReleaseLine): string => `${major}.$
 export const compareLines = (one: ReleaseLine, other: ReleaseLine): number =>
   one.major - other.major || one.minor - other.minor;
 
-const unset = Config.parse({}).cluster.openshiftVersion;
-
-/**
- * The line that the cluster installs. Undefined where nobody said it: day-2 hosts are not given it, and
- * then the setting has its default.
- */
-export const lineOfCluster = ({ cluster }: Config): ReleaseLine | undefined =>
-  cluster.openshiftVersion === unset ? undefined : lineOfVersion(cluster.openshiftVersion);
+/** The line that the cluster installs; undefined where nobody said it. */
+export const lineOfCluster = (config: Config): ReleaseLine | undefined => {
+  const version = givenVersion(config);
+  return version === undefined ? undefined : lineOfVersion(version);
+};
 
 /** Prints the configuration of a container image, which has its labels. */
 export const inspectNodeImageArgv = (pullSpec: string): readonly string[] => [
