@@ -49,6 +49,18 @@ everyHost((subject) => {
       await expect(subject().host.list(path('nowhere'), signal)).resolves.toEqual([]);
     });
 
+    it('reads a large file whole, or refuses it by its name', async () => {
+      const text = `${'x'.repeat(1023)}\n`.repeat(9 * 1024);
+      await subject().host.writeFile(path('large'), text, { signal });
+      const outcome = await subject()
+        .host.readText(path('large'), signal)
+        .catch((error: unknown) => error);
+      if (typeof outcome === 'string') expect(outcome.length).toBe(text.length);
+      else {
+        expect(outcome).toMatchObject({ code: 'file.not-read', context: { path: path('large') } });
+      }
+    });
+
     it('has no text for a file that is not there', async () => {
       await expect(subject().host.readText(path('nothing'), signal)).resolves.toBeUndefined();
     });

@@ -19,6 +19,7 @@ import {
   type CommandInput,
   type HostAccess,
   ownProgram,
+  type RawResult,
   runCommand,
   trimmed,
 } from './run-command.ts';
@@ -120,7 +121,7 @@ function watchedHost(access: HostAccess, root: string, every: Millis): WatchedHo
 export type RunOnHost = (
   argv: readonly string[],
   options: ExecOptions & { readonly input?: CommandInput },
-) => Promise<CommandResult>;
+) => Promise<RawResult>;
 
 /** Small files; a stuck mount must not hold a step longer. */
 const limit = seconds(60);
@@ -128,13 +129,22 @@ const limit = seconds(60);
 const isAbsent = ({ stderr }: CommandResult): boolean =>
   /No such file or directory|Not a directory/.test(stderr);
 
-/** Whole text of a file that only the host sees; undefined when there is none. */
+/**
+ * Whole text of a file that only the host sees; undefined when there is none.
+ * @throws AgentError `file.not-read`, also where the file is larger than the output of a command may be
+ */
 export async function readOnHost(
   run: RunOnHost,
   path: string,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const result = await run(['cat', path], { signal, limit, accept: [0, 1] });
+  if (result.isCut) {
+    throw hostFailure('file.not-read', `${path} is larger than 8 MiB`, {
+      hint: 'move the file below /opt or /tmp, where files of any size are read',
+      context: { path },
+    });
+  }
   if (result.exitCode === 0) return result.stdout;
   if (isAbsent(result)) return undefined;
   throw hostFailure('file.not-read', `${path} cannot be read: ${result.stderr.trim()}`, {

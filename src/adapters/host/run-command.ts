@@ -33,14 +33,14 @@ export interface HostAccess {
 export type CommandInput = AsyncIterable<Uint8Array>;
 
 /**
- * Runs one command on the host to its end. Its output is not trimmed.
+ * Runs one command on the host to its end. Its output is not trimmed; of much output the end alone is kept.
  * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`;
  *   what `input` throws
  */
 export async function runCommand(
   access: HostAccess,
   { argv, input, ...options }: ExecOptions & CommandToRun,
-): Promise<CommandResult> {
+): Promise<RawResult> {
   const { signal, secrets } = options;
   if (signal.aborted) throw commandStopped({ argv, secrets, duration: 0 }, signal.reason);
   const shown = maskArgv(argv, secrets);
@@ -63,11 +63,18 @@ export async function runCommand(
   return answerOf(story, end, options.accept ?? [0]);
 }
 
+/** A result as it came. */
+export interface RawResult extends CommandResult {
+  /** The beginning of its standard output is missing. */
+  readonly isCut: boolean;
+}
+
 /** A result with its streams trimmed, as the port promises it. */
-export const trimmed = (result: CommandResult): CommandResult => ({
-  ...result,
-  stdout: result.stdout.trim(),
-  stderr: result.stderr.trim(),
+export const trimmed = ({ exitCode, stdout, stderr, duration }: CommandResult): CommandResult => ({
+  exitCode,
+  stdout: stdout.trim(),
+  stderr: stderr.trim(),
+  duration,
 });
 
 /** What is run, beside how. */
@@ -130,12 +137,8 @@ async function feed(
   return failure;
 }
 
-function answerOf(
-  story: CommandStory,
-  end: ProcessEnd,
-  accepted: readonly number[],
-): CommandResult {
-  const { exitCode, stdout, stderr, duration } = end;
+function answerOf(story: CommandStory, end: ProcessEnd, accepted: readonly number[]): RawResult {
+  const { exitCode, stdout, isCut, stderr, duration } = end;
   if (end.spawnError === 'ENOENT' || isUnknownProgram(end)) throw commandNotFound(story);
   if (isDeniedEntry(end)) throw noEntry(story, end);
   if (exitCode === undefined || !accepted.includes(exitCode)) {
@@ -144,7 +147,7 @@ function answerOf(
       killedBy: end.killedBy ?? end.spawnError,
     });
   }
-  return { exitCode, stdout, stderr, duration };
+  return { exitCode, stdout, isCut, stderr, duration };
 }
 
 /** nsenter (util-linux) answers 127 for a program that is not there, as a shell does. */
