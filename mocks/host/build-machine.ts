@@ -86,7 +86,8 @@ export function buildMachine(
     images: noImages(network),
     deployments: new Map(),
     selinux: { isEnforcing: true },
-    grown: new Set(),
+    frozen: new Set(),
+    openers: new Map(),
     units: liveUnits(live),
     stores: new Map(),
   };

@@ -37,7 +37,7 @@ export interface Device {
   readonly name: string;
   readonly majorMinor: string;
   readonly type: DeviceType;
-  readonly sizeBytes: number;
+  sizeBytes: number;
   /** Logical sector size. */
   readonly sectorBytes: number;
   /** Kernel names of what this device stands on. */
@@ -137,6 +137,9 @@ function linksOf(list: readonly Device[]): ReadonlyMap<string, string> {
       links.set(`/dev/disk/by-id/ata-${model.replaceAll(' ', '_')}_${serial}`, node);
     }
     if (device.entry !== undefined) links.set(`/dev/disk/by-partuuid/${device.entry.uuid}`, node);
+    // Of two file systems with one label udev takes either; here it is the first.
+    const byLabel = `/dev/disk/by-label/${device.content?.label ?? ''}`;
+    if (device.content?.label === 'root' && !links.has(byLabel)) links.set(byLabel, node);
   }
   return links;
 }

@@ -44,7 +44,8 @@ function machine(fields: Partial<Machine>): Machine {
     images: noImages(),
     deployments: new Map(),
     selinux: { isEnforcing: true },
-    grown: new Set(),
+    frozen: new Set(),
+    openers: new Map(),
     installed: { disk: 'sda', ignition: '', writerArgs: [] },
     ...fields,
   };

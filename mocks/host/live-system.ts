@@ -112,7 +112,7 @@ const inMemory = ['opt', 'run', 'tmp', 'var', 'etc', 'root', 'home', 'usr', 'mnt
 
 /** Starts the live system of a machine again: what was in memory is gone, the disks are as they were. */
 export async function restartLiveSystem(machine: Machine): Promise<void> {
-  const { files, devices, live, locks } = machine;
+  const { files, devices, live, locks, frozen } = machine;
   for (const folder of inMemory) {
     await rm(join(files.root, folder), { recursive: true, force: true });
   }
@@ -121,6 +121,7 @@ export async function restartLiveSystem(machine: Machine): Promise<void> {
   writeMountinfo(files.root, devices);
   devices.swaps.splice(0);
   locks.clear();
+  frozen.clear();
   restartUnits(machine);
   machine.hostname = live.hostname;
   machine.reboot = undefined;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Device, Devices } from './devices.ts';
+import type { Devices } from './devices.ts';
 import type { HostFiles } from './files.ts';
 import type { Firmware } from './firmware.ts';
 import type { HostImages } from './images.ts';
@@ -92,8 +92,10 @@ export interface Machine {
   /** By stateroot. */
   readonly deployments: Map<string, Deployment>;
   readonly selinux: { isEnforcing: boolean };
-  /** Partitions that were made larger. */
-  readonly grown: Set<Device>;
+  /** Processes that have a device open: its node, by process id. What they are called is in /proc of the host. */
+  readonly openers: Map<number, string>;
+  /** UUIDs of the file systems that are frozen; one that is unmounted stays frozen, as Linux has it. */
+  readonly frozen: Set<string>;
   installed?: InstalledSystem | undefined;
   /** What the host runs since it was started from its disk; undefined in the live system. */
   running?: RunningSystem | undefined;

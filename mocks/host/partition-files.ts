@@ -52,7 +52,7 @@ export async function showMount(machine: Machine, target: string): Promise<void>
   }
   mkdirSync(dirname(place), { recursive: true });
   if (device !== undefined) {
-    const store = realpathSync(storeOf(machine, device));
+    const store = realpathSync(partitionFolder(machine, device));
     // The mount point may itself lie on a partition that is shown by a link.
     symlinkSync(relative(realpathSync(dirname(place)), store), place);
   } else if (isShown && existsSync(covered)) renameSync(covered, place);
@@ -60,7 +60,7 @@ export async function showMount(machine: Machine, target: string): Promise<void>
 }
 
 /** The folder of a partition, filled as the writer of the image left it. */
-function storeOf(machine: Machine, device: Device): string {
+export function partitionFolder(machine: Machine, device: Device): string {
   const store = join(machine.files.root, STORES, device.kname);
   const uuid = device.content?.uuid ?? '';
   if (machine.stores.get(device.kname) === uuid) return store;

@@ -23,8 +23,13 @@ export interface Power {
   readonly check: () => void;
 }
 
+/** When a command fails: with nothing done, or with all of it done. */
+export type CommandFault = 'before' | 'after';
+
 /** The life of an agent as its host sees it. */
 interface Agent extends Power {
+  /** Decides for each command whether it fails. */
+  readonly faultOf?: ((argv: readonly string[]) => CommandFault | undefined) | undefined;
   /** Called when the agent has begun or ended something that may change the host. */
   readonly moved: () => void;
 }
@@ -39,7 +44,8 @@ export function machineHost(machine: Machine, agent: Agent): Host {
     return work().finally(agent.moved);
   };
   return {
-    exec: (argv, options) => doing(() => runOn(machine, argv, options)),
+    exec: (argv, options) =>
+      doing(() => runOn(machine, argv, { ...options, fault: agent.faultOf?.(argv) })),
     readText: async (path) => readHostFile(await place(path)),
     writeFile: (path, content, options) =>
       doing(async () => writeHostFile(await place(path), content, options)),
@@ -72,8 +78,9 @@ const everything = ({ files }: Machine): WatchedHost => ({
 async function runOn(
   machine: Machine,
   argv: readonly string[],
-  options: ExecOptions,
+  options: ExecOptions & { readonly fault: CommandFault | undefined },
 ): Promise<CommandResult> {
+  if (options.fault === 'before') throw faulted(argv);
   let stdout = '';
   let stderr = '';
   const lines = {
@@ -98,10 +105,15 @@ async function runOn(
   await nextTurn();
   const story = { argv, duration: 0, stdout, stderr };
   if (options.signal.aborted) throw commandStopped(story, options.signal.reason);
+  if (options.fault === 'after') throw faulted(argv);
   if (exitCode === 127) throw commandNotFound(story);
   if (!(options.accept ?? [0]).includes(exitCode)) throw commandFailed(story, { exitCode });
   return { exitCode, stdout: stdout.trim(), stderr: stderr.trim(), duration: 0 };
 }
+
+/** A fault that no caller takes for an answer. */
+const faulted = (argv: readonly string[]): Error =>
+  commandFailed({ argv, duration: 0, stdout: '', stderr: 'the fault of a test' }, { exitCode: 99 });
 
 async function* nothing(): AsyncGenerator<Uint8Array> {
   // No command of a role reads its input.

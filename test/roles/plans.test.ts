@@ -79,7 +79,7 @@ describe('a plan of a step that decides on the host', () => {
     [
       'registry/copy',
       {},
-      'lsblk,mkdir,mount,sh,umount,growpart,bash,bash,bash,mount,xfs_growfs,mkdir,sh,fsfreeze,umount',
+      'lsblk,mkdir,mount,sh,test,test,umount,growpart,bash,bash,bash,mount,xfs_growfs,mkdir,sh,fsfreeze,umount',
     ],
     ['image/choose', { image: { file: '/a.raw', sha256: 'a'.repeat(64) } }, 'od,sha256sum'],
     [

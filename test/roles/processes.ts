@@ -18,7 +18,7 @@ import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
 import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
-import { briskClock, machineHost, type Power } from './machine-host.ts';
+import { briskClock, type CommandFault, machineHost, type Power } from './machine-host.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { crashPointsOf, type Mark } from './crash-points.ts';
 import { servedTo } from './layered.ts';
@@ -68,10 +68,20 @@ function powerFor(
   };
 }
 
+/** What a process is started with. */
+interface Process {
+  readonly config: Config;
+  readonly journal: MemoryJournal;
+  /** It is killed before the command after so many. */
+  readonly commands: number;
+  /** Decides for each command whether it fails. */
+  readonly faultOf?: (argv: readonly string[]) => CommandFault | undefined;
+}
+
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 export async function live(
   world: World,
-  { config, journal, commands }: { config: Config; journal: MemoryJournal; commands: number },
+  { config, journal, commands, faultOf }: Process,
 ): Promise<Life> {
   const { machine, kube, inventory } = world;
   const power = powerFor(commands);
@@ -90,6 +100,7 @@ export async function live(
       ports: {
         host: machineHost(machine, {
           ...power,
+          faultOf,
           moved: () => {
             world.moves += 1;
           },
@@ -196,11 +207,7 @@ export const hasBegun = (journal: MemoryJournal, id: string): boolean =>
   journal.entries().some(({ step }) => step === id);
 
 /** One more process, which begins no step whose end was on the disk before. */
-async function liveOnce(
-  world: World,
-  how: Parameters<typeof live>[1],
-  ended: ReadonlySet<string>,
-): Promise<Life> {
+async function liveOnce(world: World, how: Process, ended: ReadonlySet<string>): Promise<Life> {
   const mayRunAgain = new Set([
     ...ofEachLife(chooseRole(how.config)),
     ...(hasBegun(how.journal, 'image/write') ? [] : ofEachWrite),

@@ -1,6 +1,7 @@
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { pullImage } from '../image-access.ts';
 import type { Machine } from '../machine.ts';
+import { isFrozen, waitForThaw } from './filesystems.ts';
 import { mkdir, rm, writeFile } from '../files.ts';
 
 const withValue = [
@@ -92,27 +93,44 @@ const setenforce: Program = ({ selinux }, call) => {
   return 0;
 };
 
-/** Ends with 1 and NOCHANGE when the partition fills its place already. */
-const growpart: Program = ({ devices, grown }, call) => {
-  const [disk = '', number = ''] = sortWords(call.argv.slice(1)).rest;
-  const device = devices.byPath(disk);
-  const partition =
-    device && devices.childrenOf(device).find(({ entry }) => entry?.number === Number(number));
-  if (partition === undefined) return fail(call, `FAILED: no partition ${number} on ${disk}`, 2);
-  if (grown.has(partition)) {
-    call.out(`NOCHANGE: partition ${number} could only be grown by 0 sectors\n`);
+const mebibyte = 2 ** 20;
+
+/**
+ * Grows a partition until so much of the disk is free as it was told. It ends with 1 and NOCHANGE where nothing is won,
+ * with 2 where it fails (growpart of cloud-utils 0.33: `nochange`, `fail`, a fudge of 1 MiB).
+ */
+const growpart: Program = ({ devices }, call) => {
+  const words = sortWords(call.argv.slice(1));
+  const [path = '', number = ''] = words.rest;
+  const disk = devices.byPath(path);
+  const partitions = disk === undefined ? [] : devices.childrenOf(disk);
+  const partition = partitions.find(({ entry }) => entry?.number === Number(number));
+  if (disk === undefined || partition === undefined) {
+    return fail(call, `FAILED: no partition ${number} on ${path}`, 2);
+  }
+  const others = partitions.filter((one) => one !== partition);
+  const start = mebibyte + others.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const share = 1 - Number(words.all('--free-percent')[0] ?? 0) / 100;
+  const size = Math.floor((disk.sizeBytes * share) / mebibyte) * mebibyte - start - mebibyte;
+  if (size - partition.sizeBytes <= mebibyte) {
+    const sectors = partition.sizeBytes / 512;
+    call.out(`NOCHANGE: partition ${number} is size ${sectors}. it cannot be grown\n`);
     return 1;
   }
-  grown.add(partition);
-  call.out(`CHANGED: partition=${number}\n`);
+  call.out(
+    `CHANGED: partition=${number} old: size=${partition.sizeBytes / 512} new: size=${size / 512}\n`,
+  );
+  partition.sizeBytes = size;
   return 0;
 };
 
-const xfsGrowfs: Program = ({ devices }, call) => {
+const xfsGrowfs: Program = (machine, call) => {
   const [, place = ''] = call.argv;
-  return devices.mounts.some(({ target, fstype }) => target === place && fstype === 'xfs')
-    ? 0
-    : fail(call, `xfs_growfs: ${place} is not a mounted XFS filesystem`);
+  const mounted = machine.devices.mounts.find(({ target }) => target === place);
+  if (mounted?.fstype !== 'xfs') {
+    return fail(call, `xfs_growfs: ${place} is not a mounted XFS filesystem`);
+  }
+  return isFrozen(machine, place) ? waitForThaw(call, place) : 0;
 };
 
 /** Programs that put an operating system into a root that is there. */

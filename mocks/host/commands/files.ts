@@ -159,12 +159,17 @@ const statProgram = forEachPath('stat: cannot statx', async ({ files }, call, pa
 });
 
 /**
- * `find /proc … -lname DEVICE`: no process of a simulated host has a device open. `-exec cat {} +` prints the files
+ * `find /proc … -lname DEVICE` prints the processes that have a device open. `-exec cat {} +` prints the files
  * that `-name '*.EXTENSION'` names, and `-name` alone finds nothing.
  */
 const find: Program = async (machine, call) => {
   const [path = '.'] = call.argv.slice(1);
-  if (path === '/proc') return 0;
+  if (path === '/proc') {
+    for (const [pid, node] of machine.openers) {
+      if (call.argv.includes(node)) call.out(`/proc/${pid}/fd/3 ${node}\n`);
+    }
+    return 0;
+  }
   if (!(await exists(machine, path)))
     return fail(call, `find: '${path}': No such file or directory`);
   const root = await machine.files.real(path);

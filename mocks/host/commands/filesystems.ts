@@ -1,35 +1,49 @@
 import { writeFile } from 'node:fs/promises';
-import { fail, type Program, type Programs, sortWords } from '../call.ts';
-import { type Device, type Devices, mountpointsOf } from '../devices.ts';
+import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
+import { type Device, type Devices, type Mount, mountpointsOf } from '../devices.ts';
 import { stat } from '../files.ts';
+import type { Machine } from '../machine.ts';
 import { showMount } from '../partition-files.ts';
 
 const mount: Program = async (machine, call) => {
-  const { devices, files } = machine;
+  const { devices } = machine;
   const words = sortWords(call.argv.slice(1), ['-o', '--options', '-t', '--types']);
   const options = words.all('-o', '--options').join(',');
-  const [source = '', target] = words.rest;
+  const [source = '', target = ''] = words.rest;
   if (options.includes('remount')) return 0;
-  const device = devices.byPath(source);
-  if (target === undefined || device === undefined) {
-    return fail(call, `mount: ${target ?? ''}: special device ${source} does not exist.`, 32);
-  }
-  const { fstype } = device.content ?? { fstype: '' };
-  if (fstype === '' || fstype.endsWith('_member')) {
-    return fail(
-      call,
-      `mount: ${target}: wrong fs type, bad option, bad superblock on ${source}.`,
-      32,
-    );
-  }
-  const isThere = await stat(await files.real(target)).catch(() => undefined);
-  if (isThere?.isDirectory() !== true) {
-    return fail(call, `mount: ${target}: mount point does not exist.`, 32);
-  }
-  devices.mounts.push({ source, target, fstype, options: options === '' ? 'rw' : options });
+  const wanted: Mount = {
+    source,
+    target,
+    fstype: devices.byPath(source)?.content?.fstype ?? '',
+    options: options === '' ? 'rw' : options,
+  };
+  const refused = await refusalOf(machine, wanted);
+  if (refused !== undefined) return fail(call, `mount: ${target}: ${refused}.`, 32);
+  devices.mounts.push(wanted);
   await showMount(machine, target);
   return 0;
 };
+
+/** What mount says where it does not mount; undefined where it does. */
+async function refusalOf(
+  { devices, files, frozen }: Machine,
+  { source, target, fstype, options }: Mount,
+): Promise<string | undefined> {
+  const device = devices.byPath(source);
+  if (target === '' || device === undefined) return `special device ${source} does not exist`;
+  if (fstype === '' || fstype.endsWith('_member')) {
+    return `wrong fs type, bad option, bad superblock on ${source}`;
+  }
+  const isThere = await stat(await files.real(target)).catch(() => undefined);
+  if (isThere?.isDirectory() !== true) return 'mount point does not exist';
+  const isSame = (one: Mount): boolean =>
+    one.target === target && devices.byPath(one.source) === device;
+  if (devices.mounts.some(isSame)) return `${source} already mounted on ${target}`;
+  // The kernel holds a frozen file system as it was mounted, writable.
+  return options.split(',').includes('ro') && frozen.has(device.content?.uuid ?? '')
+    ? `${source} already mounted or mount point busy`
+    : undefined;
+}
 
 const umount: Program = async (machine, call) => {
   const { devices } = machine;
@@ -48,9 +62,37 @@ const umount: Program = async (machine, call) => {
   return 0;
 };
 
-/** Nothing on a simulated host stays frozen: thawing finds nothing to do, as the real tool says it. */
-const fsfreeze: Program = (_machine, call) =>
-  call.argv.includes('--unfreeze') ? fail(call, 'fsfreeze: unfreeze failed: Invalid argument') : 0;
+/** What is mounted at a place or right above it. */
+const fileSystemAt = ({ devices }: Machine, path: string): string | undefined => {
+  const above = devices.mounts.filter(({ target }) => `${path}/`.startsWith(`${target}/`));
+  const [nearest] = above.toSorted((one, other) => other.target.length - one.target.length);
+  return nearest && devices.byPath(nearest.source)?.content?.uuid;
+};
+
+/** Whether whoever writes to a place would wait until it is thawed. */
+export const isFrozen = (machine: Machine, path: string): boolean =>
+  machine.frozen.has(fileSystemAt(machine, path) ?? '');
+
+/** Ends a command that would wait for ever on a real host. */
+export const waitForThaw = (call: Call, path: string): number =>
+  fail(call, `${call.argv[0] ?? ''}: ${path}: this would wait until the file system is thawed`);
+
+/** As the real tool: freezing twice is EBUSY, thawing what is not frozen EINVAL (Linux, `fs/super.c`). */
+const fsfreeze: Program = (machine, call) => {
+  const place = call.argv.at(-1) ?? '';
+  const isThaw = call.argv.includes('--unfreeze');
+  const verb = isThaw ? 'unfreeze' : 'freeze';
+  const isMounted = machine.devices.mounts.some(({ target }) => target === place);
+  const uuid = isMounted ? fileSystemAt(machine, place) : undefined;
+  if (uuid === undefined) return fail(call, `fsfreeze: ${place}: ${verb} failed: Invalid argument`);
+  if (machine.frozen.has(uuid) === isThaw) {
+    if (isThaw) machine.frozen.delete(uuid);
+    else machine.frozen.add(uuid);
+    return 0;
+  }
+  const why = isThaw ? 'Invalid argument' : 'Device or resource busy';
+  return fail(call, `fsfreeze: ${place}: ${verb} failed: ${why}`);
+};
 
 /** Programs that mount and unmount. */
 export const mountingPrograms: Programs = { mount, umount, fsfreeze };

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import { mkdir, stat, watchFile, writeFile } from '../files.ts';
 import type { Machine } from '../machine.ts';
+import { transpose } from './transpose.ts';
 
 const nothing: Program = () => 0;
 
@@ -91,19 +92,6 @@ export function shellPrograms(programNamed: (name: string) => Program | undefine
     return ALLOWED_TO_FAIL.test(script) ? 0 : exitCode;
   };
   return { sh: shell, bash: shell };
-}
-
-/**
- * The script of RHCOS that saves the root file system, makes it anew and restores it
- * (ignition-ostree-transposefs). It unmounts nothing itself.
- */
-function transpose({ devices }: Machine, call: Call, script: string): number {
-  const root = devices.all().find(({ entry }) => entry?.label === 'root');
-  if (root === undefined) return fail(call, 'No filesystem labeled root found');
-  const isMounted = devices.mounts.some(({ source }) => devices.byPath(source) === root);
-  return isMounted && !script.endsWith('cleanup')
-    ? fail(call, `mkfs.xfs: /dev/${root.kname} contains a mounted filesystem`)
-    : 0;
 }
 
 /** Makes `systemd-run`, for programs that are looked up by name. */

@@ -1,5 +1,6 @@
 import { dirname, isAbsolute, join, relative } from 'node:path';
 import { fail, type Program, type Programs, sortWords } from '../call.ts';
+import { isFrozen, waitForThaw } from './filesystems.ts';
 import { copyTree, readdir, realpath, rm, stat, symlink } from '../files.ts';
 
 const realpathProgram: Program = async ({ files }, call) => {
@@ -52,9 +53,11 @@ const du: Program = async ({ files }, call) => {
 };
 
 /** Copies a directory's content; tells how far it is as `--info=progress2` does. */
-const rsync: Program = async ({ files }, call) => {
+const rsync: Program = async (machine, call) => {
+  const { files } = machine;
   const { rest, has, all } = sortWords(call.argv.slice(1));
   const [from = '', to = ''] = rest;
+  if (isFrozen(machine, to)) return waitForThaw(call, to);
   const source = await files.real(from);
   const target = await files.real(to);
   const isThere = await stat(source).then(

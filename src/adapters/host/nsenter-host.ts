@@ -139,7 +139,7 @@ export async function readOnHost(
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const result = await run(['cat', path], { signal, limit, accept: [0, 1] });
-  if (result.isCut) {
+  if (result.isCut === true) {
     throw hostFailure('file.not-read', `${path} is larger than 8 MiB`, {
       hint: 'move the file below /opt or /tmp, where files of any size are read',
       context: { path },

@@ -66,7 +66,7 @@ export async function runCommand(
 /** A result as it came. */
 export interface RawResult extends CommandResult {
   /** The beginning of its standard output is missing. */
-  readonly isCut: boolean;
+  readonly isCut?: boolean;
 }
 
 /** A result with its streams trimmed, as the port promises it. */

@@ -7,7 +7,7 @@ import { isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
-import { removeStaleMounts } from './in-use.ts';
+import { isMountedAlready, removeStaleMounts } from './in-use.ts';
 import { hasEfiArgv, menuDoubt, parseMenu, readMenuArgv } from './boot-menu.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
@@ -152,8 +152,9 @@ async function refusalOf(
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof AgentError && error.code === 'command.failed') return error.message;
-    throw error;
+    if (!(error instanceof AgentError) || error.code !== 'command.failed') throw error;
+    // What was there before the step has been unmounted.
+    return isMountedAlready(error, bootMountPoint) ? undefined : error.message;
   }
 }
 

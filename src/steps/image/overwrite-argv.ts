@@ -3,7 +3,7 @@ import type { FoundPartition } from '../disk/block-devices.ts';
 import { kernelArgumentChanges } from './writer-args.ts';
 import { readOrigin, referenceIn } from '../../os/status.ts';
 import { imageFailure } from './failures.ts';
-import { freeze, leaveCommands, mountCommands, type UndoableCommand } from './undoable.ts';
+import { freeze, leaveCommands, mountCommands, unmount, type UndoableCommand } from './undoable.ts';
 
 /** Pull secrets of the host. */
 export const authFile = '/root/.docker/config.json';
@@ -66,7 +66,7 @@ export function overwriteCommands(overwrite: Overwrite): readonly UndoableComman
       : [readsBackAs({ image: os.osImageURL, source: source.image })]),
     ...leaveCommands(bootMount),
     ...(isRootShared ? [{ argv: ['sync', '--file-system', rootMount] }] : [freeze(rootMount)]),
-    { argv: ['umount', rootMount], settles: rootMount },
+    unmount(rootMount),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { asAgentError } from '../../engine/failures.ts';
-import type { PollResult } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { isMountedAlready } from '../disk/in-use.ts';
 import type { StepScope } from '../step.ts';
 
 /** A command that leaves something behind which must not stay when a later one fails. */
@@ -12,6 +13,8 @@ export interface UndoableCommand {
   /** What this command undoes itself: the undos that were registered under the place. */
   readonly settles?: string;
   readonly place?: string;
+  /** Whether a second try failed since the first one had done it, although it failed too. */
+  readonly isDone?: (error: AgentError) => boolean;
   /** It moves gigabytes. */
   readonly isLong?: boolean;
   /** Throws when what the command printed shows that something is wrong. */
@@ -23,7 +26,12 @@ export interface UndoableCommand {
  * wrote to it would wait for ever.
  */
 export const mountCommands = (device: string, place: string): readonly UndoableCommand[] => [
-  { argv: ['mount', device, place], undo: ['umount', place], place },
+  {
+    argv: ['mount', device, place],
+    undo: ['umount', place],
+    place,
+    isDone: (error) => isMountedAlready(error, place),
+  },
   // 1: it is not frozen.
   { argv: ['fsfreeze', '--unfreeze', place], accept: [0, 1] },
 ];
@@ -31,14 +39,24 @@ export const mountCommands = (device: string, place: string): readonly UndoableC
 /** Leaves a mounted file system of the install disk, with all of it where GRUB finds it. */
 export const leaveCommands = (place: string): readonly UndoableCommand[] => [
   freeze(place),
-  { argv: ['umount', place], settles: place },
+  unmount(place),
 ];
+
+/** Unmounts a file system of the install disk. */
+export const unmount = (place: string): UndoableCommand => ({
+  argv: ['umount', place],
+  settles: place,
+  isDone: (error) => stderrOf(error).includes('not mounted'),
+});
+
+const stderrOf = ({ context }: AgentError): string => String(context['stderr'] ?? '');
 
 /** Freezes a mounted file system, so that everything written to it is on the disk. */
 export const freeze = (place: string): UndoableCommand => ({
   argv: ['fsfreeze', '--freeze', place],
   undo: ['fsfreeze', '--unfreeze', place],
   place,
+  isDone: (error) => stderrOf(error).includes('Device or resource busy'),
 });
 
 /** Three tries of a command that fails at once; one that took its time is not tried again. */
@@ -69,12 +87,19 @@ export async function runUndoable(
   }, 'always');
   for (const command of commands) {
     const { argv, undo, place = '', settles } = command;
+    // Before it is run: a command that fails may have done its work.
+    if (undo !== undefined) undos = [...undos, { place, argv: undo }];
+    let isFirst = true;
     await until(
       `${argv.slice(0, 2).join(' ')} succeeds`,
-      () => tryOnce(run, command, signal),
+      async () => {
+        const result = await tryOnce(run, command, signal);
+        const isDone = !isFirst && 'error' in result && command.isDone?.(result.error) === true;
+        isFirst = false;
+        return isDone ? { done: true } : result;
+      },
       tries,
     );
-    if (undo !== undefined) undos = [...undos, { place, argv: undo }];
     undos = undos.filter((one) => one.place !== settles);
   }
 }
@@ -83,12 +108,13 @@ async function tryOnce(
   run: (command: UndoableCommand) => Promise<unknown>,
   command: UndoableCommand,
   signal: AbortSignal,
-): Promise<PollResult<true>> {
+): Promise<{ readonly done: true } | { readonly status: string; readonly error: AgentError }> {
   try {
     await run(command);
     return { done: true };
   } catch (error) {
     signal.throwIfAborted();
-    return { status: asAgentError(error).message };
+    const failure = asAgentError(error);
+    return { status: failure.message, error: failure };
   }
 }

@@ -13,7 +13,12 @@ const rsync =
   'rsync -ah --info=progress2 /mnt/agentdata/ /mnt/root/ostree/deploy/rhcos/var/lib/iri-registry/';
 
 function applianceHost() {
-  const host = fakeHost().on(['lsblk', rest]).prints(lsblkOutput(disk));
+  const host = fakeHost()
+    .withLink('/dev/disk/by-label/root', '/dev/sda4')
+    .on(['lsblk', rest])
+    .prints(lsblkOutput(disk))
+    .on(['test', rest])
+    .fails(1);
   for (const program of [
     'mkdir',
     'mount',
@@ -40,6 +45,8 @@ describe('registry/copy', () => {
       ['mkdir', '-p', '/mnt/root'],
       ['mount', '/dev/sda4', '/mnt/root'],
       thaw,
+      ['test', '-d', '/mnt/root/ostree/deploy/rhcos/var/lib/iri-registry'],
+      ['test', '-d', '/run/ignition-ostree-transposefs/root'],
       ['umount', '/mnt/root'],
       ['growpart', '--free-percent=42', '/dev/sda', '4'],
       ['bash', '-c', `sed 's/threshold=[0-9]*/threshold=0/' ${script} | bash -s autosave-xfs`],

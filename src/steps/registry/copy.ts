@@ -4,10 +4,11 @@ import { findPartition, type FoundPartition } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { removeStaleMounts } from '../disk/in-use.ts';
 import { lsblkArgv } from '../disk/lsblk.ts';
-import { confirmTarget, execOnTarget, readTarget } from '../disk/target.ts';
+import { execOnTarget, readTarget } from '../disk/target.ts';
 import { step, type StepScope } from '../step.ts';
 import { registryFailure } from './find-media.ts';
 import { RegistryGrowth, registrySource } from './plan-growth.ts';
+import { earlierTriesArgvs, planRecreation, recreateArgvs, recreateRoot } from './recreate-root.ts';
 import type { Progress } from '../../engine/events.ts';
 
 /** Where the root file system of the new system is mounted meanwhile. */
@@ -15,9 +16,6 @@ const rootMount = '/mnt/root';
 
 /** Where the new system looks for the registry data. */
 const registryTarget = `${rootMount}/ostree/deploy/rhcos/var/lib/iri-registry`;
-
-const transposeScript =
-  '/usr/lib/dracut/modules.d/40ignition-ostree/ignition-ostree-transposefs.sh';
 
 /** Mounts the root file system of the new system. */
 const mountRootArgv = (partition: string): readonly string[] => [
@@ -48,17 +46,6 @@ const growArgv = ({ disk, partition, freePercent }: Growth): readonly string[] =
 
 /** Grows the root file system to its partition. */
 const growFileSystemArgv = ['xfs_growfs', rootMount] as const;
-
-/**
- * Recreates the root file system with allocation groups that suit its new size: XFS made small and
- * grown far is slow. The script of RHCOS does it on first boot, above a threshold; here it is
- * asked for in any case, and early, since the data would otherwise be moved twice.
- */
-const transposeArgvs = [
-  ['bash', '-c', `sed 's/threshold=[0-9]*/threshold=0/' ${transposeScript} | bash -s autosave-xfs`],
-  ['bash', '-c', `${transposeScript} restore`],
-  ['bash', '-c', `${transposeScript} cleanup`],
-] as const;
 
 /** Copies the registry data. */
 const copyArgv = [
@@ -115,9 +102,10 @@ function previewOf(disk: string): readonly (readonly string[])[] {
     makeMountArgv,
     mountRootArgv(root),
     thawArgv,
+    ...earlierTriesArgvs(registryTarget),
     unmountArgv,
     growArgv(growth),
-    ...transposeArgvs,
+    ...recreateArgvs,
     mountRootArgv(root),
     growFileSystemArgv,
     makeTargetArgv,
@@ -149,12 +137,10 @@ async function growRoot(
   await run(scope, makeMountArgv);
   await run(scope, mountRootArgv(root.path));
   await run(scope, thawArgv);
+  const recreation = await planRecreation(scope, { mount: rootMount, registry: registryTarget });
   await run(scope, unmountArgv);
   await grow(scope, target, { disk: target.path, partition: root.number, freePercent });
-  for (const argv of transposeArgvs) {
-    await confirmTarget(scope.host, target, scope);
-    await run(scope, argv, minutes(30));
-  }
+  await recreateRoot(scope, { target, root, recreation });
   await run(scope, mountRootArgv(root.path));
   await run(scope, growFileSystemArgv, minutes(10));
 }

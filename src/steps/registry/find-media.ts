@@ -22,6 +22,12 @@ export const registryFailures = {
     title: 'The root partition could not be grown',
     hint: 'check the partition table of the install disk: sgdisk --verify',
   },
+  'registry.root-lost': {
+    kind: 'host',
+    isFinal: true,
+    title: 'The root file system was lost while it was recreated for the registry',
+    hint: 'boot the host again and install it from the beginning; check its memory and the install disk (journalctl -k)',
+  },
 } as const satisfies FailureTable;
 
 /** Builds an error about the registry data. */

@@ -1,0 +1,55 @@
+// ignition-ostree-transposefs.sh as fedora-coreos-config has it: it takes whatever carries the label root, leaves out the
+// copy where its folder is there, and moves the copy back.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { type Call, fail } from '../call.ts';
+import { copyTree, mkdir, readdir, rename, rm, stat, writeFile } from '../files.ts';
+import type { Machine } from '../machine.ts';
+import { partitionFolder } from '../partition-files.ts';
+
+const SAVED = '/run/ignition-ostree-transposefs';
+const STAMP = '/run/ignition-ostree-autosaved-xfs.stamp';
+
+const isThere = (place: string): Promise<boolean> =>
+  stat(place).then(
+    () => true,
+    () => false,
+  );
+
+/** Runs one of the three verbs that the agent gives it. */
+export async function transpose(machine: Machine, call: Call, script: string): Promise<number> {
+  const { devices, files } = machine;
+  const saved = await files.real(SAVED);
+  const copy = join(saved, 'root');
+  if (script.endsWith('cleanup')) {
+    await rm(saved, { force: true, recursive: true });
+    return 0;
+  }
+  const root = devices.byPath('/dev/disk/by-label/root');
+  if (root === undefined) return fail(call, 'No filesystem labeled root found');
+  if (devices.mounts.some(({ source }) => devices.byPath(source) === root)) {
+    return fail(call, `mkfs.xfs: /dev/${root.kname} contains a mounted filesystem`);
+  }
+  const folder = partitionFolder(machine, root);
+  if (script.endsWith('restore')) {
+    if (!(await isThere(copy))) return 0;
+    const names = await readdir(copy);
+    for (const name of names) {
+      if (await isThere(join(folder, name))) {
+        return fail(call, `mv: inter-device move failed: unable to remove target '${name}'`);
+      }
+      await rename(join(copy, name), join(folder, name));
+    }
+    return 0;
+  }
+  if (!(await isThere(copy))) {
+    await mkdir(copy, { recursive: true });
+    await copyTree(folder, copy);
+  }
+  await rm(folder, { force: true, recursive: true });
+  await mkdir(folder);
+  root.content = { fstype: 'xfs', label: 'root', uuid: randomUUID() };
+  machine.stores.set(root.kname, root.content.uuid);
+  await writeFile(await files.real(STAMP), '');
+  return 0;
+}
