@@ -52,7 +52,10 @@ describe('the heartbeat', () => {
     ['Waiting for control plane', [20, 40, 60]],
     ['Copying registry data to disk', [30, 60]],
   ] as const)('of %s comes thrice within the limit of the stage', (stage, beats) => {
-    const reports = read('bootstrap', [[0, started(stage)], ...eachMinute(1, 65, alive('copying'))]);
+    const reports = read('bootstrap', [
+      [0, started(stage)],
+      ...eachMinute(1, 65, alive('copying')),
+    ]);
     expect(
       reports
         .slice(1)

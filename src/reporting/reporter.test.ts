@@ -150,6 +150,32 @@ describe('reporter', () => {
     expect(sent).toEqual(['Failed/disk.busy: mounted — unmount it']);
   });
 
+  it('sends Failed next, whatever waits, and without the pause after an attempt in vain', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { clock, sent, emit, reporter } = setUp(async (_, attempt) => {
+      if (attempt === 1) throw failure('inventory.unreachable', 'down');
+      if (attempt === 2) await promise;
+    });
+    emit(stageStarted('Starting installation', 'master'));
+    await clock.advance(seconds(1));
+    emit(stageStarted('Installing', 'master'));
+    emit(stageStarted('Writing image to disk'));
+    reporter.fail(failedBy('stopped').failure);
+    resolve();
+    await settle();
+    const failed = 'Failed/disk.busy: stopped — unmount it';
+    expect(sent.slice(1)).toEqual(['Starting installation/master', failed]);
+
+    const away = setUp(() => {
+      throw failure('inventory.unreachable', 'down');
+    });
+    away.emit(stageStarted('Installing', 'master'));
+    await settle();
+    away.reporter.fail(failedBy('stopped').failure);
+    await settle();
+    expect(away.sent).toEqual(['Installing/master', failed]);
+  });
+
   it('sends no Failed for a stop after the run has finished', async () => {
     const { sent, emit, reporter } = setUp(() => undefined);
     emit({ type: 'run.finished', outcome: 'finished', duration: 1 });
@@ -158,12 +184,12 @@ describe('reporter', () => {
     expect(sent).toEqual([]);
   });
 
-  it('gives the last report of a stopped run a second', async () => {
+  it('gives the last report of a stopped run two seconds', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { clock, reporter, emit, emitted } = setUp(() => promise);
     emit(failedBy('mounted'));
     const flushed = reporter.flush(AbortSignal.abort());
-    await clock.advance(seconds(0.9));
+    await clock.advance(seconds(1.9));
     resolve();
     await flushed;
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);

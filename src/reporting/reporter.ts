@@ -4,7 +4,7 @@
 // 3. when the service did not answer, the newest report wins and older ones are dropped;
 // 4. only the last report of a run is waited for, and not longer than `lastReportLimit`; a step that has to
 //    know how the reports fare names a limit of its own;
-// 5. `Failed` is the last report of a run, once; nothing takes its place, a stop neither.
+// 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import { type Millis, seconds } from '../model/duration.ts';
@@ -30,7 +30,7 @@ const reportFailure = failuresOf(reportFailures);
 const lastReportLimit: Millis = seconds(60);
 
 /** How long the last report of a run that was stopped may take: podman gives 5 s in all. */
-const stoppedReportLimit: Millis = seconds(1);
+const stoppedReportLimit: Millis = seconds(2);
 
 /** Pause after an attempt that failed, and after each further one. */
 const pauses: readonly Millis[] = [1, 2, 5, 10, 30].map(seconds);
@@ -59,8 +59,8 @@ export interface Reporter extends Reports {
   /** Reports `Failed`, unless the run has failed or finished before. A failed run does it by its events. */
   readonly fail: (failure: FailureReport) => void;
   /**
-   * Waits until everything is sent, at most a minute; once the signal aborts, a second at most. When
-   * the minute was in vain once, nothing is waited for again.
+   * Waits until everything is sent, at most a minute; once the signal aborts, for `Failed` alone, two
+   * seconds at most. When that was in vain once, nothing is waited for again.
    */
   readonly flush: (signal: AbortSignal) => Promise<void>;
   /** Gives up what is still waiting; nothing is sent any more. */
@@ -108,6 +108,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
       const end = await firstOf({ clock, signal, within: lastReportLimit }, idle);
       isGivenUp = end === 'late';
       if (end !== 'stopped' || !isLastAdded) return;
+      isGivenUp = true;
       await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, idle);
     },
   };
@@ -115,6 +116,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
 
 /** Reports on their way to the service. */
 interface Delivery {
+  /** Sends a report in its turn; `Failed` next, and at once where a pause is under way. */
   readonly deliver: (report: StageReport) => void;
   /** Resolves when nothing is under way any more. */
   readonly idle: () => Promise<void>;
@@ -122,7 +124,15 @@ interface Delivery {
 
 function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: AbortSignal): Delivery {
   const queue = reportQueue();
+  const hurry = new AbortController();
   let work: Promise<void> | undefined;
+
+  const pause = async (duration: Millis): Promise<void> => {
+    const isHurried = hurry.signal.aborted;
+    const signal = isHurried ? ended : AbortSignal.any([ended, hurry.signal]);
+    await options.clock.sleep(duration, signal).catch(() => undefined);
+    ended.throwIfAborted();
+  };
 
   const deliver = async (report: StageReport): Promise<void> => {
     let current = report;
@@ -130,7 +140,7 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
       const end = await attemptOnce(options, ended, current);
       if (end !== 'unanswered') answers.answered(current, end);
       if (end !== 'unanswered' || ended.aborted) return;
-      await options.clock.sleep(pauses[Math.min(failures, pauses.length - 1)] ?? 0, ended);
+      await pause(pauses[Math.min(failures, pauses.length - 1)] ?? 0);
       current = queue.newest() ?? current;
     }
   };
@@ -150,6 +160,10 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
 
   return {
     deliver: (report) => {
+      if (report.stage === 'Failed') {
+        queue.newest();
+        hurry.abort();
+      }
       queue.add(report);
       start();
     },

@@ -140,6 +140,21 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     'image.',
     { before: ({ machine }) => void (machine.writer.failsAtPercent = [10, 10, 10]) },
   ],
+  'a disk that is not there, to a service that is ill when it hears of it': [
+    2,
+    'disk.missing',
+    {
+      words: ['--boot-device', '/dev/sdz'],
+      before: ({ inventory }) =>
+        inventory.faults.add({
+          kind: 'status',
+          status: 503,
+          on: 'progress',
+          from: 'Failed',
+          times: 2,
+        }),
+    },
+  ],
   'a full disk in the middle': [4, 'file.not-written', { before: (host) => fullBut(host, 4) }],
   'a reboot that fails': [
     4,
@@ -179,6 +194,16 @@ const stops: Readonly<Record<string, readonly [number, string, Fault]>> = {
     143,
     'run.stopped',
     { plan: { write: { seconds: 30, lineMillis: 100 } }, beside: onceRan('coreos-installer') },
+  ],
+  'while the image is written, by a service that takes its time': [
+    143,
+    'run.stopped',
+    {
+      plan: { write: { seconds: 3, lineMillis: 20 } },
+      before: ({ inventory }) =>
+        inventory.faults.add({ kind: 'slow', delaySeconds: 0.7, on: 'progress' }),
+      beside: onceRan('coreos-installer'),
+    },
   ],
   'while a worker waits': [
     143,
