@@ -3,7 +3,7 @@ import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { etcdCluster, overridePatch } from '../../cluster/etcd.ts';
 import {
@@ -161,6 +161,35 @@ describe('after-pivot/leave-job', () => {
     expect(run.kube.writes).toEqual([]);
   });
 
+  it.each(['auto', 'always'] as const)(
+    'is tried for as long as a hand-over is, where the API server is away (%s)',
+    async (followUp) => {
+      const clock = fakeClock({ auto: false });
+      const run = { ...world(), clock, config: { ...config, bootstrap: { followUp } } };
+      run.kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
+      const end = runStep(createFollowUpJob, run);
+      await clock.advance(minutes(9));
+      expect(left(run.kube)).toEqual([]);
+      run.kube.lastError(undefined);
+      await clock.advance(minutes(1));
+      const { events, notes } = await end;
+      expect(left(run.kube)).toContain('jobs assisted-installer/bootwright-after-pivot');
+      expect(statusesOf(events)).toEqual([
+        'the follow-up job is not created yet (kube.unreachable)',
+      ]);
+      expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
+    },
+  );
+
+  it('is given up at once when the API server refuses what it is', async () => {
+    const clock = fakeClock();
+    const invalid = kubeFailure('kube.invalid', 'no', { context: { status: 422 } });
+    const run = { ...world(), clock };
+    run.kube.lastError(invalid);
+    const { notes } = await runStep(createFollowUpJob, run);
+    expect([clock.now(), notes.length]).toEqual([0, 1]);
+  });
+
   it('ends no installation by itself', async () => {
     const run = world();
     run.kube.lastError(kubeFailure('kube.unreachable', 'down'));
@@ -193,7 +222,7 @@ describe('after-pivot/leave-job', () => {
     ['no image is known', 'after-pivot.no-image', () => undefined],
     [
       'the cluster does not answer',
-      'kube.unreachable',
+      'wait.timed-out',
       ({ kube }) => kube.lastError(kubeFailure('kube.unreachable', 'down')),
     ],
     [

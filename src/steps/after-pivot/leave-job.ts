@@ -3,7 +3,9 @@ import type { Config } from '../../config/schema.ts';
 import { all, not } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
-import { minutes } from '../../model/duration.ts';
+import type { PollResult } from '../../engine/wait.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { leavesFollowUp } from './conditions.ts';
@@ -27,13 +29,19 @@ export const createFollowUpJob = step({
   title: 'Create the follow-up job in the cluster',
   uses: ['kube', 'host', 'inventory', 'clock'],
   when: all(leavesFollowUp, not(buildsOsImages, 'no OS image is built')),
-  limit: minutes(20),
+  limit: minutes(40),
+  waitsFor:
+    'the API server to take the job, at most 15 minutes; the installation goes on without it',
   explain: ({ images }: Config) => `runs ${images.self}`,
   preview: () => [listAddressesArgv],
   run: async (scope) => {
     await leaveJob(scope, []);
   },
 });
+
+/** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
+const longestTry = minutes(15);
+const tryAgainEvery = seconds(15);
 
 /**
  * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
@@ -56,23 +64,54 @@ export async function leaveJob(scope: LeaveScope, images: readonly LeftImage[]):
 }
 
 async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<void> {
-  const { config, note } = scope;
-  const image = config.images.self;
+  const image = scope.config.images.self;
   if (image === '') throw afterPivotFailure('after-pivot.no-image', 'images.self is not set');
-  const record = { ...(await recordOf(scope)), images };
+  const node = await ownNode(scope);
+  await scope.until(
+    'the follow-up job is in the cluster',
+    async (): Promise<PollResult<true>> => {
+      try {
+        await putJob(scope, { image, images, record: { ...node, images } });
+        return { done: true };
+      } catch (error) {
+        scope.signal.throwIfAborted();
+        const failure = asAgentError(error);
+        if (!mayPass(failure)) throw failure;
+        return { status: `the follow-up job is not created yet (${failure.code})` };
+      }
+    },
+    { every: tryAgainEvery, within: longestTry },
+  );
+  scope.note('info', `the follow-up job waits for node ${node.node}`, {
+    image,
+    addresses: node.addresses.join(', '),
+    pools: images.map(({ pool }) => pool).join(', '),
+  });
+}
+
+/** An object that is refused for what it says (422) would be refused again. */
+const mayPass = ({ kind, context }: AgentError): boolean =>
+  kind === 'remote' && context['status'] !== 422;
+
+interface JobParts {
+  readonly image: string;
+  readonly images: readonly LeftImage[];
+  readonly record: Omit<PivotRecord, 'isEtcdOverridden'>;
+}
+
+/** @throws AgentError `after-pivot.not-left`, `kube.*` */
+async function putJob(scope: LeaveScope, { image, images, record }: JobParts): Promise<void> {
+  const etcd = await scope.kube.get(etcdCluster, scope.signal);
+  const isEtcdOverridden =
+    etcd !== undefined && (isOverridden(etcd) || recordedBefore(etcd) !== undefined);
   await put(scope, namespaceManifest, 'keep');
   const role = await put(scope, clusterRoleManifest(images), 'patch');
   const ownerUid = role.metadata.uid ?? '';
-  for (const manifest of ownedManifests({ record, ownerUid })) await put(scope, manifest, 'patch');
-  const { openshiftVersion } = config.cluster;
+  const owned = ownedManifests({ record: { ...record, isEtcdOverridden }, ownerUid });
+  for (const manifest of owned) await put(scope, manifest, 'patch');
+  const { openshiftVersion } = scope.config.cluster;
   // What a job runs cannot be changed; one that is there is of an earlier attempt, or in the way.
   await put(scope, jobManifest({ image, openshiftVersion }), 'compare');
-  note('info', `the follow-up job waits for node ${record.node}`, {
-    image,
-    addresses: record.addresses.join(', '),
-    isEtcdOverridden: record.isEtcdOverridden,
-    pools: images.map(({ pool }) => pool).join(', '),
-  });
 }
 
 const put = (
@@ -81,8 +120,7 @@ const put = (
   whenThere: WhenThere,
 ): ReturnType<typeof putManifest> => putManifest(kube, manifest, { whenThere, signal });
 
-async function recordOf(scope: LeaveScope): Promise<Omit<PivotRecord, 'images'>> {
-  const { kube, signal, note } = scope;
+async function ownNode(scope: LeaveScope): Promise<Omit<JobParts['record'], 'images'>> {
   const node = await findOwnNode(scope);
   if (node === undefined) {
     throw afterPivotFailure('after-pivot.not-left', 'the name of this host is unknown', {
@@ -90,17 +128,10 @@ async function recordOf(scope: LeaveScope): Promise<Omit<PivotRecord, 'images'>>
     });
   }
   if (node.addresses.length === 0) {
-    note(
+    scope.note(
       'warn',
       'no address of this host is known; approve its serving certificate by hand: oc adm certificate approve NAME',
     );
   }
-  const etcd = await kube.get(etcdCluster, signal);
-  return {
-    node: node.name,
-    addresses: node.addresses,
-    role: 'master',
-    isEtcdOverridden:
-      etcd !== undefined && (isOverridden(etcd) || recordedBefore(etcd) !== undefined),
-  };
+  return { node: node.name, addresses: node.addresses, role: 'master' };
 }
