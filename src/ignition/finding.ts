@@ -16,6 +16,7 @@ const warning = (text: string): Rule => ({ severity: 'warning', text });
  * (`config/v3_x/types`), but for the ones about keys, which say more than Ignition does.
  */
 export const findingRules = {
+  'newer-spec': warning('is newer than 3.5.0; it is passed on, and checked by the rules of 3.5.0'),
   'wrong-type': error('has the wrong type'),
   'unknown-key': warning('is not a key of this spec and is ignored'),
   'wrong-case-key': warning('is a key in the wrong case; Ignition accepts it'),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseConfig, parseValidConfig } from './parse.ts';
+import { parseConfig, parseValidConfig, renderConfig } from './parse.ts';
 
 const text = (members = ''): string => `{"ignition":{"version":"3.2.0"}${members}}`;
 const refusal = (input: string | Uint8Array): unknown => {
@@ -156,6 +156,21 @@ describe('reading a config that must be valid', () => {
         kind: 'input',
         context: { rule: 'path-relative', path: 'storage.files[0].path', errors: 1 },
       }),
+    );
+  });
+
+  it('warns of a spec that is newer, and of what the older rules say of it', () => {
+    const { config, warnings } = parseValidConfig(
+      '{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"a","new":1}]}}',
+    );
+    expect(warnings.map(({ rule, severity }) => [rule, severity])).toEqual([
+      ['newer-spec', 'warning'],
+      ['unknown-key', 'warning'],
+      ['path-relative', 'warning'],
+    ]);
+    // Written anew it would lose what is not known.
+    expect(() => renderConfig(config)).toThrow(
+      expect.objectContaining({ code: 'ignition.version-unsupported' }),
     );
   });
 });

@@ -1,11 +1,11 @@
 import { Decoder, foldKey } from './decode.ts';
 import { ignitionFailure } from './failures.ts';
-import { type Finding, refuseErrors } from './finding.ts';
+import { finding, type Finding, refuseErrors } from './finding.ts';
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts';
 import { configShape } from './schema.ts';
 import type { Config } from './types.ts';
 import { validateConfig } from './validate.ts';
-import { readSpecVersion, type SpecMinor } from './version.ts';
+import { readSpec, readSpecVersion, type SpecMinor } from './version.ts';
 
 /** A config, and the warnings about it. */
 export interface ParsedConfig {
@@ -18,7 +18,7 @@ export interface ParsedConfig {
 const REASON_LENGTH = 200;
 
 /**
- * Reads an Ignition config of spec 3.0 to 3.5. Only the structure is checked: JSON, version, types.
+ * Reads an Ignition config of spec 3.0 to 3.5, or of a later one as far as it is understood. Only the structure is checked: JSON, version, types.
  * Unknown keys are left out and reported, so a config that is only passed on must be passed on as the
  * bytes it came in.
  *
@@ -30,12 +30,14 @@ export function parseConfig(input: Uint8Array | string): ParsedConfig {
   const { value, notes, warnings } = parseJson(input);
   const root = isJsonObject(value) ? value : {};
   refuseErrorBody(root);
-  const minor = readSpecVersion(statedVersion(root));
+  const version = statedVersion(root);
+  const { minor } = readSpec(version);
   const decoder = new Decoder({ minor, fractions: notes.fractions });
   const decoded = decoder.object(configShape, root, { path: '' });
-  const findings = refuseErrors([...warnings, ...decoder.findings], 'ignition.invalid');
+  const findings = refuseUnlessNewer(version, [...warnings, ...decoder.findings]);
   // The shape guarantees the type; the version was found, so `ignition` is there.
-  return { config: decoded as unknown as Config, minor, warnings: findings };
+  const newer = readSpec(version).isNewer ? [finding('newer-spec', 'ignition.version')] : [];
+  return { config: decoded as unknown as Config, minor, warnings: [...newer, ...findings] };
 }
 
 /**
@@ -45,8 +47,15 @@ export function parseConfig(input: Uint8Array | string): ParsedConfig {
  */
 export function parseValidConfig(input: Uint8Array | string): ParsedConfig {
   const parsed = parseConfig(input);
-  const findings = refuseErrors(validateConfig(parsed.config), 'ignition.invalid');
+  const { version } = parsed.config.ignition;
+  const findings = refuseUnlessNewer(version, validateConfig(parsed.config));
   return { ...parsed, warnings: [...parsed.warnings, ...findings] };
+}
+
+/** What is wrong by the rules of an older spec need not be wrong in a newer one: Ignition decides at first boot. */
+function refuseUnlessNewer(version: unknown, findings: readonly Finding[]): readonly Finding[] {
+  if (!readSpec(version).isNewer) return refuseErrors(findings, 'ignition.invalid');
+  return findings.map((one) => ({ ...one, severity: 'warning' }));
 }
 
 /** The members that Go's decoder would put in a field, whatever their case, in the text's order. */
@@ -82,8 +91,12 @@ function refuseErrorBody(root: JsonObject): void {
   );
 }
 
-/** A config as compact JSON. Empty objects and lists are left out, because they have no meaning. */
+/**
+ * A config as compact JSON. Empty objects and lists are left out, because they have no meaning.
+ * @throws AgentError `ignition.version-unsupported` for a config whose members are not all known
+ */
 export function renderConfig(config: Config): string {
+  readSpecVersion(config.ignition.version);
   return JSON.stringify(withoutEmpty(config));
 }
 

@@ -37,6 +37,8 @@ describe('a config', () => {
     const covered = new Set(validationCases.flatMap(({ rules = [] }) => rules));
     // Bytes cannot be given as text: that one has its own test.
     covered.add('invalid-utf8');
+    // Ignition refuses a spec that is newer than itself; what we say of one has its own test too.
+    covered.add('newer-spec');
     const rules = Object.keys(findingRules) as FindingRule[];
     expect(rules.filter((rule) => !covered.has(rule))).toEqual([]);
   });

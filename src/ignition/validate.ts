@@ -8,7 +8,7 @@ import { Place, type Validator } from './validate/place.ts';
 import * as resource from './validate/resource.ts';
 import * as storage from './validate/storage.ts';
 import * as systemd from './validate/systemd.ts';
-import { readSpecVersion } from './version.ts';
+import { readSpec } from './version.ts';
 
 /** The validator of each object shape, by the shape's name. */
 const validators = {
@@ -49,7 +49,7 @@ const validatorsByName = new Map<string, Validator<never>>(Object.entries(valida
  */
 export function validateConfig(config: Config): readonly Finding[] {
   const findings: Finding[] = [];
-  const place = new Place(readSpecVersion(config.ignition.version), findings);
+  const place = new Place(readSpec(config.ignition.version).minor, findings);
   // A config is what the shape describes; the walk only needs to see it as data.
   walk(configShape, config as unknown as DecodedObject, place);
   return findings;

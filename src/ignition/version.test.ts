@@ -1,8 +1,16 @@
 import { describe, expect, it } from 'vitest';
 
-import { readSpecVersion, specVersion } from './version.ts';
+import { readSpec, readSpecVersion, specVersion } from './version.ts';
 
 describe('the spec version', () => {
+  it.each([
+    ['3.5.0', { minor: 5, isNewer: false }],
+    ['3.6.0', { minor: 5, isNewer: true }],
+    ['3.10.0', { minor: 5, isNewer: true }],
+  ])('%s is read as %j', (version, spec) => {
+    expect(readSpec(version)).toEqual(spec);
+  });
+
   it.each([0, 1, 2, 3, 4, 5])('3.%i.0 is read', (minor) => {
     expect(readSpecVersion(specVersion(minor))).toBe(minor);
   });
@@ -25,7 +33,7 @@ describe('the spec version', () => {
     [undefined, 'ignition.no-version'],
     [null, 'ignition.no-version'],
     [3, 'ignition.no-version'],
-  ])('%j is refused as %s', (version, code) => {
+  ])('%j, to be written anew, is refused as %s', (version, code) => {
     expect(() => readSpecVersion(version)).toThrow(expect.objectContaining({ code }));
   });
 });

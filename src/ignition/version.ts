@@ -24,27 +24,49 @@ function parseSemver(text: string): Semver | undefined {
   return { major: Number(major), minor: Number(minor), patch: Number(patch), suffix };
 }
 
+/** A spec version by which a config can be read. */
+interface ReadableSpec {
+  readonly minor: SpecMinor;
+  /** The config is of a later spec 3.x than `minor`, the newest that is understood. */
+  readonly isNewer: boolean;
+}
+
 /**
- * Reads `ignition.version`. Only the stable specs 3.0.0 to 3.5.0 are accepted: Ignition compares the
- * version for equality, so `3.6.0-experimental`, `3.2.1` and `3.2.0+build` are no version it knows.
+ * Reads `ignition.version`. Only stable specs from 3.0.0 on are accepted: Ignition compares the version for equality,
+ * so `3.6.0-experimental`, `3.2.1` and `3.2.0+build` are no version it knows. Specs 3.x only add keys; whether the
+ * Ignition of the image knows a later one is for that to say.
  *
  * @throws AgentError `ignition.no-version`, `ignition.spec-2`, `ignition.version-unsupported`
  */
-export function readSpecVersion(version: unknown): SpecMinor {
+export function readSpec(version: unknown): ReadableSpec {
   const parsed = typeof version === 'string' ? parseSemver(version) : undefined;
   if (parsed === undefined) {
     throw ignitionFailure('ignition.no-version', 'ignition config has no readable spec version');
   }
-  const context = { version: version as string };
   if (parsed.major < 3) {
     throw ignitionFailure('ignition.spec-2', 'ignition config has an outdated spec version', {
-      context,
+      context: { version: version as string },
     });
   }
   const isStable = parsed.major === 3 && parsed.patch === 0 && parsed.suffix === '';
-  if (!isStable || parsed.minor > NEWEST_MINOR) {
-    const message = 'ignition config has an unsupported spec version';
-    throw ignitionFailure('ignition.version-unsupported', message, { context });
-  }
-  return parsed.minor;
+  if (!isStable) throw unsupported(version);
+  return { minor: Math.min(parsed.minor, NEWEST_MINOR), isNewer: parsed.minor > NEWEST_MINOR };
 }
+
+/**
+ * The spec version of a config that is written anew, which would lose what is not understood of it: 3.0.0 to 3.5.0.
+ *
+ * @throws AgentError as `readSpec`, and `ignition.version-unsupported` for a later one
+ */
+export function readSpecVersion(version: unknown): SpecMinor {
+  const { minor, isNewer } = readSpec(version);
+  if (isNewer) throw unsupported(version);
+  return minor;
+}
+
+const unsupported = (version: unknown): Error =>
+  ignitionFailure(
+    'ignition.version-unsupported',
+    'ignition config has an unsupported spec version',
+    { context: { version: String(version) } },
+  );
