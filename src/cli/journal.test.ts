@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { JournalEntry } from '../engine/journal.ts';
+import { type JournalEntry, parseJournal } from '../engine/journal.ts';
 import { renderJournalJson, renderJournalText } from './journal.ts';
 
 const header = {
@@ -41,6 +41,13 @@ describe('the steps of a journal', () => {
 });
 
 describe('a journal', () => {
+  it.each([1e300, -1])('ends before an entry at %d, which is no time', (at) => {
+    const [first] = entries;
+    const lines = [header, first, { type: 'started', step: 'image/write', at }];
+    const read = parseJournal(lines.map((line) => JSON.stringify(line)));
+    expect(read?.entries).toEqual([first]);
+  });
+
   it('is a line for the run and one for each step', () => {
     const lines = renderJournalText({ header, entries }).trimEnd().split('\n');
     expect(lines).toEqual([

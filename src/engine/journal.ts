@@ -14,18 +14,21 @@ export const JournalHeader = z.object({
 });
 export type JournalHeader = z.infer<typeof JournalHeader>;
 
+/** Milliseconds since 1970, as far as a date can be (ECMA-262, time values). */
+const instant = z.number().min(0).max(8.64e15);
+
 /** One line of a journal after the header. */
 export const JournalEntry = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('started'), step: z.string(), at: z.number() }),
-  z.object({ type: z.literal('finished'), step: z.string(), at: z.number(), fact: z.unknown() }),
+  z.object({ type: z.literal('started'), step: z.string(), at: instant }),
+  z.object({ type: z.literal('finished'), step: z.string(), at: instant, fact: z.unknown() }),
   z.object({
     type: z.literal('failed'),
     step: z.string(),
-    at: z.number(),
+    at: instant,
     code: z.string(),
     message: z.string(),
   }),
-  z.object({ type: z.literal('stopped'), step: z.string(), at: z.number() }),
+  z.object({ type: z.literal('stopped'), step: z.string(), at: instant }),
 ]);
 export type JournalEntry = z.infer<typeof JournalEntry>;
 

@@ -14,6 +14,21 @@ export function shownUrl(address: string | URL): string {
 const withoutSecretParts = (text: string): string =>
   /^https?:\/\//i.test(text) ? text.replace(/\/\/[^/?#]*@/, '//').replace(/[?#].*$/s, '') : text;
 
+/** The value of an Authorization header for the user of an address; undefined where it names none. */
+export const basicCredentials = ({ username, password }: URL): string | undefined =>
+  username === '' && password === ''
+    ? undefined
+    : `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`;
+
+/** A percent sign that begins no escape stands for itself, as curl has it. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 /** A text in which every http(s) address reads as `shownUrl` has it. */
 export const shownUrlsIn = (text: string): string =>
   text.replaceAll(/https?:\/\/[^\s'"`<>]+/gi, (address) => shownUrl(address));

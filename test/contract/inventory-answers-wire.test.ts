@@ -1,4 +1,6 @@
 // What comes of the answers of the inventory service.
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
 import type { Inventory } from '../../src/ports/inventory.ts';
@@ -7,6 +9,11 @@ import { impatient, inTurn, json, startServer } from './real/http-server.ts';
 import { host, inventoryStand, ok } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
+
+/** Ends when more can be written, or nobody reads any more. */
+const drained = (response: ServerResponse): Promise<unknown> =>
+  Promise.race([once(response, 'drain'), once(response, 'close')]);
+
 const stand = inventoryStand();
 
 describe('answers', () => {
@@ -50,6 +57,23 @@ describe('answers', () => {
     stand.server.answering(json(500, {}));
     await expect(call(stand.v2())).rejects.toMatchObject({ code: 'inventory.unreachable' });
     expect(stand.server.seen).toHaveLength(1);
+  });
+
+  it('without an end is read no further than any answer goes', async () => {
+    const host = Buffer.from(`{"id":"h","inventory":"${'x'.repeat(2 ** 20)}"},`);
+    let sent = 0;
+    stand.server.answering(async (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).write('[');
+      while (!response.destroyed) {
+        sent += host.length;
+        if (!response.write(host)) await drained(response);
+      }
+    });
+    await expect(stand.v2().hosts('bootstrap', signal)).rejects.toMatchObject({
+      code: 'inventory.unreadable',
+      message: expect.stringContaining('is longer than 128 MiB') as string,
+    });
+    expect(sent).toBeLessThan(256 * 2 ** 20);
   });
 
   it('500 is tried again until the call has taken its time', async () => {

@@ -124,6 +124,24 @@ describe('the web', () => {
     await other.close();
   });
 
+  it.each(['http://[', 'ftp://elsewhere/image', 'https://'])(
+    'refuses a redirect to %s',
+    async (location) => {
+      server.answering((_, response) => void response.writeHead(302, { location }).end());
+      await expect(real().open(`${server.url}/a`, { signal })).rejects.toMatchObject({
+        code: 'web.refused',
+        message: expect.stringContaining('redirects to what is no http address') as string,
+      });
+    },
+  );
+
+  it('sends a user with a percent sign that begins no escape as it stands', async () => {
+    server.answering(pages);
+    await real().open(server.url.replace('//', '//a%zz:p%20q@'), { signal });
+    const sent = `Basic ${Buffer.from('a%zz:p q').toString('base64')}`;
+    expect(server.seen.map(({ headers }) => headers.authorization)).toEqual([sent]);
+  });
+
   it('does not follow redirects for ever', async () => {
     server.answering((_, response) => void response.writeHead(302, { location: '/' }).end());
     await expect(real().open(server.url, { signal })).rejects.toMatchObject({

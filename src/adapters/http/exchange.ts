@@ -155,13 +155,6 @@ export function headerOf(headers: Answer['headers'], name: string): string | und
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** The text of a body. @throws Error of the network */
-export async function textOf(body: Answer['body']): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
-}
-
 /** The text of a short body, up to a size; what cannot be read is left out. */
 export async function shortText(body: Answer['body'], most = 16 * 1024): Promise<string> {
   const chunks: Buffer[] = [];

@@ -1,19 +1,12 @@
 import { join } from 'node:path/posix';
+import { readUpTo } from '../../lib/read-up-to.ts';
 import type { Millis } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { Secret } from '../../model/secret.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Random } from '../../ports/random.ts';
 import { type CallerOptions, type Connection, connection } from './connection.ts';
-import {
-  type Answer,
-  downloadOf,
-  drain,
-  exchange,
-  type Question,
-  shortText,
-  textOf,
-} from './exchange.ts';
+import { type Answer, downloadOf, drain, exchange, type Question, shortText } from './exchange.ts';
 import { inventoryFailure } from './failures.ts';
 import type { Records } from './inventory-schema.ts';
 import { type NetworkError, networkErrorOf } from './network-error.ts';
@@ -110,7 +103,7 @@ export function inventoryClient(options: InventoryOptions, base: string): Invent
   };
   return {
     json: (what, record, signal) =>
-      call(what, signal, async ({ body }, url) => readJson(await textOf(body), { record, url })),
+      call(what, signal, ({ body }, url) => readJson(body, { record, url })),
     download: (what, signal) =>
       call(what, signal, (answer, url) =>
         Promise.resolve(downloadOf(answer, { origin: shown(url), signal })),
@@ -156,10 +149,22 @@ const shown = (url: URL): string => `${url.origin}${url.pathname}${url.search}`;
 
 const nameOf = ({ method, url }: Question): string => `${method} ${url.pathname}`;
 
+/** The largest list is that of the hosts of a cluster: each brings its inventory, some 100 KiB. */
+const mostBytes = 128 * 1024 ** 2;
+
 async function readJson<Name extends keyof Records>(
-  text: string,
+  body: Answer['body'],
   { record, url }: { readonly record: Name; readonly url: URL },
 ): Promise<Records[Name]> {
+  const bytes = await readUpTo(body, mostBytes);
+  if (bytes === undefined) {
+    throw inventoryFailure(
+      'inventory.unreadable',
+      `the answer of ${shown(url)} is longer than ${mostBytes / 1024 ** 2} MiB`,
+      { context: { url: shown(url) } },
+    );
+  }
+  const text = Buffer.from(bytes).toString('utf8');
   // What checks an answer takes as long to load as everything else; a report needs nothing of it.
   const { readRecord } = await import('./inventory-schema.ts');
   try {

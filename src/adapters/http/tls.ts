@@ -11,6 +11,7 @@ import {
   getCACertificates,
   type SecureContext,
 } from 'node:tls';
+import { basicCredentials } from '../../lib/shown-url.ts';
 import { webFailure } from './failures.ts';
 import { userAgent } from '../../model/version.ts';
 
@@ -169,8 +170,7 @@ const addressOf = ({ hostname, port, protocol }: URL): { host: string; port: num
   port: Number(port || (protocol === 'https:' ? 443 : 80)),
 });
 
-function credentialsOf({ username, password }: URL): Record<string, string> {
-  if (username === '' && password === '') return {};
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  return { 'Proxy-Authorization': `Basic ${Buffer.from(credentials).toString('base64')}` };
+function credentialsOf(proxy: URL): Record<string, string> {
+  const credentials = basicCredentials(proxy);
+  return credentials === undefined ? {} : { 'Proxy-Authorization': credentials };
 }

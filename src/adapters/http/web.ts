@@ -1,4 +1,4 @@
-import { shownUrl } from '../../lib/shown-url.ts';
+import { basicCredentials, shownUrl } from '../../lib/shown-url.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web, WebRequest } from '../../ports/web.ts';
@@ -99,10 +99,18 @@ async function follow(reach: Reach, start: URL, request: WebRequest): Promise<Do
       return take(url, answer, request);
     }
     await drain(answer.body);
-    url = new URL(location, url);
+    url = redirected(url, location);
   }
   throw webFailure('web.refused', `${shownUrl(start)} redirects too often`, {
     context: { url: shownUrl(start) },
+  });
+}
+
+function redirected(from: URL, location: string): URL {
+  const to = URL.parse(location, from.href);
+  if (to !== null && /^https?:$/.test(to.protocol)) return to;
+  throw webFailure('web.refused', `${shownUrl(from)} redirects to what is no http address`, {
+    context: { url: shownUrl(from) },
   });
 }
 
@@ -110,20 +118,17 @@ function questionOf(url: URL, credentials: URL, { accept, range }: WebRequest): 
   const bare = new URL(url);
   bare.username = '';
   bare.password = '';
-  const { username, password } = credentials;
+  const authorization = basicCredentials(credentials);
   return {
     method: 'GET',
     url: bare,
     headers: {
       ...(accept === undefined ? {} : { Accept: accept }),
       ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1]}` }),
-      ...(username === '' ? {} : { Authorization: basic(username, password) }),
+      ...(authorization === undefined ? {} : { Authorization: authorization }),
     },
   };
 }
-
-const basic = (username: string, password: string): string =>
-  `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`;
 
 async function take(url: URL, answer: Answer, request: WebRequest): Promise<Download> {
   const wanted = request.range === undefined ? 200 : 206;

@@ -1,5 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { holds, withoutManagedFields } from './list.ts';
+import { holds, readText, withoutManagedFields } from './list.ts';
+
+it('reads no answer further than a page of objects goes', async () => {
+  const chunk = new Uint8Array(2 ** 20);
+  let sent = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      await Promise.resolve();
+      sent += 1;
+      yield chunk;
+    }
+  }
+  await expect(readText(endless())).rejects.toMatchObject({
+    failure: { code: 'kube.failed', message: 'an answer of the API server is longer than 96 MiB' },
+  });
+  expect(sent).toBe(97);
+});
 
 describe('a stored object holds what was sent', () => {
   const sent = { metadata: { name: 'a' }, spec: { list: [{ x: 1 }], empty: '', none: null } };

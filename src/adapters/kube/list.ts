@@ -1,3 +1,4 @@
+import { readUpTo } from '../../lib/read-up-to.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiServer, selectionPath } from './api-server.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -52,11 +53,20 @@ export async function readJson<T>(body: AsyncIterable<Uint8Array>): Promise<T> {
   }
 }
 
-/** A body as text. */
+/** A page has at most 50 objects, of which etcd takes 1.5 MiB each (etcd, `--max-request-bytes`). */
+const mostBytes = 96 * 1024 ** 2;
+
+/** A body as text. @throws ApiError when it is longer than any answer */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
-  return Buffer.concat(chunks).toString('utf8');
+  const bytes = await readUpTo(body, mostBytes);
+  if (bytes !== undefined) return Buffer.from(bytes).toString('utf8');
+  throw new ApiError(
+    kubeFailure(
+      'kube.failed',
+      `an answer of the API server is longer than ${mostBytes / 1024 ** 2} MiB`,
+    ),
+    { isUncertain: true },
+  );
 }
 
 /**

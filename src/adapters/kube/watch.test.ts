@@ -57,4 +57,19 @@ describe('the lines of a body', () => {
     // A line separator inside a line ends none; what has no end is left out.
     expect(lines).toEqual(['aé', 'bc', 'd']);
   });
+
+  it('without an end is read no further than an object goes', async () => {
+    let sent = 0;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      for (;;) {
+        await Promise.resolve();
+        sent += 1;
+        yield new Uint8Array(2 ** 20).fill(0x61);
+      }
+    }
+    await expect(linesOf(endless()).next()).rejects.toMatchObject({
+      failure: { code: 'kube.failed', message: 'a line of the watch is longer than 16 MiB' },
+    });
+    expect(sent).toBe(17);
+  });
 });

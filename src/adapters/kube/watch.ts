@@ -106,9 +106,19 @@ const isObject = (value: unknown): value is KubeObject =>
 
 const newline = 0x0a;
 
-/** The whole lines of a body. What stands behind the last line's end was cut off and is left out. */
+/** Bytes of the longest line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before JSON escapes. */
+const longestLine = 16 * 1024 ** 2;
+
+const tooLong = (): ApiError =>
+  new ApiError(
+    kubeFailure('kube.failed', `a line of the watch is longer than ${longestLine / 1024 ** 2} MiB`),
+    { worth: 'list' },
+  );
+
+/** The whole lines of a body. What stands behind the last line's end was cut off and is left out. @throws ApiError for a line without end */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
+  let length = 0;
   for await (const chunk of body) {
     let from = 0;
     for (;;) {
@@ -116,9 +126,13 @@ export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<
       if (end < 0) break;
       const line = Buffer.concat([...begun, chunk.subarray(from, end)]).toString('utf8');
       begun = [];
+      length = 0;
       from = end + 1;
       if (line.trim() !== '') yield line;
     }
-    if (from < chunk.length) begun.push(chunk.subarray(from));
+    if (from === chunk.length) continue;
+    begun.push(chunk.subarray(from));
+    length += chunk.length - from;
+    if (length > longestLine) throw tooLong();
   }
 }
