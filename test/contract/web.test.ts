@@ -219,18 +219,44 @@ describe('proxies', () => {
     });
   });
 
-  it('lead to secure addresses by a tunnel', async () => {
-    const secure = await startServer(pages, certificates);
+  /** Lets a server open tunnels, all of them to one port; gives what it is asked for. */
+  const tunnelling = (proxy: TestServer, port: number): readonly string[] => {
     const tunnels: string[] = [];
-    server.server.on('connect', (request, socket) => {
+    proxy.server.on('connect', (request, socket) => {
       tunnels.push(request.url ?? '');
-      const onward = connect(secure.port, '127.0.0.1', () => {
+      const onward = connect(port, '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
         socket.pipe(onward).pipe(socket);
       });
       onward.on('error', () => undefined);
       socket.on('error', () => undefined);
     });
+    return tunnels;
+  };
+
+  it('that speak TLS themselves are trusted as servers are', async () => {
+    const proxy = await startServer(pages, certificates);
+    const secure = await startServer(pages, certificates);
+    const tunnels = tunnelling(proxy, secure.port);
+    const proxies = { http: proxy.url, https: proxy.url, no: '' };
+    const through = real({ connection: { proxies, ca: certificates.ca } });
+    for (const url of ['http://service.test/page', 'https://service.test/page']) {
+      const page = await through.open(url, { signal });
+      await expect(text(page.body)).resolves.toBe('abcdef');
+    }
+    expect(proxy.seen.map(({ path }) => path)).toEqual(['http://service.test/page']);
+    expect(tunnels).toEqual(['service.test:443']);
+    const stranger = real({ connection: { proxies } });
+    for (const url of ['http://service.test/page', 'https://service.test/page']) {
+      await expect(stranger.open(url, { signal })).rejects.toMatchObject({ code: 'web.untrusted' });
+    }
+    await proxy.close();
+    await secure.close();
+  });
+
+  it('lead to secure addresses by a tunnel', async () => {
+    const secure = await startServer(pages, certificates);
+    const tunnels = tunnelling(server, secure.port);
     const through = throughProxy({ ca: certificates.ca });
     const page = await through.open('https://service.test/page', { signal });
     await expect(text(page.body)).resolves.toBe('abcdef');

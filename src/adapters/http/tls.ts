@@ -78,8 +78,9 @@ const badAuthority = (message: string, cause?: unknown): Error =>
   webFailure('web.bad-authority', message, { cause });
 
 function systemAuthorities(): readonly string[] {
-  const known = getCACertificates('system');
-  if (known.length > 0) return known;
+  // A folder of them has each several times, by link and in a bundle; to read one takes a while.
+  const known = new Set(getCACertificates('system'));
+  if (known.size > 0) return [...known];
   for (const bundle of bundles) {
     try {
       return certificatesIn(readFileSync(bundle, 'utf8'));
