@@ -50,6 +50,7 @@ export function inventoryApp(store: InventoryStore, auth: Auth): Hono {
       unauthorised(store, { auth, token: req.header('x-secret-key') ?? '' }) ??
       malformed(new URL(req.url).pathname);
     if (refusal !== undefined) return refusal;
+    store.checkStages();
     await next();
     return undefined;
   });

@@ -6,6 +6,7 @@ import {
   settle,
 } from './rules.ts';
 import type { ClusterRecord, HostRecord, UploadedFile } from './records.ts';
+import { timedOut } from './stage-limits.ts';
 
 /** The service's memory: one cluster and its hosts. */
 export interface InventoryStore {
@@ -37,6 +38,8 @@ export interface InventoryStore {
     logs: Partial<Pick<HostRecord, 'logsState' | 'logBytes'>>,
   ) => boolean;
   readonly setClusterLogs: (state: string) => void;
+  /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */
+  readonly checkStages: () => void;
   /** Cancels the installation as a user does. */
   readonly cancel: () => void;
 }
@@ -96,6 +99,16 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
     },
     setClusterLogs: (logsState) => {
       view = { ...view, cluster: { ...view.cluster, logsState } };
+    },
+    checkStages: () => {
+      const waitsForUser = view.hosts.some(
+        ({ status }) => status === 'installing-pending-user-action',
+      );
+      for (const host of view.hosts) {
+        const late = timedOut(host, { now: now(), waitsForUser });
+        if (late !== undefined) replace(late);
+      }
+      view = settle(view);
     },
     cancel: () => {
       view = {
