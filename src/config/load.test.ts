@@ -58,6 +58,7 @@ describe('what to write instead', () => {
     ['image.sha256', 'ABC', 'write 64 lower-case hexadecimal digits'],
     ['image.sha256', 12, 'write a string of 64 lower-case hexadecimal digits'],
     ['proxy.http', 'proxy:3128', 'write http://HOST:PORT or https://HOST:PORT'],
+    ['proxy.http', 'http://user:50%@proxy:3128', 'write %25 for a percent sign'],
     ['image.stream', 'ftp://mirror/s.json', 'write http://HOST:PORT or https://HOST:PORT'],
     ['image.writerArgs', ['--apend-karg', 'x'], 'write --append-karg'],
     ['cluster.controlPlaneCount', -1, 'write a whole number from 0'],

@@ -13,6 +13,7 @@ import {
   type SettingKey,
   settingKeys,
   settingKinds,
+  textIn,
 } from './settings.ts';
 import { type CommandSettings, layersOver } from './sources.ts';
 import { fileLayer } from './yaml-file.ts';
@@ -112,10 +113,14 @@ function firstIssue(issues: readonly z.core.$ZodIssue[], given: Layer): Error {
 }
 
 /** Checks what the schema cannot say; a flag or a variable passed the same checks before. */
-function requireReadable({ image }: Config, given: Layer): void {
+function requireReadable(config: Config, given: Layer): void {
   const placeOf = (key: SettingKey): string => `${given.get(key)?.origin ?? 'default'}: ${key}`;
-  readValue('image.stream', image.stream, placeOf('image.stream'));
-  requireWriterArgs('image.writerArgs', image.writerArgs, placeOf('image.writerArgs'));
+  const addresses = settingKeys.filter((key) => settingKinds[key].kind === 'url');
+  for (const key of [...addresses, 'image.stream'] as const) {
+    readValue(key, textIn(given, key), placeOf(key));
+  }
+  const { writerArgs } = config.image;
+  requireWriterArgs('image.writerArgs', writerArgs, placeOf('image.writerArgs'));
 }
 
 const sentence = ({ message }: z.core.$ZodIssue): string =>

@@ -37,6 +37,7 @@ describe('readValue', () => {
     ['service.url', 'ftp://host'],
     ['service.url', 'http://'],
     ['service.url', 'http://a b'],
+    ['proxy.https', 'http://user:50%@proxy.example:3128'],
     ['image.sha256', checksum.toUpperCase()],
     ['cluster.controlPlaneCount', '-1'],
     ['cluster.controlPlaneCount', '3.5'],

@@ -77,8 +77,17 @@ function readWord(
   });
 }
 
+/** A percent sign in a user or a password that begins no escape; Go's programs refuse it too. */
+const badEscape = /^https?:\/\/[^/?#]*%(?![0-9a-f]{2})[^/?#]*@/i;
+
 function readUrl(key: SettingKey, text: string, origin: string): string {
   if (text === '') return text;
+  if (badEscape.test(text)) {
+    throw invalid(key, origin, {
+      what: `${quoted(text)} has a % in its user or password that begins no escape`,
+      write: '%25 for a percent sign',
+    });
+  }
   if (/^https?:\/\/[^\s]+$/i.test(text) && URL.canParse(text)) return text;
   throw invalid(key, origin, {
     what: `${quoted(text)} is not an http(s) URL`,

@@ -129,7 +129,12 @@ async function openDoor(words: readonly string[]) {
     ['--net', '--', 'sh', '-c', script, 'sh', process.execPath, program, ...words],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  await once(child.stdout, 'data');
+  const ended = once(child, 'close').then(() => {
+    throw new Error('no network namespace can be made here; it takes root');
+  });
+  // The end of the test is no failure of it.
+  ended.catch(() => undefined);
+  await Promise.race([once(child.stdout, 'data'), ended]);
   return { pid: child.pid ?? 0, stop: () => child.kill('SIGKILL') };
 }
 
