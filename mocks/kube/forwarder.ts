@@ -24,6 +24,8 @@ export interface Forwarder {
   readonly partition: () => void;
   /** What was held back arrives, as after the network has sent it again. */
   readonly heal: () => void;
+  /** From now on every byte takes half of this to the other side, as over a long line. */
+  readonly slow: (roundTripMillis: number) => void;
   /** Resets every connection; new ones are served. */
   readonly reset: () => void;
   readonly moveTo: (server: { readonly port: number }, connections?: MovedConnections) => void;
@@ -44,12 +46,18 @@ interface Link {
 interface Network {
   target: number;
   isPartitioned: boolean;
+  roundTripMillis: number;
   readonly links: Set<Link>;
 }
 
 /** Listens on a free loopback port and passes bytes on to a server. */
 export async function startForwarder(server: { readonly port: number }): Promise<Forwarder> {
-  const network: Network = { target: server.port, isPartitioned: false, links: new Set() };
+  const network: Network = {
+    target: server.port,
+    isPartitioned: false,
+    roundTripMillis: 0,
+    links: new Set(),
+  };
   const port = await freePort();
   const listener = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) =>
     accept(network, client),
@@ -71,6 +79,9 @@ export async function startForwarder(server: { readonly port: number }): Promise
     heal: () => {
       network.isPartitioned = false;
       network.links.forEach((link) => resume(network, link));
+    },
+    slow: (roundTripMillis) => {
+      network.roundTripMillis = roundTripMillis;
     },
     reset: resetAll,
     moveTo: ({ port: next }, connections = 'lost') => {
@@ -97,7 +108,7 @@ function accept(network: Network, client: Socket): void {
     if (link.isLost) breakOff(network, link);
     else if (link.server !== undefined) pass(network, { from: client, to: link.server, bytes });
   });
-  client.on('end', () => link.server?.end());
+  client.on('end', () => onTheWay(network, () => link.server?.end()));
   watchEnd(network, link, client);
   resume(network, link);
 }
@@ -122,7 +133,7 @@ function openServerSide(network: Network, link: Link): Socket {
     if (!link.isLost) pass(network, { from: server, to: link.client, bytes });
   });
   server.on('end', () => {
-    if (!link.isLost) link.client.end();
+    if (!link.isLost) onTheWay(network, () => link.client.end());
   });
   watchEnd(network, link, server);
   return server;
@@ -134,8 +145,18 @@ interface Passage {
   readonly bytes: Buffer;
 }
 
-function pass(network: Network, { from, to, bytes }: Passage): void {
-  if (to.write(bytes)) return;
+/** Lets something arrive on the other side. What has the same way arrives in its order. */
+function onTheWay({ roundTripMillis }: Network, arrive: () => void): void {
+  if (roundTripMillis === 0) arrive();
+  else setTimeout(arrive, roundTripMillis / 2);
+}
+
+function pass(network: Network, passage: Passage): void {
+  onTheWay(network, () => arrived(network, passage));
+}
+
+function arrived(network: Network, { from, to, bytes }: Passage): void {
+  if (to.destroyed || to.write(bytes)) return;
   from.pause();
   to.once('drain', () => {
     if (!network.isPartitioned) from.resume();

@@ -42,6 +42,7 @@ export async function openCluster(
     };
   }
   const kube = await startUnreachable(kubeOf(lab));
+  kube.forwarder.slow(lab.scenario.cluster.apiRoundTripMillis);
   const { store } = lab.inventory;
   const { url } = kube.forwarder;
   store.setKubeconfig(kube.kubeconfig.replaceAll(url, lab.site.addressOf(url, 'api')));

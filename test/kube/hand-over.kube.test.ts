@@ -120,7 +120,7 @@ describe('a hand-over on a real API server', () => {
     const counted = dyingKube(kube, -1, 'after');
     await runStep(handOverServed, setting(counted));
     const expected = await handedOver(kube);
-    expect(counted.writes()).toBe(6);
+    expect(counted.writes()).toBe(8);
     for (const { write, when, reported } of crashPointsOf(counted.writes())) {
       await removeHandOver(rig.client);
       const { failure } = await tryStep(handOverServed, setting(dyingKube(kube, write, when)));

@@ -8,10 +8,13 @@ import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { parseCommand } from '../../src/cli/parse-command.ts';
 import {
   machineConfigPools,
+  machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes,
 } from '../../src/cluster/kinds.ts';
+import { repositoryConfig } from '../../src/layering/served-config.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
 import {
   buildNamed,
@@ -117,10 +120,14 @@ describe('layer status and layer rollback on a real API server', () => {
     expect(await there()).toEqual([true, true]);
   });
 
-  it('take the pool back, and the build with its owner', async () => {
+  it('take the pool back, and the build with its owner, and what leads new nodes to it', async () => {
+    const name = '99-bootwright-os-repository-master';
+    const config = repositoryConfig({ pool: 'master', repository: 'registry.rig.test/ocl/master' });
+    await rig.client.apply(machineConfigs, config as unknown as KubeObject);
     await rig.startControllerManager();
     expect(await layer('rollback', '--pool', 'master', '--yes')).toBe(0);
     await expect.poll(there).toEqual([false, false]);
+    expect(await rig.client.get({ kind: machineConfigs, name })).toBeUndefined();
     expect(await layer('status', '--pool', 'master')).toBe(0);
     expect(printed.join('')).toContain('MachineOSConfig   none');
   });

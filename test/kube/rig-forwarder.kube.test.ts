@@ -76,6 +76,20 @@ describe('the forwarder before the API servers', () => {
     socket.destroy();
   });
 
+  it('brings each byte late and in order over a long line, and the end of a connection', async () => {
+    forwarder.slow(2 * A_WHILE_MILLIS);
+    const { socket, heard, send } = await dial(forwarder.port);
+    const since = performance.now();
+    send('one');
+    await expect.poll(() => heard).toEqual(['first:one']);
+    // A timer may fire a moment early.
+    expect(performance.now() - since).toBeGreaterThan(2 * A_WHILE_MILLIS - 10);
+    send('two');
+    first.sockets.forEach((one) => one.end('last'));
+    await once(socket, 'close');
+    expect(heard.join(' ')).toMatch(/^first:one last.*end$/);
+  });
+
   it('lets a partition lose everything, and a healed network bring it', async () => {
     const { socket, heard, send } = await dial(forwarder.port);
     send('one');

@@ -1,6 +1,7 @@
 import {
   jobs,
   machineConfigPools,
+  machineConfigs,
   machineOSBuilds,
   machineOSConfigs,
   nodes,
@@ -14,6 +15,7 @@ import {
   type PoolStatus,
   poolStatus,
 } from '../../layering/hand-over/pool-status.ts';
+import { repositoryConfigName } from '../../layering/served-config.ts';
 import { violationText } from '../../layering/hand-over/invariants.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
@@ -110,9 +112,12 @@ export interface RollbackCall {
  */
 export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promise<number> {
   return withCluster(kubeconfig, async (kube, signal) => {
-    const plan = planRollback(pool, await readCluster(kube, signal, pool));
+    const cluster = await readCluster(kube, signal, pool);
+    const name = repositoryConfigName(pool);
+    const config = await kube.get({ kind: machineConfigs, name }, signal);
+    const plan = planRollback(pool, cluster, config === undefined ? [] : [name]);
     process.stdout.write(renderRollback(plan));
-    if (!plan.removesOsConfig && plan.orphans.length === 0) return 0;
+    if (isEmpty(plan)) return 0;
     if (!yes) {
       process.stderr.write('nothing was changed: run it again with --yes\n');
       return exitCodes.input;
@@ -125,21 +130,25 @@ export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promi
   });
 }
 
-/** The MachineOSConfig goes first: a builder that still has it makes a deleted build again. */
+const isEmpty = ({ removesOsConfig, orphans, repositoryConfig }: RollbackPlan): boolean =>
+  !removesOsConfig && orphans.length === 0 && repositoryConfig === undefined;
+
+/**
+ * The MachineOSConfig goes first: a builder that still has it makes a deleted build again. The operator waits five
+ * seconds before it acts, so that nodes get both changes at once.
+ */
 async function carryOut(plan: RollbackPlan, kube: Kube, signal: AbortSignal): Promise<void> {
   if (plan.removesOsConfig) await kube.remove({ kind: machineOSConfigs, name: plan.pool }, signal);
+  if (plan.repositoryConfig !== undefined) {
+    await kube.remove({ kind: machineConfigs, name: plan.repositoryConfig }, signal);
+  }
   for (const name of plan.orphans) await kube.remove({ kind: machineOSBuilds, name }, signal);
 }
 
 /** What a rollback will do, for people. */
-export function renderRollback({
-  pool,
-  removesOsConfig,
-  orphans,
-  nodes,
-  notes,
-}: RollbackPlan): string {
-  if (!removesOsConfig && orphans.length === 0) {
+export function renderRollback(plan: RollbackPlan): string {
+  const { pool, removesOsConfig, orphans, repositoryConfig, nodes, notes } = plan;
+  if (isEmpty(plan)) {
     return `pool ${pool} has no MachineOSConfig: nothing to roll back\n`;
   }
   const reverts =
@@ -154,6 +163,9 @@ export function renderRollback({
       ? [`MachineOSConfig ${pool} is deleted, with the MachineOSBuilds that it owns`]
       : []),
     ...orphans.map((name) => `MachineOSBuild ${name} has no owner and is deleted too`),
+    ...(repositoryConfig === undefined
+      ? []
+      : [`MachineConfig ${repositoryConfig} is deleted, which leads new nodes to the image`]),
     ...reverts,
     ...notes.flatMap((note) => wrapped(note, textWidth)),
     '',

@@ -30,11 +30,23 @@ describe('planRollback', () => {
     });
   });
 
+  it('removes what would lead new nodes to the image, also when all else is gone', () => {
+    const name = '99-bootwright-os-repository-worker';
+    const configs = ['99-worker-ssh', name, '99-bootwright-os-repository-infra'];
+    const plan = planRollback('worker', layeredCluster(), configs);
+    expect(plan).toMatchObject({ removesOsConfig: false, orphans: [], repositoryConfig: name });
+    expect(plan.notes).toContain(
+      'new nodes of the pool boot the OS of the release, except hosts that are installed with layering.repository',
+    );
+    expect(planRollback('master', layeredCluster(), configs).repositoryConfig).toBeUndefined();
+  });
+
   it('has nothing to do before a hand-over', () => {
     expect(planRollback('worker', layeredCluster())).toEqual({
       pool: 'worker',
       removesOsConfig: false,
       orphans: [],
+      repositoryConfig: undefined,
       nodes: [],
       notes: [],
     });

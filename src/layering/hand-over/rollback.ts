@@ -1,6 +1,7 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, listAt, nodeKeys } from '../api/cluster-object.ts';
 import { isFields, type Value } from '../api/schema.ts';
+import { repositoryConfigName } from '../served-config.ts';
 import { type ClusterSnapshot, poolSnapshot, poolStatus } from './pool-status.ts';
 
 /** What a rollback of a pool to the OS of the release does. */
@@ -10,6 +11,8 @@ export interface RollbackPlan {
   readonly removesOsConfig: boolean;
   /** Builds that are not deleted with the MachineOSConfig, and would degrade the pool. */
   readonly orphans: readonly string[];
+  /** A MachineConfig that leads new nodes to the image; without one undefined. */
+  readonly repositoryConfig: string | undefined;
   /** Nodes that will roll back. */
   readonly nodes: readonly string[];
   /** What a person should know, one sentence each. */
@@ -22,20 +25,28 @@ const safeMasters = 3;
 /**
  * Decides what to remove. Without a MachineOSConfig the node controller takes the image annotation off one node after
  * the other, and the daemon of each goes back to the OS of the release (as seen on 4.23). A build that nobody
- * owns is not collected with it.
+ * owns is not collected with it. The MachineConfig that names the repository would bring new nodes to the image again.
+ * @param configs names of MachineConfigs in the cluster
  */
-export function planRollback(pool: string, cluster: ClusterSnapshot): RollbackPlan {
+export function planRollback(
+  pool: string,
+  cluster: ClusterSnapshot,
+  configs: readonly string[] = [],
+): RollbackPlan {
   const { osConfig, builds, nodes } = poolSnapshot(pool, cluster);
   const uid = osConfig?.metadata.uid;
   const orphans = builds
     .filter((build) => uid === undefined || !isOwnedBy(build, uid))
     .map(({ metadata }) => metadata.name);
   const layered = nodes.filter((node) => annotationOf(node, nodeKeys.desiredImage) !== '');
-  const isNothing = osConfig === undefined && orphans.length === 0;
+  const repositoryConfig = configs.find((name) => name === repositoryConfigName(pool));
+  const isNothing =
+    osConfig === undefined && orphans.length === 0 && repositoryConfig === undefined;
   return {
     pool,
     removesOsConfig: osConfig !== undefined,
     orphans,
+    repositoryConfig,
     nodes: isNothing ? [] : layered.map(({ metadata }) => metadata.name),
     notes: isNothing ? [] : notesOn(pool, cluster, layered),
   };
@@ -59,7 +70,9 @@ function notesOn(
     ...(isRisky
       ? [`only ${masters.length} masters are Ready: a restart of one may stop etcd`]
       : []),
-    'new nodes of the pool boot the OS of the release',
+    pool === 'master'
+      ? 'new nodes of the pool boot the OS of the release'
+      : 'new nodes of the pool boot the OS of the release, except hosts that are installed with layering.repository',
     'the image stays in its registry as long as a node runs it; the operator may delete it afterwards',
   ];
 }

@@ -31,6 +31,7 @@ import {
 import {
   nameOfBuild,
   type OtherRendering,
+  predictName,
   type RenderedPool,
   settlesWithin,
   waitForPool,
@@ -54,9 +55,14 @@ type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
  * reason to build or to take an image away. What is there already is left as it is, so that an attempt that was
  * cut off at any point is taken up by the next. A pool that was rendered again meanwhile is looked at again. Where the
  * image does not fit what is rendered, the cluster builds.
+ * @param early the tag that the image has been given already, as `tagEarly` gives it
  * @throws AgentError `layering.*`, `wait.timed-out`, `kube.*`
  */
-export async function handOverPool(scope: HandOverScope, pool: PoolHandOver): Promise<void> {
+export async function handOverPool(
+  scope: HandOverScope,
+  pool: PoolHandOver,
+  early: Promise<string | undefined> = Promise.resolve(undefined),
+): Promise<void> {
   const { request, delivery } = pool;
   const isServed = delivery === 'first-boot' && isEarlyPool(request.pool);
   const first = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: isServed });
@@ -64,24 +70,45 @@ export async function handOverPool(scope: HandOverScope, pool: PoolHandOver): Pr
     await leaveBuildToCluster(scope, pool, first.difference);
     return;
   }
-  let { image } = first;
-  for (;;) {
-    const untagged = await tryTag(scope, tagOf(image, request));
+  for (let image: LeftImage | undefined = first.image; image !== undefined;) {
+    const isTagged = (await early) === image.machineOSBuild;
+    const untagged = isTagged ? undefined : await tryTag(scope, tagOf(image, request));
     if (untagged !== undefined && delivery === 'after-join') {
       await leaveBuildToCluster(scope, pool, `its tag is missing: ${untagged.message}`);
       return;
     }
     await handOverImage(scope, image, { config: request.config, delivery });
     if (untagged !== undefined) warnOfTag(scope, image, untagged);
-    if ((await waitForPool(scope, request.pool)) === image.renderedConfig) return;
-    const again = await prepareImage(scope, pool, { settles: 0, mustFit: false });
-    scope.note(
-      'info',
-      `pool ${request.pool} was rendered again: ${again.difference ?? 'as before'}`,
-    );
-    if (!again.isImageForBoth) return;
-    ({ image } = again);
+    image = await renderedSince(scope, pool, image);
   }
+}
+
+/** The image for what the pool was rendered as since it was looked at; undefined where it is as before, or needs another image. */
+async function renderedSince(
+  scope: HandOverScope,
+  pool: PoolHandOver,
+  { renderedConfig }: LeftImage,
+): Promise<LeftImage | undefined> {
+  const name = pool.request.pool;
+  if ((await waitForPool(scope, name)) === renderedConfig) return undefined;
+  const again = await prepareImage(scope, pool, { settles: 0, mustFit: false });
+  scope.note('info', `pool ${name} was rendered again: ${again.difference ?? 'as before'}`);
+  return again.isImageForBoth ? again.image : undefined;
+}
+
+/**
+ * Tags an image by the name that its build will most likely have, while its pool is not even rendered: then nothing but
+ * the cluster is waited for.
+ * @returns the tag; undefined where there is none
+ */
+export async function tagEarly(
+  scope: HandOverScope,
+  { request, rendered, image: { final } }: PoolHandOver,
+): Promise<string | undefined> {
+  const tag = await predictName(scope, request.config, rendered);
+  if (tag === undefined) return undefined;
+  const untagged = await tryTag(scope, { final, tag, pushSecret: request.pushSecret });
+  return untagged === undefined ? tag : undefined;
 }
 
 /**

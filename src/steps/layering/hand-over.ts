@@ -25,7 +25,13 @@ import {
 } from './facts.ts';
 import { layeringStepFailure } from './failures.ts';
 import { submitOsConfig } from './hand-over-objects.ts';
-import { handOverPool, stageImage, type PoolHandOver, putSecrets } from './hand-over-pool.ts';
+import {
+  handOverPool,
+  stageImage,
+  tagEarly,
+  type PoolHandOver,
+  putSecrets,
+} from './hand-over-pool.ts';
 import { pausePools, unpausePool } from './pool-pause.ts';
 import { waitForPool } from './rendered-pool.ts';
 
@@ -67,8 +73,15 @@ const handingOver = {
     const pools = poolsOf(request, { rendered, images: published.images });
     const names = pools.map((pool) => pool.request.pool);
     if (request.delivery === 'first-boot') await pausePools(scope, names);
-    for (const pool of pools) {
-      await handOverPool(scope, pool);
+    const over = new AbortController();
+    const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
+    const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
+    scope.onExit(async () => {
+      over.abort(new Error('the hand-over has ended'));
+      await Promise.all(early);
+    }, 'always');
+    for (const [index, pool] of pools.entries()) {
+      await handOverPool(scope, pool, early[index]);
       await unpausePool(scope, pool.request.pool);
     }
   },
