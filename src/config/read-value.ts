@@ -4,7 +4,7 @@ import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Setting } from './setting-table.ts';
 import { type SettingKey, settingKinds, type SettingValue, shownText } from './settings.ts';
-import { mistakeInWriterArgs } from './writer-args.ts';
+import { readWriterArgs } from '../lib/writer-args.ts';
 
 /**
  * Reads the text of a flag or a variable as the value of a setting. What this accepts, the schema
@@ -140,7 +140,7 @@ function readFlag(key: SettingKey, text: string, origin: string): boolean {
  * @throws AgentError `config.invalid-value`
  */
 export function requireWriterArgs(key: SettingKey, args: readonly string[], origin: string): void {
-  const mistake = mistakeInWriterArgs(args);
+  const { mistake } = readWriterArgs(args);
   if (mistake !== undefined) throw invalid(key, origin, mistake);
 }
 

@@ -1,12 +1,16 @@
 /**
  * The name that a person most likely meant, or nothing when none is close: at most a third of its
- * letters differ (Damerau–Levenshtein distance, adjacent swaps count once).
+ * letters differ, and no more than `most` (Damerau–Levenshtein distance, adjacent swaps count once).
  */
-export function nearestName(word: string, names: Iterable<string>): string | undefined {
+export function nearestName(
+  word: string,
+  names: Iterable<string>,
+  most = Number.POSITIVE_INFINITY,
+): string | undefined {
   let best: string | undefined;
   let bestDistance = Number.POSITIVE_INFINITY;
   for (const name of names) {
-    const allowed = Math.max(1, Math.floor(name.length / 3));
+    const allowed = Math.min(most, Math.max(1, Math.floor(name.length / 3)));
     // What differs more in length differs in more letters, and nobody mistypes a name of hundreds.
     if (name.length > longestName || Math.abs(name.length - word.length) > allowed) continue;
     const distance = editDistance(word.toLowerCase(), name.toLowerCase());

@@ -14,7 +14,7 @@ import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import { openersArgv, waitUntilClosed } from './in-use.ts';
 import { readDisks } from './target.ts';
-import { keepsPartitions } from '../image/writer-args.ts';
+import { willKeepPartitions } from '../image/writer-args.ts';
 
 /**
  * Makes sure, before anything is lost, that the install disk can be written. Once the write has begun a
@@ -33,11 +33,12 @@ export const checkDisk = step({
   preview: (_config, { disk }) => [lsblkArgv, openersArgv([disk.path])],
   run: async (scope, { disk: target }) => {
     const { host, signal, config, note } = scope;
+    const keepsPartitions = await willKeepPartitions(scope);
     const { roots, disk } = await readDisks(host, target, signal);
     const { problem, remarks } = diskReadiness({
       disk,
       willBeCleaned: isActive<Config>(cleansDisk, config),
-      keepsPartitions: keepsPartitions(config.image.writerArgs),
+      keepsPartitions,
     });
     for (const remark of remarks) note('info', remark);
     if (problem !== undefined) throw problem;

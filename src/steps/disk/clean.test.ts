@@ -71,6 +71,17 @@ describe('disk/clean', () => {
     expect({ progress, notes }).toEqual({ progress: [], notes: [] });
   });
 
+  it('leaves a disk alone whose partitions a file for coreos-installer keeps', async () => {
+    const { host, facts } = oldDisk();
+    const config = { image: { writerArgs: ['-c', '/opt/writer.yaml'] } };
+    host.withFile('/opt/writer.yaml', 'save-partlabel: [data]\n');
+    const { notes } = await runStep(cleanDisk, { host, facts, config });
+    expect(host.ran).toEqual([]);
+    expect(notes).toEqual([
+      'info: coreos-installer keeps partitions of /dev/sda; it is not cleaned',
+    ]);
+  });
+
   it('leaves a DASD that is not formatted to the writer', async () => {
     const target = targetOf(blockDevice('dasda', { sizeBytes: 0 }));
     const { host } = oldDisk();

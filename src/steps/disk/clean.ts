@@ -4,6 +4,7 @@
 // removed is reported, and left to coreos-installer to judge.
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { willKeepPartitions } from '../image/writer-args.ts';
 import { step, type StepScope } from '../step.ts';
 import { isUnformatted, partitionsOf } from './block-devices.ts';
 import { cleansDisk, isBusy, renderHolder } from './guards.ts';
@@ -58,6 +59,10 @@ export const cleanDisk = step({
   run: async (scope, { disk }) => {
     if (isUnformatted(disk)) {
       scope.note('info', `${disk.path} is not formatted; coreos-installer formats it`);
+      return;
+    }
+    if (await willKeepPartitions(scope)) {
+      scope.note('info', `coreos-installer keeps partitions of ${disk.path}; it is not cleaned`);
       return;
     }
     const cleanup = cleanupOf(scope, disk);

@@ -60,6 +60,12 @@ const chosen = async (input: ConfigInput['image'], more: object = {}) =>
     .value;
 
 describe('image/choose', () => {
+  it('warns of an option of the writer that is newer than ours', async () => {
+    const config = { image: { writerArgs: ['--verify', 'strict', '-n'] } };
+    const { notes } = await runStep(chooseImage, { config, facts, host: fakeHost() });
+    expect(notes[0]).toBe('warn: coreos-installer is given --verify, which is not known here');
+  });
+
   it('takes what coreos-installer finds on the live medium, and runs no command for it', async () => {
     const host = fakeHost().withFile('/run/coreos-installer/osmet/metal-x86_64.osmet', '');
     expect(await chosen({}, { host })).toMatchObject({

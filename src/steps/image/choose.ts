@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import { readWriterArgs } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
@@ -47,6 +48,11 @@ export const chooseImage = step({
   preview: previewChoice,
   run: async (scope, { disk }) => {
     const request = chooseImageSource(scope.config);
+    for (const option of readWriterArgs(scope.config.image.writerArgs).unknown) {
+      scope.note('warn', `coreos-installer is given ${option}, which is not known here`, {
+        hint: 'what it changes on the disk is not taken into account; check coreos-installer install --help',
+      });
+    }
     await checkNodeImage(scope);
     const image = await findImage({ scope, disk }, request);
     scope.note('info', 'the operating system image is chosen', {

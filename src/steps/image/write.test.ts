@@ -206,14 +206,17 @@ describe('image/write', () => {
     expect(undo.reduce((sum, { limit }) => sum + limit, 0)).toBe(2500);
   });
 
-  it('keeps partitions that are to be kept, and wipes only what boots', async () => {
+  it.each([
+    ['an argument', ['--save-partlabel', 'data']],
+    ['a configuration file', ['--config-file', '/opt/writer.yaml']],
+  ])('keeps partitions that %s keeps, and wipes only what boots', async (_what, args) => {
     const disks = disk.lsblk([
       { name: 'sda2', 'maj:min': '8:2', type: 'part', partlabel: 'EFI-SYSTEM' },
       { name: 'sda3', 'maj:min': '8:3', type: 'part', partlabel: 'boot' },
       { name: 'sda5', 'maj:min': '8:5', type: 'part', partlabel: 'data' },
     ]);
-    const args = ['--save-partlabel', 'data'];
     const host = writingHost()
+      .withFile('/opt/writer.yaml', 'save-partlabel: [data]\n')
       .on(writer.argv(...args))
       .fails(1, `${writer.read(50)}Error: x\n`)
       .on(['lsblk', rest])

@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { Config } from '../../config/schema.ts';
 import {
   copiesNetwork,
   keepsPartitions,
   kernelArgumentChanges,
   missingChanges,
+  willKeepPartitions,
 } from './writer-args.ts';
 
 describe('kernel arguments among those of the writer', () => {
@@ -38,4 +41,33 @@ it.each([
   [[], false],
 ])('%j keeps partitions: %s', (args, expected) => {
   expect(keepsPartitions(args)).toBe(expected);
+});
+
+describe('configuration files of the writer', () => {
+  const ask = (writerArgs: readonly string[], text?: string): Promise<boolean> => {
+    const host = text === undefined ? fakeHost() : fakeHost().withFile('/etc/writer.yaml', text);
+    const config = Config.parse({ image: { writerArgs: [...writerArgs] } });
+    return willKeepPartitions({ host, config, signal: new AbortController().signal });
+  };
+  const named = ['--config-file', '/etc/writer.yaml'];
+
+  it.each([
+    [[], undefined, false],
+    [['--save-partlabel', 'data'], undefined, true],
+    [named, 'copy-network: true\n', false],
+    [named, 'save-partlabel: [data, "x*"]\n', true],
+    [['-c', '/etc/writer.yaml'], 'save-partindex:\n- "5-"\n', true],
+    [['-c/etc/writer.yaml', '-n'], 'save-partlabel: [data]\n', true],
+    [['--config-file=/etc/writer.yaml'], 'save-partlabel: [data]\n', true],
+    [named, '', false],
+  ])('%j with %j keep partitions: %s', async (args, text, expected) => {
+    expect(await ask(args, text)).toBe(expected);
+  });
+
+  it.each([
+    ['is not there', undefined],
+    ['is no YAML', 'a: [\n'],
+  ])('fails, before anything is lost, when one %s', async (_what, text) => {
+    await expect(ask(named, text)).rejects.toMatchObject({ code: 'image.writer-config' });
+  });
 });

@@ -1,5 +1,5 @@
-import { nearestName } from '../lib/nearest.ts';
-import { shownText } from './settings.ts';
+import { nearestName } from './nearest.ts';
+import { shownUrlsIn } from './shown-url.ts';
 
 interface WriterOption {
   readonly takesValue: boolean;
@@ -53,27 +53,38 @@ interface Mistake {
   readonly write: string;
 }
 
-/** The first thing that `coreos-installer install` would not take among further arguments. */
-export function mistakeInWriterArgs(args: readonly string[]): Mistake | undefined {
+/** What further arguments for `coreos-installer install` are to us. */
+interface WriterArgsRead {
+  /** The first thing that it would not take. */
+  readonly mistake?: Mistake;
+  /** Options that a newer one may have; a value that may follow one is taken for its value. */
+  readonly unknown: readonly string[];
+}
+
+/** Reads arguments for `coreos-installer install`. */
+export function readWriterArgs(args: readonly string[]): WriterArgsRead {
+  const unknown: string[] = [];
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? '';
     const read = word.startsWith('--') ? readLong(word) : readShort(word);
-    if ('what' in read) return read;
-    if (!read.wantsValue) continue;
-    at += 1;
-    if (isMissing(word, args[at])) {
-      return { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
+    if ('what' in read) return { mistake: read, unknown };
+    const isMissing = isMissingAfter(word, args[at + 1]);
+    if (read.unknown !== undefined) unknown.push(read.unknown);
+    else if (read.wantsValue && isMissing) {
+      const mistake = { what: `option ${word}: the value is missing`, write: `"${word}","VALUE"` };
+      return { mistake, unknown };
     }
+    if (read.wantsValue && !isMissing) at += 1;
   }
-  return undefined;
+  return { unknown };
 }
 
-type WordRead = { readonly wantsValue: boolean } | Mistake;
+type WordRead = { readonly wantsValue: boolean; readonly unknown?: string } | Mistake;
 
 function readLong(word: string): WordRead {
   const [, name = '', behind] = /^--([^=]*)(=.*)?$/s.exec(word) ?? [];
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
-  if (option === undefined) return unknownOption(`--${name}`);
+  if (option === undefined) return unknownOption(`--${name}`, behind === undefined);
   if (option.takesValue) return { wantsValue: behind === undefined };
   if (behind === undefined) return { wantsValue: false };
   return { what: `option --${name} takes no value`, write: `"--${name}"` };
@@ -83,26 +94,35 @@ function readLong(word: string): WordRead {
 function readShort(word: string): WordRead {
   if (word.length < 2 || !word.startsWith('-')) {
     return {
-      what: `${JSON.stringify(shownText(word))} is neither an option nor the value of one`,
+      what: `${JSON.stringify(shownUrlsIn(word))} is neither an option nor the value of one`,
       write: 'options of coreos-installer install only; disk.device names the disk',
     };
   }
   for (let at = 1; at < word.length; at += 1) {
     const option = shorts.get(word.charAt(at));
-    if (option === undefined) return unknownOption(`-${word.charAt(at)}`);
-    if (option.takesValue) return { wantsValue: at === word.length - 1 };
+    const isLast = at === word.length - 1;
+    if (option === undefined) return unknownOption(`-${word.charAt(at)}`, isLast);
+    if (option.takesValue) return { wantsValue: isLast };
   }
   return { wantsValue: false };
 }
 
 /** A value must not look like an option; ranges of partitions may, "-7". */
-const isMissing = (option: string, next: string | undefined): boolean =>
+const isMissingAfter = (option: string, next: string | undefined): boolean =>
   next === undefined || (option !== '--save-partindex' && next.startsWith('-') && next.length > 1);
 
-function unknownOption(word: string): Mistake {
-  const near = word.startsWith('--') ? nearestName(word.slice(2), Object.keys(options)) : undefined;
+/** Options that make it print something and end well, with nothing written; and what is no option. */
+const unfit: ReadonlySet<string> = new Set(['--help', '-h', '--version', '-V', '--']);
+
+/** So many letters are a slip of the hand; what differs in more may be an option that is newer than this table. */
+const slip = 2;
+
+function unknownOption(word: string, wantsValue: boolean): WordRead {
+  const names = Object.keys(options);
+  const near = word.startsWith('--') ? nearestName(word.slice(2), names, slip) : undefined;
+  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownUrlsIn(word) };
   return {
-    what: `${shownText(word)} is not an option of coreos-installer install`,
+    what: `${shownUrlsIn(word)} is not an option of coreos-installer install`,
     write: near === undefined ? 'options that coreos-installer install --help lists' : `--${near}`,
   };
 }

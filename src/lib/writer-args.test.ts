@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { mistakeInWriterArgs } from './writer-args.ts';
+import { readWriterArgs } from './writer-args.ts';
 
-describe('mistakeInWriterArgs', () => {
+describe('readWriterArgs', () => {
   it.each<[readonly string[]]>([
     [[]],
     [['--append-karg', 'ip=eth0:dhcp', '--delete-karg', 'quiet']],
@@ -12,15 +12,27 @@ describe('mistakeInWriterArgs', () => {
     [['--save-partindex', '-7', '--save-partlabel', 'data*,x']],
     [['--append-karg', '']],
   ])('takes %j', (args) => {
-    expect(mistakeInWriterArgs(args)).toBeUndefined();
+    expect(readWriterArgs(args)).toEqual({ unknown: [] });
+  });
+
+  it.each<[readonly string[], readonly string[]]>([
+    [['--bogus'], ['--bogus']],
+    [['--toString', 'x', '-n'], ['--toString']],
+    [['--verify=strict', '--offline'], ['--verify']],
+    [
+      ['--save-partuuid', 'x', '-n', '-z'],
+      ['--save-partuuid', '-z'],
+    ],
+    [['-nz', 'x'], ['-z']],
+  ])('lets %j pass, with %j unknown', (args, unknown) => {
+    expect(readWriterArgs(args)).toEqual({ unknown });
   });
 
   it.each<[readonly string[], string]>([
+    [['--bogus', 'x', 'y'], 'options of coreos-installer install only; disk.device names the disk'],
+    [['-h'], 'options that coreos-installer install --help lists'],
     [['--apend-karg', 'x'], '--append-karg'],
     [['--append-kargs=x'], '--append-karg'],
-    [['--bogus'], 'options that coreos-installer install --help lists'],
-    [['-z'], 'options that coreos-installer install --help lists'],
-    [['-nz'], 'options that coreos-installer install --help lists'],
     [['--help'], 'options that coreos-installer install --help lists'],
     [['--append-karg'], '"--append-karg","VALUE"'],
     [['--append-karg', '--copy-network'], '"--append-karg","VALUE"'],
@@ -28,8 +40,7 @@ describe('mistakeInWriterArgs', () => {
     [['/dev/sda'], 'options of coreos-installer install only; disk.device names the disk'],
     [['--'], 'options that coreos-installer install --help lists'],
     [['-'], 'options of coreos-installer install only; disk.device names the disk'],
-    [['--toString', 'x'], 'options that coreos-installer install --help lists'],
   ])('refuses %j', (args, write) => {
-    expect(mistakeInWriterArgs(args)?.write).toBe(write);
+    expect(readWriterArgs(args).mistake?.write).toBe(write);
   });
 });
