@@ -9,6 +9,7 @@ import { allRoles } from '../../src/roles/choose.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
 import { architecturePage } from './rooms.ts';
+import { waitsPage } from './waits.ts';
 
 const json = (value: unknown): Promise<string> =>
   format(JSON.stringify(value), { parser: 'json', printWidth: 100 });
@@ -22,6 +23,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/errors.md': await errorsPage(),
     'docs/plan.schema.json': await json(planJsonSchema()),
     'docs/plans.md': plansPage(),
+    'docs/waits.md': await waitsPage(),
   };
 }
 

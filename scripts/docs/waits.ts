@@ -1,0 +1,170 @@
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { mainLine, type Role } from '../../src/engine/role.ts';
+import type { AnyStep, World } from '../../src/engine/step.ts';
+import { renderDuration } from '../../src/model/duration.ts';
+import { stageLimits } from '../../src/model/stage.ts';
+import { afterPivot } from '../../src/roles/after-pivot.ts';
+import { allRoles } from '../../src/roles/choose.ts';
+import { everyFailure } from './errors.ts';
+import { codeCell, table } from './markdown.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/** Who ends a wait that does not come true. */
+type EndedBy = keyof typeof ends;
+
+const ends = {
+  service: 'the service: the text changes with progress only',
+  others: 'the service, by the stages of the hosts that are waited for: the text is renewed',
+  itself: 'the wait itself, within its limit',
+  run: 'the run: nothing is shown, and nobody waits for it',
+} as const;
+
+interface Wait {
+  readonly endedBy: EndedBy;
+  /** Codes of what can never come true and ends the wait at once. */
+  readonly failsOn?: readonly string[];
+}
+
+const bootkube = ['cluster.bootkube-failed'];
+
+/** Every step that waits, by its id, in its kind. */
+const waits: Readonly<Record<string, Wait>> = {
+  'after-pivot/approve-requests': { endedBy: 'itself' },
+  'after-pivot/leave-job': { endedBy: 'itself', failsOn: ['after-pivot.not-left'] },
+  'bootstrap/overlay-node-image': { endedBy: 'service', failsOn: ['bootstrap.overlay-failed'] },
+  'cluster/follow-hosts': { endedBy: 'run' },
+  'cluster/patch-etcd': { endedBy: 'service', failsOn: bootkube },
+  'cluster/report-arbiters': { endedBy: 'run' },
+  'cluster/report-masters': { endedBy: 'run' },
+  'cluster/restore-etcd': { endedBy: 'itself' },
+  'cluster/wait-for-arbiter': { endedBy: 'others', failsOn: bootkube },
+  'cluster/wait-for-bootkube': { endedBy: 'service', failsOn: bootkube },
+  'cluster/wait-for-controller': { endedBy: 'service' },
+  'cluster/wait-for-etcd': { endedBy: 'service', failsOn: ['cluster.etcd-bootstrap-failed'] },
+  'cluster/wait-for-etcd-handover': { endedBy: 'itself' },
+  'cluster/wait-for-machine-configs': { endedBy: 'service' },
+  'cluster/wait-for-masters': { endedBy: 'others', failsOn: bootkube },
+  'cluster/wait-for-workers': { endedBy: 'others' },
+  'control-plane/wait-for-masters': { endedBy: 'others' },
+  'host/confirm-installation': { endedBy: 'itself' },
+  'image/overwrite-os': { endedBy: 'itself' },
+  'layering/check-served-config': { endedBy: 'itself', failsOn: ['layering.other-image-served'] },
+  'layering/find-worker-image': { endedBy: 'itself' },
+  'layering/hand-over': { endedBy: 'service' },
+  'layering/hand-over-to-roll-out': { endedBy: 'service' },
+  'layering/leave-hand-over': { endedBy: 'service' },
+  'layering/bring-images': { endedBy: 'itself' },
+  'layering/start-registry': { endedBy: 'itself' },
+  'layering/wait-for-masters': { endedBy: 'service' },
+  'layering/wait-for-rendered': { endedBy: 'service', failsOn: ['layering.not-rendered'] },
+};
+
+const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [
+  ...mainLine(role).map(({ step }) => step),
+  ...(role.follow ?? []),
+  ...(role.always ?? []),
+];
+
+interface WaitingStep {
+  readonly id: string;
+  readonly waitsFor: string;
+  readonly limit: number;
+}
+
+/** Every step that says what it waits for. */
+function waitingSteps(): readonly WaitingStep[] {
+  const steps = [...allRoles.flatMap(stepsOf), ...stepsOf(afterPivot)];
+  const found = new Map<string, WaitingStep>();
+  for (const { id, waitsFor, limit } of steps) {
+    if (waitsFor !== undefined) found.set(id, { id, waitsFor, limit });
+  }
+  return [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+}
+
+/** The sentences of waits inside steps that do not say what they wait for, as they stand in the sources. */
+function shortWaits(): readonly (readonly string[])[] {
+  return globSync('src/steps/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] })
+    .sort()
+    .flatMap((file) => {
+      const text = readFileSync(resolve(root, file), 'utf8');
+      if (/^ *waitsFor:/m.test(text)) return [];
+      const sentences = text.matchAll(/\buntil\(\s*(?:'([^']*)'|`([^`]*)`)/g);
+      return [...sentences].map(([, plain, template = '']) => [
+        (plain ?? template).replaceAll(/\$\{[^}]*\}/g, '…'),
+        codeCell(file),
+      ]);
+    });
+}
+
+/**
+ * The page about every wait.
+ * @throws RangeError for a wait without a kind, a kind without a wait, or a code that no failure has
+ */
+export async function waitsPage(): Promise<string> {
+  const steps = waitingSteps();
+  const codes = new Set((await everyFailure()).map(({ code }) => code));
+  requireSame(
+    steps.map(({ id }) => id),
+    Object.keys(waits),
+  );
+  const named = Object.values(waits).flatMap(({ failsOn = [] }) => failsOn);
+  const unknown = named.find((code) => !codes.has(code));
+  if (unknown !== undefined) throw new RangeError(`scripts/docs/waits.ts: no failure ${unknown}`);
+  const rows = steps.map(({ id, waitsFor, limit }) => {
+    const { endedBy, failsOn = [] } = waits[id] ?? { endedBy: 'itself' };
+    const hopeless = failsOn.map(codeCell).join(', ');
+    return [codeCell(id), waitsFor, ends[endedBy], hopeless, renderDuration(limit)];
+  });
+  const stages = Object.entries(stageLimits)
+    .filter(([, limit]) => Number.isFinite(limit))
+    .map(([stage, limit]) => [stage, renderDuration(limit), renderDuration(limit / 3)]);
+  return [
+    ...intro,
+    ...table(['Step', 'Waits for', 'Not yet: ended by', 'Fails at once', 'Limit'], rows),
+    '',
+    '## Stages',
+    '',
+    'The limits are those of assisted-service (`HOST_STAGE_*_TIMEOUT`); a changed text begins the time again.',
+    '',
+    ...table(['Stage', 'The service fails the host after', 'Heartbeat each'], stages),
+    '',
+    '## Waits inside steps',
+    '',
+    'Each ends by itself, in minutes, or belongs to a step above.',
+    '',
+    ...table(['Until', 'In'], shortWaits()),
+    '',
+  ].join('\n');
+}
+
+function requireSame(steps: readonly string[], kinds: readonly string[]): void {
+  const without = steps.find((id) => !kinds.includes(id));
+  if (without !== undefined) {
+    throw new RangeError(`${without} waits: put it into its kind in scripts/docs/waits.ts`);
+  }
+  const gone = kinds.find((id) => !steps.includes(id));
+  if (gone !== undefined) throw new RangeError(`scripts/docs/waits.ts: no step ${gone} waits`);
+}
+
+const intro: readonly string[] = [
+  '# Waits',
+  '',
+  'This page is written by `npm run docs`. [ADR 0034](adr/0034-waits-that-end.md) has the reasons.',
+  '',
+  'A wait that is not over has one of three reasons:',
+  '',
+  '- **Not yet.** It may come true. The text beside the stage says what is missing. The step goes on asking until',
+  '  its limit, also an API server that refuses the credentials (401, 403) or the request (400).',
+  '- **It cannot come true.** The step fails at once, with what says so: the last lines of a unit that systemd has',
+  '  given up, for example.',
+  '- **The service decides.** The service fails a host whose text has not changed for the limit of its stage, and',
+  '  stops its agent. The text changes with progress only: no counter, no elapsed time, no number of restarts.',
+  '  A text that was shown before is no progress; it stops renewing the stage at half the limit.',
+  '',
+  'The heartbeat is the one exception: it renews the text three times within the limit of the stage. Work that has a',
+  'limit of its own has one. So has a wait whose end other hosts decide, as long as they can be seen.',
+  'Without an inventory service each wait ends at its own limit.',
+  '',
+];
