@@ -1,11 +1,6 @@
-import { systemClock } from '../adapters/clock.ts';
-import { authoritiesIn } from '../adapters/http/tls.ts';
 import { fileJournal } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
-import type { Environment } from '../config/environment.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
-import { salvageConfig } from '../config/salvage.ts';
-import type { Config } from '../config/schema.ts';
 import type { RunEventBody } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import type { Journal } from '../engine/journal.ts';
@@ -14,17 +9,14 @@ import { runRole } from '../engine/run.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
-import type { AgentError } from '../model/failure.ts';
-import type { Host } from '../ports/host.ts';
-import type { Inventory } from '../ports/inventory.ts';
-import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
+import type { Reporter } from '../reporting/reporter.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
-import { cliFailure } from './failures.ts';
 import type { SentReport } from './first-report.ts';
-import { openService, openWorld, type RunWorld } from './install-world.ts';
+import { openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import { readBootId } from './run-context.ts';
+import { reporterFor, takeAgentLock } from './service.ts';
 import type { StopSignal } from './stop-signal.ts';
 
 /** What an install is given beside its configuration. */
@@ -97,6 +89,10 @@ async function runAlone(run: Run): Promise<void> {
       },
       mask,
     });
+  } catch (thrown) {
+    // Its event may not have reached a reporter that failed.
+    reporter.fail(reportOf(asAgentError(thrown)));
+    throw thrown;
   } finally {
     // A failure, or the end, is worth a minute; who stops us gives five seconds.
     await reporter.flush(stop.signal);
@@ -138,18 +134,6 @@ async function setUp(
   }
 }
 
-/**
- * Takes the lock even for a run that is being stopped: only its holder may say that this host failed.
- * @throws AgentError `cli.already-running` when another agent works on this host
- */
-async function takeAgentLock(host: Host, reporter: Reporter): Promise<void> {
-  const lock = await host.lock('bootwright-agent', new AbortController().signal);
-  if (lock !== undefined) return;
-  // The other one goes on, and reports for this host.
-  reporter.close();
-  throw cliFailure('cli.already-running', 'another agent is running on this host');
-}
-
 /** Reports a stop at once: the steps that it ends may take most of the time that is left. */
 function reportStop(signal: AbortSignal, reporter: Reporter): void {
   const report = (): void => {
@@ -157,66 +141,6 @@ function reportStop(signal: AbortSignal, reporter: Reporter): void {
   };
   if (signal.aborted) report();
   else signal.addEventListener('abort', report, { once: true });
-}
-
-interface ReporterContext extends Pick<ReporterOptions, 'ladder' | 'mask' | 'early' | 'emit'> {
-  readonly inventory: Inventory;
-}
-
-function reporterFor(
-  { service, cluster }: Config,
-  { inventory, ...context }: ReporterContext,
-): Reporter {
-  const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
-  const isReported = service.url !== '' && cluster.hostId !== '';
-  return reporterOf({
-    ...context,
-    clock: systemClock,
-    send: async (report, signal) => {
-      if (isReported) await inventory.report(host, report, signal);
-    },
-  });
-}
-
-/** What went wrong before an install could begin, and what the install was asked for. */
-export interface FailedStart {
-  readonly argv: readonly string[];
-  readonly environment: Environment;
-  readonly failure: AgentError;
-  readonly stop: StopSignal;
-}
-
-/** Reports `Failed` for a host whose install cannot begin, as far as the service and the host are named. */
-export async function reportFailedStart(start: FailedStart): Promise<void> {
-  const { argv, environment, failure, stop } = start;
-  const config = await salvageConfig(argv, environment);
-  const { mask, register } = masker();
-  for (const secret of secretValues(config)) register(secret);
-  const emit = (): void => undefined;
-  const { host, inventory } = openService(withReadableTrust(config), {
-    ...{ environment, emit, toService: undefined },
-  });
-  const reporter = reporterFor(config, { ladder: 'master', inventory, mask, emit });
-  // Where no lock can be taken, no other agent runs either.
-  const isAlone = await takeAgentLock(host, reporter).then(
-    () => true,
-    (thrown: unknown) => asAgentError(thrown).code !== 'cli.already-running',
-  );
-  if (isAlone) reporter.fail(reportOf(failure));
-  await reporter.flush(stop.signal);
-  reporter.close();
-  await inventory.close();
-}
-
-/** The system's certificates are trusted in any case; others only where they can be read. */
-function withReadableTrust(config: Config): Config {
-  const { service } = config;
-  try {
-    if (service.caFile !== '') authoritiesIn(service.caFile);
-    return config;
-  } catch {
-    return { ...config, service: { ...service, caFile: '' } };
-  }
 }
 
 const noteOf = (message: string): RunEventBody => ({

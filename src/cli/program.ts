@@ -2,8 +2,9 @@ import type { Environment } from '../config/environment.ts';
 import { loadConfig, requireInstallable } from '../config/load.ts';
 import type { CommandSettings } from '../config/sources.ts';
 import type { CommandName } from './commands.ts';
-import type { FailedStart, InstallStart } from './install.ts';
+import type { InstallStart } from './install.ts';
 import { exitCodeOf, failureText } from './messages.ts';
+import type { FailedStart } from './service.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
 export interface Program {
@@ -38,7 +39,7 @@ export async function runInstall({ settings, ...start }: InstallCall): Promise<n
 
 /** Reports what is wrong before an install begins, as far as the service is named. */
 export async function reportFailedStart(start: FailedStart): Promise<void> {
-  const { reportFailedStart: report } = await import('./install.ts');
+  const { reportFailedStart: report } = await import('./service.ts');
   return report(start);
 }
 

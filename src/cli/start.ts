@@ -12,9 +12,9 @@ import { type CommandName, commands, isCommandName } from './commands.ts';
 import { cliFailure } from './failures.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
-import type { FailedStart } from './install.ts';
 import { exitCodeOf, failureText } from './messages.ts';
 import type { Program } from './program.ts';
+import type { FailedStart } from './service.ts';
 import { type StopSignal, stopSignal } from './stop-signal.ts';
 
 /** What the start of the program needs of the process. */

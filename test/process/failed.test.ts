@@ -1,89 +1,29 @@
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
+import type { SingleHost } from '../../mocks/lab/single-host.ts';
 import {
-  openSingleHost,
-  type SingleHost,
-  type SingleHostPlan,
-  singleIds,
-} from '../../mocks/lab/single-host.ts';
+  becomes,
+  bundle,
+  cannotWrite,
+  type Fault,
+  fullBut,
+  fullFrom,
+  imports,
+  interpose,
+  onceRan,
+  runUnder,
+  writeIn,
+} from './faulty-run.ts';
 
-const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
-
-interface Fault {
-  readonly plan?: Partial<SingleHostPlan>;
-  readonly words?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** Breaks the host or the service before the agent starts; may return what undoes it. */
-  readonly before?: (host: SingleHost) => (() => void) | void;
-  /** Happens beside the agent. */
-  readonly beside?: (host: SingleHost, agent: AgentProcess) => Promise<void>;
-}
-
-/** Runs the built agent under a fault; resolves with how it ended and what the service made of it. */
-async function runUnder({ plan = {}, words = [], env = {}, before, beside }: Fault) {
-  await using host = await openSingleHost({
-    role: 'master',
-    isControlPlaneDone: true,
-    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
-    token: 'token-of-the-test',
-    ...plan,
-  });
-  const undo = before?.(host);
-  const logFile = join(host.folder, 'agent.log');
-  try {
-    const agent = startAgent({
-      ...{ bundle, logFile, args: [...host.words, ...words] },
-      env: { ...host.environment, ...env },
-    });
-    await beside?.(host, agent);
-    const { exitCode } = await agent.ended;
-    const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
-    const { status, statusInfo } = record ?? {};
-    const ran = host.machine.ran.map(({ argv }) => argv[0]);
-    return { exitCode, status, statusInfo, ran, log: readFileSync(logFile, 'utf8') };
-  } finally {
-    if (typeof undo === 'function') undo();
-  }
-}
-
-const optOf = (host: SingleHost): string => join(host.folder, 'root/opt');
-const writeIn = (host: SingleHost, path: string): void => {
-  const file = join(host.folder, 'root', path);
-  mkdirSync(join(file, '..'), { recursive: true });
-  writeFileSync(file, 'in the way');
-};
-
-/** A file system that is full but for some KiB. */
-function fullBut(host: SingleHost, kib: number): () => void {
-  const opt = optOf(host);
-  mkdirSync(opt, { recursive: true });
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', opt]);
-  writeFileSync(join(opt, 'filler'), Buffer.alloc((256 - kib) * 1024));
-  return () => execFileSync('umount', [opt]);
-}
-
-/** Runs a line of shell in the place of a command, before it; `$PPID` is the agent. */
-function interpose({ nsenter }: SingleHost, command: string, line: string): void {
-  renameSync(nsenter, `${nsenter}.real`);
-  const script = `#!/bin/sh\ncase " $* " in *" -- ${command} "*) ${line};; esac\n`;
-  writeFileSync(nsenter, `${script}exec ${nsenter}.real "$@"\n`, { mode: 0o755 });
-}
-
-async function becomes(what: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 2000 && !what(); turn += 1) await pause(5);
-  expect(what()).toBe(true);
-}
-
-const onceRan =
-  (program: string): NonNullable<Fault['beside']> =>
-  async ({ machine }, agent) => {
-    await becomes(() => machine.ran.some(({ argv }) => argv[0] === program));
-    agent.stop();
-  };
+/** A bug in a source file, as it comes up when a stage is looked for. */
+const faultIn = (path: string): string => `
+  const { indexOf } = Array.prototype;
+  Array.prototype.indexOf = function (what) {
+    const fault = new Error('a bug');
+    if (what === 'Writing image to disk' && fault.stack.includes('${path}')) throw fault;
+    return indexOf.apply(this, arguments);
+  }`;
 
 const startFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
   'a flag that does not exist': [2, 'cli.unknown-flag', { words: ['--boot-devise', 'x'] }],
@@ -96,6 +36,11 @@ const startFaults: Readonly<Record<string, readonly [number, string, Fault]>> = 
     2,
     'config.file-not-read',
     { words: ['--cacert', '/does/not/exist'] },
+  ],
+  'a role that cannot be loaded': [
+    1,
+    'run.unexpected',
+    { env: { NODE_OPTIONS: imports(faultIn('engine/check')) } },
   ],
   'certificates that are none': [2, 'web.bad-authority', { words: ['--cacert', bundle] }],
 };
@@ -135,11 +80,7 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
         inventory.faults.add({ kind: 'status', status: 409, on: 'downloads/ignition' }),
     },
   ],
-  'an image that cannot be written': [
-    4,
-    'image.',
-    { before: ({ machine }) => void (machine.writer.failsAtPercent = [10, 10, 10]) },
-  ],
+  'an image that cannot be written': [4, 'image.', { before: cannotWrite }],
   'a disk that is not there, to a service that is ill when it hears of it': [
     2,
     'disk.missing',
@@ -156,6 +97,24 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     },
   ],
   'a full disk in the middle': [4, 'file.not-written', { before: (host) => fullBut(host, 4) }],
+  'an image that cannot be written, on a disk that is full by then': [
+    4,
+    'image.',
+    { before: (host) => fullFrom(host, 'coreos-installer', 'exit 1') },
+  ],
+  'a disk that is full by the time at which the image is written': [
+    4,
+    'journal.not-kept',
+    { before: (host) => fullFrom(host, 'coreos-installer', ':') },
+  ],
+  'an image that cannot be written, after a fault in what reads the events': [
+    4,
+    'image.',
+    {
+      env: { NODE_OPTIONS: imports(faultIn('reporting/ladder')) },
+      before: cannotWrite,
+    },
+  ],
   'a reboot that fails': [
     4,
     'command.failed',
@@ -166,8 +125,7 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     'run.unexpected',
     {
       env: {
-        NODE_OPTIONS:
-          '--import "data:text/javascript,setTimeout(()=>{throw new Error(\'a bug\')},1500)"',
+        NODE_OPTIONS: imports("setTimeout(() => { throw new Error('a bug'); }, 1500)"),
       },
       plan: { write: { seconds: 30, lineMillis: 100 } },
     },

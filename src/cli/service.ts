@@ -1,0 +1,204 @@
+import { systemClock } from '../adapters/clock.ts';
+import { dryHost } from '../adapters/host/dry-host.ts';
+import { hostLookup } from '../adapters/host/host-lookup.ts';
+import { nsenterHost } from '../adapters/host/nsenter-host.ts';
+import {
+  type Connection,
+  connection,
+  type ConnectionOptions,
+} from '../adapters/http/connection.ts';
+import type { InventoryOptions } from '../adapters/http/inventory-client.ts';
+import { type InventoryConnection, inventoryV1, inventoryV2 } from '../adapters/http/inventory.ts';
+import type { RetryNotice } from '../adapters/http/retry.ts';
+import { authoritiesIn } from '../adapters/http/tls.ts';
+import { systemRandom } from '../adapters/random.ts';
+import type { Environment } from '../config/environment.ts';
+import { salvageConfig } from '../config/salvage.ts';
+import type { Config } from '../config/schema.ts';
+import { asAgentError, reportOf } from '../engine/failures.ts';
+import { masker } from '../lib/masker.ts';
+import { secretValues } from '../lib/secret-values.ts';
+import { seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
+import type { Host } from '../ports/host.ts';
+import type { Inventory } from '../ports/inventory.ts';
+import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
+import { proxyEnv } from '../steps/host-commands.ts';
+import { cliFailure } from './failures.ts';
+import type { EventHub } from './run-context.ts';
+import type { StopSignal } from './stop-signal.ts';
+
+type Emit = EventHub['emit'];
+
+/** Timeout of one report; then the reporter checks for a newer one. */
+const reportLimit = seconds(15);
+
+interface ServiceContext {
+  readonly environment: Environment;
+  /** Connections to the service that are open already. */
+  readonly toService: Connection | undefined;
+  readonly emit: Emit;
+}
+
+/** A host, and the service that hears of its installation. */
+interface ServiceReach {
+  readonly host: Host;
+  readonly inventory: InventoryConnection;
+  /** How every other server is reached. */
+  readonly network: ConnectionOptions;
+}
+
+/**
+ * Opens what it takes to report for a host.
+ * @throws AgentError `web.bad-authority`
+ */
+export function openService(
+  config: Config,
+  { environment, toService, emit }: ServiceContext,
+): ServiceReach {
+  const host = hostFor(config, environment, emit);
+  const network = networkFor(config, host);
+  const inventory = inventoryFor(config, {
+    ...{ clock: systemClock, random: systemRandom, onRetry: emitRetries(emit) },
+    opened: serviceConnection(config, network, toService),
+  });
+  return { host, network, inventory };
+}
+
+function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
+  const variables = proxyEnv(proxy);
+  const real = nsenterHost({ root: host.root, onCommand: emit, environment, variables });
+  const world = { device: disk.device, rebootMarker: dry.rebootMarker };
+  return host.reach === 'dry' ? dryHost(real, world) : real;
+}
+
+/**
+ * How every server but the API server is reached (ADR 0033). A bootstrap host gets its own name
+ * service in the middle of the run, and a pointer config may name what only that knows; elsewhere the
+ * container's resolver is the host's.
+ */
+const networkFor = ({ role, proxy, service }: Config, host: Host): ConnectionOptions => ({
+  proxies: proxy,
+  ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
+  ...(role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {}),
+});
+
+/** The connections of the first report, which are open already, or new ones. */
+function serviceConnection(
+  { service }: Config,
+  network: ConnectionOptions,
+  early: Connection | undefined,
+): Connection {
+  if (early === undefined) return connection({ ...network, isInsecure: service.insecure });
+  if (network.lookup !== undefined) early.resolveBy(network.lookup);
+  return early;
+}
+
+function inventoryFor(
+  { service, cluster }: Config,
+  how: Pick<InventoryOptions, 'clock' | 'random' | 'onRetry' | 'opened'>,
+): InventoryConnection {
+  const options: InventoryOptions = {
+    ...how,
+    url: service.url,
+    token: service.token,
+    clusterId: cluster.id,
+    infraEnvId: cluster.infraEnvId,
+    hostId: cluster.hostId,
+    reportLimit,
+  };
+  switch (service.api) {
+    case 'v2':
+      return inventoryV2(options);
+    case 'v1':
+      return inventoryV1(options, '/api/assisted-install/v1');
+    case 'bm-inventory-v1':
+      return inventoryV1(options, '/api/bm-inventory/v1');
+  }
+}
+
+/**
+ * Takes the lock even for a run that is being stopped: only its holder may say that this host failed.
+ * @throws AgentError `cli.already-running` when another agent works on this host
+ */
+export async function takeAgentLock(host: Host, reporter: Reporter): Promise<void> {
+  const lock = await host.lock('bootwright-agent', new AbortController().signal);
+  if (lock !== undefined) return;
+  // The other one goes on, and reports for this host.
+  reporter.close();
+  throw cliFailure('cli.already-running', 'another agent is running on this host');
+}
+
+interface ReporterContext extends Pick<ReporterOptions, 'ladder' | 'mask' | 'early' | 'emit'> {
+  readonly inventory: Inventory;
+}
+
+/** Reports to the service that a configuration names; to none where it names none. */
+export function reporterFor(
+  { service, cluster }: Config,
+  { inventory, ...context }: ReporterContext,
+): Reporter {
+  const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
+  const isReported = service.url !== '' && cluster.hostId !== '';
+  return reporterOf({
+    ...context,
+    clock: systemClock,
+    send: async (report, signal) => {
+      if (isReported) await inventory.report(host, report, signal);
+    },
+  });
+}
+
+/** What went wrong before an install could begin, and what the install was asked for. */
+export interface FailedStart {
+  readonly argv: readonly string[];
+  readonly environment: Environment;
+  readonly failure: AgentError;
+  readonly stop: StopSignal;
+}
+
+/** Reports `Failed` for a host whose install cannot begin, as far as the service and the host are named. */
+export async function reportFailedStart(start: FailedStart): Promise<void> {
+  const { argv, environment, failure, stop } = start;
+  const config = await salvageConfig(argv, environment);
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const emit = (): void => undefined;
+  const { host, inventory } = openService(withReadableTrust(config), {
+    ...{ environment, emit, toService: undefined },
+  });
+  const reporter = reporterFor(config, { ladder: 'master', inventory, mask, emit });
+  // Where no lock can be taken, no other agent runs either.
+  const isAlone = await takeAgentLock(host, reporter).then(
+    () => true,
+    (thrown: unknown) => asAgentError(thrown).code !== 'cli.already-running',
+  );
+  if (isAlone) reporter.fail(reportOf(failure));
+  await reporter.flush(stop.signal);
+  reporter.close();
+  await inventory.close();
+}
+
+/** The system's certificates are trusted in any case; others only where they can be read. */
+function withReadableTrust(config: Config): Config {
+  const { service } = config;
+  try {
+    if (service.caFile !== '') authoritiesIn(service.caFile);
+    return config;
+  } catch {
+    return { ...config, service: { ...service, caFile: '' } };
+  }
+}
+
+/** Logs each retry of a request. */
+export const emitRetries =
+  (emit: Emit) =>
+  ({ what, failure, attempt, delay }: RetryNotice & { readonly what: string }): void => {
+    emit({
+      type: 'note',
+      step: 'service/retry',
+      level: 'warn',
+      message: 'a request failed and will be retried',
+      fields: { what, code: failure.code, reason: failure.message, attempt, delay },
+    });
+  };

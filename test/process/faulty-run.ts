@@ -1,0 +1,106 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
+import { type AgentProcess, startAgent } from '../../mocks/lab/agent.ts';
+import {
+  openSingleHost,
+  type SingleHost,
+  type SingleHostPlan,
+  singleIds,
+} from '../../mocks/lab/single-host.ts';
+
+export const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
+
+/** What befalls an agent. */
+export interface Fault {
+  readonly plan?: Partial<SingleHostPlan>;
+  readonly words?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Breaks the host or the service before the agent starts; may return what undoes it. */
+  readonly before?: (host: SingleHost) => (() => void) | void;
+  /** Happens beside the agent. */
+  readonly beside?: (host: SingleHost, agent: AgentProcess) => Promise<void>;
+}
+
+/** Runs the built agent under a fault; resolves with how it ended and what the service made of it. */
+export async function runUnder({ plan = {}, words = [], env = {}, before, beside }: Fault) {
+  await using host = await openSingleHost({
+    role: 'master',
+    isControlPlaneDone: true,
+    write: { seconds: 0.3, flushSeconds: 0, lineMillis: 20 },
+    token: 'token-of-the-test',
+    ...plan,
+  });
+  const undo = before?.(host);
+  const logFile = join(host.folder, 'agent.log');
+  try {
+    const agent = startAgent({
+      ...{ bundle, logFile, args: [...host.words, ...words] },
+      env: { ...host.environment, ...env },
+    });
+    await beside?.(host, agent);
+    const { exitCode } = await agent.ended;
+    const record = host.inventory.store.hosts().find(({ id }) => id === singleIds.host);
+    const { status, statusInfo } = record ?? {};
+    const ran = host.machine.ran.map(({ argv }) => argv[0]);
+    return { exitCode, status, statusInfo, ran, log: readFileSync(logFile, 'utf8') };
+  } finally {
+    if (typeof undo === 'function') undo();
+  }
+}
+
+const optOf = (host: SingleHost): string => join(host.folder, 'root/opt');
+/** Puts a file where the host has none. */
+export const writeIn = (host: SingleHost, path: string): void => {
+  const file = join(host.folder, 'root', path);
+  mkdirSync(join(file, '..'), { recursive: true });
+  writeFileSync(file, 'in the way');
+};
+
+/** A file system that is full but for some KiB. */
+export function fullBut(host: SingleHost, kib: number): () => void {
+  const opt = optOf(host);
+  mkdirSync(opt, { recursive: true });
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', opt]);
+  writeFileSync(join(opt, 'filler'), Buffer.alloc((256 - kib) * 1024));
+  return () => execFileSync('umount', [opt]);
+}
+
+/** Runs a line of shell in the place of a command, before it; `$PPID` is the agent. */
+export function interpose({ nsenter }: SingleHost, command: string, line: string): void {
+  renameSync(nsenter, `${nsenter}.real`);
+  const script = `#!/bin/sh\ncase " $* " in *" -- ${command} "*) ${line};; esac\n`;
+  writeFileSync(nsenter, `${script}exec ${nsenter}.real "$@"\n`, { mode: 0o755 });
+}
+
+/** Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. */
+export function fullFrom(host: SingleHost, command: string, line: string): () => void {
+  const undo = fullBut(host, 64);
+  const journal = join(optOf(host), 'install-dir/journal.jsonl');
+  interpose(host, command, `cat /dev/zero >> ${journal} 2>/dev/null; ${line}`);
+  return undo;
+}
+
+/** The option of Node that runs a script before the program. */
+export const imports = (script: string): string =>
+  `--import=data:text/javascript,${encodeURIComponent(script)}`;
+
+/** Waits until something is true, ten seconds at most. */
+export async function becomes(what: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 2000 && !what(); turn += 1) await pause(5);
+  expect(what()).toBe(true);
+}
+
+export const cannotWrite = ({ machine }: SingleHost): void => {
+  machine.writer.failsAtPercent = [10, 10, 10];
+};
+
+/** Stops the agent once it has run a program. */
+export const onceRan =
+  (program: string): NonNullable<Fault['beside']> =>
+  async ({ machine }, agent) => {
+    await becomes(() => machine.ran.some(({ argv }) => argv[0] === program));
+    agent.stop();
+  };
