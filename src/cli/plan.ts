@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/load.ts';
-import { shownText } from '../config/settings.ts';
+import { shownText } from '../lib/shown-url.ts';
 import { readSettings } from '../config/sources.ts';
 import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
 import { MASK, type Secret } from '../model/secret.ts';

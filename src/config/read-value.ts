@@ -1,9 +1,10 @@
 import { nearestName } from '../lib/nearest.ts';
+import { shownText } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Setting } from './setting-table.ts';
-import { type SettingKey, settingKinds, type SettingValue, shownText } from './settings.ts';
+import { type SettingKey, settingKinds, type SettingValue } from './settings.ts';
 import { readWriterArgs } from '../lib/writer-args.ts';
 
 /**

@@ -1,3 +1,4 @@
+import { shownText } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
 import { type Setting, settingTable } from './setting-table.ts';
 
@@ -58,10 +59,6 @@ export const proxiesOf = (layer: Layer): Readonly<Record<'http' | 'https' | 'no'
   https: textIn(layer, 'proxy.https'),
   no: textIn(layer, 'proxy.no'),
 });
-
-/** A text as it may be shown: the user and the password of a URL are masked. */
-export const shownText = (text: string): string =>
-  text.replaceAll(/(:\/\/)[^/@\s]*@/g, `$1${MASK}@`);
 
 /** The value of a setting as it may be shown, secrets masked; JSON, except plain text. */
 export function shownValue(value: unknown): string {

@@ -1,8 +1,9 @@
 import * as z from 'zod';
+import { shownText } from '../lib/shown-url.ts';
 import { Secret } from '../model/secret.ts';
 import { type CheckedConfig, settingIn } from './load.ts';
 import { Config } from './schema.ts';
-import { secretFiles, settingKeys, shownText, shownValue } from './settings.ts';
+import { secretFiles, settingKeys, shownValue } from './settings.ts';
 
 /** Every setting on a line with its origin; secrets are masked. */
 export function renderConfigText({ config, origins }: CheckedConfig): string {

@@ -1,5 +1,5 @@
 import { Secret } from '../model/secret.ts';
-import { hiddenInUrls } from './shown-url.ts';
+import { hiddenInWords } from './shown-url.ts';
 
 /** A part of an address that is shorter would be found in harmless text too. */
 const shortestPart = 6;
@@ -10,7 +10,7 @@ export function secretValues(settings: object): readonly Secret[] {
     .flatMap((section: unknown) => Object.values(section as object) as unknown[])
     .flat();
   const texts = leaves.filter((leaf) => typeof leaf === 'string');
-  const parts = hiddenInUrls(texts).filter(({ length }) => length >= shortestPart);
+  const parts = hiddenInWords(texts).filter(({ length }) => length >= shortestPart);
   return [
     ...leaves.filter((leaf) => leaf instanceof Secret),
     ...parts.map((part) => new Secret(part)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hiddenInUrls, shownUrl, shownUrlsIn } from './shown-url.ts';
+import { hiddenInWords, shownText, shownUrl, shownUrlsIn } from './shown-url.ts';
 
 const signed = 'https://user:s3cretpw@mirror.example:8443/a/metal.raw.gz?sig=abc#x';
 
@@ -29,10 +29,36 @@ it.each([
   expect(shownUrlsIn(text)).toBe(shown);
 });
 
-it('names what must be hidden of addresses among words', () => {
-  expect(hiddenInUrls(['--image-url', signed, '--stream=x', 'http://a.example/b'])).toEqual([
-    'user:s3cretpw',
-    's3cretpw',
-    'sig=abc',
-  ]);
+const kernelArguments = [
+  'rd.iscsi.password=s3cret1',
+  'netroot=iscsi:u:s3cret2:iu:s3cret3@192.0.2.1::3260::iqn.2026-01.example:disk',
+  '--append-karg=my_token=s3cret4',
+  'ip=eth0:dhcp',
+  '--env=PULL_SECRET_TOKEN',
+];
+
+it.each([
+  [signed, 'https://***@mirror.example:8443/a/metal.raw.gz?***'],
+  [
+    'proxy.http = http://u:pa/ss?w@proxy.example:3128',
+    'proxy.http = http://***@proxy.example:3128',
+  ],
+  ['["http://u:pw@h/a","b"]', '["http://***@h/a","b"]'],
+  ['ftp://u:pw@h', 'ftp://***@h'],
+  ['u:pw@proxy.example:3128', '***@proxy.example:3128'],
+  ['http://h/a@b is kept', 'http://h/a@b is kept'],
+  ['docker://registry.example/os@sha256:0', 'docker://registry.example/os@sha256:0'],
+  ['http://[?sig=abc', 'http://[?***'],
+  [
+    kernelArguments.join(' '),
+    'rd.iscsi.password=*** ***@192.0.2.1::3260::iqn.2026-01.example:disk --append-karg=my_token=*** ip=eth0:dhcp --env=PULL_SECRET_TOKEN',
+  ],
+])('shows %j without its secrets', (text, shown) => {
+  expect(shownText(text)).toBe(shown);
+});
+
+it('names what must be hidden of addresses and kernel arguments among words', () => {
+  expect(
+    hiddenInWords([...kernelArguments, '--image-url', signed, '--stream=x', 'http://a.example/b']),
+  ).toEqual(['s3cret1', 'u:s3cret2:iu:s3cret3', 's3cret4', 'user:s3cretpw', 's3cretpw', 'sig=abc']);
 });

@@ -1,3 +1,5 @@
+import { MASK } from '../model/secret.ts';
+
 /**
  * An http(s) address as it may be shown and kept: origin and path. User and password are left out,
  * and so is the query, which may hold a signature that lets anyone read. Whatever else it is, a path
@@ -33,8 +35,51 @@ function decoded(part: string): string {
 export const shownUrlsIn = (text: string): string =>
   text.replaceAll(/https?:\/\/[^\s'"`<>]+/gi, (address) => shownUrl(address));
 
-/** The parts of the addresses in some words that must not be shown. */
-export const hiddenInUrls = (words: readonly string[]): readonly string[] =>
+/**
+ * A text in which no word shows a secret: users, passwords and queries of addresses, of those too that
+ * cannot be read, and the values of kernel arguments that are passwords.
+ */
+export const shownText = (text: string): string =>
+  text.replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
+
+function shownAddress(word: string): string {
+  const found = /[a-z][a-z0-9+.-]{0,20}:\/\//i.exec(word);
+  // What lacks its scheme is no address, and holds a password all the same.
+  if (found === null) return word.replace(/^[^/@]*:[^/@]*@/, `${MASK}@`);
+  const start = found.index + found[0].length;
+  const end = word.slice(start).search(/[/?#]/);
+  // A password with a slash makes it no address: then all up to the last sign may be the password.
+  const isAddress = URL.canParse(word.slice(found.index));
+  const at = word.lastIndexOf('@', isAddress && end >= 0 ? start + end : word.length);
+  const bare = at < start ? word : `${word.slice(0, start)}${MASK}${word.slice(at)}`;
+  const query = bare.indexOf('?', start);
+  return query < 0 ? bare : `${bare.slice(0, query + 1)}${MASK}`;
+}
+
+/**
+ * Kernel arguments that hold a password: of iSCSI (dracut.cmdline(7), `rd.iscsi.password`, and user and password in
+ * `netroot=iscsi:`), and whatever is called one.
+ */
+const secretArgument =
+  /^(?:--append-karg=)?(?:(?!-)[\w.-]{0,64}(?:password|passwd|passphrase|token)[\w.-]{0,64}=(?<value>.+)|netroot=iscsi:(?<user>[^@]+)@.*)$/is;
+
+const secretInArgument = (word: string): string | undefined => {
+  const { value, user } = secretArgument.exec(word)?.groups ?? {};
+  return value ?? user;
+};
+
+function shownArgument(word: string): string {
+  const secret = secretInArgument(word);
+  return secret === undefined ? word : word.replace(secret, () => MASK);
+}
+
+/** The parts of some words that must not be shown: of addresses, and of kernel arguments. */
+export const hiddenInWords = (words: readonly string[]): readonly string[] => [
+  ...words.flatMap((word) => secretInArgument(word) ?? []),
+  ...hiddenInUrls(words),
+];
+
+const hiddenInUrls = (words: readonly string[]): readonly string[] =>
   words.flatMap((word) =>
     [...word.matchAll(/https?:\/\/[^\s'"`<>]+/gi)].flatMap(([address]) => hiddenIn(address)),
   );

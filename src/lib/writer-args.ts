@@ -1,5 +1,5 @@
 import { nearestName } from './nearest.ts';
-import { shownUrlsIn } from './shown-url.ts';
+import { shownText } from './shown-url.ts';
 
 interface WriterOption {
   readonly takesValue: boolean;
@@ -94,7 +94,7 @@ function readLong(word: string): WordRead {
 function readShort(word: string): WordRead {
   if (word.length < 2 || !word.startsWith('-')) {
     return {
-      what: `${JSON.stringify(shownUrlsIn(word))} is neither an option nor the value of one`,
+      what: `${JSON.stringify(shownText(word))} is neither an option nor the value of one`,
       write: 'options of coreos-installer install only; disk.device names the disk',
     };
   }
@@ -120,9 +120,9 @@ const slip = 2;
 function unknownOption(word: string, wantsValue: boolean): WordRead {
   const names = Object.keys(options);
   const near = word.startsWith('--') ? nearestName(word.slice(2), names, slip) : undefined;
-  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownUrlsIn(word) };
+  if (near === undefined && !unfit.has(word)) return { wantsValue, unknown: shownText(word) };
   return {
-    what: `${shownUrlsIn(word)} is not an option of coreos-installer install`,
+    what: `${shownText(word)} is not an option of coreos-installer install`,
     write: near === undefined ? 'options that coreos-installer install --help lists' : `--${near}`,
   };
 }

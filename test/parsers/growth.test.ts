@@ -62,6 +62,7 @@ const makers = new Set([
   'layering/registry/staging-registry.ts#answerArgv',
   'os/status.ts#renderOrigin',
   'steps/cluster/systemd-unit.ts#renderUnitProperties',
+  'steps/disk/target.ts#nameDifference',
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',

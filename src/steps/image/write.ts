@@ -1,4 +1,4 @@
-import { hiddenInUrls, shownUrlsIn } from '../../lib/shown-url.ts';
+import { hiddenInWords, shownUrlsIn } from '../../lib/shown-url.ts';
 import { hours, type Millis, minutes, renderDuration, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { imageRelayFailure } from '../../ports/image-relay-failures.ts';
@@ -72,7 +72,7 @@ export const writeImage = step({
         execOnTarget({ host, target: disk }, argv, {
           signal: stoppable,
           limit: longestWrite,
-          secrets: hiddenInUrls(args),
+          secrets: hiddenInWords(args),
           env: { RUST_BACKTRACE: '0' },
           onLine: (line) => {
             const reported = writer.take(line);

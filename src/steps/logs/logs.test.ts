@@ -23,6 +23,13 @@ describe('the command that uploads logs', () => {
     );
   });
 
+  it('leaves user and password of the service out, which every process would see', () => {
+    const url = 'https://me:s3cretpw@svc.example/base';
+    const command = argv({ ...config, service: { ...config.service, url } });
+    expect(command).toContain(' -url https://svc.example/base -host-id');
+    expect(command).not.toContain('s3cretpw');
+  });
+
   it('takes the CA file along', () => {
     const command = argv({ ...config, service: { ...config.service, caFile: '/etc/ca.pem' } });
     expect(command).toContain(' -v /var/log:/var/log -v /etc/ca.pem:/etc/ca.pem registry');
