@@ -1,3 +1,4 @@
+import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureParts } from '../../scripts/parts/ensure.ts';
@@ -118,6 +119,16 @@ describe('a live system with an older userland', () => {
     expect(notes).toEqual([]);
     expect([disk.device, data, volume].map(signatures)).toEqual(['', '', '']);
     expect(live.ask('vgs', '--noheadings')).not.toContain('leftover');
+  });
+
+  it('takes nothing from a disk of another size under the same name', async () => {
+    const target = await resolve();
+    truncateSync(disk.path, 6 * 1024 ** 3);
+    live.ask('losetup', '--set-capacity', disk.device);
+    live.ask('mkfs.ext2', '-q', '-L', 'precious', disk.device);
+    const { failure } = await tryStep(cleanDisk, { ...run(), facts: { disk: target } });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+    expect(signatures(disk.device)).toContain('precious');
   });
 
   it('removes the partition tables of a further disk', async () => {

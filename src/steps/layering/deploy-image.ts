@@ -158,7 +158,11 @@ function overlayCommands(boot: string, ignition: string): readonly UndoableComma
     ...mountCommands(boot, place),
     { argv: ['install', '-D', '--mode=0600', ignition, beside] },
     { argv: ['sync', '--file-system', place] },
-    { argv: ['mv', '--force', beside, onDisk] },
+    {
+      argv: ['mv', '--force', beside, onDisk],
+      // The first try has moved it; what is there is compared next.
+      isDone: ({ context }) => String(context['stderr']).includes('cannot stat'),
+    },
     { argv: ['cmp', ignition, onDisk] },
     ...leaveCommands(place),
   ];
