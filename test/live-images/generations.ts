@@ -1,5 +1,6 @@
 /** Packages whose programs an installation runs on its host, and whose options have changed with their versions. */
 export type Package =
+  | 'cloud-utils-growpart'
   | 'coreos-installer'
   | 'coreutils'
   | 'efibootmgr'
@@ -31,6 +32,7 @@ export const generations: readonly Generation[] = [
     name: 'RHEL CoreOS 4.6 to 4.8 (RHEL 8.2 to 8.4)',
     lines: [6, 8],
     versions: {
+      'cloud-utils-growpart': '0.31-1',
       // The newest release when the boot images of 4.6 were made (46.82.202007…): its tag is of 2020-07-31.
       'coreos-installer': '0.5.0',
       coreutils: '8.30-6.el8',
@@ -71,6 +73,8 @@ export const generations: readonly Generation[] = [
     name: 'RHEL CoreOS 4.13 to 4.15 (RHEL 9.2)',
     lines: [13, 15],
     versions: {
+      // The agent that is replaced gives it --free-percent there. RHEL 8 has 0.33 from 8.8 on, by the log of its package.
+      'cloud-utils-growpart': '0.33',
       lvm2: '2.03.17-7.el9',
       podman: '4.4.1-3.rhaos4.13.el9',
       'rpm-ostree': '2023.3-1.el9_2',
@@ -105,6 +109,7 @@ export const generations: readonly Generation[] = [
     name: 'RHEL CoreOS 5.0 (RHEL 10), CentOS Stream CoreOS 10',
     lines: [22, 22],
     versions: {
+      'cloud-utils-growpart': '0.33-11.el10',
       'coreos-installer': '0.23.0-1.el10',
       efibootmgr: '18-8.el10',
       lvm2: '2.03.28-6.el10',
@@ -119,6 +124,7 @@ export const generations: readonly Generation[] = [
     name: 'Fedora CoreOS 33',
     lines: [7, 7],
     versions: {
+      'cloud-utils-growpart': '0.31-7.fc33',
       'coreos-installer': '0.7.2-1.fc33',
       coreutils: '8.32-12.fc33',
       efibootmgr: '16-9.fc33',
@@ -135,6 +141,7 @@ export const generations: readonly Generation[] = [
     name: 'Fedora CoreOS 40',
     lines: [17, 22],
     versions: {
+      'cloud-utils-growpart': '0.33-7.fc40',
       'coreos-installer': '0.22.1-3.fc40',
       coreutils: '9.4-8.fc40',
       efibootmgr: '18-6.fc40',

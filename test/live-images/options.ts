@@ -65,7 +65,7 @@ const lsblkColumns: Found = {
 
 /**
  * Options of what an installation runs, by program and subcommand. Looked up in the programs' own sources at the tags
- * of these versions: util-linux, coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext; in NEWS of
+ * of these versions: util-linux, coreos-installer, efibootmgr, mdadm, lvm2, podman, skopeo, ostree-rs-ext, cloud-utils; in NEWS of
  * coreutils and systemd, and in systemctl(1).
  */
 export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
@@ -245,7 +245,7 @@ export const knownPrograms: Readonly<Record<string, KnownProgram>> = {
     ...plain('--files-with-matches', '--fixed-strings', '--no-messages', '--recursive', '-e'),
     withValue: ['-e'],
   },
-  growpart: plain('--free-percent'),
+  growpart: { from: 'cloud-utils-growpart', options: { '--free-percent': '0.33' } },
   ip: plain('-json'),
   openssl: { ...plain(), endsAtOperand: true },
   setenforce: plain(),

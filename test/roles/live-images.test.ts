@@ -19,6 +19,8 @@ const firstLine: Readonly<Record<string, number>> = {
   'layering/': 18,
   // A live system without `ostree container` keeps the image it has written, with a warning.
   'image/overwrite-os': 13,
+  // An appliance, whose medium carries a registry; they began with 4.14.
+  'registry/': 14,
   // The root of a live system that was made from the node image, which came with 4.19.
   'image/deploy-to-existing-root': 19,
 };

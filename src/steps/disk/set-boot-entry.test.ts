@@ -85,10 +85,15 @@ describe('disk/set-boot-entry', () => {
     expect(host.ran.filter((argv) => argv.includes('-c') || argv[0] === 'bootlist')).toEqual([]);
   });
 
-  it('has nothing to do with a BIOS', async () => {
+  it.each([
+    ['x86_64', 'the BIOS boots the first disk in its own order'],
+    ['s390x', 'coreos-installer has set the disk as the next to be booted (chreipl)'],
+  ])('has nothing to do without UEFI, on %s', async (architecture, who) => {
     const host = fakeHost().on(bootlist).fails(1).on(efi).fails(1);
-    await runStep(setBootEntry, { host, facts });
-    expect(host.ran).toEqual([bootlist, efi]);
+    host.on(['uname', '-m']).prints(`${architecture}\n`);
+    const { notes } = await runStep(setBootEntry, { host, facts });
+    expect(host.ran).toEqual([bootlist, efi, ['uname', '-m']]);
+    expect(notes).toEqual([`info: no UEFI: ${who}`]);
   });
 
   it('makes an entry for the EFI system partition and reads it back', async () => {

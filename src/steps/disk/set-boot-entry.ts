@@ -96,11 +96,18 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
-    note('info', 'no UEFI: the BIOS boots the first disk in its own order', { disk: disk.path });
+    const { stdout } = await host.exec(architectureArgv, { signal, limit: seconds(20) });
+    note('info', `no UEFI: ${bootsWithoutUefi(stdout.trim())}`, { disk: disk.path });
     return;
   }
   await setEfiEntry(scope, disk);
 }
+
+/** What boots a host without UEFI. On s390x coreos-installer ends with chreipl (its `install.rs`). */
+const bootsWithoutUefi = (architecture: string): string =>
+  architecture === 's390x'
+    ? 'coreos-installer has set the disk as the next to be booted (chreipl)'
+    : 'the BIOS boots the first disk in its own order';
 
 async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
   const { host, signal, note } = scope;
