@@ -48,7 +48,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'cluster/wait-for-masters': { endedBy: 'others', failsOn: bootkube },
   'cluster/wait-for-workers': { endedBy: 'others' },
   'control-plane/wait-for-masters': { endedBy: 'others' },
-  'host/confirm-installation': { endedBy: 'itself' },
+  'host/confirm-installation': { endedBy: 'itself', failsOn: ['install.cancelled'] },
   'image/overwrite-os': { endedBy: 'itself' },
   'layering/check-served-config': { endedBy: 'itself', failsOn: ['layering.other-image-served'] },
   'layering/find-worker-image': { endedBy: 'itself' },
@@ -59,6 +59,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'layering/start-registry': { endedBy: 'itself' },
   'layering/wait-for-masters': { endedBy: 'service' },
   'layering/wait-for-rendered': { endedBy: 'service', failsOn: ['layering.not-rendered'] },
+  'logs/keep-unreported': { endedBy: 'itself' },
 };
 
 const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [

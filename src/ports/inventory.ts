@@ -53,6 +53,11 @@ export interface ReportStatus {
 export interface Reports {
   /** Waits until every report so far has been answered, at most so long; it never rejects. */
   readonly settled: (within: Millis, signal: AbortSignal) => Promise<ReportStatus>;
+  /**
+   * The same for the last report of a run, at most a minute; once the signal aborts, for `Failed` alone,
+   * two seconds at most. When that was in vain once, nothing is waited for again.
+   */
+  readonly flush: (signal: AbortSignal) => Promise<ReportStatus>;
 }
 
 /**

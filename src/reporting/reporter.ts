@@ -58,11 +58,6 @@ export interface Reporter extends Reports {
   readonly sink: Sink;
   /** Reports `Failed`, unless the run has failed or finished before. A failed run does it by its events. */
   readonly fail: (failure: FailureReport) => void;
-  /**
-   * Waits until everything is sent, at most a minute; once the signal aborts, for `Failed` alone, two
-   * seconds at most. When that was in vain once, nothing is waited for again.
-   */
-  readonly flush: (signal: AbortSignal) => Promise<void>;
   /** Gives up what is still waiting; nothing is sent any more. */
   readonly close: () => void;
 }
@@ -104,12 +99,14 @@ export function reporterOf(options: ReporterOptions): Reporter {
       return answers.status();
     },
     flush: async (signal) => {
-      if (isGivenUp) return;
+      if (isGivenUp) return answers.status();
       const end = await firstOf({ clock, signal, within: lastReportLimit }, idle);
       isGivenUp = end === 'late';
-      if (end !== 'stopped' || !isLastAdded) return;
-      isGivenUp = true;
-      await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, idle);
+      if (end === 'stopped' && isLastAdded) {
+        isGivenUp = true;
+        await firstOf({ clock, signal: ended.signal, within: stoppedReportLimit }, idle);
+      }
+      return answers.status();
     },
   };
 }

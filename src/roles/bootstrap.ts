@@ -11,13 +11,20 @@ import { waitForEtcdHandover } from '../steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
 import { waitForWorkers } from '../steps/cluster/wait-for-workers.ts';
 import { checkBoot } from '../steps/disk/check-boot.ts';
-import { decideRebootDelayAfterHandover, rebootHost } from '../steps/finish/finish.ts';
+import { decideRebootDelayAfterHandover } from '../steps/finish/finish.ts';
 import { fetchHost } from '../steps/ignition/fetch-host.ts';
 import { gatherLogsAtTheEnd } from '../steps/layering/gather-logs.ts';
 import { unpausePools } from '../steps/layering/pool-pause.ts';
 import { applyBootstrap, startControlPlane, waitForCluster } from './bootstrap-phases.ts';
 import { buildLayeredImages, finishLayering, readLayering } from './layering-phases.ts';
-import { clearDisks, makeBootable, preflight, sendLogs, writeSystem } from './phases.ts';
+import {
+  clearDisks,
+  keepAndReboot,
+  makeBootable,
+  preflight,
+  sendLogs,
+  writeSystem,
+} from './phases.ts';
 
 const inTurn = condition<Config>(
   'the lanes are to run in turn',
@@ -50,7 +57,7 @@ export const bootstrapHost = role('bootstrap', {
     createFollowUpJob,
     checkBoot,
     ...sendLogs,
-    rebootHost,
+    ...keepAndReboot,
   ],
   follow: [followHosts, reportMasters, reportArbiters, followControllerLogs],
   always: [unpausePools, gatherLogsAtTheEnd],

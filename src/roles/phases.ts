@@ -11,6 +11,7 @@ import { chooseImage } from '../steps/image/choose.ts';
 import { deployToExistingRoot } from '../steps/image/deploy-to-existing-root.ts';
 import { overwriteOs } from '../steps/image/overwrite-os.ts';
 import { writeImage } from '../steps/image/write.ts';
+import { keepUnreported } from '../steps/logs/keep-unreported.ts';
 import { announceLogs, uploadLogs } from '../steps/logs/logs.ts';
 import { copyRegistry } from '../steps/registry/copy.ts';
 import { findRegistryMedia } from '../steps/registry/find-media.ts';
@@ -45,5 +46,8 @@ export const prepareFirstBoot = [overwriteOs, ...makeBootable] as const;
 /** Uploads the logs, and finds out who reboots the host. */
 export const sendLogs = [announceLogs, uploadLogs, findIronic] as const;
 
-/** Uploads the logs and leaves the host: by a reboot, or to ironic. */
-export const leave = [...sendLogs, decideRebootDelay, rebootHost] as const;
+/** Leaves the host, by a reboot or to ironic, when what the service did not take is kept. */
+export const keepAndReboot = [keepUnreported, rebootHost] as const;
+
+/** Uploads the logs and leaves the host. */
+export const leave = [...sendLogs, decideRebootDelay, ...keepAndReboot] as const;

@@ -135,6 +135,7 @@ describe('a bootstrap host', () => {
       'logs/announce',
       'logs/upload',
       'finish/find-ironic',
+      'logs/keep-unreported',
       'finish/leave-host',
     ]);
   });

@@ -158,6 +158,7 @@ export function fakeInventory(world: InventoryWorld = {}): FakeInventory {
 /** Reports that fare as a test says: all taken, unless given. */
 export const fakeReports = (status: ReportStatus = { unanswered: [] }): Reports => ({
   settled: () => Promise.resolve(status),
+  flush: () => Promise.resolve(status),
 });
 
 /** The service answers 404 for a host that it does not have, and 409 for a file. */

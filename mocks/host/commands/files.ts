@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { type Call, fail, type Program, type Programs, sortWords } from '../call.ts';
 import type { Machine } from '../machine.ts';
 import {
+  chmod,
   copyFile,
   copyTree,
   mkdir,
@@ -102,8 +103,15 @@ const test: Program = async (machine, call) => {
 const place: Program = async (machine, call) => {
   const { files } = machine;
   const words = sortWords(call.argv.slice(1), ['-m', '--mode', '-o', '-g']);
+  const [mode = '0755'] = words.all('-m', '--mode');
+  const setMode = async (path: string): Promise<void> => {
+    if (call.argv[0] === 'install') await chmod(path, Number.parseInt(mode, 8));
+  };
   if (words.has('--directory')) {
-    for (const path of words.rest) await mkdir(await files.real(path), { recursive: true });
+    for (const path of words.rest) {
+      await mkdir(await files.real(path), { recursive: true });
+      await setMode(await files.real(path));
+    }
     return 0;
   }
   const sources = words.rest.slice(0, -1);
@@ -112,7 +120,10 @@ const place: Program = async (machine, call) => {
   for (const from of sources) {
     const target = isFolder ? join(to, basename(from)) : to;
     await mkdir(dirname(target), { recursive: true });
-    if (await placeOne(machine, call, { from, target })) continue;
+    if (await placeOne(machine, call, { from, target })) {
+      await setMode(target);
+      continue;
+    }
     return fail(call, `${call.argv[0] ?? ''}: cannot stat '${from}': No such file or directory`);
   }
   return 0;

@@ -131,13 +131,16 @@ export const agentStateArgv = ['systemctl', 'is-active', 'agent.service'] as con
 /** `systemctl is-active` of a unit that does not run, or that systemd does not know. */
 const notActive = [3, 4];
 
+/** The text beside `Rebooting`: who reboots the host. */
+export const rebootInfo = (_config: Config, { ironic }: { readonly ironic: IronicAgent }): string =>
+  ironic.isPresent ? 'Ironic will reboot the node shortly' : '';
+
 /** Leaves the host: by a reboot, or by handing it over to ironic. */
 export const rebootHost = step({
   id: 'finish/leave-host',
   title: 'Reboot into the installed system',
   stage: 'Rebooting',
-  stageInfo: (_config, { ironic }) =>
-    ironic.isPresent ? 'Ironic will reboot the node shortly' : '',
+  stageInfo: rebootInfo,
   uses: ['host'],
   needs: { ironic: IronicAgent, delay: RebootDelay },
   leaves: true,

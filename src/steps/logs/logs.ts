@@ -1,4 +1,6 @@
+import * as z from 'zod';
 import type { Config } from '../../config/schema.ts';
+import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
 import { knowsHost } from '../conditions.ts';
@@ -27,11 +29,15 @@ export const announceLogs = step({
 /** Long enough to pull the image and to send what a host has logged; the host waits to reboot. */
 const longestUpload = minutes(15);
 
+/** Whether the service has the logs of this host. */
+export const LogUpload = fact('logs.upload', z.object({ isTaken: z.boolean() }));
+
 /** Uploads the logs of the host before they are gone. Without them the install is as good. */
 export const uploadLogs = step({
   id: 'logs/upload',
   title: 'Upload the logs of this host',
   uses: ['host'],
+  gives: LogUpload,
   when: knowsHost,
   limit: longestUpload + minutes(1),
   preview: (config) => [senderArgv(config)],
@@ -42,10 +48,12 @@ export const uploadLogs = step({
         limit: longestUpload,
         env: tokenEnv(config),
       });
+      return { isTaken: true };
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);
       note('warn', 'the logs could not be uploaded', { code, reason: message });
+      return { isTaken: false };
     }
   },
 });

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { coreOsDisk, lsblkOutput, targetOf } from '../../../test/support/disk-samples.ts';
+import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeReports } from '../../../test/support/fake-inventory.ts';
+import { runStep } from '../../../test/support/run-step.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { keepUnreported } from './keep-unreported.ts';
+
+const config: ConfigInput = {
+  service: { url: 'http://user:secret@svc.example/prefix' },
+  cluster: { id: 'c', infraEnvId: 'i', hostId: 'h' },
+};
+const disk = coreOsDisk('sda');
+const rebooting = { stage: 'Rebooting', info: '' } as const;
+const logFile = '/var/log/assisted-installer.log';
+const kept = '/mnt/bootwright-root/bootwright';
+
+function writtenHost(children = disk.children): FakeHost {
+  const host = fakeHost()
+    .on(['lsblk', rest])
+    .prints(lsblkOutput({ ...disk, children }));
+  for (const program of ['mkdir', 'mount', 'umount', 'sh', 'install']) {
+    host.on([program, rest]).succeeds();
+  }
+  return host.withFile(logFile, 'the log\n');
+}
+
+const setUp = (host: FakeHost, isTaken = false, isPresent = false) => ({
+  config,
+  host,
+  reports: fakeReports({ unanswered: [rebooting] }),
+  facts: { disk: targetOf(disk), ironic: { isPresent }, upload: { isTaken } },
+});
+
+describe('logs/keep-unreported', () => {
+  it.each([
+    [false, ''],
+    [true, 'Ironic will reboot the node shortly'],
+  ])('reports that the host reboots (by ironic: %s)', async (isPresent, stageInfo) => {
+    const { events } = await runStep(keepUnreported, setUp(writtenHost(), false, isPresent));
+    expect(events[0]).toMatchObject({ stage: 'Rebooting', stageInfo });
+  });
+
+  it('writes what is unanswered beside the log, at the top of the root file system', async () => {
+    const host = writtenHost();
+    const { notes } = await runStep(keepUnreported, setUp(host));
+    expect(host.ran.filter(([program]) => program !== 'lsblk')).toEqual([
+      ['mkdir', '-p', '/mnt/bootwright-root'],
+      ['mount', '/dev/sda4', '/mnt/bootwright-root'],
+      ['sh', '-c', 'fsfreeze --unfreeze /mnt/bootwright-root || true'],
+      ['install', '--directory', '--mode=0700', kept],
+      ['umount', '/mnt/bootwright-root'],
+    ]);
+    expect(host.textOf(`${kept}/installer.log`)).toBe('the log\n');
+    expect(JSON.parse(host.textOf(`${kept}/unreported.json`) ?? '')).toEqual({
+      at: '1970-01-01T00:00:00.000Z',
+      service: 'http://svc.example/prefix',
+      clusterId: 'c',
+      infraEnvId: 'i',
+      hostId: 'h',
+      unreported: [rebooting],
+      areLogsUploaded: false,
+    });
+    expect(notes).toEqual([
+      'warn: kept in /sysroot/bootwright of the node what the service did not take',
+    ]);
+  });
+
+  it('keeps the end of a long log', async () => {
+    const host = writtenHost().withFile(logFile, `${'x'.repeat(9 * 1024 * 1024)}end\n`);
+    await runStep(keepUnreported, setUp(host));
+    const log = host.textOf(`${kept}/installer.log`) ?? '';
+    expect(log).toHaveLength(8 * 1024 * 1024);
+    expect(log.endsWith('end\n')).toBe(true);
+  });
+
+  it('keeps a report that was not answered where the logs have been uploaded', async () => {
+    const host = writtenHost();
+    await runStep(keepUnreported, setUp(host, true));
+    expect(host.textOf(`${kept}/unreported.json`)).toContain('"areLogsUploaded": true');
+  });
+
+  it('touches nothing when the service has taken everything', async () => {
+    const host = writtenHost();
+    await runStep(keepUnreported, { ...setUp(host, true), reports: fakeReports() });
+    expect(host.ran).toEqual([]);
+  });
+
+  it.each([
+    ['a mount that fails', writtenHost().on(['mount', rest]).fails(32), 0],
+    ['a disk without a root', writtenHost([]), 0],
+    ['a full disk', writtenHost().on(['install', rest]).fails(1), 1],
+  ])('goes on after %s, and leaves nothing mounted', async (_, host, unmounts) => {
+    const { notes } = await runStep(keepUnreported, setUp(host));
+    expect(notes.join()).toContain('it is lost with the reboot');
+    expect(host.ran.filter(([program]) => program === 'umount')).toHaveLength(unmounts);
+  });
+});

@@ -1,0 +1,114 @@
+import { all } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { knowsHost, writesDisk } from '../conditions.ts';
+import { findPartition } from '../disk/block-devices.ts';
+import { TargetDisk } from '../disk/facts.ts';
+import { removeStaleMounts } from '../disk/in-use.ts';
+import { lsblkArgv } from '../disk/lsblk.ts';
+import { readTarget } from '../disk/target.ts';
+import { IronicAgent, rebootInfo } from '../finish/finish.ts';
+import { step, type StepScope } from '../step.ts';
+import { LogUpload } from './logs.ts';
+
+/** Where the root file system of the new system is mounted meanwhile. */
+const rootMount = '/mnt/bootwright-root';
+
+/**
+ * At the top of the root file system, which is `/sysroot` on the node, as CoreOS itself keeps
+ * `/sysroot/.coreos-aleph-version.json`. A directory below /var could be hidden by a partition of its own.
+ */
+const keptFolder = `${rootMount}/bootwright`;
+
+/** Characters of the log that are kept, from its end: the root file system is small before its first boot. */
+const longestLog = 8 * 1024 * 1024;
+
+const makeFolderArgv = ['install', '--directory', '--mode=0700', keptFolder] as const;
+const unmountArgv = ['umount', rootMount] as const;
+
+/** The commands up to the files; the first mount may find the file system as the writer froze it. */
+const mountArgvs = (partition: string): readonly (readonly string[])[] => [
+  ['mkdir', '-p', rootMount],
+  ['mount', partition, rootMount],
+  ['sh', '-c', `fsfreeze --unfreeze ${rootMount} || true`],
+  makeFolderArgv,
+];
+
+/**
+ * Reports that this host reboots, and keeps on the written disk what the service did not take by then:
+ * the live system and its logs are gone in a moment. Nothing of it holds the host up or fails it.
+ */
+export const keepUnreported = step({
+  id: 'logs/keep-unreported',
+  title: 'Keep on the install disk what the service did not take',
+  stage: 'Rebooting',
+  stageInfo: rebootInfo,
+  uses: ['host', 'reports', 'clock'],
+  needs: { disk: TargetDisk, ironic: IronicAgent, upload: LogUpload },
+  when: all(knowsHost, writesDisk),
+  touches: ['disk:install'],
+  limit: minutes(10),
+  waitsFor: 'the answer to the last report, at most a minute',
+  explain: () => 'only where the service takes no report or no logs any more',
+  preview: () => [lsblkArgv, ...mountArgvs('<root partition>'), unmountArgv],
+  run: async (scope, { disk, upload }) => {
+    const { reports, signal, note } = scope;
+    const { unanswered } = await reports.flush(signal);
+    signal.throwIfAborted();
+    if (unanswered.length === 0 && upload.isTaken) return;
+    const stages = unanswered.map(({ stage }) => stage).join(', ');
+    const fields = { stages, areLogsUploaded: upload.isTaken };
+    try {
+      await keep(scope, disk, recordOf(scope, { unanswered, ...upload }));
+      note('warn', 'kept in /sysroot/bootwright of the node what the service did not take', fields);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(error);
+      const lost = 'could not keep what the service did not take; it is lost with the reboot';
+      note('warn', lost, { ...fields, code, reason: message });
+    }
+  },
+});
+
+type KeepScope = StepScope<'host' | 'reports' | 'clock'>;
+
+/** What a person, or a program on the node, needs to report this host later. It holds no secret. */
+function recordOf(
+  { config: { cluster, service }, clock }: KeepScope,
+  { unanswered, isTaken }: { unanswered: readonly object[]; isTaken: boolean },
+): string {
+  const record = {
+    at: new Date(clock.now()).toISOString(),
+    service: shownUrl(service.url),
+    clusterId: cluster.id,
+    infraEnvId: cluster.infraEnvId,
+    hostId: cluster.hostId,
+    unreported: unanswered,
+    areLogsUploaded: isTaken,
+  };
+  return `${JSON.stringify(record, undefined, 2)}\n`;
+}
+
+async function keep(scope: KeepScope, target: TargetDisk, record: string): Promise<void> {
+  const { host, signal, config, onExit } = scope;
+  const disk = await readTarget(host, target, signal);
+  await removeStaleMounts(scope, disk, [rootMount]);
+  let isMounted = false;
+  onExit(async () => {
+    if (!isMounted) return;
+    // A run that is stopped leaves no mount behind either.
+    await host.exec(unmountArgv, { signal: new AbortController().signal, limit: minutes(1) });
+  }, 'always');
+  for (const argv of mountArgvs(findPartition(disk, 'root').path)) {
+    await host.exec(argv, { signal, limit: seconds(30) });
+    isMounted ||= argv[0] === 'mount';
+  }
+  const log = (await host.readText(config.log.file, signal)) ?? '';
+  for (const [name, text] of [
+    ['unreported.json', record],
+    ['installer.log', log.slice(-longestLog)],
+  ] as const) {
+    await host.writeFile(`${keptFolder}/${name}`, text, { signal, mode: 0o600 });
+  }
+}
