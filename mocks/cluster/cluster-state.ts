@@ -15,6 +15,8 @@ export interface ClusterPlan {
   readonly needsEtcdOverride: boolean;
   /** The API moves from the temporary server to another one when bootkube is done. */
   readonly apiMoves: boolean;
+  /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
+  readonly bootkubeCrashes?: boolean;
   /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
   readonly pace: Pace;

@@ -1,6 +1,14 @@
 /** The states of a unit that matter here; systemd's `ActiveState`. */
 export type UnitState = 'inactive' | 'activating' | 'active' | 'deactivating' | 'failed';
 
+/** What `systemctl show` says beside the state; what is left out follows from it. */
+interface UnitDetails {
+  /** `auto-restart`, for a unit that crashed and is about to be started again. */
+  readonly sub?: string;
+  readonly result?: string;
+  readonly restarts?: number;
+}
+
 /** A unit has come to a state. */
 interface UnitChange {
   readonly name: string;
@@ -9,13 +17,14 @@ interface UnitChange {
 
 /** What a unit does from its start on, until the signal aborts: the unit was stopped. */
 export type UnitBehaviour = (
-  become: (state: UnitState) => void,
+  become: (state: UnitState, details?: UnitDetails) => void,
   signal: AbortSignal,
 ) => void | Promise<void>;
 
 /** The units of a simulated host. */
 export interface Units {
   readonly stateOf: (name: string) => UnitState;
+  readonly detailsOf: (name: string) => UnitDetails;
   readonly isActive: (name: string) => boolean;
   /** Whether there is a file for the unit, so that it can be started. */
   readonly isKnown: (name: string) => boolean;
@@ -28,7 +37,7 @@ export interface Units {
   readonly start: (name: string) => boolean;
   readonly stop: (name: string) => void;
   /** Brings a unit to a state from outside, as its own end would. */
-  readonly become: (name: string, state: UnitState) => void;
+  readonly become: (name: string, state: UnitState, details?: UnitDetails) => void;
   /** Resolves with the state of a unit that is on its way no longer. */
   readonly settled: (name: string, signal: AbortSignal) => Promise<UnitState>;
   /** Calls back at each change; gives what ends it. */
@@ -40,10 +49,12 @@ export interface Units {
 /** Makes the units of one host. */
 export function unitsOf(active: readonly string[], known: readonly string[] = []): Units {
   const states = new Map<string, UnitState>();
+  const details = new Map<string, UnitDetails>();
   const running = new Map<string, AbortController>();
   const followers = new Set<(change: UnitChange) => void>();
   const onStart = new Map<string, UnitBehaviour>();
-  const become = (name: string, state: UnitState): void => {
+  const become = (name: string, state: UnitState, how: UnitDetails = {}): void => {
+    details.set(name, how);
     if (states.get(name) === state) return;
     states.set(name, state);
     for (const changed of followers) changed({ name, state });
@@ -66,6 +77,7 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
   reset(active, known);
   return {
     stateOf,
+    detailsOf: (name) => details.get(name) ?? {},
     isActive: (name) => stateOf(name) === 'active',
     isKnown: (name) => states.has(name),
     all: () => [...states].map(([name, state]) => ({ name, state })),
@@ -78,8 +90,8 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
       if (['active', 'activating'].includes(stateOf(name))) return true;
       const control = new AbortController();
       running.set(name, control);
-      runLife(onStart.get(name), control.signal, (state) => {
-        if (!control.signal.aborted) become(name, state);
+      runLife(onStart.get(name), control.signal, (state, how) => {
+        if (!control.signal.aborted) become(name, state, how);
       });
       return true;
     },
@@ -97,7 +109,7 @@ export function unitsOf(active: readonly string[], known: readonly string[] = []
 function runLife(
   life: UnitBehaviour | undefined,
   signal: AbortSignal,
-  become: (state: UnitState) => void,
+  become: (state: UnitState, details?: UnitDetails) => void,
 ): void {
   if (life === undefined) {
     become('active');

@@ -93,6 +93,8 @@ export const Scenario = z.strictObject({
       invoker: z.enum(['assisted-service', 'agent-installer']).default('assisted-service'),
       /** The API moves to a server of the cluster when bootkube is done. */
       apiMoves: z.boolean().default(false),
+      /** bootkube crashes until systemd gives it up. */
+      bootkubeCrashes: z.boolean().default(false),
       /** How long a byte takes from a host to the API server and back. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */

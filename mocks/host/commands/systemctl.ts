@@ -57,10 +57,11 @@ const subStates: Readonly<Record<UnitState, string>> = {
 const properties: Readonly<Record<string, (units: Units, name: string) => string>> = {
   Id: (_units, name) => name,
   ActiveState: (units, name) => units.stateOf(name),
-  SubState: (units, name) => subStates[units.stateOf(name)],
+  SubState: (units, name) => units.detailsOf(name).sub ?? subStates[units.stateOf(name)],
   LoadState: (units, name) => (units.isKnown(name) ? 'loaded' : 'not-found'),
-  NRestarts: () => '0',
-  Result: (units, name) => (units.stateOf(name) === 'failed' ? 'exit-code' : 'success'),
+  NRestarts: (units, name) => String(units.detailsOf(name).restarts ?? 0),
+  Result: (units, name) =>
+    units.detailsOf(name).result ?? (units.stateOf(name) === 'failed' ? 'exit-code' : 'success'),
 };
 
 /**
