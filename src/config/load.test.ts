@@ -122,6 +122,7 @@ describe('fingerprintOf', () => {
     ['a token', { service: { token: new Secret('t') } }],
     ['a key', { s3: { secretAccessKey: new Secret('k') } }],
     ['the way to the network', { proxy: { https: 'http://u:renewed@p.example', no: '.svc' } }],
+    ['whether a refusal of the service counts', { service: { stopIfCancelled: false } }],
     ['how the run is logged', { log: { verbose: true, format: 'json' } }],
   ])('does not change with %s', (_, input) => {
     expect(of(input)).toBe(of({}));

@@ -150,15 +150,12 @@ function deepFreeze<T>(value: T): T {
 /**
  * SHA-256, in lower-case hexadecimal, of everything in a configuration that decides what a run
  * does. Secrets and the sections `log` and `proxy` are left out: a run with a renewed token, another
- * proxy or a more verbose log resumes where it stopped.
+ * proxy or a more verbose log resumes where it stopped. So does one that no longer minds a refusal.
  */
 export function fingerprintOf(config: Config): string {
-  const deciding = Object.entries(config).filter(
-    ([section]) => section !== 'log' && section !== 'proxy',
-  );
-  return createHash('sha256')
-    .update(canonicalJson(Object.fromEntries(deciding)))
-    .digest('hex');
+  const service = { ...config.service, stopIfCancelled: undefined };
+  const deciding = { ...config, service, log: undefined, proxy: undefined };
+  return createHash('sha256').update(canonicalJson(deciding)).digest('hex');
 }
 
 /** JSON with the keys of every object sorted and secrets left out. */

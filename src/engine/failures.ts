@@ -16,7 +16,7 @@ export const engineFailures = {
   'run.stopped': {
     kind: 'bug',
     title: 'The run was stopped by a signal',
-    hint: 'run the same command again; it resumes where it stopped',
+    hint: 'run the same command again; it resumes where it stopped. Where the service shows the host in error, add --service.stopIfCancelled=false',
   },
   'run.unexpected': {
     kind: 'bug',
