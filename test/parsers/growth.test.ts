@@ -61,7 +61,6 @@ const makers = new Set([
   'layering/registry/credentials.ts#pullSecretOf',
   'layering/registry/staging-registry.ts#answerArgv',
   'os/status.ts#renderOrigin',
-  'steps/cluster/systemd-unit.ts#renderUnitProperties',
   'steps/disk/target.ts#nameDifference',
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
