@@ -12,7 +12,11 @@ import { kubeletSigners, type RequestPurpose } from '../../src/cluster/csr/signi
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 // The library can be loaded only after what stands first here.
-export { ExtendedKeyUsageExtension, SubjectAlternativeNameExtension } from '@peculiar/x509';
+export {
+  ExtendedKeyUsageExtension,
+  Extension,
+  SubjectAlternativeNameExtension,
+} from '@peculiar/x509';
 
 /** Keys that a kubelet, or somebody else, could have. */
 export const keyKinds = {
@@ -21,6 +25,12 @@ export const keyKinds = {
   'RSA 2048': {
     name: 'RSASSA-PKCS1-v1_5',
     modulusLength: 2048,
+    publicExponent: new Uint8Array([1, 0, 1]),
+    hash: 'SHA-256',
+  },
+  'RSA 1024': {
+    name: 'RSASSA-PKCS1-v1_5',
+    modulusLength: 1024,
     publicExponent: new Uint8Array([1, 0, 1]),
     hash: 'SHA-256',
   },

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
   ExtendedKeyUsageExtension,
+  Extension,
   keyKinds,
   keyPair,
   pkcs10,
   SubjectAlternativeNameExtension,
 } from '../../../test/support/kubelet-request.ts';
 import { readPkcs10 } from './pkcs10.ts';
+
+/** A GeneralName with that context tag (RFC 5280, 4.2.1.6): 3 is an X.400 address, 12 nothing. */
+const nameOfKind = (tag: number): Buffer => Buffer.from([0xa0 | tag, 2, 0x05, 0x00]);
 
 describe('a PKCS#10 request', () => {
   it.each(Object.keys(keyKinds) as (keyof typeof keyKinds)[])(
@@ -29,6 +33,7 @@ describe('a PKCS#10 request', () => {
         otherNames: [],
         otherExtensions: [],
         isSigned: true,
+        isStrong: key !== 'RSA 1024',
         key: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
       });
     },
@@ -50,6 +55,31 @@ describe('a PKCS#10 request', () => {
       otherNames: ['email', 'url'],
       otherExtensions: ['2.5.29.37'],
     });
+  });
+
+  it.each([
+    ['a name of a kind that the parser does not know', nameOfKind(3)],
+    ['a name of a kind that there is not', nameOfKind(12)],
+    ['bytes behind its names', Buffer.from([0x05, 0x00])],
+  ])('is not read with %s', async (_, more) => {
+    const names = new SubjectAlternativeNameExtension([{ type: 'dns', value: 'm0' }]);
+    const known = Buffer.from(names.value);
+    const isName = more[0] !== 0x05;
+    const inside = isName ? Buffer.concat([known.subarray(2), more]) : known.subarray(2);
+    const value = Buffer.concat([
+      Buffer.from([0x30, inside.length]),
+      inside,
+      ...(isName ? [] : [more]),
+    ]);
+    const extension = new Extension(names.type, false, value);
+    await expect(readPkcs10(await pkcs10({ extensions: [extension] }))).resolves.toBeUndefined();
+  });
+
+  it('is not read with bytes behind it', async () => {
+    const [, body = ''] = /-----\n([^-]+)\n-----/.exec(await pkcs10()) ?? [];
+    const der = Buffer.concat([Buffer.from(body, 'base64'), Buffer.from([0x05, 0x00])]);
+    const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
+    await expect(readPkcs10(pem)).resolves.toBeUndefined();
   });
 
   it('is named by its key, whatever else it says', async () => {

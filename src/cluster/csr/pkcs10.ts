@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, verify } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type * as X509 from '@peculiar/x509';
 
 /** The content of a PKCS#10 request (RFC 2986), as far as a kubelet uses it. */
@@ -15,6 +15,8 @@ export interface CertificateRequest {
   readonly otherExtensions: readonly string[];
   /** Whoever made the request has the key that it is for. */
   readonly isSigned: boolean;
+  /** Its key is of RSA with 2048 bits at least, or of a curve that Go's kubelets take. */
+  readonly isStrong: boolean;
   /** SHA-256 of the public key, lower-case hexadecimal. */
   readonly key: string;
 }
@@ -35,7 +37,7 @@ export async function readPkcs10(pem: string): Promise<CertificateRequest | unde
   const library = await loadLibrary();
   try {
     const request = new library.Pkcs10CertificateRequest(pem);
-    return isPlain(request) ? contentOf(request, library) : undefined;
+    return isPlain(request, pem, library) ? contentOf(request, library) : undefined;
   } catch {
     return undefined;
   }
@@ -47,13 +49,35 @@ async function loadLibrary(): Promise<typeof X509> {
   return import('@peculiar/x509');
 }
 
-/** Go refuses duplicate extensions; other programs take the first, or the last. */
-function isPlain(request: X509.Pkcs10CertificateRequest): boolean {
+/**
+ * Go refuses duplicate extensions; other programs take the first, or the last. Nothing may stand behind the request or
+ * among its names that the parser has passed over: whoever signs may read it.
+ */
+function isPlain(
+  request: X509.Pkcs10CertificateRequest,
+  pem: string,
+  { SubjectAlternativeNameExtension }: typeof X509,
+): boolean {
+  const der = Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ''), 'base64');
+  const extension = request.getExtension(alternativeNames);
+  const isWhole = contentStart(der) + contentLength(der) === der.length;
   return (
+    isWhole &&
     request.getAttributes(extensionRequest).length <= 1 &&
-    request.getExtensions(alternativeNames).length <= 1
+    request.getExtensions(alternativeNames).length <= 1 &&
+    (extension === null ||
+      (extension instanceof SubjectAlternativeNameExtension &&
+        isReadToTheEnd(extension, SubjectAlternativeNameExtension)))
   );
 }
+
+const isReadToTheEnd = (
+  extension: X509.SubjectAlternativeNameExtension,
+  Extension: typeof X509.SubjectAlternativeNameExtension,
+): boolean =>
+  Buffer.from(extension.value).equals(
+    Buffer.from(new Extension(extension.names.toJSON(), extension.critical).value),
+  );
 
 /** The library's own type of it needs the types of a browser. */
 interface SignatureAlgorithm {
@@ -90,6 +114,7 @@ function contentOf(
       signature: new Uint8Array(request.signature),
       publicKey,
     }),
+    isStrong: isStrong(publicKey),
     key: createHash('sha256').update(publicKey).digest('hex'),
   };
 }
@@ -127,13 +152,28 @@ const hashes: Readonly<Record<string, string>> = {
   'SHA-512': 'sha512',
 };
 
+const fewestBits = 2048;
+const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
+
+function isStrong(publicKey: Uint8Array): boolean {
+  try {
+    const { asymmetricKeyDetails: { modulusLength = 0, namedCurve } = {} } = publicKeyOf(publicKey);
+    return modulusLength >= fewestBits || curves.includes(namedCurve);
+  } catch {
+    return false;
+  }
+}
+
+const publicKeyOf = (spki: Uint8Array): KeyObject =>
+  createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
+
 /** Whether a request was signed by the key that it is for. */
 function isSignedByItsKey({ der, publicKey, ...signed }: SignedPart): boolean {
   const hash = hashes[signed.hash];
   const kind = algorithms[signed.algorithm];
   if (hash === undefined || kind === undefined) return false;
   try {
-    const key = createPublicKey({ key: Buffer.from(publicKey), format: 'der', type: 'spki' });
+    const key = publicKeyOf(publicKey);
     return (
       key.asymmetricKeyType === kind &&
       verify(hash, firstElement(der), { key, dsaEncoding: 'der' }, signed.signature)

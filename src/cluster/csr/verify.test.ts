@@ -147,6 +147,11 @@ describe('a client request', () => {
     const keys = { publicKey: other.publicKey, privateKey: own.privateKey };
     await expect(verified('client', { request: { keys } })).resolves.toEqual(refuse('signature'));
   });
+
+  it('with a weak key is left alone', async () => {
+    const weak = verified('client', { request: { key: 'RSA 1024' } });
+    await expect(weak).resolves.toEqual(refuse('weaker'));
+  });
 });
 
 describe('a serving request', () => {

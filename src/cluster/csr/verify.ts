@@ -46,6 +46,7 @@ export function verifyRequest(
     (asked.purpose === 'client'
       ? clientRefusal(asked, request, expected)
       : servingRefusal(asked, request, expected)) ??
+    (request.isStrong ? undefined : 'its key is weaker than RSA of 2048 bits or EC P-256') ??
     (request.isSigned ? undefined : 'its signature is not that of its key');
   return reason === undefined ? { kind: 'approve' } : refuse(reason);
 }
