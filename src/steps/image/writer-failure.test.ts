@@ -36,6 +36,10 @@ Error: source has sector size 4096 but destination has sector size 512
 
 Resetting partition table
 Error: install failed`;
+// error-chain and the sentence of coreos-installer before 0.10 (its `install.rs`).
+const oldSectors = `Error: source has sector size 4096 but destination has sector size 512
+Clearing partition table
+Error: install failed`;
 const noPartitions = `
 Error: couldn't find any partitions on /dev/sda
 
@@ -109,6 +113,13 @@ describe('what the writer said', () => {
     ['nothing', '', 'image.writer-failed'],
   ])('%s', (_, text, code) => {
     expect(ended(text)).toMatchObject({ code, context: { disk: '/dev/sda', exitCode: 1 } });
+  });
+
+  it('is told without what follows it, by an older writer too', () => {
+    const message =
+      'write to /dev/sda failed: source has sector size 4096 but destination has sector size 512';
+    expect(ended(sectors)).toMatchObject({ message });
+    expect(ended(oldSectors)).toMatchObject({ code: 'image.wrong-sector-size', message });
   });
 
   it('is no sentence but bad usage with exit code 2', () => {

@@ -25,7 +25,7 @@ interface Signature {
 }
 
 /**
- * Sentences of coreos-installer 0.16 to 0.26 and what they mean. The first that is found anywhere in
+ * Sentences of coreos-installer 0.5 to 0.26 and what they mean. The first that is found anywhere in
  * what it said counts: what names the cause is before what names a consequence.
  */
 const signatures: readonly Signature[] = [
@@ -75,7 +75,7 @@ const usageExit = 2;
 
 /** Lines that only say that something failed, or that lead the way in a chain of causes. */
 const empty =
-  /^(Caused by:|Error: install failed|Resetting partition table|Preserving partition)?$/;
+  /^(Caused by:|Error: install failed|(Resetting|Clearing) partition table|Preserving partition)?$/;
 
 /**
  * Turns a failed run of the writer into a failure with a code, with the words that the writer found
@@ -122,7 +122,9 @@ function reasonIn(lines: readonly string[]): string {
     / (mounted on|is swap device|in use by) /.test(`${line} `),
   );
   const chain = from < 0 ? lines.slice(-2) : lines.slice(from);
-  const end = chain.findIndex((line) => /^(Resetting|Preserving) partition table/.test(line));
+  const end = chain.findIndex((line) =>
+    /^(Resetting|Clearing|Preserving) partition table/.test(line),
+  );
   return [...chain.slice(0, end < 0 ? chain.length : end), ...holders]
     .map((line) => line.trim().replace(/^(Error:|\d+:)\s*/, ''))
     .filter((line) => !empty.test(line))

@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseWriterLine, writerArgv, writerProgress, type WriterSource } from './writer.ts';
+import {
+  parseWriterLine,
+  writerArgv,
+  writerOutput,
+  writerProgress,
+  type WriterSource,
+} from './writer.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 
 const ignition = '/opt/install-dir/worker-h.ign';
@@ -115,4 +121,16 @@ describe('following the writer', () => {
     expect([writer.phase(), writer.isFlushing()]).toEqual(['100%, flushing', true]);
     expect(writer.movedAt()).toBe(minutes(12));
   });
+});
+
+it.each([
+  ['Read disk 1.0 MiB/113.7 MiB (0%)', true],
+  ['Resetting partition table', true],
+  // Before coreos-installer 0.10.
+  ['Clearing partition table', true],
+  ['Error: checking for exclusive access to /dev/sda', false],
+])('%s: the disk is touched: %s', (line, expected) => {
+  const output = writerOutput();
+  output.take(line);
+  expect(output.hasTouchedDisk()).toBe(expected);
 });

@@ -148,7 +148,7 @@ const line =
 /** Powers of 1024, whatever the letters: coreos-installer prints binary units. */
 const exponents = ['', 'K', 'M', 'G', 'T'];
 
-/** Reads `Read disk 45.5 MiB/113.7 MiB (40%)` of coreos-installer 0.16 to 0.26. */
+/** Reads `Read disk 45.5 MiB/113.7 MiB (40%)` of coreos-installer 0.5 to 0.26. */
 export function parseWriterLine(text: string): ReadSoFar | undefined {
   const match = line.exec(text.trim());
   if (match === null) return undefined;
@@ -168,9 +168,9 @@ function bytesOf(amount = '0', unit = 'B'): number {
 /** So many lines are kept; the writer says far fewer. */
 const linesKept = 200;
 
-/** Lines that come only after the writer has laid hand on the disk. */
+/** Lines that come only after the writer has laid hand on the disk; before 0.10 it says `Clearing`. */
 const afterTouch =
-  /^(Resetting|Preserving) partition table|^Writing Ignition config|^Install complete/;
+  /^(Resetting|Clearing|Preserving) partition table|^Writing Ignition config|^Install complete/;
 
 /** What the writer says, beside progress. */
 interface WriterOutput {
