@@ -1,5 +1,6 @@
 import { about, record, type RunContext } from './context.ts';
-import { asAgentError, reportOf } from './failures.ts';
+import { asAgentError, reportOf, withFirst } from './failures.ts';
+import type { AgentError } from '../model/failure.ts';
 import type { PlacedStep } from './role.ts';
 import type { AnyStep, ProbeAnswer, Scope, World } from './step.ts';
 import { untilOf } from './wait.ts';
@@ -44,9 +45,9 @@ export async function runAttempts<W extends World>(
       return answer.fact;
     }
   }
-  const flush = step.destroys === true || (step.rerun ?? 'safe') !== 'safe';
-  await record(context, { type: 'started', step: step.id }, { flush });
+  await record(context, { type: 'started', step: step.id }, { flush: mustBeKnown(step) });
   const { attempts: most, every } = step.retry ?? { attempts: 1, every: 0 };
+  let first: AgentError | undefined;
   for (let attempt = 1; ; attempt += 1) {
     context.emit({
       type: 'step.started',
@@ -60,13 +61,19 @@ export async function runAttempts<W extends World>(
       return await attemptOnce(context, placed, { needs, signal });
     } catch (thrown) {
       const error = asAgentError(thrown);
-      if (signal.aborted || attempt >= most || error.isFinal) throw error;
+      if (signal.aborted) throw error;
+      if (attempt >= most || error.isFinal) throw withFirst(error, first);
+      first ??= error;
       const failure = reportOf(error);
       context.emit({ type: 'step.retrying', ...about(placed), failure, attempt, attempts: most });
       await context.clock.sleep(every, signal);
     }
   }
 }
+
+/** Whether it must be on the disk that a step has begun, before it does. */
+const mustBeKnown = <W extends World>({ destroys, rerun = 'safe' }: AnyStep<W>): boolean =>
+  destroys === true || rerun !== 'safe';
 
 type OneAttempt = Pick<Attempts, 'needs' | 'signal'>;
 

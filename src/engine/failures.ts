@@ -45,6 +45,15 @@ export function asAgentError(thrown: unknown): AgentError {
   return engineFailure('run.unexpected', message, { cause: thrown });
 }
 
+/** The failure of a last attempt, with what the first one failed with where that was another thing: often the cause. */
+export function withFirst(last: AgentError, first: AgentError | undefined): AgentError {
+  if (first === undefined || first.code === last.code) return last;
+  const { code, kind, hint, isFinal, context } = last;
+  const row = { code, kind, hint, title: '', ...(isFinal ? { isFinal } : {}) };
+  const message = `${last.message} (the first attempt failed with ${first.code}: ${first.message})`;
+  return new AgentError(row, message, { context, cause: last.cause ?? first });
+}
+
 /** A failure as events carry it. */
 export function reportOf(error: AgentError): FailureReport {
   return {

@@ -135,6 +135,18 @@ describe('a step that fails', () => {
     expect(events.filter(({ type }) => type === 'step.retrying')).toHaveLength(2);
   });
 
+  it('tells what the first attempt failed with when a later one fails with another thing', async () => {
+    const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
+    const failures = [failure('toy.broken', 'no link'), failure('toy.wrong', 'too small')];
+    const { error } = await runToy(toy({ steps: [retried] }), {
+      world: worldOf(() => Promise.reject(failures.shift() ?? new Error('a third attempt'))),
+    });
+    expect(error).toMatchObject({
+      code: 'toy.wrong',
+      message: 'too small (the first attempt failed with toy.broken: no link)',
+    });
+  });
+
   it('is not tried again when a second attempt cannot help', async () => {
     const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(1) } };
     const { error, events } = await runToy(toy({ steps: [retried] }), {
