@@ -30,7 +30,6 @@ describe('the install disk among the devices of the host', () => {
     ['while udev reads it again', { serial: '', wwn: '' }, {}, 'sda'],
     ['a virtual disk', { serial: '', wwn: '' }, { serial: '', wwn: '' }, 'sda'],
     ['of a journal of before', {}, { serial: '', wwn: '', byId: [] }, 'sda'],
-    ['formatted by the writer', {}, { sizeBytes: 0 }, 'sda'],
     [
       'with another serial number',
       { serial: 'S2' },
@@ -57,6 +56,12 @@ describe('the install disk among the devices of the host', () => {
     ],
   ])('is %s', (...[, differs, of, expected]) => {
     expect(outcomeOf([{ ...disk, ...differs }], { ...target, ...of })).toBe(expected);
+  });
+
+  it('is the same DASD when the writer has formatted it with other blocks', () => {
+    const dasd = blockDevice('dasda', { sizeBytes: 7_385_333_760 });
+    const formatted = { ...dasd, sizeBytes: 7_385_300_000 };
+    expect(outcomeOf([formatted], targetOf(dasd))).toBe('dasda');
   });
 
   it('is another when its name in by-id leads elsewhere', () => {

@@ -83,6 +83,13 @@ const isSurely = (device: BlockDevice, { serial, wwn, type }: TargetDisk): boole
 const isAlike = (one: string, other: string): boolean =>
   one === '' || other === '' || inUdevLetters(one) === inUdevLetters(other);
 
+/** The writer formats a DASD, which gives it its size; where no size is known there is none to compare. */
+const isAsLarge = ({ kname, sizeBytes }: BlockDevice, target: TargetDisk): boolean =>
+  sizeBytes === target.sizeBytes ||
+  sizeBytes === 0 ||
+  target.sizeBytes === 0 ||
+  kname.startsWith('dasd');
+
 /** What shows that a device is another disk than the one that was found; undefined when nothing does. */
 function differenceOf(
   roots: readonly BlockDevice[],
@@ -92,8 +99,7 @@ function differenceOf(
   const { serial, wwn, sizeBytes } = device;
   if (!isAlike(serial, target.serial)) return `its serial number is ${serial}`;
   if (!isAlike(wwn, target.wwn)) return `its WWN is ${wwn}`;
-  // A DASD has no size before the writer formats it.
-  if (sizeBytes !== target.sizeBytes && sizeBytes > 0 && target.sizeBytes > 0) {
+  if (!isAsLarge(device, target)) {
     return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
   }
   for (const [link, path] of links) {

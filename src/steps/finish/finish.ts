@@ -132,8 +132,10 @@ export const agentStateArgv = ['systemctl', 'is-active', 'agent.service'] as con
 const notActive = [3, 4];
 
 /** The text beside `Rebooting`: who reboots the host. */
-export const rebootInfo = (_config: Config, { ironic }: { readonly ironic: IronicAgent }): string =>
-  ironic.isPresent ? 'Ironic will reboot the node shortly' : '';
+export const rebootInfo = (
+  _config: Config,
+  { ironic }: { readonly ironic: IronicAgent },
+): string => (ironic.isPresent ? 'Ironic will reboot the node shortly' : '');
 
 /** Leaves the host: by a reboot, or by handing it over to ironic. */
 export const rebootHost = step({

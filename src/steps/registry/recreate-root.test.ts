@@ -86,6 +86,15 @@ describe('registry/copy after an earlier try', () => {
     expect(notes).toEqual(['warn: the root file system is grown as it is, which may make it slow']);
   });
 
+  it('waits until udev has seen the partition that has grown', async () => {
+    const host = hostWith([], '/dev/sda9');
+    host.on(['udevadm', rest]).answers(() => {
+      host.withLink('/dev/disk/by-label/root', '/dev/sda4');
+    });
+    await runStep(copyRegistry, { host, facts });
+    expect(verbs(host)).toEqual(['autosave-xfs', 'restore', 'cleanup']);
+  });
+
   it('goes on when the memory of the copy cannot be freed', async () => {
     const host = hostWith([]);
     host.on(['bash', rest]).answers(([, , script = '']) => ({

@@ -10,6 +10,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { minutes } from '../../model/duration.ts';
 import type { FoundPartition } from '../disk/block-devices.ts';
 import { confirmTarget } from '../disk/target.ts';
+import { settleArgv } from '../disk/wipe.ts';
 import type { TargetDisk } from '../disk/facts.ts';
 import { isTrue } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
@@ -115,8 +116,9 @@ export async function recreateRoot(
   if (recreation === 'none') return;
   if (recreation === 'cleanup') slow('an earlier try to recreate it was cut off');
   else {
-    const labelled = await host.realPath('/dev/disk/by-label/root', signal);
-    const isOwn = labelled === ((await host.realPath(root.path, signal)) ?? root.path);
+    const own = (await host.realPath(root.path, signal)) ?? root.path;
+    const labelled = await labelledRoot(scope, own);
+    const isOwn = labelled === own;
     if (!isOwn && recreation === 'restore') {
       throw registryFailure(
         'registry.root-lost',
@@ -141,4 +143,16 @@ export async function recreateRoot(
       reason: message,
     });
   }
+}
+
+/** Where the label root leads to, once udev has seen the partition that has just grown. */
+async function labelledRoot(
+  { host, signal }: StepScope<'host'>,
+  own: string,
+): Promise<string | undefined> {
+  const link = '/dev/disk/by-label/root';
+  const found = await host.realPath(link, signal);
+  if (found === own) return found;
+  await host.exec(settleArgv, { signal, limit: minutes(1), accept: [0, 1] });
+  return host.realPath(link, signal);
 }
