@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
 import { inventoryStore } from '../../mocks/inventory/store.ts';
+import { events } from '../../src/cluster/kinds.ts';
 import { hours, minutes } from '../../src/model/duration.ts';
 import type { LadderName } from '../../src/model/stage.ts';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
@@ -100,10 +101,19 @@ describe('the service ends', () => {
     },
   );
 
-  it('the wait for a controller that never becomes ready', async () => {
+  it('the wait for a controller that crashes for ever, with an event each time', async () => {
     const clock = fakeClock();
     const service = serviceFor('bootstrap', clock);
-    await tryStep(waitForController, { ...service, kube: fakeKube(), clock, config, facts });
+    const kube = fakeKube();
+    const crashing = (async () => {
+      for (let count = 0; ; count += 1) {
+        const metadata = { name: `back-off-${count}`, namespace: 'assisted-installer' };
+        kube.put(events, { metadata, reason: 'BackOff' });
+        await clock.sleep(minutes(5), service.signal);
+      }
+    })().catch(() => undefined);
+    await tryStep(waitForController, { ...service, kube, clock, config, facts });
+    await crashing;
     expect(await service.end()).toBeLessThanOrEqual(62);
   });
 });

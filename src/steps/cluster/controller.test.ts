@@ -87,7 +87,7 @@ describe('cluster/wait-for-controller', () => {
     expect(events).toContainEqual(
       expect.objectContaining({
         type: 'wait.updated',
-        status: '1 events in assisted-installer, no AssistedControllerIsReady',
+        status: 'events in assisted-installer, but no AssistedControllerIsReady yet',
       }),
     );
   });

@@ -62,10 +62,10 @@ function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[])
   };
 }
 
-/** What is missing, for people. */
+/** What is missing, for people. How many events there are is no progress: a pod that crashes makes more. */
 function statusOf(objects: readonly KubeObject[]): string {
   if (objects.length === 0) return `no event in ${controllerNamespace} yet`;
-  return `${objects.length} events in ${controllerNamespace}, no AssistedControllerIsReady`;
+  return `events in ${controllerNamespace}, but no AssistedControllerIsReady yet`;
 }
 
 async function announceLogs({ inventory, signal, note }: StepScope<'inventory'>): Promise<void> {

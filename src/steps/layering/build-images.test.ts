@@ -9,7 +9,7 @@ import {
 } from '../../../test/layering/lane-host.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { rest } from '../../../test/support/fake-host.ts';
-import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { reportsOf, runStep, tryStep } from '../../../test/support/run-step.ts';
 import { stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { AgentError } from '../../model/failure.ts';
 import { buildImages } from './build-images.ts';
@@ -108,6 +108,18 @@ describe('layering/build-images', () => {
     expect(failure).toMatchObject({ code, context: { log: `${scratch}/build.log` } });
     expect(builds(host)).toHaveLength(times);
     expect(host.textOf(`${scratch}/build.log`)).toContain(stderr);
+  });
+
+  it('renews the text beside the stage during a step of the build that takes long', async () => {
+    const clock = fakeClock();
+    const host = freshHost(clock).on(['podman', '--root', rest]).hangs('STEP 1/14: FROM x\n');
+    const { events } = await tryStep(buildImages, { ...run(host), clock });
+    const reports = reportsOf(events, { ladder: 'bootstrap', stage: 'Writing image to disk' });
+    expect(reports).toEqual([
+      '0: Building OS image of master: step 1 of 14',
+      '10: Building OS image of master: step 1 of 14 (10 min)',
+      '20: Building OS image of master: step 1 of 14 (20 min)',
+    ]);
   });
 
   it('ends a build that takes too long', async () => {
