@@ -58,7 +58,10 @@ const waits: Readonly<Record<string, Wait>> = {
   'layering/bring-images': { endedBy: 'itself' },
   'layering/start-registry': { endedBy: 'itself' },
   'layering/wait-for-masters': { endedBy: 'service' },
-  'layering/wait-for-rendered': { endedBy: 'service', failsOn: ['layering.not-rendered'] },
+  'layering/wait-for-rendered': {
+    endedBy: 'service',
+    failsOn: ['layering.not-rendered', ...bootkube],
+  },
   'logs/keep-unreported': { endedBy: 'itself' },
 };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor, renderedFor } from '../../../test/layering/lane-facts.ts';
 import { poolText, renderedText } from '../../../test/layering/rendered.ts';
+import { bootkubeHost } from '../../../test/support/cluster-objects.ts';
 import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, rest } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep, tryStep } from '../../../test/support/run-step.ts';
@@ -20,7 +21,7 @@ const host = (rendered = pools) =>
       machine
         .withFile(poolFile(pool), poolText(pool))
         .withFile(renderedFor(pool).file, renderedText(pool)),
-    fakeHost().on(['busctl', rest]).isMissing(),
+    bootkubeHost(),
   );
 const logNamed = (id: string): string =>
   `/var/log/containers/bootstrap-machine-config-operator-m0_default_machine-config-controller-${id}.log`;
@@ -51,6 +52,18 @@ describe('layering/wait-for-rendered', () => {
       facts: { request: requestFor(pools, 'after-join') },
     });
     expect(value).toHaveLength(2);
+  });
+
+  it('fails with bootkube, which starts what renders, once systemd has given it up', async () => {
+    const machine = host()
+      .on(['systemctl', 'show', rest])
+      .prints('ActiveState=failed\nSubState=failed\nResult=start-limit-hit\nNRestarts=4\n')
+      .on(['journalctl', rest])
+      .prints('no space left on device');
+    const clock = fakeClock();
+    const { failure } = await tryStep(waitForRendered, { host: machine, clock, config, facts });
+    expect(failure).toMatchObject({ code: 'cluster.bootkube-failed' });
+    expect(clock.now()).toBe(0);
   });
 
   it('gives nothing without an order', async () => {

@@ -12,6 +12,7 @@ import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machi
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait, together } from '../cluster/kube-watch.ts';
 import { unitMonitorArgv, unitWatch } from '../cluster/systemd-unit.ts';
+import { bootkubeArgvs, bootkubeWatch } from '../cluster/wait-for-bootkube.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, joinsWithReleaseImage } from './conditions.ts';
 import { blockServiceUnit } from './config-server.ts';
@@ -22,13 +23,13 @@ import { layeringStepFailure } from './failures.ts';
 export const waitForRendered = step({
   id: 'layering/wait-for-rendered',
   title: 'Wait for the MachineConfigs of the pools to be rendered',
-  uses: ['host'],
+  uses: ['host', 'clock'],
   needs: { request: BuildRequest },
   gives: RenderedConfigs,
   when: buildsOsImages,
   limit: longestWait + minutes(10),
   waitsFor: `${controllerConfig}, which the bootstrap controller writes last`,
-  preview: () => [unitMonitorArgv([blockServiceUnit])],
+  preview: () => [unitMonitorArgv([blockServiceUnit]), ...bootkubeArgvs],
   run: async (scope, { request }) => {
     if (request.kind === 'off') return [];
     const isHeld = !joinsWithReleaseImage(request);
@@ -40,14 +41,14 @@ export const waitForRendered = step({
   },
 });
 
-type RenderingScope = StepScope<'host'>;
+type RenderingScope = StepScope<'host' | 'clock'>;
 
 /** The kubelet starts a container that failed again; what it fails with twice it fails with for ever. */
 const enoughFailures = 2;
 
 /**
  * Waits for the file that the bootstrap controller writes last, at the place where it is then.
- * @throws AgentError `layering.not-rendered` when the controller fails, `wait.timed-out`
+ * @throws AgentError `layering.not-rendered` when the controller fails, `cluster.bootkube-failed`, `wait.timed-out`
  */
 async function untilRendered(scope: RenderingScope, awaited: string): Promise<void> {
   const { host, until } = scope;
@@ -56,6 +57,7 @@ async function untilRendered(scope: RenderingScope, awaited: string): Promise<vo
     watch: together(
       (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
       unitWatch(host, [blockServiceUnit]),
+      bootkubeWatch(scope),
     ),
     every: seconds(30),
     within: longestWait,
