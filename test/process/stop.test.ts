@@ -85,7 +85,7 @@ describe('SIGTERM ends the agent in time', () => {
     await becomes(() => ran(host, 'coreos-installer'));
     await host.inventory.close();
     await becomes(() =>
-      readFileSync(join(host.folder, 'agent.log'), 'utf8').includes('finish/leave-host'),
+      readFileSync(join(host.folder, 'agent.log'), 'utf8').includes('logs/keep-unreported'),
     );
     expect(await stopped(agent)).toBeLessThan(promised);
     expect(ran(host, 'shutdown')).toBe(false);
