@@ -38,7 +38,9 @@ export async function runAttempts<W extends World>(
 ): Promise<unknown> {
   const { step } = placed;
   if (probesFirst) {
-    const answer = await probe(context, placed, { needs, signal });
+    const work: StepWork<W> = async (scope) =>
+      (await step.probe?.(scope, needs)) ?? { isDone: false };
+    const answer = (await attemptOnce(context, placed, { signal, work })) as ProbeAnswer<undefined>;
     if (answer.isDone) {
       const stage = stageOf(step, context.config, needs);
       context.emit({ type: 'step.reused', ...about(placed), title: step.title, ...stage });
@@ -58,7 +60,8 @@ export async function runAttempts<W extends World>(
     });
     if (step.leaves === true) await context.beforeLeaving(signal);
     try {
-      return await attemptOnce(context, placed, { needs, signal });
+      const work: StepWork<W> = (scope) => step.run(scope, needs);
+      return await attemptOnce(context, placed, { signal, work });
     } catch (thrown) {
       const error = asAgentError(thrown);
       if (signal.aborted) throw error;
@@ -75,28 +78,18 @@ export async function runAttempts<W extends World>(
 const mustBeKnown = <W extends World>({ destroys, rerun = 'safe' }: AnyStep<W>): boolean =>
   destroys === true || rerun !== 'safe';
 
-type OneAttempt = Pick<Attempts, 'needs' | 'signal'>;
+/** One piece of work of a step: its body, or the probe for what an earlier run did. */
+type StepWork<W extends World> = (scope: Scope<W, keyof W['ports']>) => Promise<unknown>;
 
-async function probe<W extends World>(
-  context: RunContext<W>,
-  placed: PlacedStep<W>,
-  { needs, signal }: OneAttempt,
-): Promise<ProbeAnswer<undefined>> {
-  const undo = undoStack();
-  const scope = scopeOf(context, placed, { signal, undo });
-  const answer: unknown = await placed.step.probe?.(scope, needs);
-  await unwind(context, placed, undo.unwind('success'));
-  return (answer ?? { isDone: false }) as ProbeAnswer<undefined>;
-}
-
+/** Does the work and undoes what it registered, however it ended. */
 async function attemptOnce<W extends World>(
   context: RunContext<W>,
   placed: PlacedStep<W>,
-  { needs, signal }: OneAttempt,
+  { signal, work }: { readonly signal: AbortSignal; readonly work: StepWork<W> },
 ): Promise<unknown> {
-  const undo: UndoStack = undoStack();
+  const undo = undoStack();
   try {
-    const value: unknown = await placed.step.run(scopeOf(context, placed, { signal, undo }), needs);
+    const value = await work(scopeOf(context, placed, { signal, undo }));
     await unwind(context, placed, undo.unwind('success'));
     return value;
   } catch (error) {

@@ -1,4 +1,4 @@
-import { fakeClock } from './fake-clock.ts';
+import { fakeClock, type FakeClock } from './fake-clock.ts';
 import { memoryJournal, type MemoryJournal } from './memory-journal.ts';
 import { minutes } from '../../src/model/duration.ts';
 import { failuresOf } from '../../src/model/failure.ts';
@@ -6,7 +6,7 @@ import { role } from '../../src/engine/check.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
 import { fact } from '../../src/engine/fact.ts';
 import type { Role } from '../../src/engine/role.ts';
-import { runRole, type RunOutcome } from '../../src/engine/run.ts';
+import { runRole, type RunOptions, type RunOutcome } from '../../src/engine/run.ts';
 import { type AnyStep, stepsOf } from '../../src/engine/step.ts';
 import * as z from 'zod';
 
@@ -72,7 +72,8 @@ export function worldOf(
   };
 }
 
-interface ToyRun {
+interface ToyRun extends Partial<Pick<RunOptions<Toy>, 'beforeLeaving' | 'mask'>> {
+  readonly clock?: FakeClock;
   readonly world?: ToyWorld;
   readonly journal?: MemoryJournal;
   readonly config?: ToyConfig;
@@ -82,7 +83,7 @@ interface ToyRun {
 
 export async function runToy(
   toy: ToyRole,
-  { world = worldOf(), journal = memoryJournal(), ...more }: ToyRun = {},
+  { world = worldOf(), journal = memoryJournal(), clock = fakeClock(), ...more }: ToyRun = {},
 ): Promise<{
   outcome?: RunOutcome;
   error?: unknown;
@@ -95,12 +96,14 @@ export async function runToy(
       role: toy,
       config: more.config ?? { cleans: true },
       ports: { world },
-      clock: fakeClock(),
+      clock,
       journal,
       header: { version: '1', fingerprint: 'f', bootId: more.bootId ?? 'b' },
       run: 'r',
       sinks: [(event) => events.push(event)],
       signal: more.signal ?? new AbortController().signal,
+      ...(more.beforeLeaving && { beforeLeaving: more.beforeLeaving }),
+      ...(more.mask && { mask: more.mask }),
     });
     return { outcome, events, world };
   } catch (error) {

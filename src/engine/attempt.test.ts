@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { memoryJournal, type MemoryJournal } from '../../test/support/memory-journal.ts';
+import {
+  doing,
+  failure,
+  findDisk,
+  limit,
+  runToy,
+  step,
+  toy,
+  types,
+  wipe,
+  worldOf,
+} from '../../test/support/toy-role.ts';
+import { minutes, seconds } from '../model/duration.ts';
+import { type JournalEntry, renderRecord } from './journal.ts';
+
+/** Less than the clock takes for idle. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** What an earlier run of the toy left. */
+const journalOf = (...entries: readonly JournalEntry[]): MemoryJournal => {
+  const header = { version: '1', fingerprint: 'f', bootId: 'b' };
+  const records = [{ type: 'header', v: 1, role: 'toy', ...header } as const, ...entries];
+  return memoryJournal(records.map((record) => renderRecord(record)));
+};
+
+const begun = (id: string): MemoryJournal => journalOf({ type: 'started', step: id, at: 1 });
+
+describe('the journal of a step', () => {
+  const destroys = { ...doing('a/destroy'), destroys: true } as const;
+  const once = { ...doing('a/once'), rerun: 'never', toCheck: 'look' } as const;
+
+  it('is on the disk before a step that destroys or must not run twice, and behind each', async () => {
+    const flushed: string[] = [];
+    const journal = memoryJournal([], {
+      onStored: (line, isFlushed) => {
+        const { type, step: id = '' } = JSON.parse(line) as { type: string; step?: string };
+        if (isFlushed) flushed.push(`${type} ${id}`);
+      },
+    });
+    await runToy(toy({ steps: [destroys, once, doing('a/safe')] }), { journal });
+    expect(flushed).toEqual([
+      'header ',
+      'started a/destroy',
+      'finished a/destroy',
+      'started a/once',
+      'finished a/once',
+      'finished a/safe',
+    ]);
+  });
+
+  it('is waited for, before the step and behind it', async () => {
+    const kept = memoryJournal();
+    const slow: MemoryJournal = {
+      ...kept,
+      append: async (line, options) => {
+        await settle();
+        await kept.append(line, options);
+      },
+    };
+    const known: string[][] = [];
+    const world = worldOf(() => {
+      known.push(kept.lines.slice(1).map((line) => (JSON.parse(line) as JournalEntry).type));
+      return Promise.resolve();
+    });
+    await runToy(toy({ steps: [destroys, doing('a/safe')] }), { journal: slow, world });
+    expect(known).toEqual([['started'], ['started', 'finished', 'started']]);
+  });
+
+  it('holds no secret of a failure', async () => {
+    const journal = memoryJournal();
+    const world = worldOf(() => Promise.reject(failure('toy.broken', 'the password hunter2')));
+    const mask = (text: string): string => text.replaceAll('hunter2', '***');
+    await runToy(toy({ steps: [doing('a/one')] }), { journal, world, mask });
+    expect(journal.entries()).toMatchObject([{}, { type: 'failed', message: 'the password ***' }]);
+  });
+});
+
+describe('a fact', () => {
+  it('that its schema refuses is handed to no step', async () => {
+    const wrong = { ...findDisk, run: () => Promise.resolve({ path: 7 }) };
+    const { error, world } = await runToy(toy({ steps: [wrong, wipe] }));
+    expect(error).toMatchObject({ code: 'run.unexpected' });
+    expect(world.did).toEqual([]);
+  });
+
+  it('of an earlier run that its schema refuses is handed to no step', async () => {
+    const journal = journalOf({ type: 'finished', step: 'disk/find', at: 1, fact: { disk: 'a' } });
+    const { error, world } = await runToy(toy({ steps: [findDisk, wipe] }), { journal });
+    expect(error).toMatchObject({ code: 'run.unexpected' });
+    expect(world.did).toEqual([]);
+  });
+});
+
+it('waits for the last report before the step that leaves the host, and before no other', async () => {
+  const order: string[] = [];
+  const world = worldOf((what) => Promise.resolve(void order.push(what)));
+  const beforeLeaving = async (): Promise<void> => {
+    order.push('the report begins');
+    await settle();
+    order.push('the report is sent');
+  };
+  const reboot = { ...doing('host/reboot'), leaves: true };
+  await runToy(toy({ steps: [doing('a/one'), reboot] }), { world, beforeLeaving });
+  expect(order).toEqual(['a/one', 'the report begins', 'the report is sent', 'host/reboot']);
+});
+
+describe('attempts', () => {
+  const retried = { ...doing('a/two'), retry: { attempts: 3, every: seconds(7) } };
+
+  it('have their pause between them', async () => {
+    const clock = fakeClock();
+    const world = worldOf(() => Promise.reject(failure('toy.broken', 'it broke')));
+    await runToy(toy({ steps: [retried] }), { clock, world });
+    expect(clock.slept.filter((duration) => duration === seconds(7))).toHaveLength(2);
+  });
+
+  it('end with a stop', async () => {
+    const control = new AbortController();
+    const world = worldOf(() => {
+      control.abort(failure('toy.broken', 'stopped'));
+      return Promise.reject(failure('toy.broken', 'it broke'));
+    });
+    const how = { world, signal: control.signal };
+    const { error, events } = await runToy(toy({ steps: [retried] }), how);
+    expect(error).toMatchObject({ message: 'stopped' });
+    expect(types(events)).toEqual([
+      'run.started',
+      'step.started a/two',
+      'step.stopped a/two',
+      'run.stopped',
+    ]);
+  });
+
+  it('are not begun after a stop', async () => {
+    const signal = AbortSignal.abort(failure('toy.broken', 'stopped'));
+    const { world, events } = await runToy(toy({ steps: [doing('a/one')] }), { signal });
+    expect(world.did).toEqual([]);
+    expect(types(events)).not.toContain('step.started a/one');
+  });
+
+  it('that succeed leave what is undone by a failure alone', async () => {
+    const undone: string[] = [];
+    const sets = step({
+      ...{ id: 'a/mount', title: 'Mount', uses: [], limit },
+      run: ({ onExit }) => {
+        onExit(() => Promise.resolve(void undone.push('always')), 'always');
+        onExit(() => Promise.resolve(void undone.push('failure')), 'failure');
+        return Promise.resolve();
+      },
+    });
+    await runToy(toy({ steps: [sets] }));
+    expect(undone).toEqual(['always']);
+  });
+});
+
+describe('a probe', () => {
+  const probing = (undone: string[], answers: () => Promise<{ isDone: true; fact: never }>) => ({
+    ...findDisk,
+    rerun: 'probe' as const,
+    probe: (...[scope]: Parameters<NonNullable<typeof findDisk.probe>>) => {
+      scope.onExit(() => Promise.resolve(void undone.push('undone')), 'always');
+      return answers();
+    },
+  });
+
+  it('hands on what it found, and what it set up is undone', async () => {
+    const undone: string[] = [];
+    const fact = { path: '/dev/probed' } as never;
+    const found = probing(undone, () => Promise.resolve({ isDone: true, fact }));
+    const { world } = await runToy(toy({ steps: [found, wipe] }), { journal: begun('disk/find') });
+    expect(world.did).toEqual(['wipe /dev/probed']);
+    expect(undone).toEqual(['undone']);
+  });
+
+  it('that fails has what it set up undone too', async () => {
+    const undone: string[] = [];
+    const fails = probing(undone, () => Promise.reject(failure('toy.broken', 'no answer')));
+    const { error } = await runToy(toy({ steps: [fails] }), { journal: begun('disk/find') });
+    expect(error).toMatchObject({ code: 'toy.broken' });
+    expect(undone).toEqual(['undone']);
+  });
+});
+
+describe('steps beside the main line', () => {
+  it('that follow have ended when the run has', async () => {
+    const ended: string[] = [];
+    const follow = step({
+      ...{ id: 'follow/hosts', title: 'Follow', uses: [], limit: minutes(60) },
+      run: async ({ signal }) => {
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve, { once: true });
+        });
+        await turn();
+        ended.push('follow/hosts');
+      },
+    });
+    const clock = fakeClock();
+    const { events } = await runToy(toy({ steps: [doing('a/one')], follow: [follow] }), { clock });
+    expect(ended).toEqual(['follow/hosts']);
+    expect(clock.elapsed()).toBe(0);
+    expect(types(events)).toContain('step.started follow/hosts');
+  });
+
+  it('that always run are all waited for', async () => {
+    const world = worldOf((what) => (what === 'logs/slow' ? settle() : Promise.resolve()));
+    const always = [doing('logs/quick'), doing('logs/slow')];
+    await runToy(toy({ steps: [doing('a/one')], always }), { world });
+    expect(world.did).toEqual(['a/one', 'logs/quick', 'logs/slow']);
+  });
+});
