@@ -161,6 +161,20 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
+  it('shows nothing of a lane that has not come to its first stage', () => {
+    expect(
+      read('bootstrap', [
+        before,
+        fork,
+        started('wait/masters', 'Waiting for control plane', { lane: 'control plane' }),
+        started('ignition/fetch', 'Installing', { lane: 'disk', stageInfo: 'master' }),
+      ]),
+    ).toEqual([
+      ['Starting installation', 'bootstrap'],
+      ['Installing', 'master'],
+    ]);
+  });
+
   it('is not held back by a lane that has no stages', () => {
     expect(
       read('bootstrap', [

@@ -4,7 +4,7 @@ import type { RunEventBody } from '../engine/events.ts';
 import { seconds } from '../model/duration.ts';
 import { failuresOf } from '../model/failure.ts';
 import type { StageReport } from './ladder.ts';
-import { type EarlyReport, reporterOf } from './reporter.ts';
+import { type ReporterOptions, reporterOf } from './reporter.ts';
 
 const failure = failuresOf({
   'inventory.unreachable': { kind: 'remote', title: 't', hint: 'h' },
@@ -28,7 +28,7 @@ const failedBy = (message: string): Extract<RunEventBody, { type: 'run.failed' }
 
 function setUp(
   answer: (report: StageReport, attempt: number) => Promise<void> | void,
-  early?: EarlyReport,
+  more: Pick<ReporterOptions, 'early' | 'mask'> = {},
 ) {
   const clock = fakeClock({ auto: false });
   const sent: string[] = [];
@@ -41,7 +41,7 @@ function setUp(
       await answer(report, sent.length);
     },
     emit: (body) => emitted.push(body),
-    ...(early === undefined ? {} : { early }),
+    ...more,
   });
   const emit = (body: RunEventBody): void => reporter.sink({ ...body, at: 0, run: 'r' });
   return { clock, sent, emitted, reporter, emit };
@@ -193,6 +193,13 @@ describe('reporter', () => {
     resolve();
     await flushed;
     expect(emitted).toMatchObject([{ type: 'report.sent', stage: 'Failed' }]);
+
+    const deaf = setUp(() => Promise.withResolvers<void>().promise);
+    deaf.emit(failedBy('mounted'));
+    let isFlushed = false;
+    void deaf.reporter.flush(AbortSignal.abort()).then(() => (isFlushed = true));
+    await deaf.clock.advance(seconds(2.1));
+    expect(isFlushed).toBe(true);
   });
 
   it('says which reports are still unanswered, after the time that it is given', async () => {
@@ -246,23 +253,46 @@ describe('reporter', () => {
   });
 
   const refusal = failure('inventory.refused', 'lower stage');
+  const again = ['Starting installation/master'];
   const earlyCases = [
-    ['is not sent again when the service took it', 'accepted', [], 'report.sent'],
-    ['is not sent again when the service refused it', refusal, [], 'report.dropped'],
-    ['is sent again when it failed', 'failed', ['Starting installation/master'], 'report.sent'],
+    ['is not sent again when the service took it', 'master', 'accepted', [], 'report.sent'],
+    ['is not sent again when the service refused it', 'master', refusal, [], 'report.dropped'],
+    ['is sent again when it failed', 'master', 'failed', again, 'report.sent'],
+    ['is not taken for one with another text', 'worker', 'accepted', again, 'report.sent'],
   ] as const;
   it.each(earlyCases)(
     'a report begun before the program was loaded %s',
-    async (...[, end, again, type]) => {
-      const { sent, emitted, emit } = setUp(() => undefined, {
-        stage: 'Starting installation',
-        info: 'master',
-        sent: Promise.resolve(end),
-      });
+    async (...[, info, end, expected, type]) => {
+      const early = { stage: 'Starting installation', info, sent: Promise.resolve(end) } as const;
+      const { sent, emitted, emit } = setUp(() => undefined, { early });
       emit(stageStarted('Starting installation', 'master'));
       await settle();
-      expect(sent).toEqual(again);
+      expect(sent).toEqual(expected);
       expect(emitted).toMatchObject([{ type, stage: 'Starting installation' }]);
     },
   );
+
+  it('leaves no half of a secret where a report is cut', async () => {
+    const { sent, emit } = setUp(() => undefined, {
+      mask: (text) => text.replaceAll('hunter2', '***'),
+    });
+    for (let before = 1970; before < 2000; before += 1) {
+      emit(stageStarted('Installing', `${'x'.repeat(before)}hunter2`));
+      await settle();
+    }
+    expect(sent).not.toEqual([]);
+    for (const report of sent) expect(report).not.toMatch(/x+h/);
+  });
+
+  it('sends of the texts that wait for one stage the newest', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { sent, emit } = setUp(() => promise);
+    emit(stageStarted('Installing', 'master'));
+    for (const info of ['one', 'two', 'three']) {
+      emit({ type: 'step.progress', step: 'a/b', progress: { info } });
+    }
+    resolve();
+    await settle();
+    expect(sent).toEqual(['Installing/master', 'Installing/three']);
+  });
 });

@@ -1,5 +1,10 @@
 // Files of a host, where it is reached directly and where by commands alone.
-import { describe, expect, it } from 'vitest';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { writeDirect } from '../../src/adapters/host/direct-files.ts';
+import { watchFlushes } from '../support/flushes.ts';
 import { everyHost } from './real/host-subjects.ts';
 
 const { signal } = new AbortController();
@@ -80,4 +85,20 @@ everyHost((subject) => {
       await expect(subject().host.realPath(path('none'), signal)).resolves.toBeUndefined();
     });
   });
+});
+
+it('is on the disk with its name and its mode when it is written directly', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-files-'));
+  const flushed = await watchFlushes();
+  const umask = process.umask(0o077);
+  try {
+    const at = join(directory, 'a');
+    await writeDirect({ at, path: '/opt/a' }, 'x', { signal, mode: 0o644 });
+    expect(flushed).toEqual([join(directory, '.a.part'), directory]);
+    expect((await stat(at)).mode & 0o777).toBe(0o644);
+  } finally {
+    process.umask(umask);
+    vi.restoreAllMocks();
+    await rm(directory, { recursive: true });
+  }
 });

@@ -1,8 +1,9 @@
 // Commands and locks of a host.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { localHost } from '../../src/adapters/host/local-host.ts';
 import { seconds } from '../../src/model/duration.ts';
 import { Secret } from '../../src/model/secret.ts';
 import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
@@ -104,4 +105,39 @@ it('gives every command the variables of the installation, and a step may add to
   const options = { signal, limit, env: { RUST_BACKTRACE: '0' } };
   expect((await exec(argv, options)).stdout).toBe('http://p.example  0');
   await rm(directory, { recursive: true });
+});
+
+/** Whether a process still does anything: not all who inherit one ask how it ended. */
+const isRunning = async (pid: number): Promise<boolean> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z');
+  return !/\) [ZX]/.test(stat);
+};
+
+it.each([
+  ['what it started', ''],
+  ['what it started, though both ignore the polite signal', 'trap "" TERM; '],
+])('leaves of a command that is stopped not even %s', async (_, trap) => {
+  const control = new AbortController();
+  const { promise: child, resolve } = Promise.withResolvers<number>();
+  const running = localHost().exec(['sh', '-c', `${trap}sleep 600 & echo $!; wait`], {
+    ...{ signal: control.signal, limit },
+    onLine: (line) => resolve(Number(line)),
+  });
+  running.catch(() => undefined);
+  const pid = await child;
+  control.abort(new Error('enough'));
+  await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
+  const isLeft = await isRunning(pid);
+  if (isLeft) process.kill(pid, 'SIGKILL');
+  expect(isLeft).toBe(false);
+});
+
+it('reports a command without its secrets', async () => {
+  const events: unknown[] = [];
+  const { exec } = localHost({ onCommand: (event) => events.push(event) });
+  await exec(['true', '--token=planted-token'], { signal, limit, secrets: ['planted-token'] });
+  expect(events).toMatchObject([
+    { type: 'command.started', argv: ['true', '--token=***'] },
+    { type: 'command.finished', argv: ['true', '--token=***'], exitCode: 0 },
+  ]);
 });

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { appendFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { fileJournal } from '../../src/adapters/journal.ts';
 import type { Journal } from '../../src/engine/journal.ts';
+import { watchFlushes } from '../support/flushes.ts';
 import { memoryJournal } from '../support/memory-journal.ts';
 
 let directory: string;
@@ -15,6 +16,7 @@ beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'bootwright-journal-'));
 });
 afterEach(async () => {
+  vi.restoreAllMocks();
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -87,6 +89,17 @@ describe('the journal in a file', () => {
     const { stdout } = await promisify(execFile)('bash', words);
     expect(JSON.parse(stdout)).toEqual(['kept', 'journal.not-kept', 'kept']);
     await expect(readFile(path(), 'utf8')).resolves.toBe(`${lines[0]}\n${lines[2]}\n`);
+  });
+
+  it('is on the disk with its name, and each line that was asked to be', async () => {
+    const flushed = await watchFlushes();
+    const journal = fileJournal(path());
+    await journal.append('1', { flush: false });
+    expect(flushed).toEqual([path(), dirname(path())]);
+    await journal.append('2', { flush: true });
+    expect(flushed.slice(2)).toEqual([path()]);
+    await journal.setAside();
+    expect(flushed.slice(3)).toEqual([dirname(path())]);
   });
 
   it('goes on when the directory can be made again', async () => {

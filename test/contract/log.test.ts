@@ -89,6 +89,17 @@ describe('the log', () => {
     await expect(log.close()).resolves.toBeUndefined();
   });
 
+  it('goes on when a file takes no more lines', async () => {
+    await writeFile(at('full'), '');
+    // A descriptor for reading refuses each write, as a full disk does.
+    const full = openSync(at('full'), constants.O_RDONLY);
+    const log = open({ descriptors: [full], format: 'pretty' });
+    expect(() => log.sink(note('lost'))).not.toThrow();
+    await log.close();
+    expect(await lines()).toHaveLength(1);
+    closeSync(full);
+  });
+
   it('does not wait for a reader that does not read', async () => {
     // A pipe whose other end is open, and never read.
     execFileSync('mkfifo', [at('pipe')]);
@@ -132,6 +143,17 @@ describe('the event stream', () => {
       100,
     ]);
     expect(events.every(({ v }) => v === 1)).toBe(true);
+  });
+
+  it('shows no secret', async () => {
+    const secrets = masker();
+    secrets.register(new Secret('planted-"token"'));
+    const stream = openEventStream(at('events.jsonl'), secrets.mask);
+    stream.sink(note('the token is planted-"token"'));
+    await stream.close();
+    const written = await readFile(at('events.jsonl'), 'utf8');
+    expect(written).toContain('the token is ***');
+    expect(written).not.toContain('planted');
   });
 });
 

@@ -36,6 +36,14 @@ describe('a failed command', () => {
     );
   });
 
+  it('shows no half of a secret where its stderr is cut', () => {
+    const [first, second] = ['planted-', 'token'];
+    const stderr = `${first}${second}${'x'.repeat(2048 - second.length)}`;
+    const story = { argv: ['podman'], secrets: [`${first}${second}`], duration: 1, stderr };
+    const error = commandFailed(story, { exitCode: 1 });
+    expect(error.context['stderr']).not.toContain(second);
+  });
+
   it('names the signal that ended it', () => {
     const error = commandFailed({ argv: ['dd'], duration: 1 }, { killedBy: 'SIGKILL' });
     expect(error.context).toEqual({ argv: 'dd', duration: 1, signal: 'SIGKILL' });

@@ -23,6 +23,11 @@ describe('entries for the journal', () => {
     expect(renderEntry(entries[7]!, {})).toMatch(/^PRIORITY=3\n/);
   });
 
+  it('are no longer than journalctl shows', () => {
+    const lines = ['a', 'b', 'c'].map((letter) => line(letter.repeat(1900), 6));
+    expect(entriesOf(lines).map((entry) => entry.length)).toEqual([2, 1]);
+  });
+
   it('carry their fields, and one message line per line', () => {
     const text = renderEntry([line('one\ntwo', 6), line('three', 6)], {
       TAG: 'installer',

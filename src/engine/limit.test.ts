@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { fakeClock } from '../../test/support/fake-clock.ts';
+import { seconds } from '../model/duration.ts';
+import { limited } from './limit.ts';
+
+const late = (): Error => new Error('late');
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+it('gives what it stops two seconds to clean up, and throws its own reason', async () => {
+  const clock = fakeClock();
+  const { signal } = new AbortController();
+  let isClean = false;
+  const work = limited(clock, { limit: seconds(5), signal, late }, async (inner) => {
+    await aborted(inner);
+    await clock.sleep(seconds(2), signal);
+    isClean = true;
+    throw new Error('an echo');
+  });
+  await expect(work).rejects.toThrow('late');
+  expect(isClean).toBe(true);
+});
+
+it('leaves what does not stop behind, in the time that podman gives', async () => {
+  const clock = fakeClock();
+  const { signal } = new AbortController();
+  const deaf = () => Promise.withResolvers<void>().promise;
+  await expect(limited(clock, { limit: seconds(5), signal, late }, deaf)).rejects.toThrow('late');
+  expect(clock.elapsed()).toBeLessThan(seconds(5 + 4));
+});
+
+it('tells work that begins after the stop that it is stopped', async () => {
+  const signal = AbortSignal.abort(new Error('stopped'));
+  let hasStopped = false;
+  const work = limited(fakeClock(), { limit: seconds(5), signal, late }, (inner) => {
+    hasStopped = inner.aborted;
+    return Promise.reject(new Error('an echo'));
+  });
+  await expect(work).rejects.toThrow('stopped');
+  expect(hasStopped).toBe(true);
+});

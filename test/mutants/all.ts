@@ -1,0 +1,11 @@
+import { adapterMutants } from './adapters.ts';
+import { engineMutants } from './engine.ts';
+import type { MutantsByFile } from './mutant.ts';
+import { reportingMutants } from './reporting.ts';
+
+/** Every mutant, by the file that it changes. */
+export const allMutants: MutantsByFile = {
+  ...engineMutants,
+  ...reportingMutants,
+  ...adapterMutants,
+};

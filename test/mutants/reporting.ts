@@ -1,0 +1,231 @@
+import type { MutantsByFile } from './mutant.ts';
+
+/** Mutants of the journal, the reports and the log. */
+export const reportingMutants: MutantsByFile = {
+  'src/adapters/journal.ts': [
+    {
+      means: 'appends are not flushed',
+      from: 'if (flush) await file.datasync();',
+      to: '',
+    },
+    {
+      means: 'appends are not made in turn',
+      from: 'last.then(work)',
+      to: 'work()',
+    },
+    {
+      means: 'part of a line stays behind a failed append',
+      from: '          await close();\n          throw error;',
+      to: '          throw error;',
+    },
+    {
+      means: 'a torn line stays before what is appended',
+      from: 'if (size > bytes) await file.truncate(bytes);',
+      to: '',
+    },
+    {
+      means: 'the name of a new journal is lost with the power',
+      from: '  await flushDirectory(dirname(path));\n  return file;',
+      to: '  return file;',
+    },
+    {
+      means: 'a journal that was set aside comes back with the power',
+      from: '        await flushDirectory(dirname(path));\n      }),',
+      to: '      }),',
+    },
+    { means: 'anybody can read the journal', from: '0o600', to: '0o644' },
+    {
+      means: 'one failed append fails all that follow',
+      from: 'last = turn.catch(() => undefined);',
+      to: 'last = turn;',
+    },
+  ],
+  'src/reporting/reporter.ts': [
+    {
+      means: 'half a secret is left where a report is cut',
+      from: 'cutInfo(mask(report.info))',
+      to: 'mask(cutInfo(report.info))',
+    },
+    {
+      means: 'a report is longer than the service keeps',
+      from: 'const longestInfo = 2000;',
+      to: 'const longestInfo = 4000;',
+    },
+    {
+      means: 'a run fails twice',
+      from: "if (!isLastAdded) add({ stage: 'Failed'",
+      to: "add({ stage: 'Failed'",
+    },
+    {
+      means: 'a run fails after it has finished',
+      from: "isLastAdded ||= event.type === 'run.finished';",
+      to: '',
+    },
+    {
+      means: 'stages follow on the failure',
+      from: 'if (!isLastAdded) add(climb(event));',
+      to: 'add(climb(event));',
+    },
+    {
+      means: 'a service that does not answer is waited for twice',
+      from: "isGivenUp = end === 'late';",
+      to: '',
+    },
+    {
+      means: 'a stop waits for reports that no longer matter',
+      from: "if (end === 'stopped' && isLastAdded)",
+      to: "if (end === 'stopped')",
+    },
+    {
+      means: 'a stop waits longer than podman does',
+      from: 'stoppedReportLimit: Millis = seconds(2)',
+      to: 'stoppedReportLimit: Millis = seconds(30)',
+    },
+    {
+      means: 'the last report holds the reboot for ten minutes',
+      from: 'lastReportLimit: Millis = seconds(60)',
+      to: 'lastReportLimit: Millis = seconds(600)',
+    },
+    {
+      means: 'the failure waits for the pause of a report before it',
+      from: '        hurry.abort();\n',
+      to: '',
+    },
+    {
+      means: 'older reports are sent before the failure',
+      from: '        queue.newest();\n        hurry',
+      to: '        hurry',
+    },
+    {
+      means: 'an old report is sent again where a newer one waits',
+      from: 'current = queue.newest() ?? current;',
+      to: '',
+    },
+    {
+      means: 'a report that was sent early is sent twice',
+      from: "if (outcome !== 'accepted') await send",
+      to: 'await send',
+    },
+    {
+      means: 'a report that was refused early is sent again',
+      from: 'if (outcome instanceof AgentError) throw outcome;',
+      to: '',
+    },
+    {
+      means: 'another report is taken for the one that was sent early',
+      from: 'early !== undefined && isSame(early, report)',
+      to: 'early !== undefined',
+    },
+    {
+      means: 'texts of one stage are all sent, however old',
+      from: 'waiting = [...waiting.filter(({ stage }) => stage !== report.stage), report];',
+      to: 'waiting = [...waiting, report];',
+    },
+  ],
+  'src/reporting/ladder.ts': [
+    {
+      means: 'a lower stage is reported, which the service refuses',
+      from: '!status.isReached || status.position < shown.position',
+      to: '!status.isReached',
+    },
+    {
+      means: 'a lane is reported before it has come to its first stage',
+      from: '!status.isReached || status.position < shown.position',
+      to: 'status.position < shown.position',
+    },
+    {
+      means: 'each percent is a request',
+      from: 'const percentStep = 5;',
+      to: 'const percentStep = 1;',
+    },
+    {
+      means: 'the end of the writing is not reported',
+      from: ' || (percent === 100 && last < 100)',
+      to: '',
+    },
+    {
+      means: 'no heartbeat may be lost',
+      from: 'const beatsPerLimit = 3;',
+      to: 'const beatsPerLimit = 1;',
+    },
+    {
+      means: 'two texts in turn keep a stage alive for ever',
+      from: 'return at - progressAt < limit / 2;',
+      to: 'return true;',
+    },
+    {
+      means: 'a clock that is set back silences the heartbeat',
+      from: 'silent >= 0 && silent < limit',
+      to: 'silent < limit',
+    },
+    {
+      means: 'a lane that has ended holds the others back',
+      from: 'lanes.delete(event.lane);',
+      to: '',
+    },
+    {
+      means: 'the stage of an earlier run is never reported',
+      from: 'unreported = report ?? unreported;',
+      to: '',
+    },
+    {
+      means: 'the highest stage of all lanes is shown',
+      from: 'status.position < low.position',
+      to: 'status.position > low.position',
+    },
+  ],
+  'src/adapters/logging/log-sink.ts': [
+    {
+      means: 'a secret reaches the log for people',
+      from: 'options.mask(renderPretty(line))',
+      to: 'renderPretty(line)',
+    },
+    {
+      means: 'a secret reaches the log for programs',
+      from: 'out.write(options.mask(text));',
+      to: 'out.write(text);',
+    },
+    {
+      means: 'a secret reaches the event stream',
+      from: 'mask(JSON.stringify({ v: streamVersion, ...event }))',
+      to: 'JSON.stringify({ v: streamVersion, ...event })',
+    },
+    {
+      means: 'the end of a progress is not in the event stream',
+      from: 'since < progressEvery && event.progress.percent !== 100',
+      to: 'since < progressEvery',
+    },
+    {
+      means: 'a full disk ends the installation',
+      from: '      try {\n        writeSync(descriptor, text);\n      } catch {',
+      to: '      writeSync(descriptor, text);\n      try {\n      } catch {',
+    },
+    {
+      means: 'a reader that does not read keeps the process from its end',
+      from: 'await within(closeLimit, pump);',
+      to: 'await pump;',
+    },
+    {
+      means: 'a reader that does not read fills the memory',
+      from: 'if (isClosed || size > mostWaiting) return;',
+      to: 'if (isClosed) return;',
+    },
+  ],
+  'src/adapters/logging/journald.ts': [
+    {
+      means: 'a line with a line feed makes fields of its own',
+      from: 'text.split(/[\\r\\n]+/)).map',
+      to: '[text]).map',
+    },
+    {
+      means: 'an entry is as urgent as its least urgent line',
+      from: 'Math.min(...lines.map',
+      to: 'Math.max(...lines.map',
+    },
+    {
+      means: 'a message is longer than journalctl shows',
+      from: ' && length <= longestMessage',
+      to: '',
+    },
+  ],
+};
