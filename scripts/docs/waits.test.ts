@@ -25,6 +25,9 @@ it('has every wait in one kind, with what it waits for and its limit', () => {
   expect(rows.length).toBeGreaterThan(20);
   for (const row of rows) {
     const [, waitsFor = '', endedBy = '', , limit = ''] = row.split(' | ');
-    expect([waitsFor, endedBy, limit].every((cell) => /\w/.test(cell)), row).toBe(true);
+    expect(
+      [waitsFor, endedBy, limit].every((cell) => /\w/.test(cell)),
+      row,
+    ).toBe(true);
   }
 });
