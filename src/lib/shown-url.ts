@@ -42,10 +42,16 @@ export const shownUrlsIn = (text: string): string =>
 export const shownText = (text: string): string =>
   text.replaceAll(/[^\s"'<>]+/g, (word) => shownAddress(shownArgument(word)));
 
+function shownWithoutScheme(word: string): string {
+  const at = word.indexOf('@');
+  const before = word.slice(0, Math.max(at, 0));
+  return before.includes(':') && !before.includes('/') ? `${MASK}${word.slice(at)}` : word;
+}
+
 function shownAddress(word: string): string {
   const found = /[a-z][a-z0-9+.-]{0,20}:\/\//i.exec(word);
   // What lacks its scheme is no address, and holds a password all the same.
-  if (found === null) return word.replace(/^[^/@]*:[^/@]*@/, `${MASK}@`);
+  if (found === null) return shownWithoutScheme(word);
   const start = found.index + found[0].length;
   const end = word.slice(start).search(/[/?#]/);
   // A password with a slash makes it no address: then all up to the last sign may be the password.
