@@ -60,6 +60,16 @@ describe('a run that goes on after a crash', () => {
     expect(journal.old).toHaveLength(1);
   });
 
+  it('says that it does', async () => {
+    const journal = memoryJournal();
+    const first = await runToy(whole, { journal });
+    const second = await runToy(whole, { journal });
+    expect([first, second].map(({ events }) => events[0])).toMatchObject([
+      { type: 'run.started', isResumed: false },
+      { type: 'run.started', isResumed: true },
+    ]);
+  });
+
   it('stops before a step that must not run twice', async () => {
     const once = toy({
       steps: [{ ...doing('a/once'), rerun: 'never' as const, toCheck: 'look at the moon' }],

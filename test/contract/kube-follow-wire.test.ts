@@ -109,6 +109,31 @@ describe('following', () => {
     expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
+  it('cuts a watch that its server does not end when it was asked to', async () => {
+    watches.push((_, response) => {
+      response.writeHead(200);
+      const object = { metadata: { resourceVersion: '5' } };
+      const line = `${JSON.stringify({ type: 'BOOKMARK', object })}\n`;
+      const timer = setInterval(() => response.write(line), 5);
+      response.on('close', () => clearInterval(timer));
+    });
+    follow();
+    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(2);
+    expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
+  });
+
+  it('reads its credentials again when they are refused', async () => {
+    let readings = 0;
+    const credentials = (): Promise<string> => {
+      readings += 1;
+      return Promise.resolve(kubeconfigFor(server.url));
+    };
+    lists.push(status(401), listing(1, node(1)));
+    follow({ credentials });
+    await expect.poll(() => views.at(-1)?.isSynced, often).toBe(true);
+    expect(readings).toBe(2);
+  });
+
   it('goes on after a broken watch without trouble when the next one begins', async () => {
     follow();
     await send('ADDED', node(8));

@@ -30,6 +30,7 @@ beforeEach(async () => {
 });
 afterEach(() => stand.close());
 
+const lost: Responder = (_, response) => void response.destroy();
 const cluster: KubeStand['cluster'] = (more) => stand.cluster(more);
 const asked = (): readonly string[] => stand.asked();
 
@@ -171,7 +172,6 @@ describe('what is passing', () => {
     ...{ kind: 'Status', status: 'Failure', message: 'storage is (re)initializing' },
     ...{ reason: 'TooManyRequests', details: { retryAfterSeconds: 1 } },
   });
-  const lost: Responder = (_, response) => void response.destroy();
   it.each<[string, Responder]>([
     ['no answer', lost],
     ['429', status(429, { details: { retryAfterSeconds: 1 } })],
@@ -233,17 +233,19 @@ describe('what is final', () => {
 
 describe('a create whose answer was lost', () => {
   const object = { metadata: { name: 'm0' }, spec: { a: 1 } };
-  const lost: Responder = (_, response) => void response.destroy();
 
-  it('is known again by what it holds', async () => {
-    server.answering(inTurn(lost, status(409), json(200, node(4, { spec: { a: 1, b: 2 } }))));
+  it.each([[[lost]], [[lost, status(429)]]])('is known again by what it holds', async (before) => {
+    server.answering(inTurn(...before, status(409), json(200, node(4, { spec: { a: 1, b: 2 } }))));
     const made = await cluster().create({ kind: nodes }, object, signal);
     expect(made.metadata.resourceVersion).toBe('4');
-    expect(asked()[2]).toBe('GET /api/v1/nodes/m0');
+    expect(asked().at(-1)).toBe('GET /api/v1/nodes/m0');
   });
 
-  it('is a conflict when another object is there', async () => {
-    server.answering(inTurn(lost, status(409), json(200, node(4, { spec: { a: 2 } }))));
+  it.each([
+    ['another object is there', [lost], 2],
+    ['it was there before', [], 1],
+  ])('is a conflict when %s', async (_, before, a) => {
+    server.answering(inTurn(...before, status(409), json(200, node(4, { spec: { a } }))));
     await expect(cluster().create({ kind: nodes }, object, signal)).rejects.toMatchObject({
       code: 'kube.conflict',
     });

@@ -66,11 +66,6 @@ export const engineMutants: MutantsByFile = {
       to: "void record(context, { type: 'finished'",
     },
     {
-      means: 'a stop is thrown as the failure of a step',
-      from: 'throw signal.aborted ? signal.reason : asAgentError(thrown);',
-      to: 'throw asAgentError(thrown);',
-    },
-    {
       means: 'a step that was stopped counts as failed',
       from: "if (signal.aborted) {\n      context.emit({ type: 'step.stopped'",
       to: "if (!signal) {\n      context.emit({ type: 'step.stopped'",
@@ -193,11 +188,6 @@ export const engineMutants: MutantsByFile = {
       means: 'what always runs is reused from an earlier run',
       from: 'runAside({ ...context, past: new Map() }',
       to: 'runAside({ ...context }',
-    },
-    {
-      means: 'what always runs is run on a stop too',
-      from: 'if (!signal.aborted) await runAlways',
-      to: 'await runAlways',
     },
     {
       means: 'the header of the journal is not on the disk when the run begins',

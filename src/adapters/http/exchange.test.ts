@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { wholeBody } from './exchange.ts';
+
+const { signal } = new AbortController();
+
+async function* body(...chunks: readonly string[]): AsyncGenerator<Uint8Array> {
+  await Promise.resolve();
+  for (const chunk of chunks) yield Buffer.from(chunk);
+}
+
+it.each([
+  [5, 'stopped after 4 of 5 bytes: its end is missing'],
+  [3, 'stopped after 4 of 3 bytes: its end is missing'],
+])('a body of 4 bytes of which %d were announced is cut', async (bytes, words) => {
+  const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
+  await expect(Array.fromAsync(whole)).rejects.toMatchObject({
+    code: 'web.cut',
+    message: `the download of http://a/b ${words}`,
+  });
+});
+
+it.each([4, undefined])('a body of 4 bytes of which %s were announced is whole', async (bytes) => {
+  const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
+  await expect(Array.fromAsync(whole)).resolves.toHaveLength(2);
+});
