@@ -24,6 +24,14 @@ describe('a wait', () => {
     expect(ended).toEqual([{ sentence: 'it is true', isReached: true, waited: seconds(3) }]);
   });
 
+  it('ends with its limit, though the next poll would come later', async () => {
+    const { until, clock } = waiting();
+    const poll = () => Promise.resolve({ status: 'not yet' });
+    const late = until('it is true', poll, { every: minutes(4), within: minutes(5) });
+    await expect(late).rejects.toMatchObject({ code: 'wait.timed-out' });
+    expect(clock.now()).toBe(minutes(5));
+  });
+
   it('that had nothing to wait for says nothing', async () => {
     const { until, reported, ended } = waiting();
     await until('it is true', () => Promise.resolve({ done: 1 }), { every: 1, within: 2 });
