@@ -80,6 +80,18 @@ describe('the install disk among the devices of the host', () => {
     expect(outcomeOf(roots, { ...targetOf(multipath), byId: [link] }, links)).toBe('mpatha');
   });
 
+  it.each([
+    ['a namespace of one NVMe drive', 'nvme0n1', 'nvme0n2', 'eui.00', 'eui.01'],
+    ['a LUN by two paths', 'sda', 'sdb', '0x60', '0x60'],
+  ])('is the same when another disk has its name too: %s', (...[, own, other, wwn, otherWwn]) => {
+    const device = blockDevice(own, { serial: 'S1', wwn });
+    const roots = [device, blockDevice(other, { serial: 'S1', wwn: otherWwn })];
+    const links = new Map([[link, `/dev/${other}`]]);
+    const found = { ...targetOf(device), serial: 'S1', wwn };
+    expect(outcomeOf(roots, found, links)).toBe(own);
+    expect(outcomeOf(roots, { ...found, wwn: '' }, links)).toMatch(/^disk\.changed: /);
+  });
+
   it('is refused under another name, which is told', () => {
     const moved = { ...disk, name: 'sdc', kname: 'sdc', path: '/dev/sdc', majorMinor: '8:32' };
     expect(outcomeOf([moved], target)).toBe('disk.changed: the install disk is /dev/sdc now');

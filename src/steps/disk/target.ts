@@ -104,10 +104,18 @@ function differenceOf(
   }
   for (const [link, path] of links) {
     const other = deviceAt(roots, path);
-    if (other !== undefined && !isRelated(roots, device, other)) return `${link} is ${path}`;
+    if (other === undefined || isRelated(roots, device, other)) continue;
+    if (!sharesName(device, other, target)) return `${link} is ${path}`;
   }
   return nameDifference(target.asked, device);
 }
+
+/**
+ * Namespaces of one NVMe drive share a name that leads to the one written last (systemd issue 31448, until systemd 257);
+ * so do the paths of a LUN without multipath. Where the WWN is known it tells which disk is meant.
+ */
+const sharesName = (device: BlockDevice, other: BlockDevice, target: TargetDisk): boolean =>
+  device.wwn !== '' && target.wwn !== '' && device.serial !== '' && device.serial === other.serial;
 
 /** Names of a multipath device may lead to one of its paths for a while. */
 const isRelated = (
