@@ -70,6 +70,21 @@ describe('disk/set-boot-entry', () => {
     ]);
   });
 
+  it('gives bootlist no more paths of a multipath device than the firmware keeps', async () => {
+    const multipath = blockDevice('dm-0', { name: 'mpatha', type: 'mpath' });
+    const paths = ['sda', 'sdb', 'sdc', 'sdd', 'sde', 'sdf'].map((kname) =>
+      blockDevice(kname, {}, [multipath]),
+    );
+    const host = fakeHost().on(bootlist).succeeds().on(['bootlist', rest]).succeeds();
+    host.on(['lsblk', rest]).prints(lsblkOutput(...paths));
+    const mine = { disk: { ...targetOf(multipath), path: '/dev/dm-0' } };
+    await runStep(setBootEntry, { host, facts: mine });
+    expect(host.ran.at(-1)).toEqual([
+      ...['bootlist', '-m', 'normal', '-o'],
+      ...['/dev/sda', '/dev/sdb', '/dev/sdc', '/dev/sdd', '/dev/sde'],
+    ]);
+  });
+
   it.each([
     ['bootlist', () => fakeHost().on(bootlist).succeeds(), 'test'],
     ['the firmware', () => uefiHost().host, 'uname'],

@@ -3,7 +3,7 @@ import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { architectureArgv, isTrue } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
-import { everyDevice, findPartition } from './block-devices.ts';
+import { disksUnder, everyDevice, findPartition } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
 import {
   bootLabel,
@@ -28,7 +28,13 @@ import { lsblkArgv } from './lsblk.ts';
 import { execOnTarget, readDisks } from './target.ts';
 
 const hasBootlistArgv = ['test', '-f', '/usr/sbin/bootlist'] as const;
-const bootlistArgv = (disk: string): readonly string[] => ['bootlist', '-m', 'normal', '-o', disk];
+const bootlistArgv = (...paths: readonly string[]): readonly string[] => [
+  ...['bootlist', '-m', 'normal', '-o'],
+  ...paths,
+];
+
+/** The firmware of Power keeps five; bootlist before powerpc-utils 1.3.9 refuses a multipath device that has more. */
+const bootPathsMax = 5;
 
 /**
  * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
@@ -89,10 +95,11 @@ function warn({ note }: StepScope<'host'>, error: AgentError): void {
 async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void> {
   const { host, signal, note } = scope;
   if (await isTrue(scope, hasBootlistArgv)) {
-    await execOnTarget({ host, target: disk }, bootlistArgv(disk.path), {
-      signal,
-      limit: minutes(1),
-    });
+    const { roots, disk: device } = await readDisks(host, disk, signal);
+    const members = disksUnder(roots, device).map(({ path }) => path);
+    const paths = device.type === 'mpath' ? members.slice(0, bootPathsMax) : [disk.path];
+    const limit = minutes(1);
+    await execOnTarget({ host, target: disk }, bootlistArgv(...paths), { signal, limit });
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
