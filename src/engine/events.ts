@@ -21,6 +21,14 @@ export interface Progress {
   readonly remaining?: Millis;
 }
 
+/** A lane and its first stage. */
+export interface StagedLane {
+  readonly lane: string;
+  readonly first: Stage;
+  /** The text beside the stage before the step of it begins; without one it is not shown then. */
+  readonly ahead?: string;
+}
+
 /** The step that an event is about. */
 interface AboutStep {
   readonly step: string;
@@ -49,7 +57,7 @@ export type RunEventBody =
   | {
       readonly type: 'lanes.started';
       /** Lanes that hold a step with a stage, with the first of them; others have no say in it. */
-      readonly staged: readonly { readonly lane: string; readonly first: Stage }[];
+      readonly staged: readonly StagedLane[];
     }
   | { readonly type: 'lane.finished'; readonly lane: string }
   | (AboutStep & {

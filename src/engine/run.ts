@@ -4,10 +4,9 @@
 // 3. a failure is emitted before `always` runs, whose work may take long or be stopped;
 // 4. nothing runs after the step that leaves the host.
 import type { Millis } from '../model/duration.ts';
-import type { Stage } from '../model/stage.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RunContext } from './context.ts';
-import type { RunEvent, RunEventBody, Sink } from './events.ts';
+import type { RunEvent, RunEventBody, Sink, StagedLane } from './events.ts';
 import { asAgentError, reportOf } from './failures.ts';
 import { factStore } from './fact.ts';
 import { type Journal, type JournalHeader, renderRecord } from './journal.ts';
@@ -175,12 +174,11 @@ async function runItem<W extends World>(
   shared.throwIfAborted();
 }
 
-const stagedLanes = <W extends World>({
-  lanes,
-}: Lanes<W>): readonly { readonly lane: string; readonly first: Stage }[] =>
+const stagedLanes = <W extends World>({ lanes }: Lanes<W>): readonly StagedLane[] =>
   Object.entries(lanes).flatMap(([lane, steps]) => {
-    const first = steps.find(({ stage }) => stage !== undefined)?.stage;
-    return first === undefined ? [] : [{ lane, first }];
+    const { stage: first, stageAhead: ahead } =
+      steps.find(({ stage }) => stage !== undefined) ?? {};
+    return first === undefined ? [] : [{ lane, first, ...(ahead === undefined ? {} : { ahead }) }];
   });
 
 /** Runs what always runs, whatever an earlier run did of it: each failure has logs of its own. */

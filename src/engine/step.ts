@@ -60,6 +60,11 @@ export interface Step<
   readonly stage?: Stage;
   /** The text beside the stage when the step starts; empty unless given. */
   readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
+  /**
+   * For the first stage of a lane: the text beside it while the other lanes are through and this step cannot begin
+   * yet. Without it the stage before stays shown.
+   */
+  readonly stageAhead?: string;
   readonly uses: readonly Uses[];
   readonly needs?: Needs;
   readonly gives?: Gives;

@@ -175,6 +175,29 @@ describe('a ladder of several lanes', () => {
     ]);
   });
 
+  it('tells what a lane waits for that is left alone before its first stage', () => {
+    const ahead = 'Waiting for bootstrap node preparation';
+    expect(
+      read('bootstrap', [
+        before,
+        {
+          type: 'lanes.started',
+          staged: [
+            { lane: 'disk', first: 'Installing' },
+            { lane: 'cluster', first: 'Waiting for control plane', ahead },
+          ],
+        },
+        started('image/write', 'Writing image to disk', { lane: 'disk' }),
+        { type: 'lane.finished', lane: 'disk' },
+        started('wait/masters', 'Waiting for control plane', { lane: 'cluster', stageInfo: 'm' }),
+      ]).slice(1),
+    ).toEqual([
+      ['Writing image to disk', ''],
+      ['Waiting for control plane', ahead],
+      ['Waiting for control plane', 'm'],
+    ]);
+  });
+
   it('is not held back by a lane that has no stages', () => {
     expect(
       read('bootstrap', [

@@ -20,7 +20,7 @@ export type Ladder = (event: RunEvent) => StageReport | undefined;
 interface LaneStatus {
   readonly position: number;
   readonly info: string;
-  /** False for a lane that has not come to its first stage yet: nothing of it is reported. */
+  /** False for a lane before its first stage, unless it has a text for that time: nothing of it is reported. */
   readonly isReached: boolean;
 }
 
@@ -169,8 +169,9 @@ function climbingLadder(name: LadderName): Ladder {
   return (event) => {
     switch (event.type) {
       case 'lanes.started':
-        for (const { lane, first } of event.staged) {
-          lanes.set(lane, { position: rungs.indexOf(first), info: '', isReached: false });
+        for (const { lane, first, ahead } of event.staged) {
+          const position = rungs.indexOf(first);
+          lanes.set(lane, { position, info: ahead ?? '', isReached: ahead !== undefined });
         }
         return undefined;
       case 'lane.finished':

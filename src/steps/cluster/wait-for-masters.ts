@@ -23,6 +23,8 @@ export const waitForMasters = step({
   title: 'Wait for the masters to join',
   stage: 'Waiting for control plane',
   stageInfo: () => 'Waiting for masters to join bootstrap control plane',
+  // The release image may still be pulled when the disk is written: that has an hour, the write half of one.
+  stageAhead: 'Waiting for bootstrap node preparation',
   uses: ['kube', 'inventory', 'clock', 'host'],
   needs: { controlPlane: ControlPlane },
   gives: UnreportedMasters,
