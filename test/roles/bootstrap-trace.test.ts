@@ -1,45 +1,32 @@
+import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { ladders } from '../../src/model/stage.ts';
 import { cornerOf } from './corners.ts';
 import { install, type Straight } from './processes.ts';
+import {
+  addedCommands,
+  bootstrapCommands,
+  type Phase,
+  serviceRequests,
+  singleNodeCommands,
+  stageTexts,
+} from './replaced-agent.ts';
 
-/** Commands that must come in this order; those of another list may stand between them. */
-type Sequence = readonly string[];
+const quirks = readFileSync(
+  new URL('../../docs/adr/0011-quirks-of-the-agent-that-is-replaced.md', import.meta.url),
+  'utf8',
+);
+const isDecided = (row: string): boolean => quirks.includes(`\n| ${row}`);
 
-// What the Go agent runs in the role bootstrap, by its source (openshift/assisted-installer at
-// commit 880389d4): `src/installer/installer.go`, startBootstrap and below.
-const start: Sequence = [
-  'mkdir -p /opt/install-dir',
-  'mkdir -p /root/.ssh',
-  'mkdir -p /root/.docker',
-  'mv /opt/extracted_from_ignition.json /root/.docker/config.json',
-  'podman run --net host --pid=host --volume /:/rootfs:rw --volume /usr/bin/rpm-ostree:/usr/bin/rpm-ostree --privileged --entrypoint /usr/bin/machine-config-daemon registry.example/mco:1 start --node-name localhost --root-mount /rootfs --once-from /opt/install-dir/bootstrap.ign --skip-reboot',
-  'ssh-keygen -q -f /root/.ssh/id_rsa -N ',
-  'systemctl daemon-reload',
-  'systemctl restart NetworkManager.service',
-  'stat /usr/bin/oc',
-  'mkdir -p /opt/openshift/manifests',
-  'systemctl start bootkube.service',
-  'systemctl start approve-csr.service',
-  'systemctl start progress.service',
-];
-const disk: Sequence = [
-  'vgs --noheadings -o vg_name,pv_name',
-  'coreos-installer install --insecure -i /opt/install-dir/master-H.ign /dev/sda',
-  'test -d /sys/firmware/efi',
-  'stat /run/media/iso/registry',
-];
-const end: Sequence = [
-  'systemctl status bootkube.service',
-  'systemctl status progress.service',
-  'systemctl list-units --no-legend ironic-agent.service',
-];
-const single = start.filter((argv) => !/^ssh-keygen|NetworkManager/.test(argv));
+const keptOf = (phase: Phase): readonly string[] =>
+  phase.filter((command) => typeof command === 'string');
+const droppedOf = (phase: Phase) => phase.filter((command) => typeof command !== 'string');
 
-/** The first command of a sequence that does not come after those before it. */
-function outOfOrder(ran: readonly string[], sequence: Sequence): string | undefined {
+/** The first of some words that does not come after those before it. */
+function outOfOrder(all: readonly string[], wanted: readonly string[]): string | undefined {
   let from = 0;
-  return sequence.find((wanted) => {
-    const at = ran.indexOf(wanted, from);
+  return wanted.find((one) => {
+    const at = all.indexOf(one, from);
     from = at + 1;
     return at === -1;
   });
@@ -48,54 +35,92 @@ function outOfOrder(ran: readonly string[], sequence: Sequence): string | undefi
 const ranBy = ({ machine }: Straight): readonly string[] =>
   machine.ran.map(({ argv }) => argv.join(' '));
 
-describe('a bootstrap host', () => {
+/** Each stage with the texts that steps put beside it; what a wait misses is not among them. */
+function stagesOf({ life }: Straight, ladder: readonly string[]): readonly string[] {
+  const staged = life.events.flatMap((event) => {
+    if (event.type === 'lanes.started') {
+      return event.staged.map(({ first, ahead }) => ({ stage: first, info: ahead }));
+    }
+    if (event.type !== 'step.started') return [];
+    return [{ stage: event.stage, info: event.stageInfo }];
+  });
+  const texts = staged
+    .toSorted((one, other) => ladder.indexOf(one.stage ?? '') - ladder.indexOf(other.stage ?? ''))
+    .flatMap(({ stage, info }) =>
+      stage === undefined || info === undefined ? [] : [`${stage}/${info}`],
+    );
+  return [...new Set(texts)];
+}
+
+describe.each([
+  ['bootstrap', 'bootstrap', bootstrapCommands],
+  ['single node', 'single-node', singleNodeCommands],
+] as const)('a %s host, beside the agent that is replaced', (kind, ladder, phases) => {
+  const commands = Object.values(phases).flat();
   let straight: Straight;
   beforeAll(async () => {
-    straight = await install({ config: cornerOf('bootstrap', {}), plan: {} });
+    straight = await install({ config: cornerOf(kind, {}), plan: {} });
   });
 
-  it.each([
-    ['starts the control plane', start],
-    ['writes its disk', disk],
-    ['waits and leaves', end],
-  ])('%s with the commands of the agent that is replaced, in their order', (_, sequence) => {
-    expect(outOfOrder(ranBy(straight), sequence)).toBeUndefined();
+  it.each(Object.entries(phases))('%s with the same commands in the same order', (_, phase) => {
+    expect(outOfOrder(ranBy(straight), keptOf(phase))).toBeUndefined();
   });
 
-  it('asks the inventory service for what the old agent asks for', () => {
-    const { calls } = straight.inventory;
-    for (const call of [
-      'clusterFile bootstrap.ign',
-      'hostIgnition master',
-      'enabledHosts',
-      'clusterLogsState requested',
-      'logsState requested',
-    ]) {
-      expect(calls).toContain(call);
-    }
+  it('runs no command that is neither the same nor decided on', () => {
+    const known = new Set(keptOf(commands));
+    const unnamed = ranBy(straight).filter(
+      (argv) => !known.has(argv) && !addedCommands.some((added) => added.argv.test(argv)),
+    );
+    expect(unnamed).toEqual([]);
   });
 
-  it('tells the stages of the other hosts as theirs', () => {
+  it('runs none of the commands that were dropped', () => {
+    const ran = new Set(ranBy(straight));
+    expect(droppedOf(commands).filter(({ argv }) => ran.has(argv))).toEqual([]);
+  });
+
+  it('runs each command that was added', () => {
+    const ran = ranBy(straight);
+    expect(addedCommands.filter(({ argv }) => !ran.some((one) => argv.test(one)))).toEqual([]);
+  });
+
+  it('asks the service for the same, but for what is decided on', () => {
+    expect(new Set(straight.inventory.calls)).toEqual(new Set(keptOf(serviceRequests[kind])));
+  });
+
+  it('has the same stages with the same texts', () => {
+    expect(stagesOf(straight, ladders[ladder])).toEqual(
+      stageTexts[kind].map(([stage, info]) => `${stage}/${info}`),
+    );
+  });
+});
+
+describe('each difference to the agent that is replaced', () => {
+  const rows = [
+    ...[...Object.values(bootstrapCommands), ...Object.values(singleNodeCommands)],
+    ...Object.values(serviceRequests),
+  ].flatMap((phase) => droppedOf(phase).map(({ row }) => row));
+
+  it.each([...new Set([...rows, ...addedCommands.map(({ row }) => row)])])(
+    'is decided on in the ADR: %s',
+    (row) => {
+      expect(isDecided(row)).toBe(true);
+    },
+  );
+});
+
+describe('a bootstrap host', () => {
+  it('tells the stages of the other hosts as theirs', async () => {
+    const { inventory } = await install({ config: cornerOf('bootstrap', {}), plan: {} });
     expect(
-      straight.inventory.reports.map(({ host, stage }) => `${host.hostId} ${stage}`).toSorted(),
+      inventory.reports.map(({ host, stage }) => `${host.hostId} ${stage}`).toSorted(),
     ).toEqual(['1 Joined', '2 Joined']);
-  });
-
-  it('sends its logs as those of a bootstrap', () => {
-    const sender = ranBy(straight).find((argv) => argv.includes(' logs_sender '));
-    expect(sender).toMatch(/ -bootstrap=true$/);
   });
 });
 
 describe('a single node', () => {
-  it('starts its control plane, and makes no key and no new network', async () => {
-    const straight = await install({ config: cornerOf('single node', {}), plan: {} });
-    const ran = ranBy(straight);
-    expect(outOfOrder(ran, single)).toBeUndefined();
-    expect(ran.filter((argv) => /ssh-keygen|NetworkManager/.test(argv))).toEqual([]);
-    expect(ran).toContain(
-      'coreos-installer install --insecure -i /opt/openshift/master.ign /dev/sda',
-    );
-    expect(straight.machine.installed?.ignition).toContain('by-bootkube');
+  it('is installed with what its control plane has rendered', async () => {
+    const { machine } = await install({ config: cornerOf('single node', {}), plan: {} });
+    expect(machine.installed?.ignition).toContain('by-bootkube');
   });
 });
