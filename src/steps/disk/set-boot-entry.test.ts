@@ -18,6 +18,8 @@ const create = [
   ...['-L', 'Red Hat Enterprise Linux', '-l', file],
 ];
 const bootlist = ['test', '-f', '/usr/sbin/bootlist'];
+const bootlistSays = (text: string) => (host: ReturnType<typeof fakeHost>) =>
+  host.on(bootlist).succeeds().on(['bootlist', rest]).prints(text);
 const efi = ['test', '-d', '/sys/firmware/efi'];
 const entry = (number: string, uuid = espUuid) =>
   `Boot${number}* Red Hat Enterprise Linux\tHD(2,GPT,${uuid},0x1000,0x3f800)/${file}\n`;
@@ -239,6 +241,8 @@ describe('disk/set-boot-entry', () => {
     ],
     ['there is no efibootmgr', (host) => host.on(['efibootmgr', rest]).isMissing()],
     ['bootlist fails', (host) => host.on(bootlist).succeeds().on(['bootlist', rest]).fails(1)],
+    ['NVRAM is not written', bootlistSays('Could not update bootlist!\nsdz')],
+    ['bootlist skips the disk', bootlistSays('Device sda does not appear to be valid.')],
   ])(
     'warns and goes on when %s',
     async (_what, break_: (host: ReturnType<typeof fakeHost>) => unknown) => {

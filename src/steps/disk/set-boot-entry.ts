@@ -36,6 +36,9 @@ const bootlistArgv = (...paths: readonly string[]): readonly string[] => [
 /** The firmware of Power keeps five; bootlist before powerpc-utils 1.3.9 refuses a multipath device that has more. */
 const bootPathsMax = 5;
 
+/** bootlist says so and ends with 0 all the same: of NVRAM in every version, of a disk before powerpc-utils 1.3.8. */
+const bootlistComplaint = /.*(?:Could not update|does not appear to be valid).*/;
+
 /**
  * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS tracker
  * issue 2093). Nothing here ends an installation: the disk is written, and a person can choose it
@@ -99,7 +102,10 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     const members = disksUnder(roots, device).map(({ path }) => path);
     const paths = device.type === 'mpath' ? members.slice(0, bootPathsMax) : [disk.path];
     const limit = minutes(1);
-    await execOnTarget({ host, target: disk }, bootlistArgv(...paths), { signal, limit });
+    const argv = bootlistArgv(...paths);
+    const said = await execOnTarget({ host, target: disk }, argv, { signal, limit });
+    const complaint = bootlistComplaint.exec(`${said.stderr}\n${said.stdout}`)?.[0];
+    if (complaint !== undefined) throw diskFailure('boot.not-set', `bootlist: ${complaint}`);
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
