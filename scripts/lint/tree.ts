@@ -1,5 +1,5 @@
 // What must not be in the repository: names of registry hosts in lock files, paths of one machine,
-// skipped tests, commands run by a shell, and a dry run inside the steps.
+// skipped tests, tests that sleep, commands run by a shell, and a dry run inside the steps.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
@@ -24,6 +24,12 @@ const rules: readonly Rule[] = [
     about: 'a test that does not run',
     files: /\.test\.ts$/,
     pattern: /\b(it|test|describe)\.(skip|todo|only|skipIf|runIf)\b/,
+  },
+  {
+    about: 'a test waits for an event; for a limit of somebody else it says `// sleeps: WHICH`',
+    files: /\.test\.ts$/,
+    pattern:
+      /^(?!.*\/\/ sleeps: ).*(\bsetTimeout\(|^\s*await (pause|delay|sleep|systemClock\.sleep)\()/,
   },
   {
     about: 'a command is an argv array, never a text for a shell',

@@ -204,6 +204,26 @@ describe('steps beside the main line', () => {
     expect(types(events)).toContain('step.started follow/hosts');
   });
 
+  it.each(['at once', 'when it ends'])('that follow cannot fail it: %s', async (when) => {
+    const follow = step({
+      ...{ id: 'follow/hosts', title: 'Follow', uses: [], limit: minutes(60) },
+      run: async ({ signal }) => {
+        if (when === 'when it ends') {
+          await new Promise((resolve) => {
+            signal.addEventListener('abort', resolve, { once: true });
+          });
+        }
+        throw failure('toy.broken', 'the log is gone');
+      },
+    });
+    const steps = [doing('a/one')];
+    const { outcome, events } = await runToy(toy({ steps, follow: [follow] }));
+    expect(outcome).toBe('finished');
+    const failed = types(events).indexOf('step.failed follow/hosts');
+    const isFirst = failed !== -1 && failed < types(events).indexOf('run.finished');
+    expect(isFirst).toBe(when === 'at once');
+  });
+
   it('that always run are all waited for', async () => {
     const world = worldOf((what) => (what === 'logs/slow' ? settle() : Promise.resolve()));
     const always = [doing('logs/quick'), doing('logs/slow')];

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { condition, not } from './condition.ts';
 import { lanes } from './role.ts';
+import { settle } from '../../test/support/fake-clock.ts';
 import {
   doing,
   failure,
@@ -16,11 +17,18 @@ import {
 } from '../../test/support/toy-role.ts';
 
 describe('lanes', () => {
-  it('hand facts to each other and are all through before the next step', async () => {
+  it('hand facts to each other', async () => {
     const { world } = await runToy(
       toy({ steps: [lanes({ one: [wipe], two: [doing('b/slow'), findDisk] }), doing('a/end')] }),
     );
     expect(world.did).toEqual(['b/slow', 'disk/find', 'wipe /dev/toy', 'a/end']);
+  });
+
+  it('are all through before the next step, the last to end too', async () => {
+    const world = worldOf((what) => (what === 'b/slow' ? settle() : Promise.resolve()));
+    const both = lanes({ one: [doing('a/quick')], two: [doing('b/slow')] });
+    await runToy(toy({ steps: [both, doing('a/end')] }), { world });
+    expect(world.did).toEqual(['a/quick', 'b/slow', 'a/end']);
   });
 
   it('stop each other, and the first failure is the one that is told', async () => {

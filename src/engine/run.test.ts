@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { minutes, seconds } from '../model/duration.ts';
+import { seconds } from '../model/duration.ts';
 import { memoryJournal, type MemoryJournal } from '../../test/support/memory-journal.ts';
 import { condition } from './condition.ts';
 import {
@@ -264,21 +264,6 @@ describe('a journal that is not kept any more', () => {
     });
     expect(error).toBe(full);
     expect(types(events).at(-1)).toBe('run.failed');
-  });
-});
-
-describe('steps beside the main line', () => {
-  it('that follow end with it and cannot fail it', async () => {
-    const watch = step({
-      id: 'follow/hosts',
-      title: 'Watch',
-      uses: [],
-      limit: minutes(60),
-      run: () => Promise.reject(failure('toy.broken', 'the log is gone')),
-    });
-    const { outcome, events } = await runToy(toy({ steps: [doing('a/one')], follow: [watch] }));
-    expect(outcome).toBe('finished');
-    expect(types(events)).toContain('step.failed follow/hosts');
   });
 });
 

@@ -70,9 +70,11 @@ everyHost((subject) => {
 
   it('stops a command when the signal aborts', async () => {
     const controller = new AbortController();
-    const argv = subject().isReal ? ['sleep', '60'] : ['hang'];
-    const running = subject().host.exec(argv, { signal: controller.signal, limit });
-    setTimeout(() => controller.abort(new Error('enough')), 50);
+    const stop = (): void => controller.abort(new Error('enough'));
+    const argv = subject().isReal ? ['sh', '-c', 'echo runs; exec sleep 60'] : ['hang'];
+    const options = { signal: controller.signal, limit, onLine: stop };
+    const running = subject().host.exec(argv, options);
+    if (!subject().isReal) stop();
     await expect(running).rejects.toMatchObject({ code: 'command.stopped' });
   });
 

@@ -126,8 +126,7 @@ describe('answers', () => {
         },
         (_, response) => {
           response.writeHead(200, { 'content-length': '100' });
-          response.write('{"id":');
-          setTimeout(() => response.socket?.destroy(), 20);
+          response.write('{"id":', () => response.socket?.destroy());
         },
         json(200, { hosts: [] }),
       ),

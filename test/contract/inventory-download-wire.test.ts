@@ -13,8 +13,7 @@ describe('a download', () => {
   it('that is cut says so', async () => {
     stand.server.answering((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
-      response.write('x'.repeat(40));
-      setTimeout(() => response.socket?.destroy(), 20);
+      response.write('x'.repeat(40), () => response.socket?.destroy());
     });
     const { body, bytes } = await stand.v2().hostIgnition('worker', signal);
     expect(bytes).toBe(100);
@@ -42,17 +41,24 @@ describe('a download', () => {
     const controller = new AbortController();
     const { body } = await stand.v2().hostIgnition('worker', controller.signal);
     const reason = new Error('enough');
-    setTimeout(() => controller.abort(reason), 20);
-    await expect(text(body)).rejects.toBe(reason);
+    const chunks = body[Symbol.asyncIterator]();
+    await chunks.next();
+    const next = chunks.next();
+    controller.abort(reason);
+    await expect(next).rejects.toBe(reason);
   });
 
   it('outlives the limit of the call that opened it', async () => {
+    const clock = quickClock(200);
+    const late = Promise.withResolvers<undefined>();
     stand.server.answering((_, response) => {
       response.write('first ');
-      setTimeout(() => response.end('last'), 250);
+      void late.promise.then(() => response.end('last'));
     });
-    const inventory = stand.v2({ callLimit: seconds(10), clock: quickClock(200) });
+    const inventory = stand.v2({ callLimit: seconds(10), clock });
     const { body } = await inventory.hostIgnition('worker', signal);
+    await clock.sleep(seconds(20), signal);
+    late.resolve(undefined);
     await expect(text(body)).resolves.toBe('first last');
   });
 });

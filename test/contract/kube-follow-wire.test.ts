@@ -255,10 +255,12 @@ describe('following', () => {
       response.end();
     };
     watches.push(...Array.from({ length: 50 }, () => short));
-    follow({ clock: quickClock(1) });
-    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(2);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    expect(watchLines().length).toBeLessThan(8);
+    const clock = quickClock(5);
+    follow({ clock });
+    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(7);
+    // Six pauses, each twice as long as the one before, up to a second.
+    const least = [50, 100, 200, 400, 800, 1000].reduce((sum, pause) => sum + pause);
+    expect(clock.elapsed()).toBeGreaterThanOrEqual(least);
   });
 
   it('resolves when it is stopped before it has begun', async () => {

@@ -129,8 +129,7 @@ describe('the S3 store', () => {
   it('that stops in the middle of an object is cut', async () => {
     server.answering((_, response) => {
       response.writeHead(200, { 'content-length': '100' });
-      response.write('x'.repeat(40));
-      setTimeout(() => response.socket?.destroy(), 50);
+      response.write('x'.repeat(40), () => response.socket?.destroy());
     });
     const { body } = await real().get('bucket', 'C/master.ign', signal);
     await expect(text(body)).rejects.toMatchObject({ code: 'web.cut', context: { received: 40 } });

@@ -174,7 +174,7 @@ describe('a follower goes on', () => {
   it('with a new watch and no new list when nothing happens for a while', async () => {
     const before = { lists: await counted('LIST'), watches: await counted('WATCH') };
     const reported = views.length;
-    await pause(25_000);
+    await pause(25_000); // sleeps: two watches end by the server's own limit
     expect(await counted('LIST')).toBe(before.lists);
     const watches = (await counted('WATCH')) - before.watches;
     expect(watches).toBeGreaterThanOrEqual(2);

@@ -47,19 +47,19 @@ it.each([0, 50, 200, 500])(
     const operator = runOperator({ kube: near, clock: systemClock, signal: over.signal });
     const run = handOverTo(kube, systemClock);
     run.host.on(['skopeo', 'copy', rest]).answers(async () => {
-      await systemClock.sleep(seconds(3), over.signal);
+      await systemClock.sleep(seconds(3), over.signal); // sleeps: a copy takes its time
       return {};
     });
     const done = runStep(handOverServed, run);
     await rig.client.apply(machineConfigPools, poolObject('master'));
     // The end of the node controller's sleep, which begins when it sees the pool.
-    await systemClock.sleep(seconds(4.5), over.signal);
+    await systemClock.sleep(seconds(4.5), over.signal); // sleeps: the node controller has its turn
     expect(await rig.client.get(pool)).toMatchObject({ spec: { paused: true } });
     await rig.client.apply(machineConfigs, renderedConfig());
     const { configuration } = renderedPool()['spec'] as { readonly configuration: unknown };
     await rig.client.merge(pool, { spec: { configuration } });
     await done;
-    await systemClock.sleep(seconds(7), over.signal);
+    await systemClock.sleep(seconds(7), over.signal); // sleeps: the operator's next turn
     over.abort();
     expect(await operator).toEqual([]);
     expect(await rig.client.get(osConfig)).toMatchObject({

@@ -4,11 +4,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { controlProgram, type ProgramPlan, type ServerControl } from '../../mocks/kube/program.ts';
 
-const A_WHILE_MILLIS = 150;
 let folder: string;
 const opened: ServerControl[] = [];
 
@@ -60,12 +58,13 @@ describe('a program of the rig', () => {
   });
 
   it('does nothing between a freeze and a thaw', async () => {
-    const control = scripted('touch "$1"; while :; do echo x; sleep 0.01; done');
+    const control = scripted('echo $$ >"$1"; while :; do echo x; sleep 0.01; done');
     const said = async () => (await readFile(join(folder, 'log'), 'utf8')).length;
     await control.start();
     await control.freeze();
     const before = await said();
-    await pause(A_WHILE_MILLIS);
+    const pid = (await readFile(join(folder, 'ready'), 'utf8')).trim();
+    await expect(readFile(`/proc/${pid}/status`, 'utf8')).resolves.toMatch(/^State:\tT /m);
     await expect(said()).resolves.toBe(before);
     await control.thaw();
     await expect.poll(said).toBeGreaterThan(before);

@@ -96,13 +96,21 @@ describe('a simulated host', () => {
   it('waits for a unit that takes time, and says when it fails or is not there', async () => {
     await begin();
     lab.machine.units.add('slow.service', 'bad.service');
+    let finish = (): void => undefined;
     lab.machine.units.onStart.set('slow.service', (become) => {
       become('activating');
-      setTimeout(() => become('active'), 100);
+      finish = () => become('active');
     });
     lab.machine.units.onStart.set('bad.service', (become) => become('failed'));
-    expect((await run('systemctl', 'start', 'slow.service')).exitCode).toBe(0);
-    expect((await run('systemctl', 'is-active', 'slow.service')).stdout).toBe('active\n');
+    let isOver = false;
+    const started = run('systemctl', 'start', 'slow.service').finally(() => (isOver = true));
+    const isActive = async () => (await run('systemctl', 'is-active', 'slow.service')).stdout;
+    await expect.poll(isActive).toBe('activating\n');
+    expect(await isActive()).toBe('activating\n');
+    expect(isOver).toBe(false);
+    finish();
+    expect((await started).exitCode).toBe(0);
+    expect(await isActive()).toBe('active\n');
     expect((await run('systemctl', 'start', 'bad.service')).exitCode).toBe(1);
     expect((await run('systemctl', 'status', 'bad.service')).exitCode).toBe(3);
     const life = ['systemctl', 'show', '--property=ActiveState,Result', 'bad.service'];

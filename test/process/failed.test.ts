@@ -125,7 +125,7 @@ const stepFaults: Readonly<Record<string, readonly [number, string, Fault]>> = {
     'run.unexpected',
     {
       env: {
-        NODE_OPTIONS: imports("setTimeout(() => { throw new Error('a bug'); }, 1500)"),
+        NODE_OPTIONS: imports("setTimeout(() => { throw new Error('a bug'); }, 1500)"), // sleeps: the write is under way
       },
       plan: { write: { seconds: 30, lineMillis: 100 } },
     },

@@ -52,7 +52,7 @@ describe('SIGTERM ends the agent in time', () => {
     await using host = await open({});
     const agent = start(host);
     await becomes(() => ran(host, 'coreos-installer'));
-    await pause(500);
+    await becomes(() => host.inventory.requests.some(({ body }) => /"\d+%"/.test(body)));
     expect(await stopped(agent)).toBeLessThan(promised);
     const writer = host.machine.ran.find(({ argv }) => argv[0] === 'coreos-installer');
     expect(writer?.exitCode).toBeUndefined();

@@ -104,6 +104,24 @@ describe('cluster/follow-hosts', () => {
     expect([run.clock.now(), statusesOf(events)]).toEqual([0, []]);
   });
 
+  it('ends with every watch of a log', async () => {
+    const run = setUp();
+    withLog(run, '').withFile(`${logs}/${name.replace('mcs-1', 'mcs-2')}`, '');
+    let [begun, ended] = [0, 0];
+    const watch: Host['watch'] = async (paths, changed, signal) => {
+      const late = (begun += 1);
+      await run.host.watch(paths, changed, signal);
+      for (let turn = 0; turn < late; turn += 1) await settle();
+      ended += 1;
+    };
+    const end = runStep(followHosts, { ...run, host: { ...run.host, watch } });
+    await settle();
+    withLog(run, line('10.0.0.1') + line('10.0.0.2') + line('[fd00::3]'));
+    await end;
+    expect(begun).toBeGreaterThan(2);
+    expect(ended).toBe(begun);
+  });
+
   it('leaves hosts that are further on, and itself', async () => {
     const stages = ['Configuring', 'Joined', 'Done', 'Waiting for ignition'];
     const hosts = stages.map((stage, index) => host(`h${index}`, `10.0.1.${index}`, { stage }));

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
+import { settle } from '../../../test/support/fake-clock.ts';
+import type { Watch } from '../../engine/wait.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { gapIn } from './kube-watch.ts';
+import { gapIn, together } from './kube-watch.ts';
 
 const answered = (code: Parameters<typeof kubeFailure>[0], status: number, path: string) =>
   kubeFailure(code, `GET ${path} answered ${status}`, { context: { status } });
@@ -21,4 +23,25 @@ it.each([
 it('a view that is complete has no gap', () => {
   expect(gapIn({ isSynced: true, objects: [] })).toBeUndefined();
   expect(gapIn({ isSynced: false, objects: [] })).toContain('not listed');
+});
+
+it('several watches are one, which ends with the last of them', async () => {
+  const ended: string[] = [];
+  const watch =
+    (name: string, end: () => Promise<void>): Watch =>
+    async (changed, signal) => {
+      changed();
+      await new Promise((resolve) => {
+        signal.addEventListener('abort', resolve);
+      });
+      await end();
+      ended.push(name);
+    };
+  const stop = new AbortController();
+  let changes = 0;
+  const watches = [watch('slow', settle), watch('quick', () => Promise.resolve())];
+  const whole = together(...watches)(() => (changes += 1), stop.signal);
+  stop.abort();
+  await whole;
+  expect([ended, changes]).toEqual([['quick', 'slow'], 2]);
 });

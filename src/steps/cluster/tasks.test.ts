@@ -61,16 +61,20 @@ describe('work beside a wait', () => {
     expect(tasks.isNewRunning()).toBe(false);
   });
 
-  it('is stopped at the end, and waited for', async () => {
+  it('is stopped at the end, and all of it waited for', async () => {
     const { tasks } = setUp();
-    const stopped: unknown[] = [];
-    tasks.run('a', 0, async (signal) => {
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve);
+    const stopped: string[] = [];
+    const start = (name: string, end: () => Promise<void>): void =>
+      tasks.run(name, 0, async (signal) => {
+        await new Promise((resolve) => {
+          signal.addEventListener('abort', resolve);
+        });
+        await end();
+        stopped.push(name);
       });
-      stopped.push(signal.reason);
-    });
+    start('slow', settle);
+    start('quick', () => Promise.resolve());
     await tasks.close();
-    expect(stopped).toHaveLength(1);
+    expect(stopped).toEqual(['quick', 'slow']);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { noRequest, requestFor } from '../../../test/layering/lane-facts.ts';
 import { osConfigManifest } from '../../../test/layering/manifests.ts';
 import { poolText, renderedName, renderedText } from '../../../test/layering/rendered.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep } from '../../../test/support/run-step.ts';
@@ -14,7 +15,7 @@ import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.
 import { stagingFiles, stagingPlaces } from '../../layering/registry/staging-registry.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { gatherLogs, gatherLogsAtTheEnd } from './gather-logs.ts';
 import { asideFolders } from './os-configs.ts';
 
@@ -158,6 +159,26 @@ describe('layering/gather-logs', () => {
     expect(bundle.get('cluster-events.txt')).toBe(
       '2026-01-01T00:00:00Z Warning BackOff Pod/machine-os-builder-y: token=*** (3 times)\n',
     );
+  });
+
+  it.each([
+    ['df', 'disk-space.txt'],
+    ['nodes', 'cluster-nodes.yaml'],
+    ['events', 'cluster-events.txt'],
+  ])('waits for %s that answer later than all others', async (late, file) => {
+    const host = hostWithSecrets();
+    host.on(['df', rest]).answers(async () => {
+      if (late === 'df') await settle();
+      return 'full';
+    });
+    const cluster = clusterWithSecrets();
+    const list: Kube['list'] = async (selection, signal) => {
+      if (selection.kind.plural === late) await settle();
+      return cluster.list(selection, signal);
+    };
+    const clock = fakeClock({ auto: false });
+    await runStep(gatherLogs, { config, facts, host, clock, kube: { ...cluster, list } });
+    expect(bundleOf(host).has(file)).toBe(true);
   });
 
   it('holds none of the secrets, whoever spoke of them', async () => {

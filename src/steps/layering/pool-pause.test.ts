@@ -104,10 +104,14 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
-  it('ends when the run is stopped', async () => {
+  it('is of every pool before the first image, and ends when the run is stopped', async () => {
     const kube = bothPools();
     const stop = new AbortController();
-    const run = { ...runOn(kube), signal: stop.signal };
+    const patch: Kube['patch'] = async (ref, change, signal) => {
+      if (ref.name === 'worker') await settle();
+      return kube.patch(ref, change, signal);
+    };
+    const run = { ...runOn({ ...kube, patch }), signal: stop.signal };
     run.host.on(['skopeo', 'copy', rest]).answers(() => {
       expect(pausesIn(kube)).toEqual(paused);
       stop.abort(new Error('stopped'));
