@@ -8,6 +8,7 @@ import { describeRole } from '../../src/engine/describe.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { configurationPage } from './configuration.ts';
 import { errorsPage } from './errors.ts';
+import { faultsPage } from './faults.ts';
 import { architecturePage } from './rooms.ts';
 import { waitsPage } from './waits.ts';
 
@@ -21,6 +22,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),
     'docs/errors.md': await errorsPage(),
+    'docs/faults.md': await faultsPage(),
     'docs/plan.schema.json': await json(planJsonSchema()),
     'docs/plans.md': plansPage(),
     'docs/waits.md': await waitsPage(),

@@ -1,29 +1,20 @@
 // What comes of the answers of the inventory service.
-import { once } from 'node:events';
-import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
-import type { Inventory } from '../../src/ports/inventory.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { impatient, inTurn, json, startServer } from './real/http-server.ts';
-import { host, inventoryStand, ok } from './real/inventory-stand.ts';
+import { impatient, inTurn, json } from './real/http-server.ts';
+import { host, inventoryStand } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
-
-/** Ends when more can be written, or nobody reads any more. */
-const drained = (response: ServerResponse): Promise<unknown> =>
-  Promise.race([once(response, 'drain'), once(response, 'close')]);
 
 const stand = inventoryStand();
 
 describe('answers', () => {
   it.each([
     [400, 'inventory.rejected', 1],
-    [401, 'inventory.denied', 1],
     [403, 'inventory.denied', 1],
     [404, 'inventory.not-found', 11],
     [405, 'inventory.rejected', 1],
-    [409, 'inventory.refused', 1],
     [423, 'inventory.unreachable', 11],
     [302, 'inventory.unreadable', 1],
   ])('%i is %s, after %i attempts', async (status, code, attempts) => {
@@ -46,36 +37,6 @@ describe('answers', () => {
       code: 'inventory.refused',
       context: { hostStatus: 'cancelled' },
     });
-  });
-
-  it.each<[string, (inventory: Inventory) => Promise<unknown>]>([
-    ['the cluster', (inventory) => inventory.cluster(signal)],
-    ['the hosts of a role', (inventory) => inventory.hosts('master', signal)],
-    ['their names', (inventory) => inventory.namedHosts('master', signal)],
-    ['a report', (inventory) => inventory.report(host, { stage: 'Joined', info: '' }, signal)],
-  ])('500 is not tried again for what is sent again anyway: %s', async (_, call) => {
-    stand.server.answering(json(500, {}));
-    await expect(call(stand.v2())).rejects.toMatchObject({ code: 'inventory.unreachable' });
-    expect(stand.server.seen).toHaveLength(1);
-  });
-
-  it('without an end is read no further than any answer goes', async () => {
-    const host = Buffer.from(`{"id":"h","inventory":"${'x'.repeat(2 ** 20)}"},`);
-    let sent = 0;
-    stand.server.answering(async (_, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).write('[');
-      while (!response.destroyed) {
-        sent += host.length;
-        if (!response.write(host)) await drained(response);
-      }
-    });
-    // So much takes a busy machine longer than the limit of a call by a quick clock.
-    const { hosts } = stand.v2({ clock: quickClock(1) });
-    await expect(hosts('bootstrap', signal)).rejects.toMatchObject({
-      code: 'inventory.unreadable',
-      message: expect.stringContaining('is longer than 128 MiB') as string,
-    });
-    expect(sent).toBeLessThan(256 * 2 ** 20);
   });
 
   it('500 is tried again until the call has taken its time', async () => {
@@ -141,16 +102,6 @@ describe('answers', () => {
     await expect(inventory.enabledHosts(signal)).resolves.toEqual([]);
   });
 
-  it('of another kind than expected say so, once', async () => {
-    stand.server.answering((_, response) => {
-      response.end('<html><title>Log in</title></html>');
-    });
-    await expect(stand.v2().cluster(signal)).rejects.toMatchObject({
-      code: 'inventory.unreadable',
-    });
-    expect(stand.server.seen).toHaveLength(1);
-  });
-
   it('hosts come with what is read of them', async () => {
     const inventory = JSON.stringify({
       interfaces: [{ ipv4_addresses: ['10.0.0.5/24'], ipv6_addresses: ['fd00::5/64'] }, {}],
@@ -169,15 +120,5 @@ describe('answers', () => {
         addresses: ['10.0.0.5', 'fd00::5'],
       },
     ]);
-  });
-});
-
-it('nobody there: unreachable, with the words of the fault', async () => {
-  const gone = await startServer(ok);
-  await gone.close();
-  const failing = stand.v2({ url: gone.url, callLimit: seconds(20) }).cluster(signal);
-  await expect(failing).rejects.toMatchObject({
-    code: 'inventory.unreachable',
-    context: { fault: 'ECONNREFUSED' },
   });
 });

@@ -1,11 +1,12 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { type CallerOptions, type Connection, connection } from '../http/connection.ts';
 import { wholeBody } from '../http/exchange.ts';
-import { networkErrorOf } from '../http/network-error.ts';
+import { networkErrorOf, timeoutError } from '../http/network-error.ts';
 import {
   AttemptFailure,
   fewRetries,
   retriesFor,
+  retryAfter,
   type RetryNotice,
   type Tries,
   withRetry,
@@ -54,7 +55,8 @@ export function s3Objects(options: ObjectsOptions): Objects {
         } catch (error) {
           both.throwIfAborted();
           const proxy = reach.proxyOf(new URL(options.endpoint));
-          throw failedAttempt(error, { what, endpoint: shownUrl(options.endpoint), proxy });
+          const endpoint = shownUrl(options.endpoint);
+          throw failedAttempt(error, { what, endpoint, proxy, now: options.clock.now() });
         }
       });
     },
@@ -136,18 +138,31 @@ interface ServiceException {
   readonly name?: string;
   readonly message?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Readonly<Record<string, string>> };
 }
 
 interface FailedRequest {
   readonly what: string;
   readonly endpoint: string;
   readonly proxy: string | undefined;
+  readonly now: number;
 }
 
-function failedAttempt(error: unknown, { what, endpoint, proxy }: FailedRequest): AttemptFailure {
-  const { $metadata, name = '', message = '' } = error as ServiceException;
+/** The library's transport gives a silent server and one out of reach the same code. */
+const isSilence = ({ name, message = '' }: ServiceException): boolean =>
+  name === 'TimeoutError' && message.includes('requestTimeout');
+
+function failedAttempt(
+  error: unknown,
+  { what, endpoint, proxy, now }: FailedRequest,
+): AttemptFailure {
+  const exception = error as ServiceException;
+  const { $metadata, $response, name = '', message = '' } = exception;
   const status = $metadata?.httpStatusCode;
-  const networkError = networkErrorOf(error, proxy);
+  const networkError = networkErrorOf(
+    isSilence(exception) ? timeoutError('headers') : error,
+    proxy,
+  );
   const failure = ({ attempts, elapsed }: Tries): AgentError => {
     const context = { object: what, endpoint, attempts, elapsed };
     if (status === undefined) {
@@ -166,7 +181,11 @@ function failedAttempt(error: unknown, { what, endpoint, proxy }: FailedRequest)
   };
   if (status !== undefined) {
     // What a store does not have now it will not have in a minute.
-    return new AttemptFailure({ failure, retries: status === 404 ? 0 : retriesFor(status) });
+    return new AttemptFailure({
+      failure,
+      retries: status === 404 ? 0 : retriesFor(status),
+      notBefore: retryAfter($response?.headers?.['retry-after'], now),
+    });
   }
   const isSlow = name === 'TimeoutError';
   const retries = {

@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
+import type { Responder } from '../real/http-server.ts';
+import type { Fault } from './requests.ts';
+
+const status =
+  (code: number, headers: Readonly<Record<string, string>> = {}): Responder =>
+  (_, response) => {
+    response.writeHead(code, headers).end('said by whoever stands before the server');
+  };
+
+const body =
+  (type: string, content: string | Buffer): Responder =>
+  (_, response) => {
+    response.writeHead(200, { 'content-type': type }).end(content);
+  };
+
+/** Forty bytes of a hundred, and then an end of the connection. */
+const broken =
+  (end: (response: ServerResponse) => void): Responder =>
+  (_, response) => {
+    response.writeHead(200, { 'content-length': '100' });
+    response.write(`{"items":[{"metadata":{"name":"${'x'.repeat(10)}`);
+    setTimeout(() => {
+      end(response);
+    }, 5);
+  };
+
+/** Ends when more can be written, or nobody reads any more; what is not heard is let go. */
+async function drained(response: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const { signal } = over;
+  await Promise.race([once(response, 'drain', { signal }), once(response, 'close', { signal })]);
+  over.abort();
+}
+
+const lump = Buffer.alloc(2 ** 20, 'x');
+
+const endless: Responder = async (_, response) => {
+  response.writeHead(200, { 'content-type': 'application/json' }).write('["');
+  while (!response.destroyed) {
+    if (!response.write(lump)) await drained(response);
+  }
+};
+
+/** How a server answers that has a fault; one that refuses is closed, and answers nothing. */
+export const atFault: Readonly<Record<Fault, Responder>> = {
+  refused: () => undefined,
+  reset: broken((response) => void response.socket?.resetAndDestroy()),
+  stall: () => undefined,
+  '401': status(401),
+  '404': status(404),
+  '409': status(409),
+  '429': status(429, { 'retry-after': '30' }),
+  '500': status(500),
+  '503': status(503),
+  garbage: body('application/octet-stream', Buffer.from([0x1f, 0x8b, 0, 0xff, 0xfe, 0x0a, 0xc3])),
+  HTML: body('text/html', '<html><title>Log in</title></html>'),
+  truncated: broken((response) => void response.socket?.end()),
+  endless,
+};

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { seconds } from '../../../src/model/duration.ts';
+import { quickClock } from '../../support/quick-clock.ts';
+import { startServer, type TestServer } from '../real/http-server.ts';
+import { atFault } from './at-fault.ts';
+import { type Ending, type Fault, faults, type RequestKind, requestKinds } from './requests.ts';
+import { isWatch, senders } from './senders.ts';
+
+interface Cell {
+  readonly name: string;
+  readonly fault: Fault;
+  readonly ending: Ending;
+  readonly limit: RequestKind['limit'];
+}
+
+const cells: readonly Cell[] = requestKinds.flatMap(({ names, endings, limit }) =>
+  names.flatMap((name) =>
+    (Object.keys(faults) as Fault[]).map((fault) => ({
+      name,
+      fault,
+      ending: endings[fault],
+      limit,
+    })),
+  ),
+);
+
+/** Bodies without end are read one by one: several at once are no fault of the product. */
+const isLarge = ({ fault }: Cell): boolean => fault === 'endless';
+
+describe('every request', () => {
+  it('is in the table, and sent here', () => {
+    const names = requestKinds.flatMap(({ names: some }) => some);
+    expect([...names].sort()).toEqual(Object.keys(senders).sort());
+  });
+
+  it.concurrent.each(cells.filter((cell) => !isLarge(cell)))('$name: $fault', ends);
+  it.each(cells.filter(isLarge))('$name: $fault', ends);
+});
+
+/** Sends the request of a cell to a server with its fault, and looks how that ends. */
+async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
+  const server = await faultyServer(name, fault);
+  const clock = quickClock(
+    fault === 'endless' ? 20 : ending.attempts === 'limit' ? paceOf(fault) : 200,
+  );
+  const since = clock.elapsed();
+  try {
+    const sender = senders[name];
+    if (sender === undefined) throw new RangeError(`nothing sends ${name}`);
+    // Only where the server is silent: on a busy machine no other attempt must be cut short.
+    const timeouts = fault === 'stall' ? { connect: 2000, headers: 50, idle: 2000 } : undefined;
+    const outcome = await sender({ server, clock, timeouts, ending });
+    expect(outcome).toMatchObject({
+      code: ending.code,
+      message: expect.stringContaining(ending.says ?? '') as string,
+    });
+    expect(outcome.isLeft).toBe(ending.isLeft);
+    if (limit === undefined) return;
+    const took = clock.elapsed() - since;
+    // The clock goes on while the outcome is looked at.
+    expect(took).toBeLessThan(limit + seconds(45));
+    if (ending.attempts === 'limit') expect(took).toBeGreaterThan(limit / 4);
+    else if (fault !== 'refused') expect(server.seen).toHaveLength(ending.attempts as number);
+    if (fault === '429') {
+      expect(server.seen.length).toBeLessThanOrEqual(1 + limit / seconds(30));
+    }
+  } finally {
+    if (fault !== 'refused') await server.close();
+  }
+}
+
+/** So that ten minutes are short, but a silent server is asked more than once. */
+const paceOf = (fault: Fault): number => (fault === 'stall' ? 400 : 1000);
+
+async function faultyServer(name: string, fault: Fault): Promise<TestServer> {
+  const respond = atFault[fault];
+  const server = await startServer((seen, response) => {
+    if (name !== 'watch of what is followed' || isWatch(seen.path)) return respond(seen, response);
+    response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
+    // Nobody listens any more for the watch that comes after the list.
+    if (fault === 'refused') setTimeout(() => void server.close(), 0);
+    return undefined;
+  });
+  if (fault === 'refused' && name !== 'watch of what is followed') await server.close();
+  return server;
+}

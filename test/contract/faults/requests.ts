@@ -1,0 +1,230 @@
+// What becomes of every request of the product when its server, or the way to it, is at fault.
+// requests.test.ts runs each cell over the wire; docs/faults.md is written from the same rows.
+import { type Millis, minutes, seconds } from '../../../src/model/duration.ts';
+
+/** Every fault, with what the server or the network does, to each attempt. */
+export const faults = {
+  refused: 'nobody listens',
+  reset: 'an answer of 200 that is reset in the middle of its body',
+  stall: 'the request is taken and never answered',
+  '401': 'status 401',
+  '404': 'status 404',
+  '409': 'status 409',
+  '429': 'status 429 with `Retry-After: 30`',
+  '500': 'status 500',
+  '503': 'status 503',
+  garbage: 'status 200 and bytes that mean nothing',
+  HTML: 'status 200 and the page of a login',
+  truncated: 'a body that ends before its Content-Length',
+  endless: 'a body that never ends',
+} as const;
+
+/** A fault by its name. */
+export type Fault = keyof typeof faults;
+
+/** How a request ends. */
+export interface Ending {
+  /** Code of the failure; undefined where it works. */
+  readonly code?: string;
+  /** How often it is sent; `limit`: until the limit of the call, `on`: as long as it is followed. */
+  readonly attempts: number | 'limit' | 'on';
+  /** Words of the failure's message that name the cause. */
+  readonly says?: string;
+  /** It is given up here without a failure: the reporter of the run sends it again. */
+  readonly isLeft?: true;
+  /** What is not plain from code and attempts. */
+  readonly note?: string;
+}
+
+/** Requests that end in the same way. */
+export interface RequestKind {
+  readonly names: readonly string[];
+  /** Of a call with its retries; none for what is followed until it is stopped. */
+  readonly limit?: Millis;
+  readonly endings: Readonly<Record<Fault, Ending>>;
+}
+
+type Times = Ending['attempts'];
+
+const fails = (code: string, attempts: Times, says: string): Ending => ({ code, attempts, says });
+const works = (note: string, attempts: Times = 1): Ending => ({ attempts, note });
+
+const isRead = works('the status is the answer; the body is of no interest');
+const passedOn = works('the body is passed on; whoever reads it checks it and stops at a size');
+const isCut: Ending = {
+  ...fails('web.cut', 1, 'connection reset'),
+  note: 'while the body is read; what has come so far is with whoever reads it',
+};
+
+const unreachable = (attempts: Times) => ({
+  refused: fails('inventory.unreachable', attempts, 'connection refused'),
+  stall: fails('inventory.unreachable', attempts, 'did not answer in time'),
+  '429': fails('inventory.unreachable', attempts, 'answered 429'),
+  '500': fails('inventory.unreachable', attempts, 'answered 500'),
+  '503': fails('inventory.unreachable', attempts, 'answered 503'),
+});
+
+const refusals = (missing: number) => ({
+  '401': fails('inventory.denied', 1, 'answered 401'),
+  '404': fails('inventory.not-found', missing, 'answered 404'),
+  '409': fails('inventory.refused', 1, 'answered 409'),
+});
+
+const answersUnread = {
+  reset: isRead,
+  garbage: isRead,
+  HTML: isRead,
+  truncated: isRead,
+  endless: isRead,
+};
+
+const records = (attempts: Times) => ({
+  reset: fails('inventory.unreachable', attempts, 'connection reset'),
+  garbage: fails('inventory.unreadable', 1, 'cannot be parsed'),
+  HTML: fails('inventory.unreadable', 1, 'cannot be parsed'),
+  truncated: fails('inventory.unreachable', attempts, 'connection reset'),
+  endless: fails('inventory.unreadable', 1, 'is longer than 128 MiB'),
+});
+
+const files = {
+  reset: isCut,
+  garbage: passedOn,
+  HTML: passedOn,
+  truncated: isCut,
+  endless: passedOn,
+};
+
+const left: Ending = { ...works('the reporter of the run sends it again'), isLeft: true };
+
+const kubeFaults = (times: 'limit' | 'on') => ({
+  refused: fails('kube.unreachable', times, 'connection refused'),
+  reset: fails('kube.unreachable', times, 'connection reset'),
+  stall: fails('kube.unreachable', times, 'did not answer in time'),
+  '401': {
+    ...fails('kube.denied', times, 'answered 401'),
+    note: 'newer credentials are looked for',
+  },
+  '429': fails('kube.busy', times, 'answered 429'),
+  '500': fails('kube.failed', times, 'answered 500'),
+  '503': fails('kube.failed', times, 'answered 503'),
+  garbage: fails('kube.failed', times, 'is not JSON'),
+  HTML: fails('kube.failed', times, 'is not JSON'),
+  truncated: fails('kube.unreachable', times, 'connection reset'),
+  endless: fails('kube.failed', times, 'is longer than 96 MiB'),
+});
+
+const kubeLimit = minutes(1);
+const conflict = fails('kube.conflict', 1, 'answered 409');
+const relisted = works('a list each second stands for the watch', 'on');
+
+/** Every request of the product. */
+export const requestKinds: readonly RequestKind[] = [
+  {
+    names: ['first report'],
+    limit: seconds(10),
+    endings: {
+      ...{ refused: left, stall: left, '404': left, '429': left, '500': left, '503': left },
+      '401': fails('inventory.denied', 1, 'answered 401'),
+      '409': fails('inventory.refused', 1, 'answered 409'),
+      ...answersUnread,
+    },
+  },
+  {
+    names: ['report'],
+    limit: minutes(2),
+    endings: { ...unreachable(1), ...refusals(11), ...answersUnread },
+  },
+  {
+    names: ['state of logs of a host', 'state of logs of the cluster'],
+    limit: minutes(2),
+    endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
+  },
+  {
+    names: ['upload of the logs of the controller'],
+    limit: minutes(10),
+    endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
+  },
+  {
+    names: ['cluster', 'hosts of a role', 'named hosts of a role'],
+    limit: minutes(1),
+    endings: { ...unreachable(1), ...refusals(1), ...records(1) },
+  },
+  {
+    names: ['enabled hosts'],
+    limit: minutes(10),
+    endings: { ...unreachable('limit'), ...refusals(11), ...records('limit') },
+  },
+  {
+    names: ['Ignition of the host', 'file of the cluster', 'kubeconfig'],
+    limit: minutes(10),
+    endings: { ...unreachable('limit'), ...refusals(11), ...files },
+  },
+  {
+    names: ['download of a URL: image, stream metadata, Ignition'],
+    limit: minutes(10),
+    endings: {
+      refused: fails('web.unreachable', 'limit', 'connection refused'),
+      stall: fails('web.unreachable', 'limit', 'did not answer in time'),
+      '401': fails('web.refused', 1, 'answered 401'),
+      '404': fails('web.refused', 1, 'answered 404'),
+      '409': fails('web.refused', 1, 'answered 409'),
+      '429': fails('web.unreachable', 'limit', 'answered 429'),
+      '500': fails('web.unreachable', 'limit', 'answered 500'),
+      '503': fails('web.unreachable', 'limit', 'answered 503'),
+      ...files,
+    },
+  },
+  {
+    names: ['object of a store'],
+    limit: minutes(10),
+    endings: {
+      refused: fails('objects.unreachable', 'limit', 'connection refused'),
+      stall: fails('objects.unreachable', 'limit', 'did not answer in time'),
+      '401': fails('objects.denied', 1, 'answered 401'),
+      '404': fails('objects.not-found', 1, 'answered 404'),
+      '409': fails('objects.denied', 1, 'answered 409'),
+      '429': fails('objects.unreachable', 'limit', 'answered 429'),
+      '500': fails('objects.unreachable', 'limit', 'answered 500'),
+      '503': fails('objects.unreachable', 'limit', 'answered 503'),
+      ...files,
+    },
+  },
+  {
+    names: ['get of an object', 'list of objects'],
+    limit: kubeLimit,
+    endings: {
+      ...kubeFaults('limit'),
+      '404': works('there is none, or the kind is not served yet'),
+      '409': conflict,
+    },
+  },
+  {
+    names: ['create of an object', 'patch of an object'],
+    limit: kubeLimit,
+    endings: {
+      ...kubeFaults('limit'),
+      '404': fails('kube.not-found', 1, 'answered 404'),
+      '409': conflict,
+    },
+  },
+  {
+    names: ['list of what is followed'],
+    endings: {
+      ...kubeFaults('on'),
+      '404': works('the kind is not served yet; the view is empty and not synced', 'on'),
+      '409': fails('kube.conflict', 'on', 'answered 409'),
+    },
+  },
+  {
+    names: ['watch of what is followed'],
+    endings: {
+      ...kubeFaults('on'),
+      reset: works('the next watch begins where this one was', 'on'),
+      truncated: works('the next watch begins where this one was', 'on'),
+      stall: fails('kube.unreachable', 'on', 'in time'),
+      '404': works('the view is empty and not synced until the next list', 'on'),
+      '409': fails('kube.conflict', 'on', 'answered 409'),
+      ...{ garbage: relisted, HTML: relisted, endless: relisted },
+    },
+  },
+];
