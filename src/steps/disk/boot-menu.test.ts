@@ -39,8 +39,8 @@ describe('parseMenu', () => {
   });
 });
 
-describe('the menu of a real firmware', () => {
-  const recorded = (name: string): mgr.BootMenu =>
+describe('the menu as real firmware has it', () => {
+  const printed = (name: string): mgr.BootMenu =>
     mgr.parseMenu(
       readFileSync(new URL(`../../../mocks/logs/efibootmgr/${name}.txt`, import.meta.url), 'utf8'),
     );
@@ -60,7 +60,7 @@ describe('the menu of a real firmware', () => {
       [
         ['0001', 'UEFI: PXE IPv4 Intel(R) Ethernet Connection (17) I219-LM', ''],
         ['0002', 'UEFI: PXE IPv6 Intel(R) Ethernet Connection (17) I219-LM', ''],
-        ['0003', 'UEFI OS', '4f5d8d5f-50d2-4266-821f-e33e74d1964f'],
+        ['0003', 'UEFI OS', '0b1f3a52-7c4d-4e6f-8a90-1b2c3d4e5f60'],
         ['0004', 'UEFI: SanDisk, Partition 1', ''],
         ['0005', 'UEFI: SanDisk, Partition 2', ''],
       ],
@@ -70,12 +70,12 @@ describe('the menu of a real firmware', () => {
       ['0000', '0004', '0003'],
       [
         ['0000', 'Red Hat Enterprise Linux', ''],
-        ['0003', 'UEFI: PXE IPv4 Mellanox Network Adapter - E8:EB:D3:00:D0:AC NIC1', ''],
-        ['0004', 'UEFI: PXE IPv4 Mellanox Network Adapter - E8:EB:D3:00:D0:AD NIC2', ''],
+        ['0003', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0C NIC1', ''],
+        ['0004', 'UEFI: PXE IPv4 Mellanox Network Adapter - 00:00:5E:00:53:0D NIC2', ''],
       ],
     ],
   ])('is read: %s', (name, order, entries) => {
-    const menu = recorded(name);
+    const menu = printed(name);
     expect(menu.order).toEqual(order);
     expect(menu.entries.map(({ number, label, partUuid }) => [number, label, partUuid])).toEqual(
       entries,
@@ -84,7 +84,7 @@ describe('the menu of a real firmware', () => {
 
   it('leads nowhere where its partition is on no disk, with data of the firmware behind it', () => {
     const world = { espUuid: esp, partUuids: new Set([esp]), directories: ['redhat'] };
-    const phantoms = phantomEntries(recorded('lenovo-18'), world);
+    const phantoms = phantomEntries(printed('lenovo-18'), world);
     expect(phantoms.map(({ label }) => label)).toEqual(['UEFI OS']);
   });
 });
