@@ -1,7 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type ObjectsOptions, s3Objects } from '../../src/adapters/objects/s3.ts';
-import { minutes } from '../../src/model/duration.ts';
 import { userAgent } from '../../src/model/version.ts';
 import { Secret } from '../../src/model/secret.ts';
 import type { Objects } from '../../src/ports/objects.ts';
@@ -115,15 +114,6 @@ describe('the S3 store', () => {
     const objects = real({ connection: impatient });
     const { body } = await objects.get('bucket', 'C/master.ign', signal);
     await expect(text(body)).resolves.toBe('{"ignition":{}}');
-  });
-
-  it('that is not there is unreachable in the end', async () => {
-    await server.close();
-    await expect(real({ openLimit: minutes(5) }).get('bucket', 'x', signal)).rejects.toMatchObject({
-      code: 'objects.unreachable',
-      context: { fault: 'ECONNREFUSED' },
-    });
-    server = await startServer(store);
   });
 
   it('that stops in the middle of an object is cut', async () => {

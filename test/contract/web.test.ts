@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { authoritiesIn } from '../../src/adapters/http/tls.ts';
 import { web, type WebOptions } from '../../src/adapters/http/web.ts';
-import { minutes, seconds } from '../../src/model/duration.ts';
+import { seconds } from '../../src/model/duration.ts';
 import { userAgent } from '../../src/model/version.ts';
 import type { Web } from '../../src/ports/web.ts';
 import { fakeRandom } from '../support/fake-random.ts';
@@ -99,14 +99,6 @@ describe('the web', () => {
     );
     await expect(text(page.body)).resolves.toBe('abcdef');
     expect(notices).toEqual([1, 2]);
-  });
-
-  it('gives up in the end', async () => {
-    await server.close();
-    await expect(
-      real({ openLimit: minutes(5) }).open(`${server.url}/page`, { signal }),
-    ).rejects.toMatchObject({ code: 'web.unreachable', context: { fault: 'ECONNREFUSED' } });
-    server = await startServer(pages);
   });
 
   it('follows redirects, and gives name and password to their own server alone', async () => {
