@@ -41,7 +41,7 @@ describe('every request', () => {
 async function ends({ name, fault, ending, limit }: Cell): Promise<void> {
   const server = await faultyServer(name, fault);
   const clock = quickClock(
-    fault === 'endless' ? 20 : ending.attempts === 'limit' ? paceOf(fault) : 200,
+    fault === 'endless' ? 45 : ending.attempts === 'limit' ? paceOf(fault) : 200,
   );
   const since = clock.elapsed();
   try {
