@@ -10,6 +10,7 @@ import { patchEtcd, restoreEtcd } from '../../src/steps/cluster/etcd-override.ts
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-configs.ts';
+import { bootkubeHost } from '../support/cluster-objects.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
@@ -79,7 +80,10 @@ describe('the override of etcd on a real API server', () => {
       { a: { b: [1] } },
     ],
   ])('is set where there was %s, and put back', async (...[, spec, left, before]) => {
-    const patched = runStep(patchEtcd, { kube, clock: systemClock, config, facts });
+    const patched = runStep(patchEtcd, {
+      ...{ kube, clock: systemClock, config, facts },
+      host: bootkubeHost(),
+    });
     await rig.client.apply(etcdCluster.kind, etcd(spec));
     expect((await patched).value).toEqual({ isSet: true, before });
     expect(await now()).toEqual({
@@ -87,7 +91,10 @@ describe('the override of etcd on a real API server', () => {
       record: JSON.stringify(before),
     });
 
-    const again = await runStep(patchEtcd, { kube, clock: systemClock, config, facts });
+    const again = await runStep(patchEtcd, {
+      ...{ kube, clock: systemClock, config, facts },
+      host: bootkubeHost(),
+    });
     expect(again.value).toEqual({ isSet: true, before });
 
     const restored = runStep(restoreEtcd, { kube, clock: systemClock });

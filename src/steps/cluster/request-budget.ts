@@ -8,10 +8,10 @@ import type { Inventory, InventoryHost } from '../../ports/inventory.ts';
 export const perRequest: Millis = seconds(30);
 
 /**
- * What the first poll may cost: the cluster, the masters, the arbiters, and the report of the status.
+ * What the first poll may cost: the cluster, the masters, their names, the arbiters, and the report of the status.
  * It does not count against later polls, so that there is no gap after it.
  */
-const firstPoll = 4;
+const firstPoll = 5;
 
 /** Spreads requests over polls that come every `perRequest`; each poll earns one. */
 export interface RequestBudget {

@@ -88,6 +88,20 @@ describe('control-plane/wait-for-masters', () => {
     ]);
   });
 
+  it('asks again after half a minute, although it has asked for names too', async () => {
+    const { clock, inventory } = slowInventory(minutes(20), {
+      hosts: (role) => {
+        const isDone = clock.now() >= minutes(0.5);
+        const host = (id: string) =>
+          inventoryHost({ id, name: '', stage: isDone ? 'Done' : 'Joined' });
+        return Promise.resolve(role === 'master' ? [host('id-1'), host('id-2')] : []);
+      },
+      namedHosts: () => Promise.resolve([inventoryHost({ id: 'id-1', name: 'm1' })]),
+    });
+    await runStep(waitForControlPlane, { config, clock, inventory });
+    expect(clock.now()).toBe(minutes(0.5));
+  });
+
   it('reports what is missing', async () => {
     const { clock, inventory } = slowInventory(minutes(20));
     const { events } = await runStep(waitForControlPlane, { config, clock, inventory });
