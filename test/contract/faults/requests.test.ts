@@ -76,9 +76,9 @@ async function faultyServer(name: string, fault: Fault): Promise<TestServer> {
   const respond = atFault[fault];
   const server = await startServer((seen, response) => {
     if (name !== 'watch of what is followed' || isWatch(seen.path)) return respond(seen, response);
-    response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
     // Nobody listens any more for the watch that comes after the list.
-    if (fault === 'refused') setTimeout(() => void server.close(), 0);
+    if (fault === 'refused') response.once('finish', () => void server.close());
+    response.end('{"metadata":{"resourceVersion":"1"},"items":[]}');
     return undefined;
   });
   if (fault === 'refused' && name !== 'watch of what is followed') await server.close();
