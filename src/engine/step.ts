@@ -61,7 +61,7 @@ export interface Step<
   /** The text beside the stage when the step starts; empty unless given. */
   readonly stageInfo?: (config: W['config'], needs: NeedValues<Needs>) => string;
   /**
-   * For the first stage of a lane: the text beside it while the other lanes are through and this step cannot begin
+   * For the first stage of a lane: the text beside it while the other lanes have finished and this step cannot begin
    * yet. Without it the stage before stays shown.
    */
   readonly stageAhead?: string;

@@ -168,7 +168,7 @@ describe('reading a config that must be valid', () => {
       ['unknown-key', 'warning'],
       ['path-relative', 'warning'],
     ]);
-    // Written anew it would lose what is not known.
+    // Written again it would lose what is not known.
     expect(() => renderConfig(config)).toThrow(
       expect.objectContaining({ code: 'ignition.version-unsupported' }),
     );

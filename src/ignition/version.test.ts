@@ -33,7 +33,7 @@ describe('the spec version', () => {
     [undefined, 'ignition.no-version'],
     [null, 'ignition.no-version'],
     [3, 'ignition.no-version'],
-  ])('%j, to be written anew, is refused as %s', (version, code) => {
+  ])('%j, to be written again, is refused as %s', (version, code) => {
     expect(() => readSpecVersion(version)).toThrow(expect.objectContaining({ code }));
   });
 });

@@ -54,7 +54,7 @@ export function readSpec(version: unknown): ReadableSpec {
 }
 
 /**
- * The spec version of a config that is written anew, which would lose what is not understood of it: 3.0.0 to 3.5.0.
+ * The spec version of a config that is written again, which would lose what is not understood of it: 3.0.0 to 3.5.0.
  *
  * @throws AgentError as `readSpec`, and `ignition.version-unsupported` for a later one
  */

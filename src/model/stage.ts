@@ -25,7 +25,7 @@ export type Stage = (typeof stages)[number];
 
 /**
  * After how long the service fails a host whose stage, and the text beside it, have not changed
- * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time anew. The stages that end an
+ * (assisted-service, `HOST_STAGE_*_TIMEOUT`); a changed text begins the time again. The stages that end an
  * installation have no limit.
  */
 export const stageLimits: Readonly<Record<Stage, Millis>> = {

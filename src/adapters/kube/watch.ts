@@ -106,7 +106,7 @@ const isObject = (value: unknown): value is KubeObject =>
 
 const newline = 0x0a;
 
-/** Bytes of the longest line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before JSON escapes. */
+/** Bytes of a line of a watch: an object has at most 1.5 MiB (etcd, `--max-request-bytes`), before JSON escapes. */
 const longestLine = 16 * 1024 ** 2;
 
 const tooLong = (): ApiError =>
@@ -115,7 +115,10 @@ const tooLong = (): ApiError =>
     { worth: 'list' },
   );
 
-/** The whole lines of a body. What stands behind the last line's end was cut off and is left out. @throws ApiError for a line without end */
+/**
+ * The whole lines of a body. What follows the last line's end was cut off and is left out.
+ * @throws ApiError for a line without end
+ */
 export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   let begun: Uint8Array[] = [];
   let length = 0;

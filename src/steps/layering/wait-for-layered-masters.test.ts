@@ -54,7 +54,7 @@ describe('layering/wait-for-masters', () => {
     expect(clock.now()).toBe(0);
   });
 
-  it('is through when the pool is at rest on the image under a MachineConfig that came later', async () => {
+  it('ends when the pool is at rest on the image under a MachineConfig that came later', async () => {
     const later = `rendered-master-${'7'.repeat(32)}`;
     const [build] = layeredCluster().builds;
     const spec = { ...(build?.['spec'] as object), machineConfig: { name: later } };
