@@ -78,12 +78,15 @@ function readWord(
   });
 }
 
-/** A percent sign in a user or a password that begins no escape; Go's programs refuse it too. */
-const badEscape = /^https?:\/\/[^/?#]*%(?![0-9a-f]{2})[^/?#]*@/i;
+/** Whether a percent sign in the user or the password begins no escape; Go's programs refuse it too. */
+function hasBadEscape(address: string): boolean {
+  const user = /^https?:\/\/([^/?#]*)@/i.exec(address)?.[1] ?? '';
+  return /%(?![0-9a-f]{2})/i.test(user);
+}
 
 function readUrl(key: SettingKey, text: string, origin: string): string {
   if (text === '') return text;
-  if (badEscape.test(text)) {
+  if (hasBadEscape(text)) {
     throw invalid(key, origin, {
       what: `${quoted(text)} has a % in its user or password that begins no escape`,
       write: '%25 for a percent sign',

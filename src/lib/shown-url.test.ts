@@ -24,6 +24,7 @@ it.each([
   [`--image-url=${signed}`, '--image-url=https://mirror.example:8443/a/metal.raw.gz'],
   [`fetching '${signed}': 403`, "fetching 'https://mirror.example:8443/a/metal.raw.gz': 403"],
   ['http://[broken?sig=abc', 'http://[broken'],
+  ['http://u:pa/ss?w@proxy.example:3128/', 'http://proxy.example:3128/'],
   ['no address', 'no address'],
 ])('shows the addresses in %j', (text, shown) => {
   expect(shownUrlsIn(text)).toBe(shown);

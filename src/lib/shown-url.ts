@@ -12,9 +12,14 @@ export function shownUrl(address: string | URL): string {
   return url.pathname === '/' ? url.origin : `${url.origin}${url.pathname}`;
 }
 
-/** What looks like an address and is none; a path on the host stays as it is. */
-const withoutSecretParts = (text: string): string =>
-  /^https?:\/\//i.test(text) ? text.replace(/\/\/[^/?#]*@/, '//').replace(/[?#].*$/s, '') : text;
+/** What looks like an address and is none, as `shownText` reads it; a path on the host stays as it is. */
+function withoutSecretParts(text: string): string {
+  const scheme = /^https?:\/\//i.exec(text)?.[0];
+  if (scheme === undefined) return text;
+  // All up to the last sign may be the password: it may hold a slash, which makes it no address.
+  const rest = text.slice(Math.max(scheme.length, text.lastIndexOf('@') + 1));
+  return `${scheme}${rest.replace(/[?#].*$/s, '')}`;
+}
 
 /** The value of an Authorization header for the user of an address; undefined where it names none. */
 export const basicCredentials = ({ username, password }: URL): string | undefined =>
