@@ -1,4 +1,4 @@
-import { about, record, type RunContext } from './context.ts';
+import { about, noteFailure, record, type RunContext } from './context.ts';
 import { asAgentError, reportOf, withFirst } from './failures.ts';
 import type { AgentError } from '../model/failure.ts';
 import type { PlacedStep } from './role.ts';
@@ -103,16 +103,8 @@ async function unwind<W extends World>(
   placed: PlacedStep<W>,
   undone: Promise<readonly unknown[]>,
 ): Promise<void> {
-  for (const thrown of await undone) {
-    const { code, message } = asAgentError(thrown);
-    context.emit({
-      type: 'note',
-      ...about(placed),
-      level: 'warn',
-      message: 'could not undo what the step had set up',
-      fields: { code, reason: message },
-    });
-  }
+  const message = 'could not undo what the step had set up';
+  for (const thrown of await undone) noteFailure(context, placed, { message, thrown });
 }
 
 /** What one attempt has for itself. */

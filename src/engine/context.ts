@@ -1,6 +1,7 @@
 import type { World } from './step.ts';
 import type { RunEventBody } from './events.ts';
 import type { FactStore } from './fact.ts';
+import { asAgentError } from './failures.ts';
 import { type Journal, type JournalEntry, renderRecord } from './journal.ts';
 import type { Past } from './resume.ts';
 import type { PlacedStep } from './role.ts';
@@ -29,6 +30,16 @@ export async function record<W extends World>(
   options: { readonly flush: boolean },
 ): Promise<void> {
   await journal.append(renderRecord({ ...content, at: clock.now() }), options);
+}
+
+/** Notes what went wrong beside a step, which changes nothing in how it ends. */
+export function noteFailure<W extends World>(
+  { emit }: RunContext<W>,
+  placed: PlacedStep<W>,
+  { message, thrown }: { readonly message: string; readonly thrown: unknown },
+): void {
+  const { code, message: reason } = asAgentError(thrown);
+  emit({ type: 'note', ...about(placed), level: 'warn', message, fields: { code, reason } });
 }
 
 /** How events name a step. */

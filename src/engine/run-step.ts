@@ -5,7 +5,7 @@
 import { renderDuration } from '../model/duration.ts';
 import { type Needs, runAttempts, stageOf } from './attempt.ts';
 import { isActive, renderCondition } from './condition.ts';
-import { about, record, type RunContext } from './context.ts';
+import { about, noteFailure, record, type RunContext } from './context.ts';
 import { asAgentError, engineFailure, reportOf } from './failures.ts';
 import { type AnyFact, isOptional } from './fact.ts';
 import { limited } from './limit.ts';
@@ -127,14 +127,8 @@ async function recordEnd<W extends World>(
     const message = context.mask(failure.message);
     await record(context, { type: 'failed', step, code, message }, { flush: true });
   } catch (error) {
-    const { code, message } = asAgentError(error);
-    context.emit({
-      type: 'note',
-      ...about(placed),
-      level: 'warn',
-      message: 'the journal does not say how the step ended',
-      fields: { code, reason: message },
-    });
+    const message = 'the journal does not say how the step ended';
+    noteFailure(context, placed, { message, thrown: error });
   }
 }
 

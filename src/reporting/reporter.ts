@@ -125,8 +125,7 @@ function deliveryOf(options: ReporterOptions, answers: KnownAnswers, ended: Abor
   let work: Promise<void> | undefined;
 
   const pause = async (duration: Millis): Promise<void> => {
-    const isHurried = hurry.signal.aborted;
-    const signal = isHurried ? ended : AbortSignal.any([ended, hurry.signal]);
+    const signal = hurry.signal.aborted ? ended : AbortSignal.any([ended, hurry.signal]);
     await options.clock.sleep(duration, signal).catch(() => undefined);
     ended.throwIfAborted();
   };
@@ -185,7 +184,7 @@ function knownAnswers(): KnownAnswers {
   let refusedIn: string | undefined;
   return {
     added: (report) => {
-      unanswered = [...unanswered.filter(({ stage }) => stage !== report.stage), report];
+      unanswered = withNewest(unanswered, report);
     },
     answered: (report, end) => {
       // What was reported before it is of no use any more; a later text of its stage is still to come.
@@ -198,23 +197,22 @@ function knownAnswers(): KnownAnswers {
   };
 }
 
-/** Sends a report once. */
 async function attemptOnce(
   { send, emit, early }: ReporterOptions,
   ended: AbortSignal,
   report: StageReport,
 ): Promise<AttemptEnd> {
   try {
-    const isSentEarly = early !== undefined && isSame(early, report);
-    const outcome = isSentEarly ? await early.sent : undefined;
+    const outcome = early && isSame(early, report) ? await early.sent : undefined;
     if (outcome instanceof AgentError) throw outcome;
     if (outcome !== 'accepted') await send(report, ended);
     emit({ type: 'report.sent', ...report });
     return 'accepted';
   } catch (thrown) {
     const error = ended.aborted ? unsent() : asAgentError(thrown);
-    const isOver = error.isFinal || ended.aborted;
-    if (isOver) emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
+    if (error.isFinal || ended.aborted) {
+      emit({ type: 'report.dropped', ...report, failure: reportOf(error) });
+    }
     if (!error.isFinal || ended.aborted) return 'unanswered';
     const status = error.context['hostStatus'];
     return { refusedIn: typeof status === 'string' ? status : undefined };
@@ -248,6 +246,12 @@ const unsent = (): AgentError =>
 const isSame = (one: StageReport, other: StageReport): boolean =>
   one.stage === other.stage && one.info === other.info;
 
+/** Reports with another at their end, which takes the place of one of the same stage. */
+const withNewest = (
+  reports: readonly StageReport[],
+  report: StageReport,
+): readonly StageReport[] => [...reports.filter(({ stage }) => stage !== report.stage), report];
+
 /**
  * Characters of a report's text. The service keeps 2048 and answers 500 to more; it stores a failure
  * as `Failed - ` and the text.
@@ -275,12 +279,11 @@ interface ReportQueue {
   readonly size: () => number;
 }
 
-/** An empty queue. */
 function reportQueue(): ReportQueue {
   let waiting: readonly StageReport[] = [];
   return {
     add: (report) => {
-      waiting = [...waiting.filter(({ stage }) => stage !== report.stage), report];
+      waiting = withNewest(waiting, report);
     },
     take: () => {
       const [first, ...rest] = waiting;

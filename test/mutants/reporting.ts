@@ -113,12 +113,12 @@ export const reportingMutants: MutantsByFile = {
     },
     {
       means: 'another report is taken for the one that was sent early',
-      from: 'early !== undefined && isSame(early, report)',
-      to: 'early !== undefined',
+      from: 'early && isSame(early, report)',
+      to: 'early',
     },
     {
       means: 'texts of one stage are all sent, however old',
-      from: 'waiting = [...waiting.filter(({ stage }) => stage !== report.stage), report];',
+      from: 'waiting = withNewest(waiting, report);',
       to: 'waiting = [...waiting, report];',
     },
   ],

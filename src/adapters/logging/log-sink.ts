@@ -1,5 +1,12 @@
+import { once } from 'node:events';
+import { constants, fstatSync, mkdirSync, openSync, write, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */
@@ -122,18 +129,11 @@ function descriptorOf(to: string): number {
   return number === undefined ? openForLines(to) : Number(number);
 }
 
-// Pino's own destination is not used: when the disk is full its flushSync tries for ever, and the
-// program would never end (sonic-boom 5).
-import { once } from 'node:events';
-import { constants, fstatSync, mkdirSync, openSync, write, writeSync } from 'node:fs';
-import { Socket } from 'node:net';
-import { dirname } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { promisify } from 'node:util';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
-
-/** Writes text to a descriptor; it never throws, and never waits for who reads. */
-export interface LineWriter {
+/**
+ * Writes text to a descriptor; it never throws, and never waits for who reads. Pino's own destination is not used: when the
+ * disk is full its flushSync tries for ever, and the program would never end (sonic-boom 5).
+ */
+interface LineWriter {
   readonly write: (text: string) => void;
   /** Resolves when all is written, or after a second. */
   readonly close: () => Promise<void>;
