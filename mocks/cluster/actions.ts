@@ -8,9 +8,19 @@ import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
 import { controllerPoll } from './controller.ts';
-import { etcdConditions, firstObjects, kinds, type Named, nodeObject } from './objects.ts';
+import { etcdConditions, type EtcdProgress, memberHosts } from './etcd.ts';
+import {
+  configAnnotations,
+  firstObjects,
+  kinds,
+  type Named,
+  nodeObject,
+  renderedAgainName,
+  renderedName,
+  renderedObject,
+} from './objects.ts';
 import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
-import { firstBoot, withSystem } from './layering/node.ts';
+import { annotate, firstBoot, systemAnnotations } from './layering/node.ts';
 import { createPools, renderPools } from './layering/run-controllers.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
@@ -47,19 +57,27 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   'render-on-bootstrap': (work) => renderOnBootstrap(work, layeredOf(work)),
   'await-release': awaitRelease,
   'first-boot': (work, { host }) => firstBoot(work, layeredOf(work), host),
-  'render-pools': (work) => renderPools(work, layeredOf(work)),
+  'render-pools': (work) =>
+    work.layered === undefined ? renderOnce(work) : renderPools(work, work.layered),
   'log-request': (work, { host }) => logRequest(work, host),
   'note-request': ({ asked }, { host }) => void asked.add(host),
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
-    const node = nodeObject(memberNamed(work, host));
-    await work.kube.client.apply(kinds.Node, await withSystem(work, node));
+    await work.kube.client.apply(kinds.Node, nodeObject(memberNamed(work, host)));
     await reportNode(work, host, false);
   },
+  'annotate-node': annotateNode,
+  'desire-config': async (work, { host }) => {
+    const rendered = renderedAgainName('master');
+    await work.kube.client.apply(kinds.MachineConfig, renderedObject(rendered));
+    await annotate(work, host, { desiredConfig: rendered, state: 'Working' });
+  },
+  'reach-config': (work, { host }) =>
+    annotate(work, host, { currentConfig: renderedAgainName('master'), state: 'Done' }),
   'make-ready': async (work, { host }) => {
     await reportNode(work, host, true);
     await work.kube.client.merge(nodeRef(host), { spec: { taints: null } });
-    if (work.state().isBootkubeDone) await reportEtcd(work);
+    await reportEtcd(work);
   },
   'end-bootkube': async (work) => {
     await reportEtcd(work);
@@ -80,7 +98,10 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     });
     bootstrap.units.become('progress.service', 'inactive');
   },
-  'remove-member': reportEtcd,
+  'remove-member': async (work) => {
+    await reportEtcd(work, 'removed');
+    await reportEtcd(work);
+  },
   'start-controller': startController,
   poll: controllerPoll,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
@@ -127,12 +148,29 @@ async function logRequest(work: ClusterWork, host: string): Promise<void> {
   await appendFile(place, line);
 }
 
-const readyMasters = ({ members, state }: ClusterWork): readonly string[] =>
-  members
-    .filter(({ name, role }) => role !== 'worker' && state().phases[name] === 'ready')
-    .map(({ name }) => name);
+/** The controller of the cluster renders what the bootstrap host has rendered. */
+async function renderOnce({ kube: { client } }: ClusterWork): Promise<void> {
+  for (const role of ['master', 'arbiter', 'worker'] as const)
+    await client.apply(kinds.MachineConfig, renderedObject(renderedName(role)));
+}
 
-async function reportEtcd(work: ClusterWork): Promise<void> {
+async function annotateNode(work: ClusterWork, { host }: { readonly host: string }): Promise<void> {
+  const { role } = memberNamed(work, host);
+  const isLate = role === 'master' && work.state().reconfigured.includes(host);
+  const rendered = isLate ? renderedAgainName(role) : renderedName(role);
+  const annotations = (await systemAnnotations(work, host)) ?? configAnnotations(rendered);
+  await work.kube.client.merge(nodeRef(host), { metadata: { annotations } });
+}
+
+const readyMasters = ({ plan, state }: ClusterWork): readonly string[] =>
+  memberHosts(plan, state());
+
+const phaseOf = ({ state }: ClusterWork): EtcdProgress['phase'] => {
+  if (state().isHandedOver) return 'removed-before';
+  return state().isBootkubeDone ? 'running' : 'starting';
+};
+
+async function reportEtcd(work: ClusterWork, phase = phaseOf(work)): Promise<void> {
   const { client } = work.kube;
   const masters = readyMasters(work);
   for (const master of masters) {
@@ -141,11 +179,9 @@ async function reportEtcd(work: ClusterWork): Promise<void> {
     await client.apply(kinds.Pod, pod);
     await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));
   }
-  const { isHandedOver } = work.state();
-  const conditions = etcdConditions(
-    { isRemoved: isHandedOver, members: masters.length },
-    new Date(),
-  );
+  const hasRemovalCondition = !work.plan.needsEtcdOverride;
+  const progress = { members: masters.length, phase, hasRemovalCondition };
+  const conditions = etcdConditions(progress, new Date());
   await client.mergeStatus({ kind: kinds.Etcd, name: 'cluster' }, { conditions });
 }
 

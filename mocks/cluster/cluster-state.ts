@@ -41,6 +41,10 @@ export interface ClusterState {
   /** Enough nodes are Ready, so that bootkube is about to end. */
   readonly isControlPlaneReady: boolean;
   readonly isBootkubeDone: boolean;
+  /** All masters are told the same MachineConfig, which is in the cluster. */
+  readonly isConfigAgreed: boolean;
+  /** Masters that were told what their pool was rendered as since they booted. */
+  readonly reconfigured: readonly string[];
   readonly isBootstrapComplete: boolean;
   /** etcd has no member on the bootstrap host any more. */
   readonly isHandedOver: boolean;
@@ -70,7 +74,10 @@ export type ClusterEvent =
   | { readonly kind: 'render-due' }
   | { readonly kind: 'boot-due'; readonly host: string }
   | { readonly kind: 'configured-due'; readonly host: string }
+  | { readonly kind: 'daemon-due'; readonly host: string }
   | { readonly kind: 'ready-due'; readonly host: string }
+  /** The daemon of a master has brought it to the MachineConfig that it was told. */
+  | { readonly kind: 'reconfigured'; readonly host: string }
   | { readonly kind: 'bootkube-due' }
   | { readonly kind: 'complete-due' }
   | { readonly kind: 'handover-due' }
@@ -95,7 +102,13 @@ export type Action =
   /** The same on a master, where only the controller sees it. */
   | { readonly kind: 'note-request'; readonly host: string }
   | { readonly kind: 'ask-certificate'; readonly host: string; readonly purpose: Purpose }
+  /** A kubelet makes its node, of whose MachineConfig nothing is known yet. */
   | { readonly kind: 'add-node'; readonly host: string }
+  /** The machine-config-daemon says on the node what it was served. */
+  | { readonly kind: 'annotate-node'; readonly host: string }
+  /** The node controller tells a master what its pool is rendered as now. */
+  | { readonly kind: 'desire-config'; readonly host: string }
+  | { readonly kind: 'reach-config'; readonly host: string }
   | { readonly kind: 'make-ready'; readonly host: string }
   | { readonly kind: 'end-bootkube' }
   | { readonly kind: 'move-api' }
@@ -121,6 +134,8 @@ export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterStat
   isOverridden: !needsEtcdOverride,
   isControlPlaneReady: false,
   isBootkubeDone: false,
+  isConfigAgreed: false,
+  reconfigured: [],
   isBootstrapComplete: false,
   isHandedOver: false,
   isControllerUp: false,

@@ -7,7 +7,7 @@ import {
   type Member,
   unborn,
 } from './cluster-state.ts';
-import { decide, neededNodes } from './decide.ts';
+import { decide } from './decide.ts';
 import { Pace } from './pace.ts';
 
 const bootstrap: Member = { name: 'b1', role: 'master', isBootstrap: true };
@@ -75,21 +75,6 @@ const approved = (host: string): ClusterEvent => ({
   purpose: 'client',
 });
 
-describe('how many nodes bootkube waits for', () => {
-  it.each([
-    { masters: 3, arbiters: 0, needed: [2, 0] },
-    { masters: 5, arbiters: 0, needed: [2, 0] },
-    { masters: 2, arbiters: 1, needed: [1, 1] },
-    { masters: 1, arbiters: 0, needed: [0, 0] },
-  ])('$masters masters, $arbiters arbiters: $needed', ({ masters, arbiters, needed }) => {
-    const members = [
-      ...Array.from({ length: masters }, (_, index) => member(`m${index}`)),
-      ...Array.from({ length: arbiters }, (_, index) => member(`a${index}`, 'arbiter')),
-    ];
-    expect([neededNodes(members, 'master'), neededNodes(members, 'arbiter')]).toEqual(needed);
-  });
-});
-
 describe('a cluster that starts', () => {
   it('gives no Ignition before its server is up', () => {
     const { state, actions } = after(planOf(), rebooted('m1'));
@@ -103,9 +88,10 @@ describe('a cluster that starts', () => {
       'open-api',
       'log-request m1',
       'add-node m1',
-      'mark cluster/wait-for-machine-configs',
+      'annotate-node m1',
       'make-ready m1',
       'mark cluster/wait-for-arbiter',
+      'render-pools',
     ]);
   });
 
@@ -115,17 +101,41 @@ describe('a cluster that starts', () => {
       'make-ready m2',
       'mark cluster/wait-for-masters',
       'mark cluster/wait-for-arbiter',
+      'desire-config m1',
       'end-bootkube',
       'mark cluster/wait-for-bootkube',
+      'reach-config m1',
+      'desire-config m2',
+      'mark cluster/wait-for-machine-configs',
       'complete-bootstrap',
       'mark cluster/wait-for-etcd',
       'start-controller',
       'mark cluster/wait-for-controller',
+      'reach-config m2',
       'remove-member',
       'mark cluster/wait-for-etcd-handover',
       'poll',
     ]);
     expect(state).toMatchObject({ isHandedOver: true, isControllerUp: true, complaints: [] });
+  });
+
+  it('lets masters differ for a while in what they are to be, one after the other', () => {
+    const masters = [started, rebooted('m1'), rebooted('m2')];
+    const { state, actions } = after(planOf(), ...masters, rebooted('b1'), approved('b1'));
+    const ofConfigs = /config|annotate/;
+    expect(actions.filter((action) => ofConfigs.test(action))).toEqual([
+      ...['annotate-node m1', 'annotate-node m2', 'desire-config m1', 'reach-config m1'],
+      ...['desire-config m2', 'mark cluster/wait-for-machine-configs', 'reach-config m2'],
+      'annotate-node b1',
+    ]);
+    expect(state).toMatchObject({ isConfigAgreed: true, reconfigured: ['m1', 'm2', 'b1'] });
+  });
+
+  it('complains of an etcd that is left with one member', () => {
+    const plan = planOf({ needsEtcdOverride: true });
+    const seen: ClusterEvent = { kind: 'override-seen', isSet: true };
+    const { state } = after(plan, started, rebooted('m1'), seen);
+    expect(state.complaints).toEqual(['etcd was left with 1 member']);
   });
 
   it('waits for the override where etcd needs it', () => {
@@ -165,7 +175,7 @@ describe('a cluster that starts', () => {
 
   it('complains of a bootstrap host that goes too early', () => {
     const { state } = after(planOf(), started, rebooted('m1'), rebooted('b1'));
-    expect(state.complaints).toHaveLength(3);
+    expect(state.complaints).toHaveLength(4);
     expect(state.isConfigServed).toBe(false);
   });
 
@@ -203,6 +213,7 @@ describe('a cluster whose operating systems are built', () => {
       'log-request m1',
       'first-boot m1',
       'add-node m1',
+      'annotate-node m1',
       'make-ready m1',
       'render-pools',
     ]);

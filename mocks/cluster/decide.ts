@@ -10,12 +10,7 @@ import {
   type Purpose,
   type Turn,
 } from './cluster-state.ts';
-
-/** How many nodes of a role must be Ready before bootkube ends (openshift/installer: one less than asked for, two at most). */
-export function neededNodes(members: readonly Member[], role: 'master' | 'arbiter'): number {
-  const asked = members.filter((member) => member.role === role).length;
-  return role === 'master' ? Math.max(0, Math.min(asked - 1, 2)) : Math.min(asked, 1);
-}
+import { hasEnoughMembers, memberHosts } from './etcd.ts';
 
 type Decide<Kind extends ClusterEvent['kind']> = (
   state: ClusterState,
@@ -75,7 +70,21 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     return { state, actions: [later(seconds, { kind: 'configured-due', host })] };
   },
 
-  'render-due': (state) => ({ state, actions: [{ kind: 'render-pools' }] }),
+  'render-due': (state, _, { isLayered = false }) => ({
+    state: { ...state, isConfigAgreed: isLayered },
+    actions: [{ kind: 'render-pools' }, ...(isLayered ? [agreed] : [])],
+  }),
+
+  // A host that joins late is served what its pool is rendered as by then.
+  'daemon-due': (state, { host }) => ({
+    state: state.isBootkubeDone ? { ...state, reconfigured: [...state.reconfigured, host] } : state,
+    actions: [{ kind: 'annotate-node', host }],
+  }),
+
+  reconfigured: (state, { host }, plan) => {
+    const { state: next, actions } = reconfigure(state, plan);
+    return { state: next, actions: [{ kind: 'reach-config', host }, ...actions] };
+  },
 
   'configured-due': (state, { host }, plan) => {
     // On the bootstrap host a unit approves whatever asks, as long as it runs.
@@ -102,11 +111,13 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
 
   'bootkube-due': (state, _, plan) => {
     const { pace, apiMoves } = plan;
-    const moved = serveConfig({ ...state, isBootkubeDone: true }, plan);
+    const next = reconfigure({ ...state, isBootkubeDone: true }, plan);
+    const moved = serveConfig(next.state, plan);
     return {
       state: moved.state,
       actions: [
         ...(apiMoves ? [{ kind: 'move-api' } as const] : []),
+        ...next.actions,
         { kind: 'end-bootkube' },
         mark('cluster/wait-for-bootkube'),
         later(pace.etcdSeconds, { kind: 'complete-due' }),
@@ -125,8 +136,8 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     ],
   }),
 
-  'handover-due': (state) => ({
-    state: { ...state, isHandedOver: true },
+  'handover-due': (state, _, plan) => ({
+    state: withoutMember(state, plan),
     actions: [{ kind: 'remove-member' }, mark('cluster/wait-for-etcd-handover')],
   }),
 
@@ -171,12 +182,9 @@ function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn 
 }
 
 /** The controllers of the cluster have nowhere to run before the first node is Ready. */
-function firstReady(
-  { phases }: ClusterState,
-  { pace, isLayered = false }: ClusterPlan,
-): readonly Action[] {
+function firstReady({ phases }: ClusterState, { pace }: ClusterPlan): readonly Action[] {
   const isFirst = !Object.values(phases).includes('ready');
-  return isLayered && isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
+  return isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
 }
 
 function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {
@@ -184,7 +192,7 @@ function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {
     withPhase(state, host, 'joining'),
     [
       { kind: 'add-node', host },
-      ...(roleOf(plan, host) === 'master' ? [mark('cluster/wait-for-machine-configs')] : []),
+      later(plan.pace.daemonSeconds, { kind: 'daemon-due', host }),
       later(plan.pace.joinSeconds, { kind: 'ready-due', host }),
     ],
     plan,
@@ -203,24 +211,56 @@ function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Tur
   };
 }
 
-const roleOf = ({ members }: ClusterPlan, host: string): Member['role'] | undefined =>
-  members.find(({ name }) => name === host)?.role;
+const agreed = mark('cluster/wait-for-machine-configs');
 
-function readyOf(state: ClusterState, { members }: ClusterPlan, role: Member['role']): number {
-  return members.filter((member) => member.role === role && state.phases[member.name] === 'ready')
-    .length;
+/**
+ * The pool of masters is rendered again, as it is when an operator adds a MachineConfig: one master after the other is
+ * told (`maxUnavailable` is 1), and for that while they differ. Where images are built the pool stays as it was.
+ */
+function reconfigure(state: ClusterState, { members, pace, isLayered }: ClusterPlan): Turn {
+  if (isLayered === true) return stay(state);
+  const [next, ...left] = members.filter(
+    ({ name, role }) =>
+      role === 'master' && state.phases[name] === 'ready' && !state.reconfigured.includes(name),
+  );
+  if (next === undefined) return stay(state);
+  const host = next.name;
+  const isLast = left.length === 0;
+  return {
+    state: {
+      ...state,
+      reconfigured: [...state.reconfigured, host],
+      isConfigAgreed: isLast,
+    },
+    actions: [
+      { kind: 'desire-config', host },
+      ...(isLast ? [agreed] : []),
+      later(pace.reconfigureSeconds, { kind: 'reconfigured', host }),
+    ],
+  };
+}
+
+/** The operator lets the member of the bootstrap host go, with however few others. */
+function withoutMember(state: ClusterState, plan: ClusterPlan): ClusterState {
+  const left = memberHosts(plan, state).length;
+  const complaints = left < 2 ? [`etcd was left with ${left} member`] : [];
+  return { ...state, isHandedOver: true, complaints: [...state.complaints, ...complaints] };
 }
 
 /** bootkube ends once enough nodes are Ready, and etcd starts on them. */
 function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
-  const isReady = (role: 'master' | 'arbiter'): boolean =>
-    readyOf(state, plan, role) >= neededNodes(plan.members, role);
-  const marks = [
-    ...(isReady('master') ? [mark('cluster/wait-for-masters')] : []),
-    ...(isReady('arbiter') ? [mark('cluster/wait-for-arbiter')] : []),
-  ];
   if (state.isControlPlaneReady) return stay(state);
-  const isEnough = isReady('master') && isReady('arbiter') && state.isOverridden;
+  const isEnough = hasEnoughMembers(plan, state);
+  const isAwaited = (role: Member['role']): boolean =>
+    plan.members.some(
+      ({ name, role: its, isBootstrap }) =>
+        its === role && !isBootstrap && state.phases[name] !== 'ready',
+    );
+  const hasQuorum = memberHosts(plan, state).length >= 2;
+  const marks = [
+    ...(hasQuorum || !isAwaited('master') ? [mark('cluster/wait-for-masters')] : []),
+    ...(isAwaited('arbiter') ? [] : [mark('cluster/wait-for-arbiter')]),
+  ];
   if (!isEnough) return { state, actions: marks };
   return {
     state: { ...state, isControlPlaneReady: true },
@@ -244,6 +284,7 @@ function complaining(state: ClusterState): ClusterState {
   const missing = [
     ...(state.isBootkubeDone ? [] : ['bootkube was done']),
     ...(state.isHandedOver ? [] : ['etcd had left it']),
+    ...(state.isConfigAgreed ? [] : ['the masters agreed on a MachineConfig']),
     ...(state.isControllerUp ? [] : ['the controller ran']),
   ];
   const complaints = missing.map((what) => `the bootstrap host rebooted before ${what}`);

@@ -58,13 +58,6 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
     ...['etcd', 'machine-config'].map((name) =>
       named('ClusterOperator', 'config.openshift.io/v1', { metadata: { name }, spec: {} }),
     ),
-    // Where operating systems are built, the Machine Config Operator is simulated, which renders them later.
-    ...renderedAtOnce(plan).map((role) =>
-      named('MachineConfig', 'machineconfiguration.openshift.io/v1', {
-        metadata: { name: renderedName(role) },
-        spec: { config: { ignition: { version: '3.4.0' } } },
-      }),
-    ),
     // The machine-config-operator lets new nodes ask for their first certificate.
     named('ClusterRoleBinding', 'rbac.authorization.k8s.io/v1', {
       metadata: { name: 'system-bootstrap-node-bootstrapper' },
@@ -84,9 +77,6 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
   ];
 }
 
-const renderedAtOnce = ({ isLayered = false }: ClusterPlan): readonly Member['role'][] =>
-  isLayered ? [] : ['master', 'arbiter', 'worker'];
-
 function installConfig({ members }: ClusterPlan): string {
   const count = (role: Member['role']): number =>
     members.filter((member) => member.role === role).length;
@@ -102,15 +92,33 @@ function installConfig({ members }: ClusterPlan): string {
   });
 }
 
-/** Name of the MachineConfig of a role, as the machine-config-operator renders it. */
+/** Name of the MachineConfig of a role, as the machine-config-operator renders it on the bootstrap host and then anew. */
 export const renderedName = (role: Member['role']): string =>
   `rendered-${role}-0123456789abcdef0123456789abcdef`;
 
+/** Its name once an operator of the cluster has added a MachineConfig. */
+export const renderedAgainName = (role: Member['role']): string =>
+  `rendered-${role}-fedcba9876543210fedcba9876543210`;
+
+/** A MachineConfig as the machine-config-controller renders it. */
+export const renderedObject = (name: string): KubeObject => ({
+  apiVersion: 'machineconfiguration.openshift.io/v1',
+  kind: 'MachineConfig',
+  metadata: { name },
+  spec: { config: { ignition: { version: '3.4.0' } } },
+});
+
 const PREFIX = 'machineconfiguration.openshift.io';
 
-/** A node as its kubelet makes it. */
+/** What the machine-config-daemon says of a node whose pool was rendered by this name (`node-annotations.json`). */
+export const configAnnotations = (rendered: string): Readonly<Record<string, string>> => ({
+  [`${PREFIX}/currentConfig`]: rendered,
+  [`${PREFIX}/desiredConfig`]: rendered,
+  [`${PREFIX}/state`]: 'Done',
+});
+
+/** A node as its kubelet makes it: of its MachineConfig only a daemon knows, which comes later. */
 export function nodeObject({ name, role }: Member): KubeObject {
-  const rendered = renderedName(role);
   const roles = role === 'master' ? ['master', 'control-plane'] : [role];
   return {
     apiVersion: 'v1',
@@ -120,11 +128,6 @@ export function nodeObject({ name, role }: Member): KubeObject {
       labels: {
         'kubernetes.io/hostname': name,
         ...Object.fromEntries(roles.map((one) => [`node-role.kubernetes.io/${one}`, ''])),
-      },
-      annotations: {
-        [`${PREFIX}/currentConfig`]: rendered,
-        [`${PREFIX}/desiredConfig`]: rendered,
-        [`${PREFIX}/state`]: 'Done',
       },
     },
   };
@@ -167,26 +170,6 @@ export function nodeStatus(
       },
     ],
   };
-}
-
-/** How etcd is, in the words of its operator. */
-export function etcdConditions(
-  { isRemoved, members }: { readonly isRemoved: boolean; readonly members: number },
-  at: Date,
-): readonly object[] {
-  const condition = (type: string, isTrue: boolean, reason: string): object => ({
-    type,
-    status: isTrue ? 'True' : 'False',
-    reason,
-    message: `${members} members are available`,
-    lastTransitionTime: at.toISOString(),
-  });
-  return [
-    condition('EtcdRunningInCluster', true, 'EnoughEtcdMembers'),
-    condition('EtcdBootstrapMemberRemoved', isRemoved, 'BootstrapMember'),
-    condition('EtcdMembersAvailable', true, 'EtcdQuorate'),
-    condition('EtcdMembersDegraded', false, 'AsExpected'),
-  ];
 }
 
 const kind = (group: string, version: string, plural: string): KubeKind => ({

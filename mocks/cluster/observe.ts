@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { followChanges } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
 import { conditionsOf } from './controller.ts';
+import { isOverridden } from './etcd.ts';
 import { kinds } from './objects.ts';
 import { isReady } from './layering/controllers.ts';
 import { hasRole } from '../layering/objects.ts';
@@ -13,12 +14,6 @@ import type { ClusterWork } from './site.ts';
 
 const POLL_INTERVAL_MILLIS = 150;
 const RESTART_AFTER_MILLIS = 1000;
-
-/** Whether etcd was let run with less than three members. */
-export function isOverridden(etcd: KubeObject | undefined): boolean {
-  const spec = (etcd?.['spec'] ?? {}) as { readonly unsupportedConfigOverrides?: unknown };
-  return JSON.stringify(spec.unsupportedConfigOverrides ?? {}).includes('UnstableEtcd":true');
-}
 
 const Job = z.object({
   metadata: z.object({ name: z.string(), uid: z.string() }),

@@ -8,6 +8,8 @@ export const Pace = z.strictObject({
   bootSeconds: seconds(1.5),
   /** From then on until the kubelet asks for its certificate, or its node appears. */
   configureSeconds: seconds(1.5),
+  /** From the node's appearance until its machine-config-daemon says what it was served. */
+  daemonSeconds: seconds(0.5),
   /** From the node's appearance until it is Ready. */
   joinSeconds: seconds(1),
   /** From the start of bootkube until the temporary API server answers. */
@@ -22,6 +24,8 @@ export const Pace = z.strictObject({
   etcdSeconds: seconds(1),
   /** From then on until etcd has left the bootstrap host. */
   handoverSeconds: seconds(0.7),
+  /** From a master that is told another MachineConfig until it has it, and the next is told. */
+  reconfigureSeconds: seconds(2.5),
   /** From bootkube's end until the controller runs. */
   controllerSeconds: seconds(1.5),
   /** Between two looks of the controller, at nodes and at requests for certificates. */

@@ -11,7 +11,8 @@ import type { ApiServer } from '../kube/control-plane.ts';
 import { serveConfig } from './layering/config-server.ts';
 import { verifyLayering } from './layering/verify.ts';
 import { runControllers } from './layering/run-controllers.ts';
-import { isOverridden, observe } from './observe.ts';
+import { isOverridden } from './etcd.ts';
+import { observe } from './observe.ts';
 import type { ClusterSite, ClusterWork } from './site.ts';
 
 /** A cluster in a run. */

@@ -1,7 +1,6 @@
 // A node of a layered cluster: the system that its first start ends with, its daemon, its restarts, what its disk records.
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeObject } from '../../../src/ports/kube.ts';
 import {
   ignitionOnDisk,
   restartFromDisk,
@@ -22,7 +21,7 @@ import {
   readPointerOnDisk,
 } from '../../layering/served-config.ts';
 import { credentialsIn, type RegistryNetwork, registryOf } from '../../registries/network.ts';
-import { kinds } from '../objects.ts';
+import { configAnnotations, kinds } from '../objects.ts';
 import { type ClusterWork, reportNode } from '../site.ts';
 import { serveConfig } from './config-server.ts';
 import { keyOf } from '../../layering/objects.ts';
@@ -82,28 +81,22 @@ function pullOnNode(
 
 // The machine-config-daemon of a node: it brings the node to the image that it is told.
 
-/** A node as its daemon lets it join, with what it says of the system that it runs. */
-export async function withSystem(work: ClusterWork, node: KubeObject): Promise<KubeObject> {
-  const { layered } = work;
-  const { name } = node.metadata;
+/** What the daemon of a node says of the system that it runs; undefined where none was built. */
+export async function systemAnnotations(
+  { layered }: ClusterWork,
+  name: string,
+): Promise<Readonly<Record<string, string>> | undefined> {
   const system = layered?.systems.get(name);
-  if (layered === undefined || system === undefined) return node;
+  if (layered === undefined || system === undefined) return undefined;
   const { rendered, currentImage, desiredImage, image } = system;
   const named = servesImages(layered.plan) ? currentImage : undefined;
   const wanted = named ?? releaseOs;
   await record(machineOf(layered, name), { rendered, image: currentImage });
   return {
-    ...node,
-    metadata: {
-      ...node.metadata,
-      annotations: {
-        [keyOf('currentConfig')]: rendered,
-        [keyOf('desiredConfig')]: rendered,
-        ...(currentImage === undefined ? {} : { [keyOf('currentImage')]: currentImage }),
-        ...(desiredImage === undefined ? {} : { [keyOf('desiredImage')]: desiredImage }),
-        [keyOf('state')]: image === wanted ? 'Done' : 'Degraded',
-      },
-    },
+    ...configAnnotations(rendered),
+    ...(currentImage === undefined ? {} : { [keyOf('currentImage')]: currentImage }),
+    ...(desiredImage === undefined ? {} : { [keyOf('desiredImage')]: desiredImage }),
+    [keyOf('state')]: image === wanted ? 'Done' : 'Degraded',
   };
 }
 
@@ -140,7 +133,8 @@ function systemOf({ systems }: LayeredSite, host: string): NodeSystem {
   return found;
 }
 
-async function annotate(
+/** Writes annotations of the Machine Config Operator on a node; null removes one. */
+export async function annotate(
   { kube: { client } }: ClusterWork,
   name: string,
   annotations: Readonly<Record<string, string | null>>,
