@@ -11,7 +11,7 @@ const fences: Readonly<Record<string, readonly string[]>> = {
   layering: ['model', 'lib', 'ignition', 'ports', 'cluster/release-version.ts'],
   ports: ['model'],
   engine: ['model', 'ports', 'lib'],
-  config: ['model', 'lib', 'engine/failures.ts'],
+  config: ['model', 'lib', 'engine/failures.ts', 'adapters/file-access.ts'],
   steps: [
     ...['engine', 'ports', 'model', 'lib', 'ignition', 'cluster', 'os', 'layering'],
     'config/schema.ts',

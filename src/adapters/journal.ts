@@ -3,11 +3,12 @@
 // 2. what is appended follows the last good line: a torn or unreadable rest is cut off first,
 //    else the lines after it would be lost at the next reading, also after a failed append;
 // 3. appends reach the file in the order in which they were asked for.
-import { type FileHandle, mkdir, open, readFile, rename } from 'node:fs/promises';
+import { type FileHandle, mkdir, rename } from 'node:fs/promises';
 import { dirname } from 'node:path/posix';
+import { openOurs, readFileOf } from './file-access.ts';
 import { flushDirectory } from './host/direct-files.ts';
 import type { Journal } from '../engine/journal.ts';
-import { failuresOf, type FailureTable } from '../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
 /** The journal of a run in a file that is private to root. A reader that never appends changes nothing. */
 export function fileJournal(path: string): Journal & { readonly close: () => Promise<void> } {
@@ -17,6 +18,7 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
   /** Runs work after all that was asked for before it. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work).catch((error: unknown) => {
+      if (error instanceof AgentError) throw error;
       throw journalFailure('journal.not-kept', `${path} cannot be written: ${wordsOf(error)}`, {
         context: { path },
         cause: error,
@@ -60,7 +62,7 @@ export function fileJournal(path: string): Journal & { readonly close: () => Pro
 async function openAtEnd(path: string): Promise<FileHandle> {
   await mkdir(dirname(path), { recursive: true });
   const { bytes } = await goodPart(path);
-  const file = await open(path, 'a', 0o600);
+  const file = await openOurs(path);
   const { size } = await file.stat();
   if (size > bytes) await file.truncate(bytes);
   await file.sync();
@@ -71,14 +73,24 @@ async function openAtEnd(path: string): Promise<FileHandle> {
 async function goodPart(
   path: string,
 ): Promise<{ readonly lines: readonly string[]; readonly bytes: number }> {
-  const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-    throw error;
-  });
+  const text = (await readJournalFile(path)) ?? '';
   const whole = text.split('\n').slice(0, -1);
   const firstBad = whole.findIndex((line) => !isJson(line));
   const lines = firstBad === -1 ? whole : whole.slice(0, firstBad);
   return { lines, bytes: Buffer.byteLength(lines.map((line) => `${line}\n`).join('')) };
+}
+
+/**
+ * Text of a journal; undefined where there is none.
+ * @throws AgentError `file.not-ours`, `file.too-large`; the error of the system
+ */
+export async function readJournalFile(path: string): Promise<string | undefined> {
+  try {
+    return (await readFileOf({ at: path, kind: 'journal', whose: 'ours' })).toString();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function isJson(line: string): boolean {

@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
+import { readFileOf } from '../adapters/file-access.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
@@ -62,7 +62,7 @@ function podKubeconfig(server: string, { token, ca }: Record<'token' | 'ca', str
 
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readFileOf({ at: path, kind: 'settings' })).toString();
   } catch (cause) {
     throw configFailure('config.file-not-read', `${path} cannot be read`, {
       cause,

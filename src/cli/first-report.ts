@@ -1,7 +1,7 @@
 // Start-up decides how soon a host is seen to work: what this file imports is all that is loaded
 // before the first report leaves.
-import { readFileSync } from 'node:fs';
 import { systemClock } from '../adapters/clock.ts';
+import { readTextSync } from '../adapters/file-access.ts';
 import { type Connection, connection } from '../adapters/http/connection.ts';
 import { inventoryV2 } from '../adapters/http/inventory.ts';
 import type { Proxies } from '../adapters/http/proxies.ts';
@@ -78,7 +78,7 @@ export function sendFirstReport(request: ReportRequest): SentReport {
 /** The text of a file; empty for none, undefined when it cannot be read. */
 function textOf(path: string): string | undefined {
   try {
-    return path === '' ? '' : readFileSync(path, 'utf8');
+    return path === '' ? '' : readTextSync(path, 'authorities');
   } catch {
     return undefined;
   }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readJournalFile } from '../adapters/journal.ts';
 import { journalPathFor } from '../config/complete.ts';
 import { loadConfig } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';
@@ -14,9 +14,10 @@ import { cliFailure } from './failures.ts';
 export async function runJournal({ argv, environment, format }: InstallLine): Promise<number> {
   const { config } = await loadConfig(readSettings(argv, environment));
   const path = journalPathFor(config);
-  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+  const text = await readJournalFile(path).catch((cause: unknown) => {
     throw cliFailure('cli.journal-not-found', `${path} cannot be read`, { cause });
   });
+  if (text === undefined) throw cliFailure('cli.journal-not-found', `${path} is not there`);
   const journal = parseJournal(text.split('\n'));
   if (journal === undefined) {
     throw cliFailure('cli.journal-not-found', `${path} is not a journal`);

@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises';
 import * as z from 'zod';
+import { type FileKind, readFileOf } from '../adapters/file-access.ts';
 import { Secret } from '../model/secret.ts';
 import { configFailure } from './failures.ts';
 import type { Config } from './schema.ts';
@@ -19,18 +19,23 @@ import type { ConfigFile } from './yaml-file.ts';
  * @throws AgentError `config.file-not-read`
  */
 export async function readConfigFiles(named: readonly string[]): Promise<readonly ConfigFile[]> {
-  const byDefault = await readText(defaultConfigFile, '').catch((error: unknown) => {
-    if (isAbsent(error)) return undefined;
-    throw error;
-  });
+  const byDefault = await readText({ path: defaultConfigFile, kind: 'settings' }).catch(
+    (error: unknown) => {
+      if (isAbsent(error)) return undefined;
+      throw error;
+    },
+  );
   const files = byDefault === undefined ? [] : [{ path: defaultConfigFile, text: byDefault }];
-  for (const path of named) files.push({ path, text: await readText(path, 'flag --config: ') });
+  for (const path of named) {
+    const text = await readText({ path, kind: 'settings', origin: 'flag --config' });
+    files.push({ path, text });
+  }
   return files;
 }
 
 /** Reads what the container says of itself. A container that says nothing lacks nothing. */
 export async function readContainer(path = containerFile): Promise<Layer> {
-  return containerLayer(await readFile(path, 'utf8').catch(() => ''));
+  return containerLayer(await readText({ path, kind: 'settings' }).catch(() => ''));
 }
 
 /**
@@ -40,7 +45,7 @@ export async function readContainer(path = containerFile): Promise<Layer> {
 export async function readSecretFiles(layers: readonly Layer[]): Promise<Layer> {
   const wanted = secretsToRead(mergeLayers(layers));
   const read = wanted.map(async ({ key, path, origin }) => {
-    return [key, secretFrom(await readText(path, `${origin}: `), path)] as const;
+    return [key, secretFrom(await readText({ path, kind: 'secret', origin }), path)] as const;
   });
   return new Map(await Promise.all(read));
 }
@@ -57,21 +62,31 @@ export async function requireFiles({
   readonly origins: ReadonlyMap<SettingKey, string>;
 }): Promise<void> {
   const { service, host, dry } = config;
-  const originOf = (key: SettingKey): string => `${origins.get(key) ?? 'default'}: `;
+  const originOf = (key: SettingKey): string => origins.get(key) ?? 'default';
   if (service.caFile !== '' && !service.insecure) {
-    await readText(service.caFile, originOf('service.caFile'));
+    const origin = originOf('service.caFile');
+    await readText({ path: service.caFile, kind: 'authorities', origin });
   }
   if (host.reach === 'dry' && dry.clusterHosts !== '') {
-    const text = await readText(dry.clusterHosts, originOf('dry.clusterHosts'));
-    parseDryHosts(text, dry.clusterHosts);
+    const path = dry.clusterHosts;
+    const origin = originOf('dry.clusterHosts');
+    parseDryHosts(await readText({ path, kind: 'manifests', origin }), path);
   }
 }
 
-async function readText(path: string, origin: string): Promise<string> {
+interface NamedFile {
+  readonly path: string;
+  readonly kind: FileKind;
+  /** Where the path comes from; of a path that nobody gave, none. */
+  readonly origin?: string;
+}
+
+async function readText({ path, kind, origin }: NamedFile): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return (await readFileOf({ at: path, kind })).toString();
   } catch (cause) {
-    throw configFailure('config.file-not-read', `${origin}${path} cannot be read`, {
+    const place = origin === undefined ? '' : `${origin}: `;
+    throw configFailure('config.file-not-read', `${place}${path} cannot be read`, {
       cause,
       context: { file: path },
     });

@@ -27,6 +27,16 @@ export const hostFailures = {
     title: 'A file on the host could not be written',
     hint: 'check free space and mounts on the host',
   },
+  'file.not-ours': {
+    kind: 'host',
+    title: 'A file of the program is a link, or another user can write it',
+    hint: 'find out who put it there, remove it, then run again',
+  },
+  'file.too-large': {
+    kind: 'host',
+    title: 'A file is larger than files of its kind are',
+    hint: 'check that the path is right, and what writes to that file',
+  },
   'file.not-read': {
     kind: 'host',
     title: 'A file on the host could not be read',

@@ -36,6 +36,15 @@ export interface HostLock {
   release(): Promise<void>;
 }
 
+/** What is expected of a file that is read. */
+export interface ReadOptions {
+  /**
+   * The file is one that our programs write where others could put theirs: it is no link, belongs to root or to us, and
+   * nobody else can write it; otherwise `file.not-ours`.
+   */
+  readonly isOurs?: boolean;
+}
+
 /**
  * The machine that is being installed: its commands and its files, seen as the host sees them.
  * Which file is reached directly and which by a command is the adapter's business.
@@ -46,8 +55,15 @@ export interface Host {
    * @throws AgentError `command.failed`, `command.timed-out`, `command.not-found`, `command.stopped`
    */
   readonly exec: (argv: readonly string[], options: ExecOptions) => Promise<CommandResult>;
-  /** Whole text of a file, or undefined when there is none. */
-  readonly readText: (path: string, signal: AbortSignal) => Promise<string | undefined>;
+  /**
+   * Whole text of a file, or undefined when there is none.
+   * @throws AgentError `file.not-read`, `file.too-large`, `file.not-ours`
+   */
+  readonly readText: (
+    path: string,
+    signal: AbortSignal,
+    options?: ReadOptions,
+  ) => Promise<string | undefined>;
   /**
    * Writes a file whole: to a temporary name beside it, flushed, renamed. Mode 0600 unless given.
    * @throws AgentError `file.not-written`

@@ -62,7 +62,7 @@ everyHost((subject) => {
         .catch((error: unknown) => error);
       if (typeof outcome === 'string') expect(outcome.length).toBe(text.length);
       else {
-        expect(outcome).toMatchObject({ code: 'file.not-read', context: { path: path('large') } });
+        expect(outcome).toMatchObject({ code: 'file.too-large', context: { path: path('large') } });
       }
     });
 

@@ -1,18 +1,11 @@
 import { createHash } from 'node:crypto';
 import { constants } from 'node:fs';
-import {
-  type FileHandle,
-  lstat,
-  open,
-  readdir,
-  readFile,
-  readlink,
-  rename,
-  rm,
-} from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, readlink, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, normalize, resolve } from 'node:path/posix';
+import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
-import type { WrittenFile } from '../../ports/host.ts';
+import type { ReadOptions, WrittenFile } from '../../ports/host.ts';
+import { readFileOf } from '../file-access.ts';
 
 /** Content of a file: text, bytes, or a stream of bytes. */
 export type FileContent = string | Uint8Array | AsyncIterable<Uint8Array>;
@@ -24,11 +17,16 @@ export interface DirectPlace {
 }
 
 /** Whole text of a file, undefined when there is none. */
-export async function readDirect({ at, path }: DirectPlace): Promise<string | undefined> {
+export async function readDirect(
+  { at, path }: DirectPlace,
+  { isOurs = false }: ReadOptions = {},
+): Promise<string | undefined> {
   try {
-    return await readFile(at, 'utf8');
+    const whose = isOurs ? 'ours' : 'host';
+    return (await readFileOf({ at, path, kind: 'host', whose })).toString();
   } catch (error) {
     if (isAbsent(error)) return undefined;
+    if (error instanceof AgentError) throw error;
     throw notRead(path, error);
   }
 }

@@ -46,7 +46,7 @@ export function localHost({ onCommand, environment = process.env }: LocalHostOpt
   return {
     exec: async (argv, options) =>
       trimmed(await runCommand(access, { ...options, argv, env: { ...own, ...options.env } })),
-    readText: async (path, signal) => readDirect(at(path, signal)),
+    readText: async (path, signal, options) => readDirect(at(path, signal), options),
     writeFile: async (path, content, options) =>
       writeDirect(at(path, options.signal), content, options),
     remove: async (path, signal) => removeDirect(at(path, signal)),

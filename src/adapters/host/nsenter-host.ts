@@ -73,10 +73,10 @@ export function nsenterHost({
   };
   return {
     exec: async (argv, options) => trimmed(await run(argv, options)),
-    readText: async (path, signal) => {
+    readText: async (path, signal, options = {}) => {
       signal.throwIfAborted();
-      const place = await leadsTo(path);
-      return place === undefined ? readOnHost(run, path, signal) : readDirect(place);
+      const place = options.isOurs === true ? placeOf(path) : await leadsTo(path);
+      return place === undefined ? readOnHost(run, path, signal) : readDirect(place, options);
     },
     writeFile: async (path, content, options) => {
       options.signal.throwIfAborted();
@@ -131,7 +131,7 @@ const isAbsent = ({ stderr }: CommandResult): boolean =>
 
 /**
  * Whole text of a file that only the host sees; undefined when there is none.
- * @throws AgentError `file.not-read`, also where the file is larger than the output of a command may be
+ * @throws AgentError `file.not-read`; `file.too-large` where it is larger than the output of a command may be
  */
 export async function readOnHost(
   run: RunOnHost,
@@ -140,8 +140,8 @@ export async function readOnHost(
 ): Promise<string | undefined> {
   const result = await run(['cat', path], { signal, limit, accept: [0, 1] });
   if (result.isCut === true) {
-    throw hostFailure('file.not-read', `${path} is larger than 8 MiB`, {
-      hint: 'move the file below /opt or /tmp, where files of any size are read',
+    throw hostFailure('file.too-large', `${path} is larger than 8 MiB`, {
+      hint: 'move the file below /opt or /tmp, where files of up to 64 MiB are read',
       context: { path },
     });
   }

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { type AgentOptions, request, type RequestOptions } from 'node:http';
 import { Agent, request as requestOverTls } from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
@@ -12,6 +11,7 @@ import {
   type SecureContext,
 } from 'node:tls';
 import { basicCredentials } from '../../lib/shown-url.ts';
+import { readTextSync } from '../file-access.ts';
 import { webFailure } from './failures.ts';
 import { userAgent } from '../../model/version.ts';
 
@@ -66,7 +66,7 @@ export function certificatesIn(pem: string): readonly string[] {
 export function authoritiesIn(path: string): string {
   let pem: string;
   try {
-    pem = readFileSync(path, 'utf8');
+    pem = readTextSync(path, 'authorities');
   } catch (error) {
     throw badAuthority(`the CA file ${path} cannot be read`, error);
   }
@@ -83,7 +83,7 @@ function systemAuthorities(): readonly string[] {
   if (known.size > 0) return [...known];
   for (const bundle of bundles) {
     try {
-      return certificatesIn(readFileSync(bundle, 'utf8'));
+      return certificatesIn(readTextSync(bundle, 'authorities'));
     } catch {
       // The next place, and at last what Node was built with.
     }

@@ -40,6 +40,7 @@ export function clusterCredentials(sources: CredentialSources): Credentials {
   let askAfter = 0;
   const ownFile = async (signal: AbortSignal): Promise<string | undefined> => {
     const text = await host.readText(path, signal);
+    if (text !== undefined && text.length > mostBytes) throw tooLarge(path);
     return text?.trim() === '' ? undefined : text;
   };
   const appears = async (signal: AbortSignal): Promise<string> => {
@@ -78,5 +79,8 @@ async function download(
     if (error instanceof AgentError && notYet.has(error.code)) return undefined;
     throw error;
   }
-  throw kubeFailure('kube.bad-credentials', 'the kubeconfig of the inventory service is too large');
+  throw tooLarge('the kubeconfig of the inventory service');
 }
+
+const tooLarge = (what: string): Error =>
+  kubeFailure('kube.bad-credentials', `${what} is larger than 1 MiB`);

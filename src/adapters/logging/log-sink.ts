@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type DestinationStream, pino } from 'pino';
 import type { RunEvent, Sink } from '../../engine/events.ts';
-import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../../model/failure.ts';
+import { openOurLogSync } from '../file-access.ts';
 import { lineOf, type LogLevel, type LogLine, renderPretty } from './log-line.ts';
 
 /** Where the log goes, and how it looks. */
@@ -262,13 +263,14 @@ function kindOf(descriptor: number): 'file' | 'socket' | 'other' {
 
 /**
  * Opens a file that is appended to, with its directory.
- * @throws AgentError `log.not-opened`
+ * @throws AgentError `log.not-opened`, `file.not-ours`
  */
 function openForLines(path: string): number {
   try {
     mkdirSync(dirname(path), { recursive: true });
-    return openSync(path, 'a', 0o640);
+    return openOurLogSync(path);
   } catch (error) {
+    if (error instanceof AgentError) throw error;
     const code = (error as NodeJS.ErrnoException).code ?? 'unknown';
     throw logFailure('log.not-opened', `${path} cannot be opened: ${code}`, {
       context: { path },

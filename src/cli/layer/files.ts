@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileOf } from '../../adapters/file-access.ts';
 import { configFailure } from '../../config/failures.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
 import type { MachineOSConfig } from '../../layering/api/os-config.ts';
@@ -21,7 +21,7 @@ export async function readSource(path: string, wanted?: string): Promise<SourceF
 
 async function readBytes(path: string): Promise<Uint8Array> {
   try {
-    return await readFile(path);
+    return await readFileOf({ at: path, kind: 'manifests' });
   } catch (cause) {
     throw configFailure('config.file-not-read', `${path} cannot be read`, {
       cause,

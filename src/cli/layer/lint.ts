@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileOf } from '../../adapters/file-access.ts';
 import { lintBytes, type LintFinding } from '../../layering/lint.ts';
 import { exitCodes } from '../../model/failure.ts';
 import { oneLine } from '../messages.ts';
@@ -17,7 +17,7 @@ export async function runLayerLint(paths: readonly string[]): Promise<number> {
 async function findingsIn(path: string): Promise<readonly LintFinding[]> {
   let bytes: Uint8Array;
   try {
-    bytes = await readFile(path);
+    bytes = await readFileOf({ at: path, kind: 'manifests' });
   } catch (error) {
     return [{ place: path, severity: 'error', message: `cannot be read: ${reasonNotRead(error)}` }];
   }

@@ -149,7 +149,9 @@ async function logOf({ kube, host, signal }: LogScope, pod: KubeObject): Promise
   const place = { namespace: controllerNamespace, name: pod.metadata.name };
   const fromPod = await tried(() => kube.podLog(place, sinceSeconds, signal), signal);
   if (fromPod.text !== '') return fromPod.text;
-  const local = await tried(async () => (await host.readText(localLog, signal)) ?? '', signal);
+  const readLocal = async (): Promise<string> =>
+    (await host.readText(localLog, signal, { isOurs: true })) ?? '';
+  const local = await tried(readLocal, signal);
   if (local.text !== '') return local.text;
   return (
     `could not read the log of pod ${place.name}: ${fromPod.reason}\n` +

@@ -1,0 +1,142 @@
+// Files are opened here that somebody else may have put in place: links, pipes, devices, files without end.
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { readUpTo } from '../lib/read-up-to.ts';
+import { hostFailure } from '../ports/host-failures.ts';
+
+/** The most MiB that are read of a file, by what it is. */
+const largest = {
+  secret: 1,
+  /** A configuration, or a kubeconfig. */
+  settings: 1,
+  /** The system's bundle has 0.2 MiB. */
+  authorities: 4,
+  /** An object of a cluster has at most 3 MiB, and a file may list several. */
+  manifests: 16,
+  /** An entry has some 200 bytes. */
+  journal: 64,
+  /** Whatever else the host has; Ignition and logs are the largest. */
+  host: 64,
+} as const;
+
+/** What a file is. */
+export type FileKind = keyof typeof largest;
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
+
+/** How a file is opened by whose it is: one that the user names may be a pipe of a shell. */
+const reading = {
+  named: O_RDONLY,
+  host: O_RDONLY | O_NONBLOCK,
+  ours: O_RDONLY | O_NONBLOCK | O_NOFOLLOW,
+} as const;
+
+/** A file that is read: where our process sees it, and the path by which it is known. */
+interface ReadFile {
+  readonly at: string;
+  readonly path?: string;
+  readonly kind: FileKind;
+  readonly whose?: keyof typeof reading;
+}
+
+/**
+ * A whole file; one that the user named unless told otherwise.
+ * @throws AgentError `file.too-large`, `file.not-read` for a file of the host that is no regular one, `file.not-ours`;
+ * the error of the system
+ */
+export async function readFileOf(wanted: ReadFile): Promise<Buffer> {
+  const { at, path = at, kind, whose = 'named' } = wanted;
+  await using file = await open(at, reading[whose]).catch((error: unknown) => {
+    throw asNotOurs(path, error);
+  });
+  const stats = await file.stat();
+  if (whose === 'ours') requireOurs(path, stats, stats.isFile());
+  if (whose === 'host' && !stats.isFile())
+    throw hostFailure('file.not-read', `${path} is no regular file`, { context: { path } });
+  const stream = file.createReadStream({ autoClose: false });
+  const mostBytes = bytesOf(kind);
+  const bytes = stats.size > mostBytes ? undefined : await readUpTo(stream, mostBytes);
+  if (bytes === undefined) throw tooLarge(path, kind);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/**
+ * Text of a file that the user named, before anything else is done.
+ * @throws AgentError `file.too-large`; the error of the system
+ */
+export function readTextSync(path: string, kind: FileKind): string {
+  const file = openSync(path, O_RDONLY);
+  try {
+    const bytes = Buffer.allocUnsafe(bytesOf(kind) + 1);
+    let length = 0;
+    for (let read = 1; read > 0; length += read)
+      read = readSync(file, bytes, length, bytes.length - length, null);
+    if (length === bytes.length) throw tooLarge(path, kind);
+    return bytes.toString('utf8', 0, length);
+  } finally {
+    closeSync(file);
+  }
+}
+
+const appending = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+
+/**
+ * Opens a file of ours to write to its end; makes it where there is none.
+ * @throws AgentError `file.not-ours`; the error of the system
+ */
+export async function openOurs(path: string): Promise<FileHandle> {
+  const file = await open(path, appending, 0o600).catch((error: unknown) => {
+    throw asNotOurs(path, error);
+  });
+  try {
+    const stats = await file.stat();
+    requireOurs(path, stats, stats.isFile());
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/**
+ * As `openOurs`, for a log that may be a device too, or a pipe that somebody reads.
+ * @throws AgentError `file.not-ours`; the error of the system
+ */
+export function openOurLogSync(path: string): number {
+  let file: number | undefined;
+  try {
+    file = openSync(path, appending, 0o640);
+    const stats = fstatSync(file);
+    if (!stats.isCharacterDevice()) requireOurs(path, stats, stats.isFile() || stats.isFIFO());
+    return file;
+  } catch (error) {
+    if (file !== undefined) closeSync(file);
+    throw asNotOurs(path, error);
+  }
+}
+
+function requireOurs(path: string, { uid, mode, nlink }: Stats, isExpected: boolean): void {
+  const problem = [
+    [!isExpected, 'it is no regular file'] as const,
+    [uid !== 0 && uid !== process.geteuid?.(), `it belongs to the user ${uid}`] as const,
+    [(mode & 0o022) !== 0, 'its group or everybody can write it'] as const,
+    [nlink > 1, 'it has another name too'] as const,
+  ].find(([isSo]) => isSo);
+  if (problem !== undefined) throw notOurs(path, problem[1]);
+}
+
+/** What the kernel says of a link that is not to be followed: ELOOP (open(2), O_NOFOLLOW). */
+const asNotOurs = (path: string, error: unknown): unknown =>
+  error instanceof Error && 'code' in error && error.code === 'ELOOP'
+    ? notOurs(path, 'it is a symbolic link', error)
+    : error;
+
+const notOurs = (path: string, problem: string, cause?: unknown): Error =>
+  hostFailure('file.not-ours', `${path} is not used: ${problem}`, { context: { path }, cause });
+
+const bytesOf = (kind: FileKind): number => largest[kind] * 1024 ** 2;
+
+const tooLarge = (path: string, kind: FileKind): Error =>
+  hostFailure('file.too-large', `${path} is larger than ${largest[kind]} MiB`, {
+    context: { path },
+  });

@@ -1,0 +1,211 @@
+// Files of ours with real links, pipes, owners and modes, as another user of the host could put them there.
+import { execFileSync } from 'node:child_process';
+import { constants, openSync } from 'node:fs';
+import {
+  chmod,
+  chown,
+  link,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { fileJournal } from '../../src/adapters/journal.ts';
+import { openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
+import { authoritiesIn } from '../../src/adapters/http/tls.ts';
+import { clusterCredentials } from '../../src/cli/cluster.ts';
+import { runJournal } from '../../src/cli/journal.ts';
+import { readSource } from '../../src/cli/layer/files.ts';
+import { runLayerLint } from '../../src/cli/layer/lint.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { type LoadedConfig, loadConfig, requireInstallable } from '../../src/config/load.ts';
+import { readSettings } from '../../src/config/sources.ts';
+
+const { signal } = new AbortController();
+const mebibyte = 1024 ** 2;
+let root: string;
+const at = (path: string): string => join(root, path);
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'bootwright-own-'));
+  for (const folder of ['tmp', 'opt/install-dir', 'var/log', 'home']) {
+    await mkdir(at(folder), { recursive: true });
+  }
+  await writeFile(at('home/theirs'), 'theirs\n', { mode: 0o600 });
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await rm(root, { recursive: true, force: true });
+});
+
+/** What another user may leave where a file of ours is expected. */
+const planted: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
+  'a link': (path) => symlink(at('home/theirs'), path),
+  'a link that leads nowhere': (path) => symlink(at('home/nothing'), path),
+  'a second name of another file': (path) => link(at('home/theirs'), path),
+  'a pipe': (path) => Promise.resolve(execFileSync('mkfifo', [path])),
+  'a directory': (path) => mkdir(path),
+  // Only root can give a file away.
+  ...(process.geteuid?.() === 0 && {
+    'a file of another user': async (path: string) => {
+      await writeFile(path, 'theirs\n', { mode: 0o644 });
+      await chown(path, 65_534, 65_534);
+    },
+  }),
+  'a file that everybody can write': async (path) => {
+    await writeFile(path, 'theirs\n');
+    await chmod(path, 0o666);
+  },
+  'a file that its group can write': async (path) => {
+    await writeFile(path, 'theirs\n');
+    await chmod(path, 0o620);
+  },
+};
+
+const plant = async (what: string, path: string): Promise<void> => {
+  await planted[what]?.(path);
+};
+
+const readings: Readonly<Record<string, readonly [string, () => Promise<unknown>]>> = {
+  'the journal, read': [
+    'opt/install-dir/journal.jsonl',
+    () => fileJournal(at('opt/install-dir/journal.jsonl')).read(),
+  ],
+  'the journal, appended to': [
+    'opt/install-dir/journal.jsonl',
+    () => fileJournal(at('opt/install-dir/journal.jsonl')).append('{"ours":1}', { flush: true }),
+  ],
+  'the log of the controller': [
+    'tmp/controller_logs.log',
+    () => nsenterHost({ root }).readText('/tmp/controller_logs.log', signal, { isOurs: true }),
+  ],
+  'the log': [
+    'var/log/agent.log',
+    async () => {
+      const file = at('var/log/agent.log');
+      await openLog({
+        ...{ level: 'info', format: 'json', descriptors: [], mask: (text) => text, file },
+      }).close();
+    },
+  ],
+  'the event stream': [
+    'var/log/events.jsonl',
+    () => openEventStream(at('var/log/events.jsonl'), (text) => text).close(),
+  ],
+};
+
+describe.each(Object.entries(readings))('%s', (name, [path, use]) => {
+  const isLog = name === 'the log' || name === 'the event stream';
+  it.each(Object.keys(planted))('is not %s', async (what) => {
+    await plant(what, at(path));
+    const error: unknown = await Promise.resolve()
+      .then(use)
+      .catch((thrown: unknown) => thrown);
+    // The kernel says by itself that nobody reads a pipe, and that a directory takes no lines.
+    const codes = isLog
+      ? ['file.not-ours', 'log.not-opened']
+      : ['file.not-ours', 'journal.not-kept'];
+    expect(codes).toContain((error as { code?: string } | undefined)?.code);
+    if (!/pipe|directory/.test(what)) expect(error).toMatchObject({ code: 'file.not-ours' });
+    await expect(readFile(at('home/theirs'), 'utf8')).resolves.toBe('theirs\n');
+    await expect(readFile(at('home/nothing'))).rejects.toThrow('ENOENT');
+  });
+});
+
+it('still logs to a device, and sends events to a pipe that somebody reads', async () => {
+  const stream = at('var/log/events');
+  execFileSync('mkfifo', [stream]);
+  openSync(stream, constants.O_RDONLY | constants.O_NONBLOCK);
+  await openEventStream(stream, (text) => text).close();
+  await openEventStream('/dev/null', (text) => text).close();
+});
+
+it('shows no journal of somebody else', async () => {
+  await plant('a link', at('opt/install-dir/journal.jsonl'));
+  const environment = { BOOTWRIGHT_HOST_ROOT: root };
+  const shown = runJournal({ argv: ['-r', 'worker'], environment, format: 'text' });
+  await expect(shown).rejects.toMatchObject({
+    code: 'cli.journal-not-found',
+    cause: { code: 'file.not-ours' },
+  });
+});
+
+describe('a file without end', () => {
+  const sparse = async (path: string): Promise<string> => {
+    await writeFile(at(path), '');
+    // A hole takes no room on the disk.
+    await truncate(at(path), 100 * mebibyte);
+    return at(path);
+  };
+  const load = (words: readonly string[], environment: Environment = {}): Promise<LoadedConfig> =>
+    loadConfig(readSettings(['-r', 'worker', ...words], environment));
+
+  const ids = 'b9e5a5a5-0000-4000-8000-000000000001';
+  const complete = ['--boot-device', '/dev/vda', '--url', 'https://s', '--cluster-id', ids].concat([
+    ...['--infra-env-id', ids, '--host-id', ids, '--openshift-version', '4.20.1'],
+  ]);
+
+  const reads: Readonly<Record<string, (path: string) => unknown>> = {
+    'of the host': () => nsenterHost({ root }).readText('/opt/large', signal),
+    'that should be the journal': (path) => fileJournal(path).read(),
+    'that should be a configuration': (path) => load(['--config', path]),
+    'that should hold a secret': (path) => load([], { BOOTWRIGHT_SERVICE_TOKEN_FILE: path }),
+    'that should hold certificates': async (path) =>
+      requireInstallable(await load(['--cacert', path, ...complete])),
+    'that should hold certificates, on the way to a request': (path) => authoritiesIn(path),
+    'that should be a kubeconfig': (path) => clusterCredentials({}, path),
+    'that should hold an object': (path) => readSource(path),
+  };
+
+  it.each(Object.keys(reads))('%s is refused by its size', async (what) => {
+    const path = await sparse('opt/large');
+    await expect(codesOf(() => reads[what]?.(path))).resolves.toContain('file.too-large');
+  });
+
+  it.each([
+    'that should be a configuration',
+    'that should hold certificates',
+    'that should be a kubeconfig',
+  ])('%s is read no further than such files go', async (what) => {
+    await expect(codesOf(() => reads[what]?.('/dev/zero'))).resolves.toContain('file.too-large');
+  });
+
+  it('is named by the lint, which goes on behind it', async () => {
+    const shown = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    await expect(runLayerLint([await sparse('opt/large')])).resolves.toBe(2);
+    expect(shown.mock.calls.flat().join('')).toContain('is larger than 16 MiB');
+  });
+
+  it('that is a pipe is not waited for', async () => {
+    execFileSync('mkfifo', [at('opt/pipe')]);
+    const read = nsenterHost({ root }).readText('/opt/pipe', signal);
+    await expect(read).rejects.toMatchObject({ code: 'file.not-read' });
+  });
+
+  it('is not what a shell hands over: that has an end', async () => {
+    execFileSync('mkfifo', [at('opt/pipe')]);
+    const read = readSource(at('opt/pipe'));
+    await writeFile(at('opt/pipe'), 'kind: List\n');
+    await expect(read).resolves.toMatchObject({ text: 'kind: List\n' });
+  });
+});
+
+/** The codes of a failure and of its causes. */
+async function codesOf(read: () => unknown): Promise<readonly unknown[]> {
+  const codes: unknown[] = [];
+  try {
+    await read();
+  } catch (thrown) {
+    for (let cause = thrown; cause instanceof Error; { cause } = cause) {
+      codes.push((cause as { code?: unknown }).code);
+    }
+  }
+  return codes;
+}
