@@ -83,6 +83,10 @@ export const disksUnder = (
 ): readonly BlockDevice[] =>
   roots.filter((root) => withDescendants(root).some(({ kname }) => kname === device.kname));
 
+/** The multipath device that a disk is one path of; undefined when it is none. */
+export const multipathOver = (disk: BlockDevice): BlockDevice | undefined =>
+  disk.children.find(({ type }) => type === 'mpath');
+
 /** Made by the device mapper: a logical volume, an encrypted volume, a multipath device. */
 export const isMapped = ({ kname }: BlockDevice): boolean => kname.startsWith('dm-');
 

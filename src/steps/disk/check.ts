@@ -9,6 +9,7 @@ import {
   extraDisks,
   otherSystemDisks,
   diskReadiness,
+  twinsOf,
 } from './guards.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
@@ -59,6 +60,12 @@ function warnOfOthers(
 ): void {
   for (const shared of disksSharedWith(roots, disk)) {
     note('warn', `${shared} shares volumes or arrays with ${disk.path} and loses them too`);
+  }
+  for (const { path } of twinsOf(roots, disk)) {
+    note(
+      'warn',
+      `${path} has the same serial number and WWN as ${disk.path}: a second path without multipath, or another disk that looks the same`,
+    );
   }
   for (const other of otherSystemDisks(roots, disk)) {
     note('warn', `${other}: the node may boot from it instead of ${disk.path}`);

@@ -11,6 +11,7 @@ import {
   isNamed,
   isPartition,
   isUnformatted,
+  multipathOver,
   descendantsOf,
   withDescendants,
 } from './block-devices.ts';
@@ -104,11 +105,27 @@ export function otherSystemDisks(
   roots: readonly BlockDevice[],
   disk: BlockDevice,
 ): readonly string[] {
-  const own = new Set([disk, ...descendantsOf(disk)].map(({ kname }) => kname));
+  // The kernel may list the partitions of a multipath device under each of its paths too.
+  const paths = disk.type === 'mpath' ? disksUnder(roots, disk) : [];
+  const own = new Set([disk, ...paths].flatMap(withDescendants).map(({ kname }) => kname));
   return everyDevice(roots)
     .filter(({ kname, label }) => !own.has(kname) && (label === 'boot' || label === 'root'))
     .map(({ path, label }) => `${path} is labelled ${label}`);
 }
+
+/** Other disks that say the same of themselves, without multipath over them. */
+export const twinsOf = (
+  roots: readonly BlockDevice[],
+  { kname, type, serial, wwn }: BlockDevice,
+): readonly BlockDevice[] =>
+  roots.filter(
+    (one) =>
+      one.kname !== kname &&
+      one.type === type &&
+      one.serial === serial &&
+      one.wwn === wwn &&
+      wwn !== '',
+  );
 
 /** Why a disk is not free. */
 type Holder =
@@ -209,6 +226,10 @@ export function decideExtraDisk(
     disksUnder(roots, device).some(({ kname }) => kname === target.kname);
   if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };
   if (device.isReadOnly) return { kind: 'refused', asked, because: 'it is read-only' };
+  const over = multipathOver(device);
+  if (over !== undefined) {
+    return { kind: 'refused', asked, because: `it is one path of ${over.path}` };
+  }
   const used = holdersOf(device).find(({ kind }) => ['live', 'mount', 'swap'].includes(kind));
   if (used === undefined) return { kind: 'format', asked, device };
   return { kind: 'refused', asked, because: renderHolder(used) };

@@ -118,10 +118,15 @@ export function parseLsblk(stdout: string): readonly BlockDevice[] {
       cause: output.error,
     });
   }
-  return output.data.blockdevices.map(deviceOf);
+  return output.data.blockdevices.map((root) => deviceOf(root));
 }
 
-function deviceOf(of: LsblkDevice): BlockDevice {
+/**
+ * @param under what it is listed below: lsblk tells serial number and model of what has nothing below it alone, and a
+ * multipath device is what each of its paths is
+ */
+function deviceOf(of: LsblkDevice, under?: LsblkDevice): BlockDevice {
+  const { serial, wwn, model } = of.type === 'mpath' ? (under ?? of) : of;
   const kname = of.kname === '' ? of.name : of.kname;
   return {
     name: of.name,
@@ -138,10 +143,10 @@ function deviceOf(of: LsblkDevice): BlockDevice {
     partLabel: of.partlabel,
     partType: of.parttype.toLowerCase(),
     partUuid: of.partuuid.toLowerCase(),
-    serial: of.serial,
-    wwn: of.wwn,
-    model: of.model,
-    children: (of.children ?? []).map(deviceOf),
+    serial,
+    wwn,
+    model,
+    children: (of.children ?? []).map((child) => deviceOf(child, of)),
   };
 }
 

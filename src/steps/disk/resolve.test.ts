@@ -100,7 +100,9 @@ describe('chooseDisk', () => {
 
   it('names the disks that are there, and no optical drive', () => {
     expect(() => chooseDisk(roots, { asked: '/dev/sdz', real: '/dev/sdz' })).toThrow(
-      expect.objectContaining({ context: { asked: '/dev/sdz', disks: '/dev/sda /dev/sdb' } }),
+      expect.objectContaining({
+        context: { asked: '/dev/sdz', disks: '/dev/sda /dev/mapper/mpatha' },
+      }),
     );
   });
 

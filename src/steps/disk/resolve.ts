@@ -1,7 +1,13 @@
 import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { step } from '../step.ts';
-import { deviceAt, isPartition, isUnformatted, readBlockDevices } from './block-devices.ts';
+import {
+  deviceAt,
+  isPartition,
+  isUnformatted,
+  multipathOver,
+  readBlockDevices,
+} from './block-devices.ts';
 import { TargetDisk } from './facts.ts';
 import { type BlockDevice, lsblkArgv } from './lsblk.ts';
 import type { AgentError } from '../../model/failure.ts';
@@ -27,7 +33,7 @@ export const resolveDisk = step({
     const asked = config.disk.device;
     const real = asked === '' ? '' : ((await host.realPath(asked, signal)) ?? asked);
     const device = chooseDisk(await readBlockDevices(host, signal), { asked, real });
-    note('info', `the install disk is ${real}`, {
+    note('info', `the install disk is ${device.path}`, {
       asked,
       sizeBytes: device.sizeBytes,
       model: device.model,
@@ -67,7 +73,7 @@ interface AskedDisk {
 export function chooseDisk(roots: readonly BlockDevice[], { asked, real }: AskedDisk): BlockDevice {
   const device = deviceAt(roots, real);
   if (device === undefined) throw missing(roots, asked);
-  const problem = multipathOver(device, asked) ?? notWhole(device, asked) ?? another(device, asked);
+  const problem = onePath(device, asked) ?? notWhole(device, asked) ?? another(device, asked);
   if (problem !== undefined) throw problem;
   return device;
 }
@@ -80,9 +86,10 @@ function describeDisk({ path, sizeBytes, model, serial }: BlockDevice): string {
 }
 
 function missing(roots: readonly BlockDevice[], asked: string): AgentError {
-  const there = roots.filter(
-    (disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)),
-  );
+  const disks = roots
+    .filter((disk) => disk.type === 'disk' && (disk.sizeBytes > 0 || isUnformatted(disk)))
+    .map((disk) => multipathOver(disk) ?? disk);
+  const there = [...new Map(disks.map((disk) => [disk.kname, disk])).values()];
   const what = asked === '' ? 'no install disk is set' : `${asked} is not a disk of this host`;
   const list = there.length === 0 ? 'none' : there.map(describeDisk).join('; ');
   return diskFailure('disk.missing', `${what}; available: ${list}`, {
@@ -90,8 +97,8 @@ function missing(roots: readonly BlockDevice[], asked: string): AgentError {
   });
 }
 
-function multipathOver(device: BlockDevice, asked: string): AgentError | undefined {
-  const over = device.children.find(({ type }) => type === 'mpath');
+function onePath(device: BlockDevice, asked: string): AgentError | undefined {
+  const over = multipathOver(device);
   if (over === undefined) return undefined;
   return diskFailure('disk.multipath-member', `${asked} is one path of ${over.path}`, {
     hint: `use ${over.path} instead`,

@@ -15,6 +15,9 @@ import { diskFailure } from './failures.ts';
 import type { TargetDisk } from './facts.ts';
 import type { BlockDevice } from './lsblk.ts';
 
+/** Names of LVM, and of the volume label of a DASD; the hardware of a DASD has dots in its name (s390-tools, 59-dasd.rules). */
+const namesContent = /^(?:lvm-pv-uuid-|ccw-[^.]+$)/;
+
 const byIdFolder = '/dev/disk/by-id';
 
 /** Every name in /dev/disk/by-id of a disk, without those that tell what is stored on it. */
@@ -25,7 +28,7 @@ export async function byIdNames(
 ): Promise<readonly string[]> {
   const own: string[] = [];
   for (const name of await host.list(byIdFolder, signal)) {
-    if (name.startsWith('lvm-pv-uuid-')) continue;
+    if (namesContent.test(name)) continue;
     const link = `${byIdFolder}/${name}`;
     if ((await host.realPath(link, signal)) === path) own.push(link);
   }
@@ -73,11 +76,22 @@ function hasChanged(
 }
 
 /** A disk that has the serial number and the WWN of the install disk. */
-const isSurely = (device: BlockDevice, { serial, wwn, type }: TargetDisk): boolean =>
-  device.type === type &&
-  device.serial === serial &&
-  device.wwn === wwn &&
-  `${serial}${wwn}` !== '';
+const isSurely = (device: BlockDevice, target: TargetDisk): boolean =>
+  device.type === target.type &&
+  device.serial === target.serial &&
+  device.wwn === target.wwn &&
+  `${hardwareSerial(target)}${target.wwn}` !== '';
+
+/**
+ * The serial number that the hardware has. That of a DASD is in its volume label, which the writer makes anew
+ * (s390-tools, `fdasd.c`). Where udev found none, lsblk prints the WWN (util-linux issue 1143).
+ */
+const hardwareSerial = ({
+  name,
+  serial,
+  wwn,
+}: Pick<BlockDevice, 'name' | 'serial' | 'wwn'>): string =>
+  name.startsWith('dasd') || wwn.toLowerCase() === `0x${serial}`.toLowerCase() ? '' : serial;
 
 /** What is not known on one side tells nothing: virtual disks have neither, and udev may be reading them again. */
 const isAlike = (one: string, other: string): boolean =>
@@ -97,7 +111,8 @@ function differenceOf(
   { target, links }: { readonly target: TargetDisk; readonly links: Links },
 ): string | undefined {
   const { serial, wwn, sizeBytes } = device;
-  if (!isAlike(serial, target.serial)) return `its serial number is ${serial}`;
+  if (!isAlike(hardwareSerial(device), hardwareSerial(target)))
+    return `its serial number is ${serial}`;
   if (!isAlike(wwn, target.wwn)) return `its WWN is ${wwn}`;
   if (!isAsLarge(device, target)) {
     return `it has ${sizeBytes} bytes, not ${target.sizeBytes}`;
@@ -139,9 +154,10 @@ export function nameDifference(asked: string, device: BlockDevice): string | und
     const own = device.wwn.replace(/^(0x|eui\.|uuid\.|naa\.|nvme\.)/i, '');
     return own === '' || startsAlike(own, wwn) ? undefined : `its WWN is ${device.wwn}`;
   }
-  if (!/^(ata|nvme|virtio)-/.test(name) || device.serial === '') return undefined;
-  const isSame = inUdevLetters(name).includes(inUdevLetters(device.serial));
-  return isSame ? undefined : `its serial number is ${device.serial}`;
+  const serial = hardwareSerial(device);
+  if (!/^(ata|nvme|virtio)-/.test(name) || serial === '') return undefined;
+  const isSame = inUdevLetters(name).includes(inUdevLetters(serial));
+  return isSame ? undefined : `its serial number is ${serial}`;
 }
 
 /** A WWN may stand with or without its vendor extension. */

@@ -146,11 +146,8 @@ describe('what the writer said', () => {
   });
 });
 
-const recorded = (name: string): string =>
-  readFileSync(
-    resolve(import.meta.dirname, `../../../mocks/logs/coreos-installer/${name}.txt`),
-    'utf8',
-  );
+const recorded = (name: string, folder = 'coreos-installer'): string =>
+  readFileSync(resolve(import.meta.dirname, `../../../mocks/logs/${folder}/${name}.txt`), 'utf8');
 
 describe('what the real coreos-installer was recorded to say', () => {
   it.each([
@@ -164,5 +161,12 @@ describe('what the real coreos-installer was recorded to say', () => {
     ['not-found', 'image.unreachable'],
   ])('%s', (name, code) => {
     expect(ended(recorded(name))).toMatchObject({ code });
+  });
+
+  it('a DASD that another system has open', () => {
+    expect(ended(recorded('dasd-in-use', 's390x'))).toMatchObject({
+      code: 'disk.busy',
+      message: expect.stringContaining('Disk in use') as string,
+    });
   });
 });

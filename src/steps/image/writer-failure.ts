@@ -30,7 +30,8 @@ interface Signature {
  */
 const signatures: readonly Signature[] = [
   {
-    pattern: /found busy partitions|device is in use|Device or resource busy|os error 16\b/,
+    pattern:
+      /found busy partitions|device is in use|Disk in use|Device or resource busy|os error 16\b/,
     code: 'disk.busy',
   },
   { pattern: /couldn't find \/sys\/block directory for partition/, code: 'disk.busy' },
@@ -119,7 +120,7 @@ function codeOf({ exitCode, isRelayUnasked }: WriterEnd, text: string): Code {
 function reasonIn(lines: readonly string[]): string {
   const from = lines.findIndex((line) => /^(Error|error):/.test(line));
   const holders = lines.filter((line) =>
-    / (mounted on|is swap device|in use by) /.test(`${line} `),
+    / (mounted on|is swap device|in use by) |^dasdfmt: /.test(`${line} `),
   );
   const chain = from < 0 ? lines.slice(-2) : lines.slice(from);
   const end = chain.findIndex((line) =>

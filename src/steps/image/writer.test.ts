@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import {
   parseWriterLine,
@@ -120,6 +121,39 @@ describe('following the writer', () => {
     at(minutes(12), read(100));
     expect([writer.phase(), writer.isFlushing()]).toEqual(['100%, flushing', true]);
     expect(writer.movedAt()).toBe(minutes(12));
+  });
+});
+
+describe('a DASD that is formatted first', () => {
+  const install = new URL('../../../mocks/logs/s390x/dasd-install.txt', import.meta.url);
+  const lines = readFileSync(install, 'utf8').split(/[\r\n]+/);
+
+  it('moves with each cylinder, and is reported each so many percent', () => {
+    const { at, writer } = following();
+    const reports = lines.flatMap((line, index) => at(minutes(index), line) ?? []);
+    expect(reports.slice(0, 5).map(({ info }) => info)).toEqual([
+      'formatting the disk: 0%',
+      'formatting the disk: 24%',
+      'formatting the disk: 49%',
+      'formatting the disk: 99%',
+      'formatting the disk: 100%',
+    ]);
+    expect(reports.slice(5)).toMatchObject([{ percent: 1 }, { percent: 100 }]);
+    const before = lines.findIndex((line) => line.startsWith('Finished'));
+    const formatting = following();
+    for (const [index, line] of lines.slice(0, before).entries()) {
+      formatting.at(minutes(index), line);
+      if (index > 0) expect(formatting.writer.movedAt()).toBe(minutes(index));
+    }
+    expect(writer.isFlushing()).toBe(true);
+    expect(formatting.writer.phase()).toBe('formatting the disk: 100%, stalled');
+  });
+
+  it('leaves no progress among what is kept of the words', () => {
+    const output = writerOutput();
+    lines.forEach(output.take);
+    expect(output.lines().filter((line) => line.startsWith('cyl'))).toEqual([]);
+    expect(output.lines()).toContain('Re-IPL type: ccw');
   });
 });
 

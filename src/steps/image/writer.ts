@@ -36,18 +36,31 @@ interface Reported {
 export function writerProgress(now: () => number): WriterProgress {
   const start = now();
   let seen: ReadSoFar = { bytes: 0 };
+  let formatted: FormattedSoFar | undefined;
+  let reportedFormat = -pointsApart;
   let movedAt = start;
   let reported: Reported = { percent: 0, bytes: 0 };
   let samples: readonly Sample[] = [{ at: start, bytes: 0 }];
+
+  const takeFormat = (line: string): Progress | undefined => {
+    const next = parseFormatLine(line);
+    if (next === undefined || next.cylinder === formatted?.cylinder) return undefined;
+    formatted = next;
+    movedAt = now();
+    samples = [{ at: movedAt, bytes: 0 }];
+    const isEnd = next.percent === 100 && reportedFormat < 100;
+    if (next.percent < reportedFormat + pointsApart && !isEnd) return undefined;
+    reportedFormat = next.percent;
+    return { info: renderFormatted(next) };
+  };
 
   return {
     movedAt: () => movedAt,
     isFlushing: () => seen.percent === 100,
     take: (line) => {
       const read = parseWriterLine(line);
-      if (read === undefined || (read.bytes === seen.bytes && read.percent === seen.percent)) {
-        return undefined;
-      }
+      if (read === undefined) return takeFormat(line);
+      if (read.bytes === seen.bytes && read.percent === seen.percent) return undefined;
       seen = read;
       movedAt = now();
       samples = [...samples, { at: movedAt, bytes: read.bytes }].slice(-samplesKept);
@@ -56,7 +69,11 @@ export function writerProgress(now: () => number): WriterProgress {
       }
       return { ...progressOf(read, reported), ...speedOf(read, samples) };
     },
-    phase: () => `${renderRead(seen)}, ${seen.percent === 100 ? 'flushing' : 'stalled'}`,
+    phase: () => {
+      const sofar =
+        formatted !== undefined && seen.bytes === 0 ? renderFormatted(formatted) : renderRead(seen);
+      return `${sofar}, ${seen.percent === 100 ? 'flushing' : 'stalled'}`;
+    },
   };
 }
 
@@ -69,6 +86,8 @@ const amountOf = ({ bytes }: ReadSoFar): string => `${Math.round(bytes / 1024 **
 
 const renderRead = (read: ReadSoFar): string =>
   read.percent === undefined ? amountOf(read) : `${read.percent}%`;
+
+const renderFormatted = ({ percent }: FormattedSoFar): string => `formatting the disk: ${percent}%`;
 
 /** An amount is passed on as often as its text changes; a percentage is held back by the reporter. */
 const progressOf = (read: ReadSoFar, reported: Reported): Progress =>
@@ -160,6 +179,19 @@ export function parseWriterLine(text: string): ReadSoFar | undefined {
   };
 }
 
+/** How far the low-level format of a DASD is, which coreos-installer leaves to dasdfmt. */
+interface FormattedSoFar {
+  readonly cylinder: number;
+  readonly percent: number;
+}
+
+/** Reads `cyl     600 of   30051 |##---|  1% [37m 12s]` of dasdfmt `-p`; between two percent it ends at the bar. */
+function parseFormatLine(text: string): FormattedSoFar | undefined {
+  const [, done, all] = /^cyl +(\d+) of +(\d+) \|/.exec(text) ?? [];
+  if (done === undefined || Number(all) === 0) return undefined;
+  return { cylinder: Number(done), percent: Math.floor((Number(done) * 100) / Number(all)) };
+}
+
 function bytesOf(amount = '0', unit = 'B'): number {
   const exponent = exponents.indexOf(unit.replace(/i?B$/, ''));
   return Math.round(Number(amount) * 1024 ** exponent);
@@ -190,7 +222,9 @@ export function writerOutput(): WriterOutput {
     take: (line) => {
       const isProgress = parseWriterLine(line) !== undefined;
       hasTouched ||= isProgress || afterTouch.test(line);
-      if (!isProgress) lines = [...lines, line.trimEnd()].slice(-linesKept);
+      // A disk that is half formatted has nothing to be made unbootable.
+      if (!isProgress && parseFormatLine(line) === undefined)
+        lines = [...lines, line.trimEnd()].slice(-linesKept);
     },
   };
 }

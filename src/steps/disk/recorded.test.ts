@@ -1,0 +1,259 @@
+// What machines of other kinds than a server with one SSD print (mocks/logs), and what is decided on it.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { type FakeHost, fakeHost, rest } from '../../../test/support/fake-host.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { deviceAt, findPartition, partitionsOf } from './block-devices.ts';
+import { checkDisk } from './check.ts';
+import { cleanDisk } from './clean.ts';
+import type { TargetDisk } from './facts.ts';
+import { decideExtraDisk, diskReadiness } from './guards.ts';
+import { type BlockDevice, mountinfo, parseLsblk } from './lsblk.ts';
+import { chooseDisk, resolveDisk } from './resolve.ts';
+import { setBootEntry } from './set-boot-entry.ts';
+import { readTarget } from './target.ts';
+import { tablesOf, takedownArgvs } from './wipe.ts';
+
+const { signal } = new AbortController();
+const textOf = (name: string): string =>
+  readFileSync(new URL(`../../../mocks/logs/${name}`, import.meta.url), 'utf8');
+const devicesOf = (name: string): readonly BlockDevice[] =>
+  parseLsblk(textOf(`lsblk/${name}.json`));
+const on = (roots: readonly BlockDevice[], path: string): BlockDevice => deviceAt(roots, path)!;
+
+/** A machine that prints this, with links below /dev/disk and /dev/mapper. */
+function machine(name: string, links: Readonly<Record<string, string>> = {}): FakeHost {
+  const host = fakeHost().on(['find', rest]).succeeds().withFile(mountinfo, '');
+  for (const [link, path] of Object.entries(links)) host.withLink(link, path);
+  return host.on(['lsblk', rest]).prints(textOf(`lsblk/${name}.json`));
+}
+
+async function targetOf(host: FakeHost, device: string): Promise<TargetDisk> {
+  return (await runStep(resolveDisk, { host, config: { disk: { device } } })).value;
+}
+
+/** What a person reads who asks for a disk that is not there. */
+function availableOn(name: string): readonly string[] {
+  try {
+    chooseDisk(devicesOf(name), { asked: '/dev/x', real: '/dev/x' });
+    return [];
+  } catch (error) {
+    return (error as Error).message.replace(/^.*available: /, '').split('; ');
+  }
+}
+
+const wwid = '360002ac0000000000000002a0001d9f1';
+const lun = `/dev/mapper/${wwid}`;
+const friendly = '/dev/mapper/mpatha';
+
+describe('a multipath device', () => {
+  it('is taken by its name, and known by what its paths say', async () => {
+    const byId = `/dev/disk/by-id/wwn-0x${wwid.slice(1)}`;
+    const host = machine('multipath-wwid', { [byId]: '/dev/dm-4' });
+    const config = { disk: { device: byId } };
+    const { value, notes } = await runStep(resolveDisk, { host, config });
+    expect(value).toMatchObject({ path: '/dev/dm-4', type: 'mpath', byId: [byId] });
+    expect(value).toMatchObject({ serial: '7QZ40291', wwn: `0x${wwid.slice(1)}` });
+    expect(notes).toEqual([`info: the install disk is ${lun}`]);
+  });
+
+  it('is another one when another LUN has its number', async () => {
+    const host = machine('multipath-wwid', { [lun]: '/dev/dm-4' });
+    const target = await targetOf(host, lun);
+    expect((await readTarget(host, target, signal)).path).toBe(lun);
+    const other = textOf('lsblk/multipath-wwid.json').replaceAll('002a0001d9f1', '002b0001d9f1');
+    await expect(
+      readTarget(host.on(['lsblk', rest]).prints(other), target, signal),
+    ).rejects.toMatchObject({ code: 'disk.changed' });
+  });
+
+  it.each([
+    ['multipath-wwid', '/dev/sda', lun],
+    ['multipath-wwid', '/dev/sdd', lun],
+    ['multipath-friendly', '/dev/sdb', friendly],
+    ['multipath-friendly', '/dev/sdc', '/dev/mapper/mpathb'],
+  ])('is not taken by a path: %s, %s', (name, real, over) => {
+    expect(() => chooseDisk(devicesOf(name), { asked: real, real })).toThrow(
+      expect.objectContaining({ code: 'disk.multipath-member', hint: `use ${over} instead` }),
+    );
+  });
+
+  it('is offered once, in place of its paths', () => {
+    expect(availableOn('multipath-wwid')).toEqual([`${lun} (137 GB, VV, 7QZ40291)`]);
+    expect(availableOn('multipath-friendly')).toEqual([
+      '/dev/mapper/mpatha (129 GB, LUN C-Mode, 80NM-Q$J7YcO)',
+      '/dev/mapper/mpathb (500 GB, MZ7LH500HAHQ0D3, S4EVNX0K112233)',
+    ]);
+  });
+
+  it.each([
+    ['multipath-wwid', lun, '/dev/dm-4'],
+    ['multipath-friendly', friendly, '/dev/dm-0'],
+  ])('has no rival in the partitions of its own paths: %s', async (name, path, real) => {
+    const host = machine(name, { [path]: real });
+    const target = await targetOf(host, path);
+    const config = { disk: { cleanup: true } };
+    const { notes } = await runStep(checkDisk, { host, config, facts: { disk: target } });
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
+  });
+
+  it('is cleaned from the top, and never by its paths', () => {
+    const disk = on(devicesOf('multipath-friendly'), friendly);
+    expect(takedownArgvs(disk)).toEqual([['dmsetup', 'remove', '--retry', 'rhel-root']]);
+    expect(tablesOf(disk)).toMatchObject({
+      path: friendly,
+      partitions: [1, 2, 3, 4].map((number) => `${friendly}${number}`),
+    });
+  });
+
+  it.each([
+    ['multipath-wwid', lun, 'esp', `${lun}-part1`, 1],
+    ['multipath-wwid', lun, 'root', `${lun}-part3`, 3],
+    ['multipath-friendly', friendly, 'boot', `${friendly}3`, 3],
+  ] as const)('has its partitions: %s', (...[name, path, purpose, partition, number]) => {
+    const found = findPartition(on(devicesOf(name), path), purpose);
+    expect(found).toMatchObject({ path: partition, number });
+  });
+
+  it('is not formatted by one of its paths', () => {
+    const roots = devicesOf('multipath-friendly');
+    const asked = '/dev/disk/by-id/ata-MZ7LH500HAHQ0D3_S4EVNX0K112233';
+    const target = on(roots, friendly);
+    expect(decideExtraDisk(roots, { asked, real: '/dev/sdc', target })).toEqual({
+      kind: 'refused',
+      asked,
+      because: 'it is one path of /dev/mapper/mpathb',
+    });
+  });
+});
+
+describe('the boot list of a Power machine', () => {
+  it.each([
+    ['multipath', []],
+    ['vscsi-1.3.8', []],
+    [
+      'nvram-locked',
+      ['warn: the boot order could not be confirmed: bootlist: Could not update bootlist!'],
+    ],
+  ])('is set with every path: %s', async (printed, notes) => {
+    const host = machine('multipath-wwid', { [lun]: '/dev/dm-4' });
+    const target = await targetOf(host, lun);
+    host.on(['test', '-f', '/usr/sbin/bootlist']).succeeds();
+    host.on(['bootlist', rest]).prints(textOf(`bootlist/${printed}.txt`));
+    const end = await runStep(setBootEntry, { host, facts: { disk: target } });
+    const paths = ['/dev/sda', '/dev/sdb', '/dev/sdc', '/dev/sdd'];
+    expect(host.ran.at(-1)).toEqual(['bootlist', '-m', 'normal', '-o', ...paths]);
+    expect(end.notes).toEqual(notes);
+  });
+});
+
+describe('a PERC', () => {
+  it.each([
+    ['wwn-0x61866da068d6a50025a1f3c70b2e4d19', '/dev/sda'],
+    ['scsi-361866da068d6a50025a1f3c70b2e4d19', '/dev/sda'],
+    // A SATA disk behind it: udev knows the serial number, lsblk before 2.37 prints the WWN for it.
+    ['ata-MZ7LH480HAHQ0D3_S4EVNA0M445566', '/dev/sdb'],
+  ])('has the disk %s', async (name, path) => {
+    const asked = `/dev/disk/by-id/${name}`;
+    expect(await targetOf(machine('perc', { [asked]: path }), asked)).toMatchObject({ path });
+  });
+
+  it('is described without the blanks of its firmware, and cleaned', () => {
+    expect(availableOn('perc')[0]).toMatch(/^\/dev\/sda \(600 GB, PERC H730 Mini, 6/);
+    const disk = on(devicesOf('perc'), '/dev/sda');
+    expect(takedownArgvs(disk)).toEqual([['dmsetup', 'remove', '--retry', 'rhel-root']]);
+    const state = { disk, willBeCleaned: true, keepsPartitions: false };
+    expect(diskReadiness(state).problem).toBeUndefined();
+  });
+});
+
+describe('iSCSI', () => {
+  const byPath = '/dev/disk/by-path/ip-192.0.2.10:3260-iscsi-iqn.2015-02.example.boot:h1-lun-1';
+  const shared = '/dev/disk/by-id/wwn-0x60000000000000000e00000000010001';
+
+  it('is installed to as any disk; a LUN without a size is not offered', async () => {
+    const target = await targetOf(machine('iscsi', { [byPath]: '/dev/sda' }), byPath);
+    expect(target).toMatchObject({ path: '/dev/sda', type: 'disk', sectorBytes: 512 });
+    expect(availableOn('iscsi').join()).not.toContain('/dev/sdd');
+  });
+
+  it('is held to its LUN, and warned of, when another says the same of itself', async () => {
+    const host = machine('iscsi', { [byPath]: '/dev/sdb', [shared]: '/dev/sdb' });
+    const target = await targetOf(host, byPath);
+    host.withLink(shared, '/dev/sdc');
+    expect((await readTarget(host, target, signal)).name).toBe('sdb');
+    const { notes } = await runStep(checkDisk, { host, facts: { disk: target } });
+    expect(notes).toEqual([
+      'warn: /dev/sdc has the same serial number and WWN as /dev/sdb: a second path without multipath, or another disk that looks the same',
+    ]);
+  });
+});
+
+describe('4Kn', () => {
+  it('is a sector of 4096 bytes, on each namespace of a drive', async () => {
+    const eui = '/dev/disk/by-id/nvme-eui.000000000000001000a075012b91c7a0';
+    const shared = '/dev/disk/by-id/nvme-Micron_9300_MTFDHAL7T6TDP_20452B91C7A0';
+    const host = machine('nvme-4kn', { [eui]: '/dev/nvme0n2', [shared]: '/dev/nvme0n2' });
+    const target = await targetOf(host, eui);
+    expect(target).toMatchObject({ path: '/dev/nvme0n2', sectorBytes: 4096 });
+    host.withLink(shared, '/dev/nvme0n1');
+    const { notes } = await runStep(checkDisk, { host, facts: { disk: target } });
+    expect(notes).toEqual([]);
+  });
+});
+
+describe('a DASD', () => {
+  const uid = '/dev/disk/by-id/ccw-IBM.750000000DL241.1000.21';
+
+  it('is taken before it has a size, and is not cleaned', async () => {
+    const host = machine('dasd', { [uid]: '/dev/dasda' });
+    const target = await targetOf(host, uid);
+    expect(target).toMatchObject({ path: '/dev/dasda', sizeBytes: 0, sectorBytes: 4096 });
+    const facts = { disk: target };
+    const config = { disk: { cleanup: true } };
+    await runStep(checkDisk, { host, config, facts });
+    const { notes } = await runStep(cleanDisk, { host, config, facts });
+    expect(notes).toEqual(['info: /dev/dasda is not formatted; coreos-installer formats it']);
+  });
+
+  it.each(['/dev/dasda', '/dev/dasdb', '/dev/dasdc'])(
+    'is the same disk when the writer has given it another volume serial: %s',
+    async (path) => {
+      const volume = '/dev/disk/by-id/ccw-MDSK02';
+      const host = machine('dasd', { [uid]: path, [volume]: path });
+      const target = await targetOf(host, path);
+      expect(target.byId).toEqual([uid]);
+      // The label that fdasd writes; a name of the label may lead to any disk that has the same.
+      const labelled = devicesOf('dasd').map((disk) =>
+        disk.path === path ? { ...disk, sizeBytes: 7_385_333_760, serial: '0X0201' } : disk,
+      );
+      host.withLink(volume, '/dev/dasdd');
+      host.on(['lsblk', rest]).prints(JSON.stringify({ blockdevices: labelled.map(printed) }));
+      expect((await readTarget(host, target, signal)).path).toBe(path);
+    },
+  );
+
+  it('boots from partitions that have labels of file systems alone', () => {
+    const disk = on(devicesOf('dasd'), '/dev/dasdc');
+    expect(partitionsOf(disk)).toHaveLength(2);
+    expect(findPartition(disk, 'boot')).toMatchObject({ path: '/dev/dasdc1', number: 1 });
+    expect(findPartition(disk, 'root')).toMatchObject({ path: '/dev/dasdc2', number: 2 });
+  });
+
+  it('is refused when it is another one by its own name', async () => {
+    const host = machine('dasd', { [uid]: '/dev/dasdb' });
+    const target = await targetOf(host, uid);
+    host.withLink(uid, '/dev/dasdc');
+    const { failure } = await tryStep(checkDisk, { host, facts: { disk: target } });
+    expect(failure).toMatchObject({ code: 'disk.changed' });
+  });
+});
+
+const printed = ({ kname, majorMinor, sizeBytes, serial, type }: BlockDevice): object => ({
+  name: kname,
+  'maj:min': majorMinor,
+  type,
+  size: sizeBytes,
+  'log-sec': 4096,
+  serial,
+});
