@@ -228,13 +228,14 @@ function clientFrom(kubeconfig: string): ReturnType<typeof openClient> {
 /** The controller runs as the job that the bootstrap host has brought into the cluster. */
 async function startController(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
-  const job = { kind: kinds.Job, name: controllerJob, namespace: controllerNamespace };
+  const ref = { kind: kinds.Job, name: controllerJob, namespace: controllerNamespace };
   const [master] = readyMasters(work);
-  if ((await client.get(job)) === undefined || master === undefined) {
+  const job = await client.get(ref);
+  if (job === undefined || master === undefined) {
     work.complain(`there is no job ${controllerJob} in the cluster`);
     return;
   }
-  const pod = controllerPod(master);
+  const pod = controllerPod(job, master);
   const { name, namespace = '' } = pod.metadata;
   await client.apply(kinds.Pod, pod);
   await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));

@@ -79,7 +79,11 @@ async function poll(work: ClusterWork, { emit, reported, jobs }: Seen): Promise<
     work.jobs.add(job.metadata.uid);
     jobs.set(
       job.metadata.uid,
-      runJob(work, job).finally(() => work.jobs.delete(job.metadata.uid)),
+      runJob(work, job)
+        .catch((error: unknown) => {
+          work.complain(`job ${job.metadata.name}: ${error instanceof Error ? error.message : ''}`);
+        })
+        .finally(() => work.jobs.delete(job.metadata.uid)),
     );
   }
 }
@@ -105,10 +109,7 @@ function approvalIn(request: KubeObject): readonly Observed[] {
 async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise<void> {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const kubeconfig = await work.kube.kubeconfigFor({
-    user: {
-      name: `system:serviceaccount:${controllerNamespace}:${serviceAccountName}`,
-      groups: ['system:serviceaccounts', `system:serviceaccounts:${controllerNamespace}`],
-    },
+    user: { namespace: controllerNamespace, serviceAccount: serviceAccountName },
   });
   const { signal } = work;
   while (!signal.aborted) {

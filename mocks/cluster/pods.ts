@@ -6,44 +6,41 @@ export const controllerNamespace = 'assisted-installer';
 /** The name of the controller's job. */
 export const controllerJob = 'assisted-installer-controller';
 
-interface PodPlan {
-  readonly name: string;
-  readonly namespace: string;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly nodeName: string;
-  readonly container: string;
-}
-
-const pod = ({ name, namespace, labels, nodeName, container }: PodPlan): KubeObject => ({
+/** The static pod of etcd on a master, as its kubelet mirrors it: it has no service account. */
+export const etcdPod = (nodeName: string): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
-  metadata: { name, namespace, labels },
-  spec: {
-    nodeName,
-    automountServiceAccountToken: false,
-    containers: [{ name: container, image: `registry.example.test/${container}:1` }],
-  },
-});
-
-/** The pod of etcd on a master. */
-export const etcdPod = (nodeName: string): KubeObject =>
-  pod({
+  metadata: {
     name: `etcd-${nodeName}`,
     namespace: 'openshift-etcd',
     labels: { app: 'etcd', 'k8s-app': 'etcd', etcd: 'true' },
+    annotations: { 'kubernetes.io/config.mirror': 'a1b2', 'kubernetes.io/config.source': 'file' },
+  },
+  spec: {
     nodeName,
-    container: 'etcd',
-  });
+    containers: [{ name: 'etcd', image: 'registry.example.test/etcd:1' }],
+  },
+});
 
-/** The pod that the controller's job makes. */
-export const controllerPod = (nodeName: string): KubeObject =>
-  pod({
-    name: `${controllerJob}-8fz2k`,
-    namespace: controllerNamespace,
-    labels: { app: controllerJob, 'job-name': controllerJob },
-    nodeName,
-    container: controllerJob,
-  });
+/** The pod that the controller's job makes, of the template of that job. */
+export function controllerPod(job: KubeObject, nodeName: string): KubeObject {
+  const { template } = job['spec'] as { readonly template: PodTemplate };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `${controllerJob}-8fz2k`,
+      namespace: controllerNamespace,
+      labels: { ...template.metadata.labels, 'job-name': controllerJob },
+    },
+    spec: { ...template.spec, nodeName },
+  };
+}
+
+interface PodTemplate {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+  readonly spec: object;
+}
 
 /** What a kubelet says of a pod whose containers run. */
 export const runningStatus = (at: Date): object => ({

@@ -35,6 +35,8 @@ export interface KubeClient {
     selection: KubeSelection,
     options: { readonly resourceVersion?: string; readonly signal: AbortSignal },
   ) => AsyncGenerator<WatchEvent>;
+  /** A token of a service account, for an hour (`TokenRequest`). */
+  readonly tokenOf: (namespace: string, name: string) => Promise<string>;
   /** The text behind any path, such as `/readyz`. */
   readonly read: (path: string, signal?: AbortSignal) => Promise<string>;
   /** Sends a text as it is, such as the YAML of a manifest, by server-side apply. */
@@ -44,6 +46,7 @@ export interface KubeClient {
 
 const APPLY = 'application/apply-patch+yaml';
 const MERGE = 'application/merge-patch+json';
+const serviceAccounts: KubeKind = { group: '', version: 'v1', plural: 'serviceaccounts' };
 const NOT_FOUND = 404;
 const CONFLICT = 409;
 
@@ -81,6 +84,13 @@ export function openClient(options: TransportOptions): KubeClient {
     read: async (path, signal) => {
       const limit = signal === undefined ? {} : { signal };
       return (await transport.send({ method: 'GET', path, ...limit })).text();
+    },
+    tokenOf: async (namespace, name) => {
+      const path = pathOfObject({ kind: serviceAccounts, namespace, name }, 'token');
+      const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} };
+      const answer = await transport.send({ method: 'POST', path, body });
+      const made = (await answer.json()) as { readonly status: { readonly token: string } };
+      return made.status.token;
     },
     close: transport.close,
   };

@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { type KubeClient, openClient } from './client.ts';
 import { controlProgram, freePort, type ServerControl } from './program.ts';
 import {
@@ -10,6 +11,7 @@ import {
   type Pki,
   renderKubeconfig,
 } from './pki.ts';
+import { KubeRefusal } from './transport.ts';
 import {
   apiServerFlags,
   controllerManagerFlags,
@@ -39,13 +41,22 @@ export interface ControlPlane {
     server: ApiServer,
     controllers?: readonly string[],
   ) => Promise<ServerControl>;
-  /** A kubeconfig text for anybody, at any address. */
-  readonly kubeconfigFor: (server: string, user: KubeUser) => Promise<string>;
+  /** A kubeconfig text for anybody, at any address; without a user for an administrator. */
+  readonly kubeconfigFor: (server: string, user?: KubeUser | Token) => Promise<string>;
+  /** Whether servers know the authority of administrators; waits until the one at the address goes by it. */
+  readonly trustAdmins: (isTrusted: boolean, server: string) => Promise<void>;
   /** Ends everything at once, etcd last. */
   readonly close: () => Promise<void>;
 }
 
+/** What a service account shows instead of a certificate. */
+interface Token {
+  readonly token: string;
+}
+
 const PROBE_LIMIT_MILLIS = 2000;
+const TRUST_POLL_MILLIS = 100;
+const UNAUTHORIZED = 401;
 const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
 
 /** Starts etcd over the data in `FOLDER/etcd`, or over none, with an authority of its own. */
@@ -63,8 +74,16 @@ export async function startControlPlane(binaries: string, folder: string): Promi
     addServer: (name) => addServer(ours, name),
     addControllerManager: (server, controllers = neededControllers) =>
       addControllerManager(ours, server, controllers),
-    kubeconfigFor: async (server, user) =>
-      renderKubeconfig({ server, ca: pki.ca.certificate, user: await pki.issueFor(user) }),
+    kubeconfigFor: async (server, user) => {
+      const credentials = await credentialsOf(pki, user);
+      return renderKubeconfig({ server, ca: pki.ca.certificate, user: credentials });
+    },
+    trustAdmins: async (isTrusted, server) => {
+      await writeFile(keys.clientCas, clientCas(pki, isTrusted));
+      const asAdmin = { ...ours, admin: await pki.issueForAdmin(administrator) };
+      const client = openAdminClient(asAdmin, () => server);
+      while ((await isKnown(client)) !== isTrusted) await pause(TRUST_POLL_MILLIS);
+    },
     close: async () => {
       await Promise.all(ends.splice(0).map((end) => end()));
       await etcd.kill();
@@ -81,6 +100,26 @@ interface Ours {
   readonly etcd: Etcd;
   readonly ends: (() => Promise<void>)[];
 }
+
+function credentialsOf(
+  { issueFor, issueForAdmin }: Pki,
+  user: KubeUser | Token | undefined,
+): PemPair | Token | Promise<PemPair> {
+  if (user === undefined) return issueForAdmin(administrator);
+  return 'token' in user ? user : issueFor(user);
+}
+
+async function isKnown(client: KubeClient): Promise<boolean> {
+  try {
+    return (await client.read('/readyz', limit())) !== '';
+  } catch (error) {
+    if (error instanceof KubeRefusal && error.status === UNAUTHORIZED) return false;
+    throw error;
+  }
+}
+
+const clientCas = ({ ca, adminCa }: Pki, areAdminsTrusted: boolean): string =>
+  `${ca.certificate}\n${areAdminsTrusted ? `${adminCa.certificate}\n` : ''}`;
 
 function openAdminClient({ pki, admin, ends }: Ours, url: () => string): KubeClient {
   const client = openClient({ url, ca: pki.ca.certificate, user: admin });
@@ -147,6 +186,7 @@ async function writeKeyFiles(folder: string, pki: Pki): Promise<KeyFiles> {
     caKey: pki.ca.key,
     serving: pki.serving.certificate,
     servingKey: pki.serving.key,
+    clientCas: clientCas(pki, true),
     tokenKey: pki.tokens.privateKey,
     tokenPublicKey: pki.tokens.publicKey,
   };

@@ -29,12 +29,16 @@ export interface KubeUser {
 /** The certificate authority of one control plane, and what it has issued for its servers. */
 export interface Pki {
   readonly ca: PemPair;
+  /** What the certificates of administrators are signed by (openshift/installer, `admin-kubeconfig-signer`). */
+  readonly adminCa: PemPair;
   /** For all servers: loopback by its names, and the guests' name for it. */
   readonly serving: PemPair;
   /** What signs the tokens of service accounts; one for all servers. */
   readonly tokens: { readonly privateKey: string; readonly publicKey: string };
   /** Issues a client certificate. */
   readonly issueFor: (user: KubeUser) => Promise<PemPair>;
+  /** The same by the authority of administrators. */
+  readonly issueForAdmin: (user: KubeUser) => Promise<PemPair>;
 }
 
 /** In this group everything is allowed, whatever RBAC says. */
@@ -54,11 +58,27 @@ const servedNames = [
 
 /** Makes a certificate authority of its own, valid for a month from an hour ago. */
 export async function createPki(): Promise<Pki> {
+  const authority = await createAuthority('kube-lab-ca');
+  const admins = await createAuthority('admin-kubeconfig-signer');
+  const tokens = createKeys();
+  return {
+    ca: pairOf(authority),
+    adminCa: pairOf(admins),
+    serving: await issue(authority, [{ CN: ['kube-apiserver'] }], servingExtensions()),
+    tokens: {
+      privateKey: pemOf(tokens.privateKey),
+      publicKey: tokens.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    },
+    issueFor: (user) => issueClient(authority, user),
+    issueForAdmin: (user) => issueClient(admins, user),
+  };
+}
+
+async function createAuthority(name: string): Promise<Authority> {
   const keys = createKeys();
-  const name = [{ CN: ['kube-lab-ca'] }];
-  const ca = await X509CertificateGenerator.createSelfSigned({
+  const certificate = await X509CertificateGenerator.createSelfSigned({
     ...validity(),
-    name,
+    name: [{ CN: [name] }],
     signingAlgorithm,
     keys: cryptoKeys(keys),
     extensions: [
@@ -69,22 +89,18 @@ export async function createPki(): Promise<Pki> {
       ),
     ],
   });
-  const authority = { certificate: ca, privateKey: keys.privateKey };
-  const tokens = createKeys();
-  return {
-    ca: { certificate: ca.toString('pem'), key: pemOf(keys.privateKey) },
-    serving: await issue(authority, [{ CN: ['kube-apiserver'] }], servingExtensions()),
-    tokens: {
-      privateKey: pemOf(tokens.privateKey),
-      publicKey: tokens.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    },
-    issueFor: ({ name: user, groups }) => {
-      const subject = [...(groups ?? []).map((group) => ({ O: [group] })), { CN: [user] }];
-      return issue(authority, subject, [
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
-      ]);
-    },
-  };
+  return { certificate, privateKey: keys.privateKey };
+}
+
+const pairOf = ({ certificate, privateKey }: Authority): PemPair => ({
+  certificate: certificate.toString('pem'),
+  key: pemOf(privateKey),
+});
+
+function issueClient(authority: Authority, { name, groups = [] }: KubeUser): Promise<PemPair> {
+  const subject = [...groups.map((group) => ({ O: [group] })), { CN: [name] }];
+  const extensions = [new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth])];
+  return issue(authority, subject, extensions);
 }
 
 interface Keys {
@@ -159,7 +175,8 @@ interface KubeconfigContent {
   readonly server: string;
   /** The certificate authority, as PEM. */
   readonly ca: string;
-  readonly user: PemPair;
+  /** A certificate, or the token of a service account. */
+  readonly user: PemPair | { readonly token: string };
 }
 
 /** The text of a kubeconfig that needs no other file, so that it can be put on any host. */
@@ -173,10 +190,13 @@ export function renderKubeconfig({ server, ca, user }: KubeconfigContent): strin
       users: [
         {
           name,
-          user: {
-            'client-certificate-data': base64(user.certificate),
-            'client-key-data': base64(user.key),
-          },
+          user:
+            'token' in user
+              ? user
+              : {
+                  'client-certificate-data': base64(user.certificate),
+                  'client-key-data': base64(user.key),
+                },
         },
       ],
       contexts: [{ name, context: { cluster: name, user: name } }],

@@ -20,6 +20,12 @@ describe('the arguments of the servers', () => {
     expect(one).toContain('--etcd-servers=http://127.0.0.1:10001');
   });
 
+  it('leaves every admission plugin on that is on by default', () => {
+    const flags = apiServerFlags({ etcdPort: 10_001, port: 10_003, keys });
+    expect(flags.filter((flag) => flag.startsWith('--disable-'))).toEqual([]);
+    expect(flags).toContain('--authorization-mode=Node,RBAC');
+  });
+
   it('lets the controller manager run what it is told, and sign', () => {
     const flags = controllerManagerFlags({
       kubeconfig: '/rig/kubeconfig',

@@ -8,6 +8,8 @@
 export interface KeyFiles {
   readonly ca: string;
   readonly caKey: string;
+  /** The authorities whose clients are known; servers read it again when it changes. */
+  readonly clientCas: string;
   readonly serving: string;
   readonly servingKey: string;
   readonly tokenKey: string;
@@ -19,6 +21,7 @@ export function keyFilesIn(folder: string): KeyFiles {
   return {
     ca: `${folder}/ca.crt`,
     caKey: `${folder}/ca.key`,
+    clientCas: `${folder}/client-ca-bundle.crt`,
     serving: `${folder}/serving.crt`,
     servingKey: `${folder}/serving.key`,
     tokenKey: `${folder}/tokens.key`,
@@ -64,17 +67,15 @@ export function apiServerFlags(plan: {
     '--endpoint-reconciler-type=none',
     `--tls-cert-file=${keys.serving}`,
     `--tls-private-key-file=${keys.servingKey}`,
-    `--client-ca-file=${keys.ca}`,
+    `--client-ca-file=${keys.clientCas}`,
     '--authorization-mode=Node,RBAC',
     '--service-account-issuer=https://kubernetes.default.svc',
     `--service-account-key-file=${keys.tokenPublicKey}`,
     `--service-account-signing-key-file=${keys.tokenKey}`,
     '--service-cluster-ip-range=10.0.0.0/24',
-    // No controller makes the service account `default`, without which no pod would be let in.
-    '--disable-admission-plugins=ServiceAccount',
     // As that of OpenShift, whose constraints say who may.
     '--allow-privileged=true',
-    // As that of OpenShift: what blocks the deletion of its owner may only be made by who may finalize that.
+    // Beside those that are on by default, as that of OpenShift: what blocks the deletion of its owner may only be made by who may finalize that.
     '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
     '--profiling=false',
     // Otherwise a stopped server keeps its watches open, and silent, for a minute.
@@ -87,6 +88,7 @@ export const neededControllers: readonly string[] = [
   'certificatesigningrequest-signing-controller',
   'garbage-collector-controller',
   'namespace-controller',
+  'serviceaccount-controller',
 ];
 
 /** A controller manager that signs with the rig's own authority. */

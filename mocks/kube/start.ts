@@ -12,7 +12,7 @@ import {
 } from './control-plane.ts';
 import { applyCrds } from './crds.ts';
 import { type Forwarder, startForwarder } from './forwarder.ts';
-import { administrators, type KubeUser } from './pki.ts';
+import type { KubeUser } from './pki.ts';
 import type { ServerControl } from './program.ts';
 
 /** Where the real programs and what they start from are. */
@@ -34,6 +34,12 @@ export interface KubeOptions {
   readonly crds?: readonly string[] | 'all';
   /** Which kinds and members a cluster has; `Default` unless said. */
   readonly featureSet?: 'Default' | 'TechPreviewNoUpgrade';
+}
+
+/** A service account, by where it is; its kubeconfig has a token. */
+interface ServiceAccount {
+  readonly namespace: string;
+  readonly serviceAccount: string;
 }
 
 /** A real API server with its etcd on loopback, and everything that can befall them. */
@@ -63,16 +69,20 @@ export interface Kube extends AsyncDisposable {
   }) => Promise<ServerControl>;
   /** A kubeconfig for anybody: without `user` for an administrator, without `server` through the forwarder. */
   readonly kubeconfigFor: (who: {
-    readonly user?: KubeUser;
+    readonly user?: KubeUser | ServiceAccount;
     readonly server?: string;
   }) => Promise<string>;
+  /**
+   * Lets servers refuse the certificates of administrators (401), or take them again, and waits until they do. In a
+   * cluster their authority is one of several that an operator gathers; whoever has a token is not concerned.
+   */
+  readonly refuseAdmins: (isRefused: boolean) => Promise<void>;
   /** Logs, keys and data; gone after `close`. */
   readonly folder: string;
   /** Ends and removes everything. */
   readonly close: () => Promise<void>;
 }
 
-const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
 const copy = promisify(execFile);
 
 /**
@@ -113,12 +123,17 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     await applyCrds(api.client, join(parts.crds, featureSet), crds);
   const forwarder = await startForwarder(api);
   ends.push(forwarder.close);
-  const kubeconfigFor: Kube['kubeconfigFor'] = ({ user, server }) =>
-    plane.kubeconfigFor(server ?? forwarder.url, user ?? administrator);
+  const target = (): string => `https://127.0.0.1:${forwarder.target()}`;
+  const client = plane.clientFor(target);
+  const kubeconfigFor: Kube['kubeconfigFor'] = async ({ user, server = forwarder.url }) => {
+    if (user === undefined || !('serviceAccount' in user)) return plane.kubeconfigFor(server, user);
+    const token = await client.tokenOf(user.namespace, user.serviceAccount);
+    return plane.kubeconfigFor(server, { token });
+  };
   return {
     kubeconfig: await kubeconfigFor({}),
     url: api.url,
-    client: plane.clientFor(() => `https://127.0.0.1:${forwarder.target()}`),
+    client,
     api,
     etcd: plane.etcd,
     forwarder,
@@ -127,6 +142,9 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     startControllerManager: ({ server = api, controllers } = {}) =>
       plane.addControllerManager(server, controllers),
     kubeconfigFor,
+    refuseAdmins: async (isRefused) => {
+      await plane.trustAdmins(!isRefused, target());
+    },
     folder,
     close,
     [Symbol.asyncDispose]: close,

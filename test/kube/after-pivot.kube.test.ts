@@ -109,10 +109,7 @@ describe('the role after-pivot on a real API server', () => {
   it('follows the host with no rights but its own, and takes itself away', async () => {
     await rig.client.merge(etcdCluster, overridePatch(null).body);
     await leaveIt();
-    const own = await cluster.clusterAs(`system:serviceaccount:${leftNamespace}:${leftName}`, [
-      'system:serviceaccounts',
-      `system:serviceaccounts:${leftNamespace}`,
-    ]);
+    const own = await cluster.clusterOfPod(leftNamespace, leftName);
     const events: RunEvent[] = [];
     const run = runRole({
       role: afterPivot,

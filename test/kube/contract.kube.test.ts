@@ -8,10 +8,11 @@ import {
   etcds,
   nodes,
   pods,
+  serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf, serviceAccountOf } from './rig.ts';
 import { clusterOperators } from '../support/cluster-objects.ts';
 
 const { signal } = new AbortController();
@@ -126,6 +127,7 @@ describe('the adapter alone', () => {
       spec: { containers: [{ name: 'c', image: 'i' }] },
     };
     const at = { namespace: 'default', name: 'p' };
+    await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
     await kube.create({ kind: pods, namespace: 'default' }, pod, signal);
     expect(await kube.podLog(at, 3600, signal)).toBe('');
     expect(await kube.podLog({ ...at, container: 'c' }, 3600, signal)).toBe('');

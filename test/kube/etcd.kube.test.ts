@@ -1,11 +1,19 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { etcdPod } from '../../mocks/cluster/pods.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import { etcdCluster, overrideAnnotation } from '../../src/cluster/etcd.ts';
-import { events, machineConfigs, namespaces, nodes, pods } from '../../src/cluster/kinds.ts';
+import {
+  events,
+  machineConfigs,
+  namespaces,
+  nodes,
+  pods,
+  serviceAccounts,
+} from '../../src/cluster/kinds.ts';
 import { patchEtcd, restoreEtcd } from '../../src/steps/cluster/etcd-override.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd.ts';
@@ -14,7 +22,7 @@ import { bootkubeHost } from '../support/cluster-objects.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf, serviceAccountOf } from './rig.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 const facts = { controlPlane: { units: [] } };
@@ -57,12 +65,7 @@ const reported = (type: string, reason: string) => ({
 
 /** A static pod of etcd as the kubelet of a master shows it. */
 async function putMember(name: string): Promise<void> {
-  const pod = {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-    spec: { nodeName: name, containers: [{ name: 'etcd', image: 'quay.example/etcd:1' }] },
-  };
+  const pod = etcdPod(name);
   await rig.client.create(pods, pod);
   const ref = { kind: pods, name: pod.metadata.name, namespace: 'openshift-etcd' };
   await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [reported('Ready', 'x')] });
@@ -140,6 +143,7 @@ describe('the controller on a real API server', () => {
     });
     const metadata = { name: namespace };
     await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+    await rig.client.apply(serviceAccounts, serviceAccountOf(namespace));
     const labels = { 'job-name': 'assisted-installer-controller' };
     await rig.client.create(pods, {
       apiVersion: 'v1',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { etcdPod } from '../../mocks/cluster/pods.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
@@ -60,12 +61,7 @@ afterAll(async () => {
 async function putEtcdMember(node: string): Promise<void> {
   const name = `etcd-${node}`;
   const namespace = 'openshift-etcd';
-  await rig.client.apply(pods, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name, namespace, labels: { app: 'etcd' } },
-    spec: { nodeName: node, containers: [{ name: 'etcd', image: 'r.test/etcd:1' }] },
-  });
+  await rig.client.apply(pods, etcdPod(node));
   const condition = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-22T00:00:00Z' };
   await rig.client.mergeStatus(
     { kind: pods, name, namespace },
@@ -87,9 +83,8 @@ it('hands the images of both pools over with no rights but those of the job', as
   if (found === undefined) throw new TypeError('there is no record');
   const record = readRecord(found);
   expect(record.images).toEqual([leftImage, leftWorkers]);
-  const name = `system:serviceaccount:${leftNamespace}:${leftName}`;
-  const groups = ['system:serviceaccounts', `system:serviceaccounts:${leftNamespace}`];
-  const kube = opened(await rig.kubeconfigFor({ user: { name, groups } }));
+  const user = { namespace: leftNamespace, serviceAccount: leftName };
+  const kube = opened(await rig.kubeconfigFor({ user }));
   const over = new AbortController();
   // Whatever is refused is tried again: here it is the end.
   const heard = (event: RunEvent): void => {

@@ -1,3 +1,4 @@
+import { etcdPod } from '../../mocks/cluster/pods.ts';
 import type { KubeClient } from '../../mocks/kube/client.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
@@ -37,6 +38,8 @@ export interface PivotedCluster {
   readonly admin: KubeCluster;
   /** The cluster as somebody sees it who is no administrator. */
   readonly clusterAs: (name: string, groups: readonly string[]) => Promise<KubeCluster>;
+  /** As a pod of a service account sees it. */
+  readonly clusterOfPod: (namespace: string, serviceAccount: string) => Promise<KubeCluster>;
   readonly requestOf: (name: string) => Promise<KubeObject | undefined>;
   /** What became of a request for a certificate. */
   readonly stateOf: (name: string) => Promise<string | undefined>;
@@ -61,6 +64,8 @@ export async function startPivotedCluster(): Promise<PivotedCluster> {
     rig,
     admin,
     clusterAs: async (name, groups) => opened(await rig.kubeconfigFor({ user: { name, groups } })),
+    clusterOfPod: async (namespace, serviceAccount) =>
+      opened(await rig.kubeconfigFor({ user: { namespace, serviceAccount } })),
     requestOf,
     stateOf: async (name) => {
       const object = await requestOf(name);
@@ -160,12 +165,7 @@ export async function putNode(client: KubeClient, isReady: boolean): Promise<voi
 
 /** Puts a member of etcd there that is ready. */
 export async function putEtcdMember(client: KubeClient, name: string): Promise<void> {
-  await client.create(pods, {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-    spec: { nodeName: name, containers: [{ name: 'etcd', image: 'quay.example/etcd:1' }] },
-  });
+  await client.create(pods, etcdPod(name));
   const ref = { kind: pods, name: `etcd-${name}`, namespace: 'openshift-etcd' };
   const ready = { type: 'Ready', status: 'True', lastTransitionTime: '2026-11-21T00:00:00Z' };
   await client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });

@@ -8,9 +8,12 @@ import {
   etcds,
   machineConfigs,
   nodes,
+  pods,
+  serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { hostClient, nodeOf, signingRequest } from './rig.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { clusterOf, hostClient, nodeOf, serviceAccountOf, signingRequest } from './rig.ts';
 import { clusterOperators } from '../support/cluster-objects.ts';
 
 const TIMEOUT_MILLIS = 1500;
@@ -93,6 +96,40 @@ describe('a rig with all kinds', () => {
     const client = hostClient(kubeconfig);
     await expect(client.list({ kind: nodes })).rejects.toMatchObject({ status: 403 });
     await client.close();
+  });
+
+  it('refuses the certificates of administrators for as long as it is told, and no others', async () => {
+    const client = hostClient(kube.kubeconfig);
+    await client.list({ kind: nodes });
+    await kube.refuseAdmins(true);
+    await expect(client.list({ kind: nodes })).rejects.toMatchObject({ status: 401 });
+    await expect(kube.client.list({ kind: nodes })).resolves.toBeDefined();
+    await kube.refuseAdmins(false);
+    await expect(client.list({ kind: nodes })).resolves.toBeDefined();
+    await client.close();
+  });
+
+  it('lets no pod in whose service account is missing', async () => {
+    const metadata = { name: 'p', namespace: 'default' };
+    const spec = { containers: [{ name: 'c', image: 'i' }], serviceAccountName: 'missing' };
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata, spec };
+    await expect(kube.client.create(pods, pod)).rejects.toMatchObject({
+      status: 403,
+      message: expect.stringContaining('serviceaccount "missing" not found') as string,
+    });
+  });
+
+  it('knows a service account by its token', async () => {
+    const account = { namespace: 'default', serviceAccount: 'reader' };
+    await expect(kube.kubeconfigFor({ user: account })).rejects.toMatchObject({ status: 404 });
+    await kube.client.create(serviceAccounts, serviceAccountOf('default', 'reader'));
+    const reader = clusterOf(await kube.kubeconfigFor({ user: account }), quickClock(20));
+    const { signal } = new AbortController();
+    await expect(reader.get({ kind: nodes, name: 'm0' }, signal)).rejects.toMatchObject({
+      code: 'kube.denied',
+      message: expect.stringContaining('system:serviceaccount:default:reader') as string,
+    });
+    await reader.close();
   });
 
   it('does not answer when frozen, and goes on when thawed', async () => {

@@ -13,6 +13,13 @@ export function nodeOf(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Node', metadata: { name } };
 }
 
+/** The service account that each namespace has once the controller manager has seen it. */
+export const serviceAccountOf = (namespace: string, name = 'default'): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name, namespace },
+});
+
 interface Kubeconfig {
   readonly clusters: readonly [
     {
