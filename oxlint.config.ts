@@ -101,6 +101,8 @@ function sourceFence(folder: string): OxlintOverride {
   };
 }
 
+const cliFile = (name: string): string => `src/cli/${name}.ts`;
+
 /** Rules without options, beside those that oxlint itself calls correctness. */
 const strict = [
   ...['no-case-declarations', 'no-console', 'no-empty', 'no-fallthrough', 'no-prototype-builtins'],
@@ -191,6 +193,19 @@ export default defineConfig({
           'error',
           { object: 'Date', property: 'now', message: 'use the clock port' },
           { object: 'Math', property: 'random', message: 'use the random port' },
+        ],
+      },
+    },
+    {
+      files: ['src/cli/**/*.ts'],
+      excludeFiles: ['**/*.test.ts', ...['messages', 'install-world'].map(cliFile)],
+      rules: {
+        'no-restricted-properties': [
+          'error',
+          ...['stdout', 'stderr'].map((property) => ({
+            ...{ object: 'process', property },
+            message: 'print by src/cli/messages.ts, which takes out what steers a terminal',
+          })),
         ],
       },
     },

@@ -3,7 +3,7 @@ import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/
 import { readSettings } from '../config/sources.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './commands.ts';
-import { printNote } from './messages.ts';
+import { print, printNote } from './messages.ts';
 
 /**
  * Prints every setting with its origin; nothing is touched.
@@ -12,7 +12,7 @@ import { printNote } from './messages.ts';
 export async function runConfigShow({ argv, environment, format }: InstallLine): Promise<number> {
   const loaded = await loadConfig(readSettings(argv, environment));
   for (const note of loaded.notes) printNote('note', note);
-  process.stdout.write(format === 'json' ? renderConfigJson(loaded) : renderConfigText(loaded));
+  print(format === 'json' ? renderConfigJson(loaded) : renderConfigText(loaded));
   return 0;
 }
 
@@ -25,12 +25,12 @@ export async function runConfigValidate({ argv, environment }: InstallLine): Pro
   for (const note of installNotes(loaded)) printNote('note', note);
   await requireInstallable(loaded);
   chooseRole(loaded.config);
-  process.stdout.write('the configuration is complete\n');
+  print('the configuration is complete\n');
   return 0;
 }
 
 /** Prints the JSON Schema of a configuration file. */
 export function runConfigSchema(): number {
-  process.stdout.write(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
+  print(`${JSON.stringify(configJsonSchema(), null, 2)}\n`);
   return 0;
 }

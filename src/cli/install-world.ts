@@ -52,7 +52,7 @@ export async function openWorld(
   { environment, mask, toService }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
-  const hub = eventHub(systemClock, systemRandom.uuid());
+  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
   const sinks = openSinks(config, mask);
   opened.defer(sinks.close);
   for (const sink of sinks.list) hub.add(sink);

@@ -14,7 +14,7 @@ import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
-import { exitCodeOf, failureText } from './messages.ts';
+import { exitCodeOf, failureText, printError } from './messages.ts';
 import { readBootId } from './run-context.ts';
 import { reporterFor, takeAgentLock } from './service.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -46,7 +46,7 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
     const exitCode = stop.exitCode();
     // A stop while the logs of a failure are gathered does not hide the failure.
     if (exitCode === undefined || thrown !== stop.signal.reason) {
-      process.stderr.write(mask(failureText(thrown)));
+      printError(failureText(thrown, mask));
     }
     return exitCode ?? exitCodeOf(thrown);
   }

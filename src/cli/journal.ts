@@ -3,9 +3,11 @@ import { journalPathFor } from '../config/complete.ts';
 import { loadConfig } from '../config/load.ts';
 import { readSettings } from '../config/sources.ts';
 import { type JournalEntry, type JournalHeader, parseJournal } from '../engine/journal.ts';
+import { plainLine } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import type { InstallLine } from './commands.ts';
 import { cliFailure } from './failures.ts';
+import { print } from './messages.ts';
 
 /**
  * Shows what an earlier run did.
@@ -22,7 +24,7 @@ export async function runJournal({ argv, environment, format }: InstallLine): Pr
   if (journal === undefined) {
     throw cliFailure('cli.journal-not-found', `${path} is not a journal`);
   }
-  process.stdout.write(format === 'json' ? renderJournalJson(journal) : renderJournalText(journal));
+  print(format === 'json' ? renderJournalJson(journal) : renderJournalText(journal));
   return 0;
 }
 
@@ -59,7 +61,7 @@ function journalledSteps(entries: readonly JournalEntry[]): readonly JournalledS
       attempts: before?.attempts ?? 1,
       since,
       duration: entry.at - since,
-      ...(entry.type === 'failed' ? { failure: `${entry.code}: ${entry.message}` } : {}),
+      ...(entry.type === 'failed' ? { failure: plainLine(`${entry.code}: ${entry.message}`) } : {}),
     });
   }
   return [...steps.values()];

@@ -1,4 +1,5 @@
 import { renderDuration, seconds } from '../model/duration.ts';
+import { plainLine, plainText } from '../lib/plain-text.ts';
 import { AgentError, exitCodes, type FailureContext, type FailureKind } from '../model/failure.ts';
 
 type Known = FailureContext[string];
@@ -11,11 +12,12 @@ const unknownFailure = {
 /**
  * The three lines that end a failed command: what failed, why, and what to do next. Line breaks
  * within a message become blanks, so that there are always three lines.
+ * @param mask takes secrets out, before a line is cut
  */
-export function failureText(thrown: unknown): string {
+export function failureText(thrown: unknown, mask = (text: string) => text): string {
   const { code, hint } = thrown instanceof AgentError ? thrown : unknownFailure;
   const lines = [`failed: ${code}: ${messageOf(thrown)}`, `why: ${why(thrown)}`, `next: ${hint}`];
-  return lines.map((line) => `${line.replaceAll(/\s*[\r\n]+\s*/g, ' ').trimEnd()}\n`).join('');
+  return lines.map((line) => `${plainLine(mask(line))}\n`).join('');
 }
 
 /** The exit code of a failure: that of its kind; anything unforeseen is a bug of ours, 1. */
@@ -91,12 +93,18 @@ const firstFrame = (thrown: unknown): string => {
 
 /** Prints a note or a warning beside the output of a command: a line on standard error. */
 export const printNote = (kind: 'note' | 'warning', text: string): void => {
-  process.stderr.write(`${kind}: ${oneLine(text)}\n`);
+  printError(`${kind}: ${plainLine(text)}\n`);
 };
 
-/** A text in one line: line breaks, and control characters quoted from files, become blanks. */
-export const oneLine = (text: string): string =>
-  text.replaceAll(/\s*[\p{Cc}\u2028\u2029]+\s*/gu, ' ');
+/** Prints what a command was asked for on standard output, whole, and without what steers a terminal. */
+export const print = (text: string): void => {
+  process.stdout.write(plainText(text, Infinity));
+};
+
+/** The same on standard error. */
+export const printError = (text: string): void => {
+  process.stderr.write(plainText(text, Infinity));
+};
 
 /** A text in quotes, as a shell takes it for one word whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

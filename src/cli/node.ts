@@ -10,6 +10,7 @@ import { checkRequest } from '../steps/os/check-image.ts';
 import type { NodeRequest } from '../steps/os/step.ts';
 import { proxyEnv } from '../steps/host-commands.ts';
 import { readHost } from '../steps/os/read-host.ts';
+import { print } from './messages.ts';
 import { withoutJournal } from './run-context.ts';
 import type { nodeActions } from './commands.ts';
 
@@ -51,7 +52,7 @@ export async function runNode(call: NodeCall): Promise<number> {
     const ports = { host, clock: systemClock };
     const outcome = role === undefined ? 'finished' : await run({ role, config: request, ports });
     // A host that reboots has nothing more to print.
-    if (outcome === 'finished') await print(call, host, signal);
+    if (outcome === 'finished') await printHost(call, host, signal);
   });
 }
 
@@ -62,9 +63,9 @@ const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall):
   kernelArguments: { append: appendKarg ?? [], remove: deleteKarg ?? [] },
 });
 
-async function print({ format }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
+async function printHost({ format }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
   const snapshot = await readHost({ host, signal });
-  process.stdout.write(format === 'json' ? renderStatusJson(snapshot) : renderStatusText(snapshot));
+  print(format === 'json' ? renderStatusJson(snapshot) : renderStatusText(snapshot));
 }
 
 const width = 12;

@@ -23,6 +23,7 @@ import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
 import { cliFailure } from './failures.ts';
 import { runJournal } from './journal.ts';
 import { defineLayer } from './layer/define.ts';
+import { print } from './messages.ts';
 import { type NodeOptions, runNode } from './node.ts';
 import { runPlan } from './plan.ts';
 import type { CommandCall } from './program.ts';
@@ -149,7 +150,7 @@ function defineCompletion(root: Command, { take }: Definition): void {
     .addArgument(root.createArgument('<shell>', 'name of the shell').choices([...shells]))
     .action((shell: (typeof shells)[number]) => {
       take(() => {
-        process.stdout.write(completionScript(shell, root));
+        print(completionScript(shell, root));
         return Promise.resolve(0);
       });
     });

@@ -5,7 +5,7 @@ import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../
 import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine, planFormats } from './commands.ts';
-import { printNote } from './messages.ts';
+import { print, printNote } from './messages.ts';
 import { renderPlanDot, renderPlanJson } from './plan-data.ts';
 import { renderPlanMarkdown, renderPlanText } from './plan-text.ts';
 
@@ -18,7 +18,7 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   for (const note of notes) printNote('note', note);
   const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
-  process.stdout.write(renderPlan(plan, format as PlanFormat, secrets));
+  print(renderPlan(plan, format as PlanFormat, secrets));
   return 0;
 }
 

@@ -3,7 +3,7 @@ import { loadConfig, requireInstallable } from '../config/load.ts';
 import type { CommandSettings } from '../config/sources.ts';
 import type { CommandName } from './commands.ts';
 import type { InstallStart } from './install.ts';
-import { exitCodeOf, failureText } from './messages.ts';
+import { exitCodeOf, failureText, printError } from './messages.ts';
 import type { FailedStart } from './service.ts';
 
 /** What runs behind the start of the program; loaded as a whole when it is needed. */
@@ -50,7 +50,7 @@ export async function runCommand(call: CommandCall): Promise<number> {
     const run = await parseCommand(call);
     return await run();
   } catch (thrown) {
-    process.stderr.write(failureText(thrown));
+    printError(failureText(thrown));
     return exitCodeOf(thrown);
   }
 }

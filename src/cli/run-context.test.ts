@@ -4,6 +4,22 @@ import type { RunEvent } from '../engine/events.ts';
 import { eventHub } from './run-context.ts';
 
 describe('the hub of a run', () => {
+  it('masks a text before it is cut, and leaves alone what sinks go by', () => {
+    const mask = (text: string): string =>
+      text.replaceAll('secret', '***').replaceAll('note', '***');
+    const hub = eventHub(fakeClock(), 'r', mask);
+    const seen: RunEvent[] = [];
+    hub.add((event) => seen.push(event));
+    const message = `${'x'.repeat(16_380)}secret`;
+    hub.emit({ type: 'note', step: 'a/note', level: 'info', message, fields: { of: 'secret' } });
+    expect(seen).toEqual([
+      {
+        ...{ type: 'note', step: 'a/note', level: 'info', at: 0, run: 'r' },
+        ...{ message: `${'x'.repeat(16_380)}***`, fields: { of: '***' } },
+      },
+    ]);
+  });
+
   it('drops a sink that throws, says so once, and goes on with the others', () => {
     const hub = eventHub(fakeClock(), 'r');
     const seen: RunEvent[] = [];

@@ -7,10 +7,11 @@ import { asAgentError } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
 import { type RunOutcome, runRole } from '../engine/run.ts';
 import type { World } from '../engine/step.ts';
+import { plainText, withTexts } from '../lib/plain-text.ts';
 import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Host } from '../ports/host.ts';
-import { exitCodeOf, failureText } from './messages.ts';
+import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
@@ -22,17 +23,21 @@ export interface EventHub {
   readonly add: (sink: Sink) => void;
 }
 
-/** A hub without sinks. A sink that throws is dropped, and the others are told. */
-export function eventHub(clock: Clock, run: string): EventHub {
+/**
+ * A hub without sinks. A sink that throws is dropped, and the others are told. No sink sees a secret that `mask` knows,
+ * nor what steers a terminal, nor a text without end.
+ */
+export function eventHub(clock: Clock, run: string, mask = (text: string) => text): EventHub {
   const sinks = new Set<Sink>();
   const emit = (body: RunEventBody): void => {
     sink({ ...body, at: clock.now(), run });
   };
   const sink: Sink = (event: RunEvent) => {
     const dropped: RunEventBody[] = [];
+    const shown = shownEvent(event, mask);
     for (const one of sinks) {
       try {
-        one(event);
+        one(shown);
       } catch (thrown) {
         sinks.delete(one);
         dropped.push(droppedSink(thrown));
@@ -49,6 +54,17 @@ export function eventHub(clock: Clock, run: string): EventHub {
     },
   };
 }
+
+/** What sinks go by; none of it comes from outside. */
+const structural: ReadonlySet<string> = new Set(['type', 'run', 'step', 'lane', 'stage', 'staged']);
+
+const shownEvent = (event: RunEvent, mask: (text: string) => string): RunEvent =>
+  Object.fromEntries(
+    Object.entries(event).map(([name, value]: [string, unknown]) => [
+      name,
+      structural.has(name) ? value : withTexts(value, (text) => plainText(mask(text))),
+    ]),
+  ) as RunEvent;
 
 const droppedSink = (thrown: unknown): RunEventBody => ({
   type: 'note',
@@ -122,6 +138,6 @@ export async function withoutJournal(
     return exitCodeOf(thrown);
   } finally {
     await log.close();
-    if (failure !== undefined) process.stderr.write(failure);
+    if (failure !== undefined) printError(failure);
   }
 }

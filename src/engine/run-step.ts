@@ -2,6 +2,7 @@
 // 1. `started` is on the disk before a step that destroys or may not simply run again;
 // 2. `finished` is on the disk before the step's fact can be needed;
 // 3. a step that was stopped because of another failure is `stopped`, never `failed`.
+import { plainText } from '../lib/plain-text.ts';
 import { renderDuration } from '../model/duration.ts';
 import { type Needs, runAttempts, stageOf } from './attempt.ts';
 import { isActive, renderCondition } from './condition.ts';
@@ -124,7 +125,7 @@ async function recordEnd<W extends World>(
     const failure = reportOf(asAgentError(thrown));
     context.emit({ type: 'step.failed', ...about(placed), failure });
     const { code } = failure;
-    const message = context.mask(failure.message);
+    const message = plainText(context.mask(failure.message));
     await record(context, { type: 'failed', step, code, message }, { flush: true });
   } catch (error) {
     const message = 'the journal does not say how the step ended';

@@ -7,6 +7,7 @@
 // 5. `Failed` is the last report of a run, once: what waits is dropped for it, and no stop cuts it off.
 import type { FailureReport, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
+import { plainText } from '../lib/plain-text.ts';
 import { type Millis, seconds } from '../model/duration.ts';
 import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 import type { LadderName } from '../model/stage.ts';
@@ -74,7 +75,7 @@ export function reporterOf(options: ReporterOptions): Reporter {
 
   const add = (report: StageReport | undefined): void => {
     if (report === undefined || ended.signal.aborted) return;
-    const masked = { stage: report.stage, info: cutInfo(mask(report.info)) };
+    const masked = { stage: report.stage, info: plainText(mask(report.info), longestInfo) };
     answers.added(masked);
     deliver(masked);
   };
@@ -257,13 +258,6 @@ const withNewest = (
  * as `Failed - ` and the text.
  */
 const longestInfo = 2000;
-
-/** A text as it may be sent: cut at the end, with a sign that it was cut. */
-function cutInfo(info: string): string {
-  const characters = Array.from(info);
-  if (characters.length <= longestInfo) return info;
-  return `${characters.slice(0, longestInfo - 1).join('')}…`;
-}
 
 /** A failure as the service shows it: code, what happened, what to do; not cut yet. */
 const failureInfo = ({ code, message, hint }: FailureReport): string =>

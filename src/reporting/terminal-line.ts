@@ -1,4 +1,5 @@
 import type { RunEvent } from '../engine/events.ts';
+import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
 
 /** What the line at the bottom of a terminal shows. */
@@ -38,7 +39,7 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
 }
 
 const render = ({ title, detail }: TerminalLine): string =>
-  detail === '' ? title : `${title}  ${detail}`;
+  detail === '' ? title : `${title}  ${plainLine(detail)}`;
 
 interface Measured {
   readonly info: string;

@@ -2,6 +2,31 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of the journal, the reports and the log. */
 export const reportingMutants: MutantsByFile = {
+  'src/adapters/file-access.ts': [
+    { means: 'anybody can read the journal', from: '0o600', to: '0o644' },
+    {
+      means: 'a link is followed to a file that is appended to',
+      from: 'O_CREAT | O_NOFOLLOW',
+      to: 'O_CREAT',
+    },
+    {
+      means: 'a file of another user is taken for ours',
+      from: 'uid !== 0 && uid !== process.geteuid?.()',
+      to: 'uid === -1',
+    },
+    {
+      means: 'a pipe in the place of a file is waited for',
+      from: 'ours: O_RDONLY | O_NONBLOCK |',
+      to: 'ours: O_RDONLY |',
+    },
+  ],
+  'src/cli/run-context.ts': [
+    {
+      means: 'half a secret is left where a text of an event is cut',
+      from: 'plainText(mask(text))',
+      to: 'mask(plainText(text))',
+    },
+  ],
   'src/adapters/journal.ts': [
     {
       means: 'appends are not flushed',
@@ -33,7 +58,6 @@ export const reportingMutants: MutantsByFile = {
       from: '        await flushDirectory(dirname(path));\n      }),',
       to: '      }),',
     },
-    { means: 'anybody can read the journal', from: '0o600', to: '0o644' },
     {
       means: 'one failed append fails all that follow',
       from: 'last = turn.catch(() => undefined);',
@@ -43,8 +67,8 @@ export const reportingMutants: MutantsByFile = {
   'src/reporting/reporter.ts': [
     {
       means: 'half a secret is left where a report is cut',
-      from: 'cutInfo(mask(report.info))',
-      to: 'mask(cutInfo(report.info))',
+      from: 'plainText(mask(report.info), longestInfo)',
+      to: 'mask(plainText(report.info, longestInfo))',
     },
     {
       means: 'a report is longer than the service keeps',

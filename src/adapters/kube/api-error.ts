@@ -118,6 +118,9 @@ interface Status {
 const asStatus = (value: unknown): Status =>
   typeof value === 'object' && value !== null ? value : {};
 
+/** Of what a Status says; it may quote the object that was sent. */
+const longestMessage = 4000;
+
 /** As much of an answer that is no Status as a message can bear. */
 const mostWords = 200;
 
@@ -129,7 +132,7 @@ function statusIn(text: string): {
   const status = asStatus(jsonOrNothing(text));
   const wait = status.details?.retryAfterSeconds;
   return {
-    message: status.message ?? text.trim().slice(0, mostWords),
+    message: (status.message ?? text.trim().slice(0, mostWords)).slice(0, longestMessage),
     reason: status.reason ?? '',
     retryAfter: typeof wait === 'number' ? seconds(wait) : undefined,
   };

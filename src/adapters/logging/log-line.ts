@@ -1,6 +1,7 @@
 // How events read in the log: a message that never changes, so that it can be searched for, and the
 // data in fields. error: a person must act; warn: worse, but going on; info: steps and decisions.
 import type { RunEvent } from '../../engine/events.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { renderDuration } from '../../model/duration.ts';
 
 /** Levels of the log. */
@@ -79,7 +80,7 @@ export function renderPretty({ at, level, message, fields }: LogLine): string {
   const data = flat(without(fields, ['run', 'step']))
     .map(([name, value]) => ` ${name}=${word(name, value)}`)
     .join('');
-  return `${new Date(at).toISOString()} ${level.padEnd(5)} ${who}${message}${data}`;
+  return `${new Date(at).toISOString()} ${level.padEnd(5)} ${who}${plainLine(message)}${data}`;
 }
 
 /** Nested fields by dotted names; an argv stays one value. */

@@ -11,12 +11,13 @@ import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build
 import type { Builder, ImageStore } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { mergePullSecrets } from '../../layering/registry/credentials.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { minutes } from '../../model/duration.ts';
 import { buildImage, localTag } from '../../steps/layering/build-image.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/copy-image.ts';
 import { findBuilder, type ImageWork } from '../../steps/layering/image-work.ts';
-import { printNote } from '../messages.ts';
+import { print, printError, printNote } from '../messages.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { type BuildFiles, readBuildFiles, readSource } from './files.ts';
 
@@ -33,7 +34,7 @@ export const runLayerBuild = (call: ImageCall): Promise<number> =>
     const labels = { [builtFromLabel]: builtFrom(planBuild(job), job.machineConfig) };
     const build = { ...job, labels, scratch: `${scratch}/build`, limit: longestBuild };
     const name = await buildImage(work, build);
-    process.stdout.write(`${name}\n`);
+    print(`${name}\n`);
   });
 
 /**
@@ -44,7 +45,7 @@ export const runLayerBuild = (call: ImageCall): Promise<number> =>
 export const runLayerPush = (call: ImageCall): Promise<number> =>
   onThisMachine(call, async (job) => {
     const { digest, pullSpec } = await pushBuilt(job);
-    process.stdout.write(`digest     ${digest}\npull spec  ${pullSpec}\n`);
+    print(`digest     ${digest}\npull spec  ${pullSpec}\n`);
   });
 
 /**
@@ -156,7 +157,7 @@ function workWithNotes(environment: Environment, signal: AbortSignal): ImageWork
     // Commands inherit the proxies of the user, and so do builds.
     buildArguments: [],
     progress: ({ info }) => {
-      process.stderr.write(`${info}\n`);
+      printError(`${plainLine(info)}\n`);
     },
     // Whoever runs the command sees that it runs.
     alive: () => undefined,

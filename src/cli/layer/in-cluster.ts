@@ -20,7 +20,7 @@ import { violationText } from '../../layering/hand-over/invariants.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
-import { wrapped } from '../messages.ts';
+import { print, printError, wrapped } from '../messages.ts';
 
 /** Arguments of `layer status`. */
 export interface StatusCall {
@@ -40,9 +40,7 @@ export function runLayerStatus({ kubeconfig, pool, format }: StatusCall): Promis
     const cluster = await readCluster(kube, signal, pool);
     const pools = pool === undefined ? cluster.pools.map(({ metadata }) => metadata.name) : [pool];
     const statuses = pools.map((name) => poolStatus(name, cluster));
-    process.stdout.write(
-      format === 'json' ? renderPoolStatusesJson(statuses) : renderPoolStatuses(statuses),
-    );
+    print(format === 'json' ? renderPoolStatusesJson(statuses) : renderPoolStatuses(statuses));
     return statuses.some(({ violations }) => violations.length > 0) ? 1 : 0;
   });
 }
@@ -116,14 +114,14 @@ export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promi
     const name = repositoryConfigName(pool);
     const config = await kube.get({ kind: machineConfigs, name }, signal);
     const plan = planRollback(pool, cluster, config === undefined ? [] : [name]);
-    process.stdout.write(renderRollback(plan));
+    print(renderRollback(plan));
     if (isEmpty(plan)) return 0;
     if (!yes) {
-      process.stderr.write('nothing was changed: run it again with --yes\n');
+      printError('nothing was changed: run it again with --yes\n');
       return exitCodes.input;
     }
     await carryOut(plan, kube, signal);
-    process.stdout.write(
+    print(
       `done; follow the rollout with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
     );
     return 0;

@@ -1,16 +1,17 @@
 import { readFileOf } from '../../adapters/file-access.ts';
 import { lintBytes, type LintFinding } from '../../layering/lint.ts';
+import { plainLine } from '../../lib/plain-text.ts';
 import { exitCodes } from '../../model/failure.ts';
-import { oneLine } from '../messages.ts';
+import { print } from '../messages.ts';
 
 /** Prints the findings of the files, a line each; resolves with 2 when one is an error, else with 0. */
 export async function runLayerLint(paths: readonly string[]): Promise<number> {
   const findings: LintFinding[] = [];
   for (const path of paths) findings.push(...(await findingsIn(path)));
   const lines = findings.map(
-    ({ place, severity, message }) => `${oneLine(`${place}: ${severity}: ${message}`)}\n`,
+    ({ place, severity, message }) => `${plainLine(`${place}: ${severity}: ${message}`)}\n`,
   );
-  if (lines.length > 0) process.stdout.write(lines.join(''));
+  if (lines.length > 0) print(lines.join(''));
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
 }
 

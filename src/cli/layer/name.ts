@@ -15,7 +15,7 @@ import { isFields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { nameableOSConfig } from '../../layering/lint.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
-import { printNote } from '../messages.ts';
+import { print, printNote } from '../messages.ts';
 import { readOne } from './files.ts';
 
 /** Where clusters up to 4.21 keep the four texts. */
@@ -40,7 +40,7 @@ export async function runLayerName(options: NameCall): Promise<number> {
   for (const warning of warnings) printNote('warning', warning);
   const doubt = foreignSource(pool);
   if (doubt !== undefined) printNote('note', doubt);
-  process.stdout.write(`${name}\n`);
+  print(`${name}\n`);
   return 0;
 }
 

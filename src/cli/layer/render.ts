@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { credentialsWithin } from '../../layering/api/machine-config.ts';
 import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { printNote, shellWord } from '../messages.ts';
+import { print, printNote, shellWord } from '../messages.ts';
 import { type BuildFiles, readBuildFiles } from './files.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */
@@ -27,7 +27,7 @@ export async function runLayerRender({ out, ...files }: RenderCall): Promise<num
     ...settings.map(({ path, content }) => ({ path: `${SETTINGS_FOLDER}/${path}`, content })),
   ];
   await writeContext(out, written);
-  process.stdout.write(written.map(({ path }) => `${join(out, path)}\n`).join(''));
+  print(written.map(({ path }) => `${join(out, path)}\n`).join(''));
   const secrets = credentialsWithin(machineConfig);
   if (secrets.length > 0) {
     printNote(
