@@ -25,9 +25,23 @@ describe('the image', () => {
     expect(image).toMatchObject({
       Config: {
         Entrypoint: ['/usr/bin/installer'],
-        Labels: { 'org.opencontainers.image.version': version },
+        Labels: {
+          'org.opencontainers.image.version': version,
+          'org.opencontainers.image.base.name': 'localhost/bootwright-base:debian',
+        },
       },
     });
+  });
+
+  it('is not built on an image that a registry may exchange', async () => {
+    const base = 'registry.example/base:9';
+    await store.run('podman', 'tag', 'localhost/bootwright-base:debian', base);
+    try {
+      const building = buildAgentImage(store, { name: 'localhost/bootwright-test:refused', base });
+      await expect(building).rejects.toThrow(`BASE ${base} needs a digest`);
+    } finally {
+      await store.run('podman', 'untag', base, base);
+    }
   });
 
   it('stays below 220 MB', async () => {

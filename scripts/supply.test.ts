@@ -1,0 +1,88 @@
+// What gets into the program and its image from outside: each by a checksum, and without running anything.
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+
+const read = (path: string): string => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
+
+interface LockedPackage {
+  readonly integrity?: string;
+  readonly hasInstallScript?: boolean;
+}
+
+interface Packages {
+  readonly lock: { readonly packages: Readonly<Record<string, LockedPackage>> };
+  /** By package: whether its install script may run. */
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+  readonly npmrc: string;
+}
+
+const ours: Packages = {
+  lock: JSON.parse(read('package-lock.json')) as Packages['lock'],
+  allowScripts: (JSON.parse(read('package.json')) as Packages).allowScripts,
+  npmrc: read('.npmrc'),
+};
+
+/** What a package could bring in unseen. */
+function findingsIn({ lock, allowScripts, npmrc }: Packages): readonly string[] {
+  const installed = Object.entries(lock.packages)
+    .filter(([path]) => path !== '')
+    .map(([path, entry]) => ({ name: path.replace(/^.*node_modules\//, ''), ...entry }));
+  const withScript = installed.filter(({ hasInstallScript }) => hasInstallScript === true);
+  const names = new Set(withScript.map(({ name }) => name));
+  return [
+    ...installed
+      .filter(({ integrity }) => integrity?.startsWith('sha512-') !== true)
+      .map(({ name }) => `${name} has no checksum`),
+    ...[...names]
+      .filter((name) => !(name in allowScripts))
+      .map((name) => `${name} has an install script that allowScripts does not name`),
+    ...Object.keys(allowScripts)
+      .filter((name) => !names.has(name))
+      .map((name) => `allowScripts names ${name}, which has no install script`),
+    ...(/^ignore-scripts=true$/m.test(npmrc) ? [] : ['.npmrc lets install scripts run']),
+  ];
+}
+
+const withPackage = (path: string, entry: LockedPackage): Packages => ({
+  ...ours,
+  lock: { packages: { ...ours.lock.packages, [path]: entry } },
+});
+const integrity = 'sha512-AAAA';
+
+describe('npm packages', () => {
+  it('come by checksum, and none runs a script that is not named', () => {
+    expect(findingsIn(ours)).toEqual([]);
+  });
+
+  it.each<[string, Packages]>([
+    ['git-one has no checksum', withPackage('node_modules/git-one', {})],
+    ['weak-one has no checksum', withPackage('node_modules/weak-one', { integrity: 'sha1-AAAA' })],
+    [
+      '@scope/new has an install script that allowScripts does not name',
+      withPackage('node_modules/a/node_modules/@scope/new', { integrity, hasInstallScript: true }),
+    ],
+    [
+      'allowScripts names old, which has no install script',
+      { ...ours, allowScripts: { ...ours.allowScripts, old: true } },
+    ],
+    ['.npmrc lets install scripts run', { ...ours, npmrc: 'ignore-scripts=false\n' }],
+  ])('%s', (finding, packages) => {
+    expect(findingsIn(packages)).toEqual([finding]);
+  });
+});
+
+describe('the base of the image', () => {
+  const containerfile = read('Containerfile');
+
+  it('has a digest', () => {
+    const base = /^ARG BASE=(\S+)$/m.exec(containerfile)?.[1];
+    expect(base).toMatch(
+      /^registry\.access\.redhat\.com\/ubi9\/ubi-minimal:[\w.-]+@sha256:[0-9a-f]{64}$/,
+    );
+    expect(containerfile.match(/^FROM .*$/gm)).toEqual(['FROM ${BASE}']);
+  });
+
+  it('is nothing else for a Debian image than a tree that is made here', () => {
+    expect(read('images/base/Containerfile').match(/^FROM .*$/gm)).toEqual(['FROM scratch']);
+  });
+});
