@@ -2,6 +2,35 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of the ways to the host, the inventory service and the cluster. */
 export const adapterMutants: MutantsByFile = {
+  'src/adapters/file-access.ts': [
+    { means: 'anybody can read the journal', from: 'appending, 0o600', to: 'appending, 0o644' },
+    {
+      means: 'a link in place of a file of ours is followed',
+      from: 'O_CREAT | O_NOFOLLOW | O_NONBLOCK',
+      to: 'O_CREAT | O_NONBLOCK',
+    },
+    {
+      means: 'a pipe in place of a file of ours is waited for',
+      from: 'O_CREAT | O_NOFOLLOW | O_NONBLOCK',
+      to: 'O_CREAT | O_NOFOLLOW',
+    },
+    {
+      means: 'a file of another user is used',
+      from: 'uid !== 0 && uid !== process.geteuid?.()',
+      to: 'uid < 0',
+    },
+    {
+      means: 'a file that others can write is used',
+      from: '(mode & 0o022) !== 0',
+      to: '(mode & 0o022) < 0',
+    },
+    { means: 'a file that has another name is used', from: 'nlink > 1', to: 'nlink > 99' },
+    {
+      means: 'a file without end fills the memory',
+      from: 'const bytes = stats.size > mostBytes ? undefined : await readUpTo(stream, mostBytes);',
+      to: 'const bytes = await readUpTo(stream, 1e12);',
+    },
+  ],
   'src/adapters/host/spawn.ts': [
     {
       means: 'what a command started is left behind',
