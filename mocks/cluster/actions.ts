@@ -3,24 +3,16 @@ import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import type { KubeRef } from '../../src/ports/kube.ts';
+import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
 import { controllerPoll } from './controller.ts';
 import { etcdConditions, type EtcdProgress, memberHosts } from './etcd.ts';
-import {
-  configAnnotations,
-  firstObjects,
-  kinds,
-  type Named,
-  nodeObject,
-  renderedAgainName,
-  renderedName,
-  renderedObject,
-} from './objects.ts';
+import { annotateNode, desireConfig, reachConfig, renderOnce } from './machine-configs.ts';
+import { firstObjects, kinds, type Named, nodeObject } from './objects.ts';
 import { awaitRelease, renderOnBootstrap } from './layering/config-server.ts';
-import { annotate, firstBoot, systemAnnotations } from './layering/node.ts';
+import { firstBoot } from './layering/node.ts';
 import { createPools, renderPools } from './layering/run-controllers.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
@@ -31,6 +23,8 @@ import {
   etcdPod,
   readyEvent,
   runningStatus,
+  unpulledEvent,
+  unpulledStatus,
 } from './pods.ts';
 import { type ClusterWork, memberNamed, reportNode } from './site.ts';
 
@@ -67,13 +61,8 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     await reportNode(work, host, false);
   },
   'annotate-node': annotateNode,
-  'desire-config': async (work, { host }) => {
-    const rendered = renderedAgainName('master');
-    await work.kube.client.apply(kinds.MachineConfig, renderedObject(rendered));
-    await annotate(work, host, { desiredConfig: rendered, state: 'Working' });
-  },
-  'reach-config': (work, { host }) =>
-    annotate(work, host, { currentConfig: renderedAgainName('master'), state: 'Done' }),
+  'desire-config': desireConfig,
+  'reach-config': reachConfig,
   'make-ready': async (work, { host }) => {
     await reportNode(work, host, true);
     await work.kube.client.merge(nodeRef(host), { spec: { taints: null } });
@@ -102,6 +91,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     await reportEtcd(work, 'removed');
     await reportEtcd(work);
   },
+  'fail-pull': failPull,
   'start-controller': startController,
   poll: controllerPoll,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
@@ -148,20 +138,6 @@ async function logRequest(work: ClusterWork, host: string): Promise<void> {
   await appendFile(place, line);
 }
 
-/** The controller of the cluster renders what the bootstrap host has rendered. */
-async function renderOnce({ kube: { client } }: ClusterWork): Promise<void> {
-  for (const role of ['master', 'arbiter', 'worker'] as const)
-    await client.apply(kinds.MachineConfig, renderedObject(renderedName(role)));
-}
-
-async function annotateNode(work: ClusterWork, { host }: { readonly host: string }): Promise<void> {
-  const { role } = memberNamed(work, host);
-  const isLate = role === 'master' && work.state().reconfigured.includes(host);
-  const rendered = isLate ? renderedAgainName(role) : renderedName(role);
-  const annotations = (await systemAnnotations(work, host)) ?? configAnnotations(rendered);
-  await work.kube.client.merge(nodeRef(host), { metadata: { annotations } });
-}
-
 const readyMasters = ({ plan, state }: ClusterWork): readonly string[] =>
   memberHosts(plan, state());
 
@@ -177,7 +153,7 @@ async function reportEtcd(work: ClusterWork, phase = phaseOf(work)): Promise<voi
     const pod = etcdPod(master);
     const { name, namespace = '' } = pod.metadata;
     await client.apply(kinds.Pod, pod);
-    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));
+    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(pod, new Date()));
   }
   const hasRemovalCondition = !work.plan.needsEtcdOverride;
   const progress = { members: masters.length, phase, hasRemovalCondition };
@@ -225,19 +201,39 @@ function clientFrom(kubeconfig: string): ReturnType<typeof openClient> {
   });
 }
 
+/** A master gets the pod of the controller, whose image its kubelet cannot pull; it goes on trying. */
+async function failPull(work: ClusterWork): Promise<void> {
+  const { client } = work.kube;
+  const pod = await putController(work);
+  if (pod === undefined) return;
+  const { name, namespace = '' } = pod.metadata;
+  for (const reason of ['ErrImagePull', 'ImagePullBackOff'] as const) {
+    const status = unpulledStatus(pod, reason, new Date());
+    await client.mergeStatus({ kind: kinds.Pod, name, namespace }, status);
+  }
+  await client.apply(kinds.Event, unpulledEvent(pod, new Date()));
+}
+
 /** The controller runs as the job that the bootstrap host has brought into the cluster. */
 async function startController(work: ClusterWork): Promise<void> {
+  const { client } = work.kube;
+  const pod = await putController(work);
+  if (pod === undefined) return;
+  const { name, namespace = '' } = pod.metadata;
+  await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(pod, new Date()));
+  await client.apply(kinds.Event, readyEvent(new Date()));
+}
+
+async function putController(work: ClusterWork): Promise<KubeObject | undefined> {
   const { client } = work.kube;
   const ref = { kind: kinds.Job, name: controllerJob, namespace: controllerNamespace };
   const [master] = readyMasters(work);
   const job = await client.get(ref);
   if (job === undefined || master === undefined) {
     work.complain(`there is no job ${controllerJob} in the cluster`);
-    return;
+    return undefined;
   }
   const pod = controllerPod(job, master);
-  const { name, namespace = '' } = pod.metadata;
   await client.apply(kinds.Pod, pod);
-  await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(new Date()));
-  await client.apply(kinds.Event, readyEvent(new Date()));
+  return pod;
 }

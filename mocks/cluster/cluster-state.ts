@@ -17,6 +17,8 @@ export interface ClusterPlan {
   readonly apiMoves: boolean;
   /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
   readonly bootkubeCrashes?: boolean;
+  /** For so long no kubelet can pull the image of the controller. */
+  readonly controllerPullFailsSeconds?: number;
   /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
   readonly pace: Pace;
@@ -82,6 +84,8 @@ export type ClusterEvent =
   | { readonly kind: 'complete-due' }
   | { readonly kind: 'handover-due' }
   | { readonly kind: 'controller-due' }
+  /** Its image can be pulled from now on. */
+  | { readonly kind: 'controller-pulled' }
   | { readonly kind: 'poll-due' };
 
 /** Something that the cluster does to its API server, to a host or to time. */
@@ -114,6 +118,8 @@ export type Action =
   | { readonly kind: 'move-api' }
   | { readonly kind: 'complete-bootstrap' }
   | { readonly kind: 'remove-member' }
+  /** The kubelet of a master tries to start the controller. */
+  | { readonly kind: 'fail-pull' }
   | { readonly kind: 'start-controller' }
   /** The controller approves what waits, and reports how far hosts are. */
   | { readonly kind: 'poll' }
@@ -147,3 +153,13 @@ export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterStat
 /** Whether a host runs from its disk. */
 export const hasLeft = ({ phases }: ClusterState, name: string): boolean =>
   phases[name] !== undefined && phases[name] !== 'live';
+
+/** Something that happens by itself after a while. */
+export const later = (seconds: number, event: ClusterEvent): Action => ({
+  kind: 'later',
+  seconds,
+  event,
+});
+
+/** From now on nothing is missing for what a step waits for. */
+export const mark = (step: string): Action => ({ kind: 'mark', step });

@@ -131,6 +131,14 @@ describe('a cluster that starts', () => {
     expect(state).toMatchObject({ isConfigAgreed: true, reconfigured: ['m1', 'm2', 'b1'] });
   });
 
+  it('starts the controller only when its image can be pulled', () => {
+    const plan = planOf({ controllerPullFailsSeconds: 5 });
+    const { actions } = after(plan, started, rebooted('m1'), rebooted('m2'));
+    expect(actions.filter((action) => /pull|controller/.test(action))).toEqual([
+      ...['fail-pull', 'start-controller', 'mark cluster/wait-for-controller'],
+    ]);
+  });
+
   it('complains of an etcd that is left with one member', () => {
     const plan = planOf({ needsEtcdOverride: true });
     const seen: ClusterEvent = { kind: 'override-seen', isSet: true };

@@ -6,11 +6,14 @@ import {
   type ClusterEvent,
   hasLeft,
   type HostPhase,
+  later,
+  mark,
   type Member,
   type Purpose,
   type Turn,
 } from './cluster-state.ts';
 import { hasEnoughMembers, memberHosts } from './etcd.ts';
+import { agreed, reconfigure } from './machine-configs.ts';
 
 type Decide<Kind extends ClusterEvent['kind']> = (
   state: ClusterState,
@@ -18,12 +21,6 @@ type Decide<Kind extends ClusterEvent['kind']> = (
   plan: ClusterPlan,
 ) => Turn;
 
-const later = (seconds: number, event: ClusterEvent): Action => ({
-  kind: 'later',
-  seconds,
-  event,
-});
-const mark = (step: string): Action => ({ kind: 'mark', step });
 const stay = (state: ClusterState): Turn => ({ state, actions: [] });
 const bootstrapOf = ({ members }: ClusterPlan): string =>
   members.find(({ isBootstrap }) => isBootstrap)?.name ?? '';
@@ -141,12 +138,16 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     actions: [{ kind: 'remove-member' }, mark('cluster/wait-for-etcd-handover')],
   }),
 
-  'controller-due': (state, _, plan) =>
-    withNextPoll(
-      { ...state, isControllerUp: true },
-      [{ kind: 'start-controller' }, mark('cluster/wait-for-controller')],
-      plan,
-    ),
+  'controller-due': (state, _, plan) => {
+    const { controllerPullFailsSeconds: seconds = 0 } = plan;
+    if (seconds === 0) return startController(state, plan);
+    return {
+      state,
+      actions: [{ kind: 'fail-pull' }, later(seconds, { kind: 'controller-pulled' })],
+    };
+  },
+
+  'controller-pulled': (state, _, plan) => startController(state, plan),
 
   'poll-due': (state) => ({ state: { ...state, isPollDue: false }, actions: [{ kind: 'poll' }] }),
 };
@@ -156,6 +157,13 @@ export function decide(state: ClusterState, event: ClusterEvent, plan: ClusterPl
   const run = decisions[event.kind] as Decide<ClusterEvent['kind']>;
   return run(state, event, plan);
 }
+
+const startController = (state: ClusterState, plan: ClusterPlan): Turn =>
+  withNextPoll(
+    { ...state, isControllerUp: true },
+    [{ kind: 'start-controller' }, mark('cluster/wait-for-controller')],
+    plan,
+  );
 
 /** A machine-config-server that answers gives their Ignition to all that wait for it. */
 function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
@@ -208,35 +216,6 @@ function joinApproved(state: ClusterState, host: string, plan: ClusterPlan): Tur
   return {
     state: next,
     actions: [...actions, { kind: 'ask-certificate', host, purpose: 'serving' }],
-  };
-}
-
-const agreed = mark('cluster/wait-for-machine-configs');
-
-/**
- * The pool of masters is rendered again, as it is when an operator adds a MachineConfig: one master after the other is
- * told (`maxUnavailable` is 1), and for that while they differ. Where images are built the pool stays as it was.
- */
-function reconfigure(state: ClusterState, { members, pace, isLayered }: ClusterPlan): Turn {
-  if (isLayered === true) return stay(state);
-  const [next, ...left] = members.filter(
-    ({ name, role }) =>
-      role === 'master' && state.phases[name] === 'ready' && !state.reconfigured.includes(name),
-  );
-  if (next === undefined) return stay(state);
-  const host = next.name;
-  const isLast = left.length === 0;
-  return {
-    state: {
-      ...state,
-      reconfigured: [...state.reconfigured, host],
-      isConfigAgreed: isLast,
-    },
-    actions: [
-      { kind: 'desire-config', host },
-      ...(isLast ? [agreed] : []),
-      later(pace.reconfigureSeconds, { kind: 'reconfigured', host }),
-    ],
   };
 }
 

@@ -43,15 +43,77 @@ interface PodTemplate {
 }
 
 /** What a kubelet says of a pod whose containers run. */
-export const runningStatus = (at: Date): object => ({
+export const runningStatus = (pod: KubeObject, at: Date): object => ({
   phase: 'Running',
   startTime: at.toISOString(),
-  conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
-    type,
-    status: 'True',
-    lastTransitionTime: at.toISOString(),
+  conditions: conditionsOf([], at),
+  containerStatuses: containersOf(pod).map((container) => ({
+    ...{ ...container, imageID: container.image, ready: true, started: true, restartCount: 0 },
+    state: { running: { startedAt: at.toISOString() } },
   })),
 });
+
+/** Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`). */
+type PullReason = 'ErrImagePull' | 'ImagePullBackOff';
+
+/** What a registry answers that does not know the image, in the words of CRI-O. */
+const pullError = (image: string): string =>
+  `unable to pull image or OCI artifact: pull image err: initializing source docker://${image}: reading manifest: manifest unknown`;
+
+const pullMessages: Readonly<Record<PullReason, (image: string) => string>> = {
+  ErrImagePull: pullError,
+  ImagePullBackOff: (image) =>
+    `Back-off pulling image "${image}": ErrImagePull: ${pullError(image)}`,
+};
+
+/** What a kubelet says of a pod whose images it does not get. */
+export const unpulledStatus = (pod: KubeObject, reason: PullReason, at: Date): object => ({
+  phase: 'Pending',
+  startTime: at.toISOString(),
+  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
+  containerStatuses: containersOf(pod).map((container) => ({
+    ...{ ...container, imageID: '', ready: false, started: false, restartCount: 0 },
+    state: { waiting: { reason, message: pullMessages[reason](container.image) } },
+  })),
+});
+
+/** The event of a kubelet that did not get the image of a pod. */
+export function unpulledEvent(pod: KubeObject, at: Date): KubeObject {
+  const { name, namespace = '' } = pod.metadata;
+  const [{ image } = { image: '' }] = containersOf(pod);
+  const time = at.toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${name}.18a1b2c3d4e5f607`, namespace },
+    involvedObject: { kind: 'Pod', namespace, name },
+    source: { component: 'kubelet' },
+    reason: 'Failed',
+    type: 'Warning',
+    count: 1,
+    firstTimestamp: time,
+    lastTimestamp: time,
+    message: `Failed to pull image "${image}": ${pullError(image)}`,
+  };
+}
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+}
+
+const containersOf = (pod: KubeObject): readonly Container[] =>
+  (pod['spec'] as { readonly containers: readonly Container[] }).containers.map(
+    ({ name, image }) => ({ name, image }),
+  );
+
+const conditionsOf = (untrue: readonly string[], at: Date): readonly object[] =>
+  ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+    type,
+    status: untrue.includes(type) ? 'False' : 'True',
+    ...(untrue.includes(type) ? { reason: 'ContainersNotReady' } : {}),
+    lastTransitionTime: at.toISOString(),
+  }));
 
 const READY = 'AssistedControllerIsReady';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { differencesOf } from './make-report.ts';
+import { differencesOf, unsaid } from './make-report.ts';
 import type { HostReport } from './report.ts';
-import { Scenario } from './scenario.ts';
+import { HostSpec, Scenario } from './scenario.ts';
 
 const host = (fields: Partial<HostReport>): HostReport => ({
   name: 'm1',
@@ -82,5 +82,21 @@ describe('what a run is held against', () => {
     },
   ])('$name', ({ expected, seen, differences }) => {
     expect(differencesOf(scenario(expected), seen)).toEqual(differences);
+  });
+});
+
+describe('what a host should have said while it waited', () => {
+  const times = { at: 0, waited: 0, limit: 1 };
+  const updated = { type: 'wait.updated' as const, run: 'r', step: 's', sentence: 'w', ...times };
+  const plan = HostSpec.parse({ name: 'm1', role: 'master' });
+  const hosts = [{ plan, events: [{ ...updated, status: 'no route to r.test' }] }];
+
+  it.each([
+    ['no route', []],
+    ['^no .* r.test$', []],
+    ['denied', ['m1 never said while it waited: denied']],
+  ])('is found by a pattern: %s', (pattern, missing) => {
+    const m1 = { outcome: 'done', statuses: [pattern] };
+    expect(unsaid(scenario({ outcome: 'installed', hosts: { m1 } }), hosts)).toEqual(missing);
   });
 });

@@ -90,6 +90,19 @@ export function differencesOf(
   ];
 }
 
+/** What hosts should have said while they waited, and did not. */
+export function unsaid(
+  { expect }: Scenario,
+  hosts: readonly Pick<LabHost, 'plan' | 'events'>[],
+): readonly string[] {
+  return hosts.flatMap(({ plan: { name }, events }) => {
+    const said = events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : []));
+    return (expect.hosts[name]?.statuses ?? [])
+      .filter((pattern) => !said.some((status) => new RegExp(pattern).test(status)))
+      .map((pattern) => `${name} never said while it waited: ${pattern}`);
+  });
+}
+
 const usual = (outcome: 'installed' | 'failed'): HostExpectation['outcome'] =>
   outcome === 'installed' ? 'done' : 'stopped';
 

@@ -10,7 +10,7 @@ import { startInventory } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
-import { differencesOf, reportHost, reportLayering } from './make-report.ts';
+import { differencesOf, reportHost, reportLayering, unsaid } from './make-report.ts';
 import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
 import { runHost } from './run-host.ts';
@@ -148,7 +148,10 @@ function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
   const hosts = run.hosts.map((host) => reportHost(lab, host, startedAt));
   return reportOf({
     ...{ name, startedAt, hosts, inventory },
-    differences: differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
+    differences: [
+      ...differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
+      ...unsaid(lab.scenario, run.hosts),
+    ],
     faults: inventory.faults.hits() + objects.faults.hits(),
     layering: layered && reportLayering(layered),
   });

@@ -57,6 +57,8 @@ export const HostExpectation = z.strictObject({
   writes: z.int().optional(),
   /** What the host runs in the end: `stock` or `built`. */
   system: z.enum(['stock', 'built']).optional(),
+  /** What the host must have said while it waited, as regular expressions. */
+  statuses: z.array(z.string()).optional(),
   /** Failure of the second agent. */
   secondAgent: z.string().optional(),
 });
@@ -95,6 +97,8 @@ export const Scenario = z.strictObject({
       apiMoves: z.boolean().default(false),
       /** bootkube crashes until systemd gives it up. */
       bootkubeCrashes: z.boolean().default(false),
+      /** For so long no kubelet can pull the image of the controller. */
+      controllerPullFailsSeconds: z.number().min(0).default(0),
       /** How long a byte takes from a host to the API server and back. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { eventFields, isControllerReady, runningController } from './controller.ts';
+import {
+  controllerObstacle,
+  eventFields,
+  isControllerReady,
+  runningController,
+} from './controller.ts';
 
 const pod = (name: string, phase?: string) => ({ metadata: { name }, status: { phase } });
 
@@ -44,5 +49,49 @@ describe('the controller', () => {
       count: 3,
     };
     expect(eventFields(event)).toEqual({ type: 'Warning', message: 'text' });
+  });
+});
+
+describe('what keeps the controller from running', () => {
+  const container = (reason: string | undefined, restartCount = 0) => ({
+    image: 'quay.test/controller:1',
+    restartCount,
+    state: reason === undefined ? { running: {} } : { waiting: { reason } },
+  });
+  const unpulled = 'the image of the controller cannot be pulled: quay.test/controller:1';
+  const crashed = 'the controller ended with an error and was started again';
+
+  it.each([
+    ['ErrImagePull', unpulled],
+    ['ImagePullBackOff', unpulled],
+    ['InvalidImageName', unpulled],
+    ['RegistryUnavailable', unpulled],
+    ['CreateContainerConfigError', 'the controller cannot be started (CreateContainerConfigError)'],
+    ['ContainerCreating', undefined],
+    [undefined, undefined],
+  ])('with a container in state %s: %s', (reason, obstacle) => {
+    const status = { phase: 'Pending', containerStatuses: [container(reason)] };
+    expect(controllerObstacle([{ metadata: { name: 'c' }, status }])).toBe(obstacle);
+  });
+
+  it.each(['CrashLoopBackOff', 'ContainerCreating', undefined])(
+    'is a crash in the same words, whether it is started again or not: %s',
+    (reason) => {
+      const status = { phase: 'Running', containerStatuses: [container(reason, 3)] };
+      expect(controllerObstacle([{ metadata: { name: 'c' }, status }])).toBe(crashed);
+    },
+  );
+
+  it('is that no node takes its pod', () => {
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
+    const waiting = { metadata: { name: 'c' }, status: { phase: 'Pending', conditions } };
+    expect(controllerObstacle([waiting])).toBe('no node takes the pod of the controller');
+  });
+
+  it('is nothing of a pod that has ended, has no status, or is not there', () => {
+    const ended = { phase: 'Failed', containerStatuses: [container('ErrImagePull')] };
+    const all = [{ metadata: { name: 'a' }, status: ended }, { metadata: { name: 'b' } }];
+    expect(controllerObstacle(all)).toBeUndefined();
+    expect(controllerObstacle([])).toBeUndefined();
   });
 });

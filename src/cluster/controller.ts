@@ -22,6 +22,49 @@ export function runningController(pods: readonly KubeObject[]): KubeObject | und
   return status?.phase === 'Running' ? pod : undefined;
 }
 
+/** What we read of the status of a pod (core/v1). */
+interface PodStatus {
+  readonly phase?: string;
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+  readonly containerStatuses?: readonly ContainerStatus[];
+}
+
+interface ContainerStatus {
+  readonly image?: string;
+  readonly restartCount?: number;
+  readonly state?: { readonly waiting?: { readonly reason?: string } };
+}
+
+/**
+ * What keeps the pods of the controller from running; undefined when nothing is known to. The words stay the same while
+ * a kubelet tries again: ErrImagePull and ImagePullBackOff take turns, and so do a crash and the next start.
+ */
+export const controllerObstacle = (pods: readonly KubeObject[]): string | undefined =>
+  pods.map(obstacleOf).find((obstacle) => obstacle !== undefined);
+
+function obstacleOf(pod: KubeObject): string | undefined {
+  const { status = {} } = pod as { readonly status?: PodStatus };
+  const { phase, conditions = [], containerStatuses = [] } = status;
+  // The job makes another one.
+  if (phase === 'Succeeded' || phase === 'Failed') return undefined;
+  if (conditions.some((one) => one.type === 'PodScheduled' && one.status === 'False'))
+    return 'no node takes the pod of the controller';
+  return containerStatuses.map(containerObstacle).find((obstacle) => obstacle !== undefined);
+}
+
+/** Reasons of a container that is about to start. */
+const starting: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);
+
+/** Reasons for which a kubelet gets no image (kubernetes, `pkg/kubelet/images/types.go`). */
+const withoutImage = /image|registry|signature/i;
+
+function containerObstacle({ image = '', restartCount = 0, state }: ContainerStatus) {
+  const reason = state?.waiting?.reason ?? '';
+  if (withoutImage.test(reason)) return `the image of the controller cannot be pulled: ${image}`;
+  if (restartCount > 0) return 'the controller ended with an error and was started again';
+  return starting.has(reason) ? undefined : `the controller cannot be started (${reason})`;
+}
+
 /** The fields of an event that go into a log. */
 export function eventFields(event: KubeObject): Readonly<Record<string, string>> {
   const { type, reason, message } = event;

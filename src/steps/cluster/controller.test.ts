@@ -92,6 +92,31 @@ describe('cluster/wait-for-controller', () => {
     );
   });
 
+  it('says that the image of the controller cannot be pulled, once for every attempt', async () => {
+    const kube = cluster();
+    const waiting = (reason: string) => ({
+      ...pod(),
+      status: {
+        phase: 'Pending',
+        containerStatuses: [{ image: 'quay.test/c:1', state: { waiting: { reason } } }],
+      },
+    });
+    kube.put(pods, waiting('ErrImagePull'));
+    const run = runStep(waitForController, {
+      ...{ kube, inventory: fakeInventory(), clock: fakeClock({ auto: false }), config, facts },
+    });
+    await settle();
+    kube.put(eventKind, event('controller.17a', 'Failed to pull image "quay.test/c:1": denied'));
+    kube.put(pods, waiting('ImagePullBackOff'));
+    await settle();
+    kube.put(eventKind, ready);
+    const { events } = await run;
+    const said = events.flatMap((one) => (one.type === 'wait.updated' ? [one.status] : []));
+    expect(said.filter((status) => !status.includes('has not listed'))).toEqual([
+      'the image of the controller cannot be pulled: quay.test/c:1',
+    ]);
+  });
+
   it('outlives an API server that does not answer', async () => {
     const kube = cluster().lastError(kubeFailure('kube.unreachable', 'connection refused'));
     const run = runStep(waitForController, {

@@ -4,6 +4,7 @@ import { pack } from 'tar-stream';
 import {
   controllerLabel,
   controllerNamespace,
+  controllerObstacle,
   eventFields,
   isControllerReady,
   runningController,
@@ -16,7 +17,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { hasService } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { followed, gapIn, longestWait } from './kube-watch.ts';
+import { followed, gapIn, longestWait, together } from './kube-watch.ts';
 
 /** Waits until the controller in the cluster is ready; it continues when the bootstrap host leaves. */
 export const waitForController = step({
@@ -32,15 +33,17 @@ export const waitForController = step({
   run: async (scope) => {
     const { kube, until } = scope;
     const followedEvents = followed(kube, { kind: events, namespace: controllerNamespace });
+    const followedPods = followed(kube, controllerPods);
     const noteNew = noteOnce(scope);
     const poll = (): Promise<PollResult<true>> => {
       const view = followedEvents.view();
       noteNew(view.objects);
       if (isControllerReady(view.objects)) return Promise.resolve({ done: true });
-      return Promise.resolve({ status: gapIn(view) ?? statusOf(view.objects) });
+      const obstacle = controllerObstacle(followedPods.view().objects);
+      return Promise.resolve({ status: gapIn(view) ?? obstacle ?? statusOf(view.objects) });
     };
     await until('the controller is ready', poll, {
-      watch: followedEvents.watch,
+      watch: together(followedEvents.watch, followedPods.watch),
       every: seconds(30),
       within: longestWait,
     });
@@ -48,6 +51,13 @@ export const waitForController = step({
     await uploadControllerLogs(scope);
   },
 });
+
+/** The pods of the controller's job. */
+const controllerPods = {
+  kind: pods,
+  namespace: controllerNamespace,
+  labelSelector: controllerLabel,
+};
 
 /** Notes each event once, by its id. */
 function noteOnce({ note }: StepScope<'kube'>): (objects: readonly KubeObject[]) => void {
@@ -116,12 +126,7 @@ type LogScope = StepScope<'kube' | 'inventory' | 'host' | 'clock'>;
 async function uploadControllerLogs(scope: LogScope): Promise<void> {
   const { kube, inventory, clock, signal, note } = scope;
   try {
-    const selection = {
-      kind: pods,
-      namespace: controllerNamespace,
-      labelSelector: controllerLabel,
-    };
-    const pod = runningController(await kube.list(selection, signal));
+    const pod = runningController(await kube.list(controllerPods, signal));
     if (pod === undefined) return;
     const archive = await archiveOf(await logOf(scope, pod), clock.now());
     // The log of an hour is small, so compressing it takes milliseconds.
