@@ -78,6 +78,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     // Whoever was connected hears nothing of it, as with a host that gives an address up.
     await kube.api.kill();
   },
+  'refuse-admins': ({ kube }, { isRefused }) => kube.refuseAdmins(isRefused),
   'complete-bootstrap': async ({ kube, bootstrap }) => {
     await kube.client.apply(kinds.ConfigMap, {
       apiVersion: 'v1',

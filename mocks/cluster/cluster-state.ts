@@ -17,6 +17,8 @@ export interface ClusterPlan {
   readonly apiMoves: boolean;
   /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
   readonly bootkubeCrashes?: boolean;
+  /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
+  readonly adminsRefusedSeconds?: number;
   /** For so long no kubelet can pull the image of the controller. */
   readonly controllerPullFailsSeconds?: number;
   /** Operating systems are built while it starts; what nodes boot is simulated. */
@@ -81,6 +83,8 @@ export type ClusterEvent =
   /** The daemon of a master has brought it to the MachineConfig that it was told. */
   | { readonly kind: 'reconfigured'; readonly host: string }
   | { readonly kind: 'bootkube-due' }
+  /** An operator has given the API server the authority of administrators. */
+  | { readonly kind: 'admins-known' }
   | { readonly kind: 'complete-due' }
   | { readonly kind: 'handover-due' }
   | { readonly kind: 'controller-due' }
@@ -116,6 +120,8 @@ export type Action =
   | { readonly kind: 'make-ready'; readonly host: string }
   | { readonly kind: 'end-bootkube' }
   | { readonly kind: 'move-api' }
+  /** The API server does not know the authority of administrators (401), or does again. */
+  | { readonly kind: 'refuse-admins'; readonly isRefused: boolean }
   | { readonly kind: 'complete-bootstrap' }
   | { readonly kind: 'remove-member' }
   /** The kubelet of a master tries to start the controller. */

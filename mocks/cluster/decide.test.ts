@@ -36,6 +36,7 @@ const words = (action: Action): string =>
     'host' in action ? action.host : '',
     'purpose' in action ? action.purpose : '',
     'step' in action ? action.step : '',
+    'isRefused' in action ? String(action.isRefused) : '',
   ]
     .filter((word) => word !== '')
     .join(' ');
@@ -160,6 +161,14 @@ describe('a cluster that starts', () => {
     const { actions } = after(planOf({ apiMoves: true }), started, rebooted('m1'), rebooted('m2'));
     expect(actions.indexOf('move-api')).toBeLessThan(actions.indexOf('end-bootkube'));
     expect(actions).toContain('move-api');
+  });
+
+  it('refuses administrators from before bootkube ends, for a while', () => {
+    const plan = planOf({ apiMoves: true, adminsRefusedSeconds: 60 });
+    const { actions } = after(plan, started, rebooted('m1'), rebooted('m2'));
+    expect(actions.filter((action) => /api$|admins|end-/.test(action))).toEqual([
+      ...['open-api', 'move-api', 'refuse-admins true', 'end-bootkube', 'refuse-admins false'],
+    ]);
   });
 
   it('lets the bootstrap host join by certificates that somebody approves', () => {

@@ -107,13 +107,14 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     isSet ? whenEnough({ ...state, isOverridden: true }, plan) : stay(state),
 
   'bootkube-due': (state, _, plan) => {
-    const { pace, apiMoves } = plan;
+    const { pace, apiMoves, adminsRefusedSeconds: refused = 0 } = plan;
     const next = reconfigure({ ...state, isBootkubeDone: true }, plan);
     const moved = serveConfig(next.state, plan);
     return {
       state: moved.state,
       actions: [
         ...(apiMoves ? [{ kind: 'move-api' } as const] : []),
+        ...(refused === 0 ? [] : refuseAdmins(refused)),
         ...next.actions,
         { kind: 'end-bootkube' },
         mark('cluster/wait-for-bootkube'),
@@ -123,6 +124,17 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
       ],
     };
   },
+
+  // What came true meanwhile could not be seen.
+  'admins-known': (state) => ({
+    state,
+    actions: [
+      { kind: 'refuse-admins', isRefused: false },
+      ...(state.isControllerUp ? [mark('cluster/wait-for-controller')] : []),
+      ...(state.isConfigAgreed ? [agreed] : []),
+      ...(state.isHandedOver ? [mark('cluster/wait-for-etcd-handover')] : []),
+    ],
+  }),
 
   'complete-due': (state, _, { pace }) => ({
     state: { ...state, isBootstrapComplete: true },
@@ -157,6 +169,11 @@ export function decide(state: ClusterState, event: ClusterEvent, plan: ClusterPl
   const run = decisions[event.kind] as Decide<ClusterEvent['kind']>;
   return run(state, event, plan);
 }
+
+const refuseAdmins = (seconds: number): readonly Action[] => [
+  { kind: 'refuse-admins', isRefused: true },
+  later(seconds, { kind: 'admins-known' }),
+];
 
 const startController = (state: ClusterState, plan: ClusterPlan): Turn =>
   withNextPoll(

@@ -97,6 +97,8 @@ export const Scenario = z.strictObject({
       apiMoves: z.boolean().default(false),
       /** bootkube crashes until systemd gives it up. */
       bootkubeCrashes: z.boolean().default(false),
+      /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
+      adminsRefusedSeconds: z.number().min(0).default(0),
       /** For so long no kubelet can pull the image of the controller. */
       controllerPullFailsSeconds: z.number().min(0).default(0),
       /** How long a byte takes from a host to the API server and back. */

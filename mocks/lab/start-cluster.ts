@@ -123,12 +123,13 @@ export function planOf(
   { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
   members: readonly NodeFacts[],
 ): ClusterPlan {
-  const { openshiftVersion, apiMoves, bootkubeCrashes, controllerPullFailsSeconds } = cluster;
+  const { openshiftVersion, apiMoves, bootkubeCrashes } = cluster;
+  const { adminsRefusedSeconds, controllerPullFailsSeconds } = cluster;
   const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
   const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
   return {
     ...{ members, needsEtcdOverride, pace },
-    ...{ apiMoves, bootkubeCrashes, controllerPullFailsSeconds },
+    ...{ apiMoves, bootkubeCrashes, adminsRefusedSeconds, controllerPullFailsSeconds },
   };
 }
 

@@ -6,13 +6,14 @@ import {
   machineOSConfigs,
   nodes,
 } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { violationsOf, violationText } from '../../layering/hand-over/invariants.ts';
 import { poolSnapshot, stagingReferences } from '../../layering/hand-over/pool-status.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { readServedConfig, servedImageProblem } from '../../layering/served-config.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { followed, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
@@ -47,7 +48,7 @@ export const waitForLayeredMasters = step({
   when: buildsOsImages,
   skipIf: ({ request, published }) =>
     unlessRequested({ request }) ?? (published.kind === 'stock' ? published.why : undefined),
-  limit: longestWait + minutes(10),
+  limit: longestWait + hours(1) + minutes(10),
   waitsFor: 'nodes, MachineConfigPool, MachineOSConfig and MachineOSBuild to agree on the image',
   run: async (scope, { request, published, registry }) => {
     const why = whyNotServed(request, published);
@@ -102,11 +103,28 @@ async function waitForPool(
   });
 }
 
-/** @throws AgentError `layering.staging-referenced` */
-async function requireNoStaging(
-  { kube, signal }: StepScope<'kube'>,
-  address: string,
-): Promise<void> {
+/**
+ * An API server that is away, or refuses who asks, is asked again: for nothing else would an installation end here.
+ * @throws AgentError `layering.staging-referenced`
+ */
+async function requireNoStaging(scope: StepScope<'kube'>, address: string): Promise<void> {
+  const poll = async (signal: AbortSignal): Promise<PollResult<true>> => {
+    try {
+      await findNoStaging(scope, address);
+      return { done: true };
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code } = asAgentError(error);
+      if (!code.startsWith('kube.')) throw error;
+      return { status: `objects cannot be read yet (${code})` };
+    }
+  };
+  const limits = { every: seconds(15), within: hours(1) };
+  await scope.until('nothing refers to the registry of this host', poll, limits);
+}
+
+/** @throws AgentError `layering.staging-referenced`, `kube.*` */
+async function findNoStaging({ kube, signal }: StepScope<'kube'>, address: string): Promise<void> {
   const [allNodes, osConfigs, builds, configs] = await Promise.all(
     [nodes, machineOSConfigs, machineOSBuilds, machineConfigs].map((kind) =>
       kube.list({ kind }, signal),

@@ -19,6 +19,7 @@ import {
   nodes,
 } from '../../cluster/kinds.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import { waitForLayeredMasters } from './gates.ts';
 
 const address = '10.0.0.1:5000';
@@ -48,6 +49,21 @@ const reported = (events: readonly { readonly type: string }[]): readonly unknow
   events.flatMap((event) => ('status' in event ? [event.status] : []));
 
 describe('layering/wait-for-masters', () => {
+  it('reads again what the API server refuses for more than a minute', async () => {
+    const cluster = put(fakeKube());
+    let refused = 0;
+    const list: FakeKube['list'] = (...args) => {
+      if (refused === 8) return cluster.list(...args);
+      refused += 1;
+      return Promise.reject(kubeFailure('kube.denied', 'GET /api/v1/nodes answered 401'));
+    };
+    const clock = fakeClock();
+    const kube = { ...cluster, list };
+    const { events } = await runStep(waitForLayeredMasters, { config, facts, clock, kube });
+    expect(reported(events)).toContain('objects cannot be read yet (kube.denied)');
+    expect(clock.now()).toBe(30_000);
+  });
+
   it('is through at once when all invariants hold', async () => {
     const clock = fakeClock();
     await runStep(waitForLayeredMasters, { config, facts, clock, kube: put(fakeKube()) });
