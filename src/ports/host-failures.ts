@@ -12,6 +12,11 @@ export const hostFailures = {
     title: 'A command is missing on the host',
     hint: 'boot the host from an image that has it',
   },
+  'command.unreadable': {
+    kind: 'host',
+    title: 'A command on the host printed something that cannot be read',
+    hint: 'run the command that the message names on the host, and look at what it prints',
+  },
   'command.timed-out': {
     kind: 'limit',
     title: 'A command on the host timed out',

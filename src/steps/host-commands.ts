@@ -1,4 +1,6 @@
 import { seconds } from '../model/duration.ts';
+import type { AgentError } from '../model/failure.ts';
+import { hostFailure } from '../ports/host-failures.ts';
 import type { StepScope } from './step.ts';
 import type { Config } from '../config/schema.ts';
 
@@ -16,6 +18,32 @@ export async function isTrue(
 
 /** Prints the architecture of the host as the kernel names it: `x86_64`, `aarch64`, `s390x`. */
 export const architectureArgv = ['uname', '-m'] as const;
+
+/**
+ * The architecture of the host as the kernel names it.
+ * @throws AgentError `command.*`
+ */
+export async function readArchitecture({
+  host,
+  signal,
+}: Pick<StepScope<'host'>, 'host' | 'signal'>): Promise<string> {
+  const { stdout } = await host.exec(architectureArgv, { signal, limit: seconds(20) });
+  if (/^\w+$/.test(stdout.trim())) return stdout.trim();
+  throw unreadableOutput('uname', 'architecture', stdout);
+}
+
+/** What a command printed that ended well is not what it prints; nothing may be read out of it. */
+export const unreadableOutput = (program: string, wanted: string, stdout: string): AgentError =>
+  hostFailure('command.unreadable', `${program} printed no ${wanted}: ${stdout.slice(0, 100)}`);
+
+/**
+ * The kernel arguments that a command printed.
+ * @throws AgentError `command.unreadable`
+ */
+export function kernelArgumentsIn(program: string, stdout: string): readonly string[] {
+  if (/^[\s\x20-\x7e]*$/.test(stdout)) return stdout.trim().split(/\s+/);
+  throw unreadableOutput(program, 'kernel arguments', stdout);
+}
 
 /** The machine itself is never reached through a proxy: the image relay listens there. */
 const itself = '127.0.0.1,localhost';

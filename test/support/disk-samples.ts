@@ -120,5 +120,7 @@ export const deployableHost = (
     .prints('x86_64')
     .on(['lsblk', rest])
     .prints(lsblkOutput(disk))
+    .on(['getenforce'])
+    .prints('Disabled')
     .on(['cat', '/proc/cmdline'])
     .prints(commandLine);

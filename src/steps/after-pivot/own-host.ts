@@ -1,9 +1,11 @@
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { asAgentError, engineFailure } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 
 /** The node that this host will be. */
@@ -75,6 +77,7 @@ async function hostAddresses({
 }: StepScope<'host'>): Promise<readonly string[]> {
   try {
     const { stdout } = await host.exec(listAddressesArgv, { signal, limit: seconds(20) });
+    if (jsonIn(stdout) === undefined) throw unreadableOutput('ip', 'list of addresses', stdout);
     return parseAddresses(stdout);
   } catch (error) {
     signal.throwIfAborted();
@@ -106,19 +109,11 @@ const wholeLength: Readonly<Record<string, number>> = { inet: 32, inet6: 128 };
  * keepalived sets it without a network around it and without a lease, and it is never the node's.
  */
 export function parseAddresses(output: string): readonly string[] {
-  const links = Links.safeParse(jsonOrNothing(output)).data ?? [];
+  const links = Links.safeParse(jsonIn(output)).data ?? [];
   return links
     .flatMap(({ addr_info: addresses }) => addresses)
     .filter(
       ({ family, prefixlen, dynamic }) => prefixlen !== wholeLength[family] || dynamic === true,
     )
     .map(({ local }) => local);
-}
-
-function jsonOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -86,7 +86,11 @@ describe('bootstrap/overlay-node-image', () => {
         return 'active';
       });
     const { events } = await runStep(overlayNodeImage, { host });
-    expect(events).toContainEqual(expect.objectContaining({ status: `${pull} is unknown` }));
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        status: `${pull} is unknown (systemctl: command.failed)`,
+      }),
+    );
   });
 
   it('notes the status of a unit that failed', async () => {

@@ -5,9 +5,11 @@ import type { Host } from '../../ports/host.ts';
 
 /**
  * The `ActiveState` of a unit (`org.freedesktop.systemd1(5)`): `active`, `inactive`, `failed`,
- * `activating` and others; `unknown` when systemd could not be asked.
+ * `activating` and others; `unknown`, and by what, when systemd could not be asked.
  */
 type UnitState = string;
+
+const unknownBy = (code: string): string => `unknown (systemctl: ${code})`;
 
 /** Prints the state of a unit and nothing else. systemd before 246, that of RHEL 8, has no `-P` for it. */
 export const unitStateArgv = (unit: string): readonly string[] => [
@@ -75,9 +77,9 @@ export function unitWatch(host: Host, units: readonly string[]): Watch {
 export async function unitState(host: Host, unit: string, signal: AbortSignal): Promise<UnitState> {
   try {
     const { stdout } = await host.exec(unitStateArgv(unit), { signal, limit: seconds(30) });
-    return stdout === '' ? 'unknown' : stdout;
+    return /^[a-z-]+$/.test(stdout) ? stdout : unknownBy('command.unreadable');
   } catch (error) {
-    if (error instanceof AgentError && isPassing.has(error.code)) return 'unknown';
+    if (error instanceof AgentError && isPassing.has(error.code)) return unknownBy(error.code);
     throw error;
   }
 }
@@ -94,7 +96,8 @@ export async function unitStatus(host: Host, unit: string, signal: AbortSignal):
     const options = { signal, limit: seconds(30), accept: [0, 1, 2, 3, 4] };
     return (await host.exec(unitStatusArgv(unit), options)).stdout;
   } catch (error) {
-    if (error instanceof AgentError && isPassing.has(error.code)) return '';
+    signal.throwIfAborted();
+    if (error instanceof AgentError) return '';
     throw error;
   }
 }
@@ -109,6 +112,8 @@ interface UnitProperties {
   readonly result: string;
   /** How often systemd has started it again by itself. */
   readonly restarts: number;
+  /** Code of why systemctl did not say anything. */
+  readonly unread?: string;
 }
 
 /** Prints the properties that `parseUnitProperties` reads; every systemd since 235 knows them. */
@@ -142,8 +147,8 @@ export const isGivenUp = ({ state, sub }: UnitProperties): boolean =>
  */
 export function unitTexts(unit: string): (properties: UnitProperties) => string {
   let failedWith = '';
-  return ({ state, sub, result, restarts }) => {
-    if (state === '') return `the state of ${unit} is unknown`;
+  return ({ state, sub, result, restarts, unread }) => {
+    if (state === '') return `the state of ${unit} is ${unknownBy(unread ?? 'command.unreadable')}`;
     if (failedWith === '' && result !== '' && result !== 'success') failedWith = ` (${result})`;
     if (failedWith !== '' || restarts > 0) return `${unit} failed${failedWith} and was restarted`;
     return `${unit} is ${state === 'active' ? sub : state}`;
@@ -203,7 +208,7 @@ export async function readUnitProperties(
     return parseUnitProperties(stdout);
   } catch (error) {
     signal.throwIfAborted();
-    if (error instanceof AgentError && isPassing.has(error.code)) return parseUnitProperties('');
-    throw error;
+    if (!(error instanceof AgentError) || !isPassing.has(error.code)) throw error;
+    return { ...parseUnitProperties(''), unread: error.code };
   }
 }

@@ -47,7 +47,10 @@ describe('cluster/wait-for-etcd', () => {
     expect(clock.now()).toBe(seconds(10));
     expect(
       events.flatMap((event) => (event.type === 'wait.updated' ? [event.status] : [])),
-    ).toEqual(['the state of progress.service is unknown', 'progress.service is running']);
+    ).toEqual([
+      'the state of progress.service is unknown (systemctl: command.unreadable)',
+      'progress.service is running',
+    ]);
   });
 
   it('waits for a unit that is started again', async () => {

@@ -34,8 +34,15 @@ describe('parseMenu', () => {
     expect(mgr.parseMenu(menuOf18).entries).toMatchObject([{ number: '0004', partUuid: esp }]);
   });
 
-  it('is empty when nothing is said', () => {
-    expect(mgr.parseMenu('EFI variables are not supported')).toEqual({ order: [], entries: [] });
+  it.each(['', 'BootCurrent: 0001\nNo BootOrder is set; firmware will attempt recovery'])(
+    'is empty when there is no entry: %j',
+    (printed) => {
+      expect(mgr.parseMenu(printed)).toEqual({ order: [], entries: [] });
+    },
+  );
+
+  it('is not read out of something else', () => {
+    expect(() => mgr.parseMenu('<html>')).toThrow('efibootmgr printed no boot menu: <html>');
   });
 });
 

@@ -1,3 +1,5 @@
+import { unreadableOutput } from '../host-commands.ts';
+
 /** Says whether the host was started by UEFI firmware. */
 export const hasEfiArgv = ['test', '-d', '/sys/firmware/efi'] as const;
 
@@ -58,8 +60,15 @@ export const sameLabelNumbers = (output: string): readonly string[] =>
     ([, number]) => number ?? '',
   );
 
-/** Reads the output of `readMenuArgv`, of efibootmgr 16 to 18. */
+/**
+ * Reads the output of `readMenuArgv`, of efibootmgr 16 to 18.
+ * @throws AgentError `command.unreadable`
+ */
 export function parseMenu(stdout: string): BootMenu {
+  // `No BootOrder is set` of one that has none.
+  if (stdout.trim() !== '' && !/^(?:Boot|Timeout:|No Boot)/m.test(stdout)) {
+    throw unreadableOutput('efibootmgr', 'boot menu', stdout);
+  }
   const order = /^BootOrder: *(\S+)/m.exec(stdout)?.[1]?.split(',') ?? [];
   const entries = stdout.split('\n').flatMap((line): readonly BootEntry[] => {
     const [, number, text] = /^Boot([0-9A-F]{4})[* ] ?(.*)$/.exec(line) ?? [];

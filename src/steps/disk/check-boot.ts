@@ -3,7 +3,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
-import { isTrue } from '../host-commands.ts';
+import { isTrue, unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { missingPartitions, partitionFor } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
@@ -109,12 +109,14 @@ async function lookInside(
   if (refused !== undefined) return [`its boot partition cannot be mounted: ${refused}`];
   isMounted = true;
   const hasStamp = await isTrue(scope, hasStampArgv);
-  const { stdout } = await host.exec(digestsArgv(ignition.path), {
+  const { stdout, exitCode } = await host.exec(digestsArgv(ignition.path), {
     signal,
     limit: minutes(1),
     accept: [0, 1],
   });
   const digests = parseDigests(stdout);
+  // 0: it has read both.
+  if (exitCode === 0 && digests.size < 2) throw unreadableOutput('sha256sum', 'digests', stdout);
   await unmount(signal);
   return wrongContent({
     hasStamp,

@@ -4,6 +4,7 @@
 // removed is reported, and left to coreos-installer to judge.
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { willKeepPartitions } from '../image/writer-args.ts';
 import { step, type StepScope } from '../step.ts';
 import { isUnformatted, partitionsOf } from './block-devices.ts';
@@ -84,8 +85,8 @@ const longestCleanup = minutes(9);
 interface Cleanup {
   /** Runs a command on the disk; its output, or undefined when it failed. */
   readonly attempt: (argv: readonly string[]) => Promise<string | undefined>;
-  /** Likewise, where a later look decides whether it mattered. */
-  readonly attemptQuietly: (argv: readonly string[]) => Promise<string | undefined>;
+  /** Likewise, where a later look decides whether it mattered; what it failed with. */
+  readonly attemptQuietly: (argv: readonly string[]) => Promise<string | AgentError>;
   /** What failed so far. */
   readonly problems: string[];
 }
@@ -113,14 +114,13 @@ function cleanupOf({ host, clock, signal }: CleanScope, target: TargetDisk): Cle
     attempt: async (argv) => {
       const answer = await run(argv);
       if (typeof answer === 'string') return answer;
-      // A host without the tool has nothing of its kind running.
-      if (answer.code !== 'command.not-found') problems.push(answer.message);
+      // A host without the tools of LVM has nothing of its kind running.
+      if (answer.code !== 'command.not-found' || argv[0] === 'wipefs') {
+        problems.push(answer.message);
+      }
       return undefined;
     },
-    attemptQuietly: async (argv) => {
-      const answer = await run(argv);
-      return typeof answer === 'string' ? answer : undefined;
-    },
+    attemptQuietly: run,
   };
 }
 
@@ -141,15 +141,22 @@ async function orProblem(
 
 async function removeVolumeGroups(
   { host, signal }: CleanScope,
-  { attempt }: Cleanup,
+  { attempt, problems }: Cleanup,
   target: TargetDisk,
 ): Promise<void> {
+  /** Each line ends with a device; LVM writes `[unknown]` or `unknown device` for one that is gone. */
+  const list = async (argv: readonly string[]): Promise<string> => {
+    const stdout = (await attempt(argv)) ?? '';
+    const isDevice = (line: string): boolean => /^$|\/|unknown/.test(line.trim());
+    if (stdout.split('\n').every(isDevice)) return stdout;
+    problems.push(unreadableOutput(argv[0] ?? '', 'list of devices', stdout).message);
+    return '';
+  };
   const disk = await readTarget(host, target, signal);
-  // LVM writes `[unknown]` for a device of a group that is gone.
   const real = async (path: string): Promise<string> =>
     path.startsWith('/') ? ((await host.realPath(path, signal)) ?? path) : path;
   const groups = await Promise.all(
-    parseVgs((await attempt(vgsArgv)) ?? '').map(async ({ group, device }) => ({
+    parseVgs(await list(vgsArgv)).map(async ({ group, device }) => ({
       group,
       device: await real(device),
     })),
@@ -158,7 +165,7 @@ async function removeVolumeGroups(
     await attempt(deactivateGroupArgv(group));
     await attempt(removeGroupArgv(group));
   }
-  for (const path of parsePvs((await attempt(pvsArgv)) ?? '')) {
+  for (const path of parsePvs(await list(pvsArgv))) {
     if (isOn(disk, await real(path))) await attempt(removePhysicalArgv(path));
   }
 }
@@ -170,6 +177,7 @@ async function takeDown(
   { target, within }: { readonly target: TargetDisk; readonly within: Millis },
 ): Promise<boolean> {
   let left: readonly string[] = [];
+  let failed = '';
   try {
     await until(
       'the install disk is empty',
@@ -179,7 +187,10 @@ async function takeDown(
           renderHolder({ kind: 'leftover', device: path, type }),
         );
         if (left.length === 0) return { done: undefined };
-        for (const argv of takedownArgvs(disk)) await attemptQuietly(argv);
+        for (const argv of takedownArgvs(disk)) {
+          const answer = await attemptQuietly(argv);
+          if (answer instanceof AgentError) failed = `: ${answer.message}`;
+        }
         return { status: left.join('; ') };
       },
       { every: seconds(1), within },
@@ -188,7 +199,7 @@ async function takeDown(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code !== 'wait.timed-out') throw error;
-    problems.push(isBusy(target, left).message);
+    problems.push(`${isBusy(target, left).message}${failed}`);
     return false;
   }
 }
@@ -200,7 +211,7 @@ async function wipe(
 ): Promise<void> {
   const disk = await readTarget(host, target, signal);
   for (const { path } of partitionsOf(disk)) await attempt(wipefsArgv(path));
-  if ((await attemptQuietly(wipefsArgv(target.path))) === undefined) {
+  if (typeof (await attemptQuietly(wipefsArgv(target.path))) !== 'string') {
     await attempt(wipefsGentlyArgv(target.path));
   }
 }

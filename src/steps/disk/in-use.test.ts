@@ -42,11 +42,18 @@ describe('readOpeners', () => {
       .withFile('/proc/7/comm', 'dd\n')
       .withFile('/proc/8/comm', 'cat\n')
       .on(['find', rest])
-      .prints('/proc/7/fd/3 /dev/sda\n/proc/7/fd/4 /dev/sda\n/proc/8/fd/0 /dev/sda1\nnoise\n');
+      .prints('/proc/7/fd/3 /dev/sda\n/proc/7/fd/4 /dev/sda\n/proc/8/fd/0 /dev/sda1\n');
     expect(await readOpeners(host, disk, new AbortController().signal)).toEqual([
       '/dev/sda is open in dd (process 7)',
       '/dev/sda1 is open in cat (process 8)',
     ]);
+  });
+
+  it('reads nothing out of what find does not print', async () => {
+    const host = fakeHost().on(['find', rest]).prints('/proc/7/fd/3 /dev/sda\nnoise\n');
+    await expect(readOpeners(host, disk, new AbortController().signal)).rejects.toMatchObject({
+      code: 'command.unreadable',
+    });
   });
 });
 

@@ -3,6 +3,7 @@ import type { Host } from '../../ports/host.ts';
 import type { BlockDevice } from './lsblk.ts';
 import { withDescendants } from './block-devices.ts';
 import { AgentError } from '../../model/failure.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { TargetDisk } from './facts.ts';
 import { isBusy } from './guards.ts';
@@ -41,12 +42,17 @@ const nodesOf = (disk: BlockDevice): readonly string[] => [
   ...new Set(withDescendants(disk).flatMap(({ path, kname }) => [path, `/dev/${kname}`])),
 ];
 
-/** Reads the output of `openersArgv`: each process once for each device. */
+/**
+ * Reads the output of `openersArgv`: each process once for each device.
+ * @throws AgentError `command.unreadable`
+ */
 function parseOpeners(stdout: string): readonly Opener[] {
   const found = new Map<string, Opener>();
-  for (const line of stdout.split('\n')) {
+  for (const line of stdout.split('\n').filter((text) => text.trim() !== '')) {
     const [, pid, device] = /^\/proc\/(\d+)\/fd\/\d+ (\S+)$/.exec(line.trim()) ?? [];
-    if (pid === undefined || device === undefined) continue;
+    if (pid === undefined || device === undefined) {
+      throw unreadableOutput('find', 'list of open files', line);
+    }
     found.set(`${pid} ${device}`, { pid: Number(pid), device });
   }
   return [...found.values()];
@@ -87,7 +93,10 @@ export async function openersOrWarn(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof AgentError)) throw error;
-    note('warn', 'could not check which processes have the disk open', { code: error.code });
+    note('warn', 'could not check which processes have the disk open', {
+      code: error.code,
+      reason: error.message,
+    });
     return [];
   }
 }

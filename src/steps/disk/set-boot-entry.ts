@@ -1,7 +1,7 @@
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { writesDisk } from '../conditions.ts';
-import { architectureArgv, isTrue } from '../host-commands.ts';
+import { architectureArgv, isTrue, readArchitecture } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { disksUnder, everyDevice, findPartition } from './block-devices.ts';
 import { diskFailure } from './failures.ts';
@@ -51,7 +51,8 @@ export const setBootEntry = step({
   needs: { disk: TargetDisk },
   when: writesDisk,
   touches: ['disk:install', 'firmware'],
-  limit: minutes(5),
+  // Above what a command may hang: to pass it would end the installation.
+  limit: minutes(15),
   preview: (_config, { disk }) => previewOf(disk.path),
   run: async (scope, { disk }) => {
     try {
@@ -109,8 +110,8 @@ async function setFor(scope: StepScope<'host'>, disk: TargetDisk): Promise<void>
     return;
   }
   if (!(await isTrue(scope, hasEfiArgv))) {
-    const { stdout } = await host.exec(architectureArgv, { signal, limit: seconds(20) });
-    note('info', `no UEFI: ${bootsWithoutUefi(stdout.trim())}`, { disk: disk.path });
+    const architecture = await readArchitecture(scope);
+    note('info', `no UEFI: ${bootsWithoutUefi(architecture)}`, { disk: disk.path });
     return;
   }
   await setEfiEntry(scope, disk);
@@ -127,8 +128,7 @@ async function setEfiEntry(scope: StepScope<'host'>, disk: TargetDisk): Promise<
   const run = (argv: readonly string[]): ReturnType<typeof host.exec> =>
     host.exec(argv, { signal, limit: minutes(1) });
   const { number, ...world } = await readEsp(scope, disk);
-  const { stdout: architecture } = await run(architectureArgv);
-  const file = shimPath(world.directories, architecture);
+  const file = shimPath(world.directories, await readArchitecture(scope));
   // First, since they may fill the NVRAM. An entry for this partition stays until there is another.
   const before = await tryOr(scope, async () => parseMenu((await run(readMenuArgv)).stdout));
   const menu = before instanceof AgentError ? { order: [], entries: [] } : before;

@@ -1,4 +1,5 @@
 import { minutes, seconds } from '../../model/duration.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { step } from '../step.ts';
 import type { Config } from '../../config/schema.ts';
 import { EtcdHandover } from '../cluster/wait-for-etcd.ts';
@@ -43,7 +44,10 @@ export const findIronic = step({
   run: async ({ host, signal, note }) => {
     try {
       const { stdout } = await host.exec(listIronicArgv, { signal, limit: seconds(60) });
-      return { isPresent: stdout.includes(unit) };
+      const isPresent = stdout.includes(unit);
+      if (!isPresent && stdout !== '')
+        throw unreadableOutput('systemctl', `line of ${unit}`, stdout);
+      return { isPresent };
     } catch (error) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(error);

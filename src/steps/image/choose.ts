@@ -1,13 +1,14 @@
 import type { Config } from '../../config/schema.ts';
 import { readWriterArgs } from '../../lib/writer-args.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { minutes } from '../../model/duration.ts';
 import { writesDisk } from '../conditions.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { step, type StepScope } from '../step.ts';
 import { chooseImageSource, explainImage, type ImageRequest } from './source.ts';
 import { ChosenImage } from './facts.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 import {
   fileDigestArgv,
   headArgv,
@@ -90,14 +91,15 @@ async function checkNodeImage(scope: StepScope<'host' | 'web'>): Promise<void> {
   const { host, signal, config, note } = scope;
   const { nodeImage } = config.image;
   if (nodeImage === '') return;
-  const { stdout: architecture } = await host.exec(architectureArgv, {
-    signal,
-    limit: seconds(10),
-  });
+  const architecture = await readArchitecture(scope);
   let inspected: string | undefined;
   try {
-    inspected = (await host.exec(inspectNodeImageArgv(nodeImage), { signal, limit: minutes(2) }))
-      .stdout;
+    const options = { signal, limit: minutes(2) };
+    const { stdout } = await host.exec(inspectNodeImageArgv(nodeImage), options);
+    if (jsonIn(stdout) === undefined) {
+      throw unreadableOutput('skopeo', `configuration of ${nodeImage}`, stdout);
+    }
+    inspected = stdout;
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);

@@ -9,7 +9,12 @@ import type { diskFailures } from '../disk/failures.ts';
 import { type BlockDevice, lsblkArgv } from '../disk/lsblk.ts';
 import { confirmTarget, readTarget } from '../disk/target.ts';
 import type { StepScope } from '../step.ts';
-import { architectureArgv } from '../host-commands.ts';
+import {
+  architectureArgv,
+  kernelArgumentsIn,
+  readArchitecture,
+  unreadableOutput,
+} from '../host-commands.ts';
 import {
   bootMount,
   type Overwrite,
@@ -52,7 +57,7 @@ export const previewDeploy = (previewed: PreviewedOverwrite): readonly (readonly
  * have to run again for another kernel.
  */
 export async function canDeploy(scope: HostScope): Promise<boolean> {
-  if ((await ask(scope, architectureArgv)) !== 's390x') return true;
+  if ((await readArchitecture(scope)) !== 's390x') return true;
   scope.note(
     'info',
     's390x boots from a fixed location: the operating system is not replaced before the first boot',
@@ -86,7 +91,7 @@ async function planOverwrite(
     root,
     boot,
     freePercent: freePercent(disk, root.sizeBytes),
-    platform: platformArgument(await ask(scope, commandLineArgv)),
+    platform: platformArgument(await kernelArguments(scope)),
     os,
     source,
     writerArgs: scope.config.image.writerArgs,
@@ -128,8 +133,9 @@ async function lookForPartitions(
   }
 }
 
-async function ask({ host, signal }: HostScope, argv: readonly string[]): Promise<string> {
-  return (await host.exec(argv, { signal, limit: seconds(30) })).stdout;
+async function kernelArguments({ host, signal }: HostScope): Promise<readonly string[]> {
+  const { stdout } = await host.exec(commandLineArgv, { signal, limit: seconds(30) });
+  return kernelArgumentsIn('cat', stdout);
 }
 
 async function apply(scope: HostScope, target: TargetDisk, overwrite: Overwrite): Promise<void> {
@@ -173,12 +179,18 @@ async function runOne(
 }
 
 /** A host without SELinux has nothing to be put back. */
-async function isEnforcing({ host, signal }: HostScope): Promise<boolean> {
+async function isEnforcing({ host, signal, note }: HostScope): Promise<boolean> {
   try {
     const { stdout } = await host.exec(isEnforcingArgv, { signal, limit: seconds(30) });
+    if (!/^(?:Enforcing|Permissive|Disabled)$/.test(stdout)) {
+      throw unreadableOutput('getenforce', 'mode of SELinux', stdout);
+    }
     return stdout === 'Enforcing';
-  } catch {
+  } catch (error) {
     signal.throwIfAborted();
+    const { code, message } = asAgentError(error);
+    if (code === 'command.not-found') return false;
+    note('warn', 'the mode of SELinux is not known and stays as it is', { code, reason: message });
     return false;
   }
 }

@@ -1,6 +1,7 @@
 import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { CommandResult } from '../../ports/host.ts';
 import { usesExistingRoot } from '../conditions.ts';
+import { kernelArgumentsIn } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { step, type StepScope } from '../step.ts';
 import { WrittenImage } from './facts.ts';
@@ -93,7 +94,7 @@ async function changeKargs(scope: RootScope): Promise<void> {
   const wanted = kernelArgumentChanges(scope.config.image.writerArgs);
   if (kargsArgv(wanted) === undefined) return;
   const { stdout } = await exec(scope, listKargsArgv);
-  const argv = kargsArgv(missingChanges(wanted, stdout.split(/\s+/)));
+  const argv = kargsArgv(missingChanges(wanted, kernelArgumentsIn('rpm-ostree', stdout)));
   if (argv === undefined) return;
   await exec(scope, argv);
   await exec(scope, finalizeArgv);

@@ -5,6 +5,7 @@ import { constants, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { AgentError } from '../../model/failure.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Web } from '../../ports/web.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { imageFailure } from './failures.ts';
 
 /** Prints the digest of an image file on the host. */
@@ -21,17 +22,18 @@ export const headArgv = (path: string): readonly string[] => [
   path,
 ];
 
-/** The bytes that `headArgv` printed. */
-const parseHead = (stdout: string): Uint8Array => Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
-
-/** Reads the beginning of an image file on the host. */
+/**
+ * Reads the beginning of an image file on the host.
+ * @throws AgentError `command.*`
+ */
 export async function readFileHead(
   host: Host,
   path: string,
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const { stdout } = await host.exec(headArgv(path), { signal, limit: minutes(1) });
-  return parseHead(stdout);
+  if (/[^0-9a-f\s]/.test(stdout)) throw unreadableOutput('od', 'bytes', stdout);
+  return Buffer.from(stdout.replaceAll(/\s+/g, ''), 'hex');
 }
 
 /** A slow medium reads 5 MB in a second; a compressed image has about 1 GB. */
@@ -48,7 +50,8 @@ export async function verifyFile(
 ): Promise<void> {
   const { stdout } = await host.exec(fileDigestArgv(path), { signal, limit: digestLimit });
   // The digest of a name with a backslash or a line feed is printed behind a backslash.
-  const actual = /^\\?([0-9a-f]{64})\s/.exec(stdout)?.[1] ?? '';
+  const actual = /^\\?([0-9a-f]{64})\s/.exec(stdout)?.[1];
+  if (actual === undefined) throw unreadableOutput('sha256sum', 'digest', stdout);
   if (actual === sha256) return;
   throw imageRelayFailure('image.wrong-digest', `the sha256 of ${path} does not match`, {
     context: { origin: path, expected: sha256, actual },

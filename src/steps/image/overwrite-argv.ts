@@ -142,10 +142,8 @@ function deployFinalArgv({ os, source, platform, writerArgs }: Overwrite): reado
 }
 
 /** The platform among the kernel arguments of the running system; bare metal unless it says else. */
-export function platformArgument(commandLine: string): string {
-  const argument = commandLine
-    .split(/\s+/)
-    .find((word) => word.startsWith('ignition.platform.id='));
+export function platformArgument(kernelArguments: readonly string[]): string {
+  const argument = kernelArguments.find((word) => word.startsWith('ignition.platform.id='));
   return argument ?? 'ignition.platform.id=metal';
 }
 

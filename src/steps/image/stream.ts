@@ -2,9 +2,8 @@ import * as z from 'zod';
 import { imageFailure } from './failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
-import { seconds } from '../../model/duration.ts';
 import type { StepScope } from '../step.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { readArchitecture } from '../host-commands.ts';
 
 const Artifact = z.object({
   location: z.string(),
@@ -124,12 +123,8 @@ export async function findInStream(
   scope: StepScope<'host' | 'web'>,
   { location, sectorBytes }: StreamSearch,
 ): Promise<StreamImage & { readonly architecture: string }> {
-  const { host, signal } = scope;
   const stream = parseStream(await readStream(scope, location), shownUrl(location));
-  const { stdout: architecture } = await host.exec(architectureArgv, {
-    signal,
-    limit: seconds(10),
-  });
+  const architecture = await readArchitecture(scope);
   return { ...imageInStream(stream, { architecture, sectorBytes }), architecture };
 }
 

@@ -14,11 +14,12 @@ import {
 import { readImageFacts } from '../../layering/build/verify-image.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { digestOf, repositoryOf } from '../../lib/image-name.ts';
-import { minutes, seconds } from '../../model/duration.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { digestInList, goArchitecture, lacksArchitecture } from '../../os/registry-image.ts';
 import { withHeartbeat } from '../heartbeat.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { readArchitecture, unreadableOutput } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 import { factsOf, type ImageWork, imageWork, stderrOf, withTries } from './image-work.ts';
 import { withSecretFile } from './manifests.ts';
@@ -80,7 +81,9 @@ export async function digestAt({ host, signal }: ImageWork, at: ImageAt): Promis
     signal,
     limit: longestQuestion,
   });
-  return digestOf(`@${stdout}`) ?? stdout;
+  const digest = digestOf(`@${stdout}`) ?? stdout;
+  if (/^sha\d+:[0-9a-f]+$/.test(digest)) return digest;
+  throw unreadableOutput('skopeo', `digest of ${at.image}`, stdout);
 }
 
 /** An image of the store that is to be in a registry. */
@@ -171,7 +174,7 @@ export async function copyBaseImage(
   { base, repository, access }: BaseCopy,
 ): Promise<void> {
   const what = `copying the base image ${base.image}`;
-  const architecture = await architectureOf(work);
+  const architecture = goArchitecture(await readArchitecture(work));
   const image = await withTries(work, { what, otherwise: 'layering.copy-failed' }, async () => {
     await requireArchitecture(work, base, architecture);
     return imageFor(work, base, architecture);
@@ -181,11 +184,6 @@ export async function copyBaseImage(
   work.progress({ info: 'Copying the base image' });
   const to = { ...access, image: `${repository}:${baseTag(base.image)}` };
   await copyImage(work, { what, from, to, digest });
-}
-
-/** The architecture of the host, as Go names it. */
-async function architectureOf({ host, signal }: ImageWork): Promise<string> {
-  return goArchitecture((await host.exec(architectureArgv, { signal, limit: seconds(20) })).stdout);
 }
 
 async function requireArchitecture(
@@ -218,6 +216,9 @@ async function imageFor(
     signal,
     limit: longestQuestion,
   });
+  if (jsonIn(stdout) === undefined) {
+    throw unreadableOutput('skopeo', `manifest of ${base.image}`, stdout);
+  }
   const digest = digestInList(stdout, architecture);
   return digest === undefined ? base.image : `${repositoryOf(base.image)}@${digest}`;
 }

@@ -65,11 +65,11 @@ async function deployOrPivot(
   found: FoundImage,
 ): Promise<WorkerBoot> {
   const { note, signal } = scope;
-  if (!(await canDeploy(scope))) return { kind: 'first-boot', why: 'the architecture is s390x' };
   const { image, authFile, certificates } = found;
   const source = { image, authFile, ...(certificates === undefined ? {} : { certificates }) };
   const os = await osOf(scope, found);
   try {
+    if (!(await canDeploy(scope))) return { kind: 'first-boot', why: 'the architecture is s390x' };
     await withHeartbeat('deploying the built OS image', scope, () =>
       deployFinal(scope, disk, { os, source }),
     );

@@ -22,7 +22,7 @@ import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { goArchitecture } from '../../os/registry-image.ts';
 import { takesBuiltImage, writesDisk } from '../conditions.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { architectureArgv, readArchitecture } from '../host-commands.ts';
 import { HostIgnition } from '../ignition/fetch-host.ts';
 import { WrittenImage } from '../image/facts.ts';
 import { imageFailure } from '../image/failures.ts';
@@ -231,7 +231,7 @@ async function poll(scope: FindScope, tagged: ImageAt): Promise<PollResult<strin
 
 async function refuseOtherArchitecture(scope: FindScope, at: ImageAt): Promise<void> {
   const { architecture } = readImageFacts(await ask(scope, registryConfigArgv(at)), at.image);
-  const machine = goArchitecture(await ask(scope, architectureArgv));
+  const machine = goArchitecture(await readArchitecture(scope));
   if (architecture === machine) return;
   throw imageFailure(
     'image.wrong-architecture',

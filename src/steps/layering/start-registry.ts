@@ -32,6 +32,7 @@ import { findPartition, freePercent } from '../disk/block-devices.ts';
 import { TargetDisk } from '../disk/facts.ts';
 import { mountedOn } from '../disk/in-use.ts';
 import { execOnTarget, readTarget } from '../disk/target.ts';
+import { unreadableOutput } from '../host-commands.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, withReleaseFallback } from './conditions.ts';
 import { BuildRequest, RenderedConfigs, StagingRegistry } from './facts.ts';
@@ -119,6 +120,7 @@ async function findImage({
   }
   const argv = imageForArgv(release, registryOfRelease, PULL_SECRET_PATH);
   const { stdout } = await host.exec(argv, { signal, limit: longestPull });
+  if (/[^\w.:/@-]/.test(stdout)) throw unreadableOutput('podman', 'image name', stdout);
   if (stdout !== '') return { image: stdout, isOfRelease: true };
   throw layeringFailure('layering.no-registry-image', `${release} has no ${registryOfRelease}`);
 }
@@ -267,7 +269,8 @@ async function openStagingDisk(
 async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
   const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
   const free = Number(/\d+\s*$/.exec(stdout)?.[0] ?? Number.NaN);
-  if (Number.isNaN(free) || free >= leastBytes) return;
+  if (Number.isNaN(free)) throw unreadableOutput('df', 'free bytes', stdout);
+  if (free >= leastBytes) return;
   throw layeringFailure(
     'layering.disk-too-small',
     `${Math.floor(free / gibibyte)} GiB are free on the written disk, ${leastBytes / gibibyte} are needed to build images`,

@@ -21,7 +21,7 @@ import {
 } from '../../os/registry-image.ts';
 import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { ask, findAuthFile } from './read-host.ts';
-import { architectureArgv } from '../host-commands.ts';
+import { architectureArgv, readArchitecture } from '../host-commands.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
@@ -77,7 +77,7 @@ function planFor(
 }
 
 async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryImage | undefined> {
-  const { host, signal, note } = scope;
+  const { note } = scope;
   const auth = await findAuthFile(scope);
   const asked = await inspectOrFail(scope, inspectArgv(name.text, auth?.path));
   if (asked === undefined) {
@@ -85,8 +85,7 @@ async function inspect(scope: NodeScope, name: NodeImageName): Promise<RegistryI
     return undefined;
   }
   const found = readInspected(asked, name.text);
-  const { stdout } = await host.exec(architectureArgv, { signal, limit: minutes(1) });
-  const machine = goArchitecture(stdout);
+  const machine = goArchitecture(await readArchitecture(scope));
   if (found.architecture !== machine) throw wrongArchitecture(name, found.architecture, machine);
   if (name.digest !== undefined) return found;
   const raw = await ask(scope, rawManifestArgv(name.text, auth?.path));

@@ -137,7 +137,7 @@ export async function recreateRoot(
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
-    if (code !== 'command.failed') throw error;
+    if (code === 'disk.changed') throw error;
     note('warn', 'the copy of the root file system stays in memory until the host reboots', {
       code,
       reason: message,
