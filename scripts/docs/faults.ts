@@ -5,20 +5,21 @@ import {
   requestKinds,
 } from '../../test/contract/faults/requests.ts';
 import { renderDuration } from '../../src/model/duration.ts';
+import { commandCodes, commandSection } from './command-faults.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
 
 /**
- * The page about every request and every fault.
+ * The page about every request and every command, and every fault of them.
  * @throws RangeError for a code that no failure has
  */
 export async function faultsPage(): Promise<string> {
   const codes = new Set((await everyFailure()).map(({ code }) => code));
-  const named = requestKinds.flatMap(({ endings }) => Object.values(endings));
-  const unknown = named.find(({ code }) => code !== undefined && !codes.has(code));
-  if (unknown !== undefined) {
-    throw new RangeError(`test/contract/faults/requests.ts: no failure ${String(unknown.code)}`);
-  }
+  const ofRequests = requestKinds.flatMap(({ endings }) =>
+    Object.values(endings).flatMap(({ code }) => code ?? []),
+  );
+  const unknown = [...ofRequests, ...commandCodes()].find((code) => !codes.has(code));
+  if (unknown !== undefined) throw new RangeError(`test/contract/faults: no failure ${unknown}`);
   return [
     ...intro,
     ...table(
@@ -27,6 +28,7 @@ export async function faultsPage(): Promise<string> {
     ),
     '',
     ...requestKinds.flatMap(section),
+    ...commandSection(),
   ].join('\n');
 }
 
@@ -39,7 +41,7 @@ function section({ names, limit, endings }: RequestKind): readonly string[] {
   });
   const title = names.join(', ');
   return [
-    `## ${title.charAt(0).toUpperCase()}${title.slice(1)}`,
+    `### ${title.charAt(0).toUpperCase()}${title.slice(1)}`,
     '',
     limit === undefined
       ? 'Followed until whoever waits stops it. A code is what the view shows meanwhile.'
@@ -58,8 +60,13 @@ const timesOf = (attempts: Ending['attempts']): string => {
 const intro: readonly string[] = [
   '# Faults',
   '',
-  'This page is written by `npm run docs` from the table that the contract tests run over the wire. It says how',
-  'each request ends when its server, or the way to it, has a fault from its first attempt to its last.',
+  'This page is written by `npm run docs` from the tables that the tests run. It says how each request and each',
+  'command ends when it has a fault.',
+  '',
+  '## Requests',
+  '',
+  'How each request ends when its server, or the way to it, has a fault from its first attempt to its last. The',
+  'contract tests run the table over the wire.',
   '',
   'The interface of the inventory service is version 2. [errors.md](errors.md) has a hint for each code.',
   'A step that polls, and the reporter of the run, send again what failed here as passing.',

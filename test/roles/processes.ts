@@ -45,7 +45,7 @@ const relay: ImageRelay = {
 };
 
 /** One process of the agent, from its start to its end. */
-interface Life {
+export interface Life {
   readonly outcome?: RunOutcome;
   readonly error?: unknown;
   readonly events: readonly RunEvent[];
@@ -76,26 +76,32 @@ interface Process {
   readonly commands: number;
   /** Decides for each command whether it fails. */
   readonly faultOf?: (argv: readonly string[]) => CommandFault | undefined;
+  /** Changes the role before it runs. */
+  readonly changed?: (role: Role<InstallWorld>) => Role<InstallWorld>;
+  /** In place of a clock whose limits never pass. */
+  readonly time?: Clock;
+  readonly heard?: (event: RunEvent) => void;
+  readonly signal?: AbortSignal;
 }
 
 /** One process of the agent: it ends with its role, or when its journal or its power says so. */
 export async function live(
   world: World,
-  { config, journal, commands, faultOf }: Process,
+  { config, journal, commands, faultOf, ...how }: Process,
 ): Promise<Life> {
   const { machine, kube, inventory } = world;
   const power = powerFor(commands);
   const events: RunEvent[] = [];
-  const brisk = briskClock();
+  const time = how.time ?? briskClock();
   const clock: Clock = {
-    ...brisk,
+    ...time,
     // Nothing waits on in a process that is gone.
     sleep: (duration, signal) =>
-      power.isGone() ? Promise.reject(killed()) : brisk.sleep(duration, signal),
+      power.isGone() ? Promise.reject(killed()) : time.sleep(duration, signal),
   };
   try {
     const outcome = await runRole({
-      role: chooseRole(config),
+      role: how.changed?.(chooseRole(config)) ?? chooseRole(config),
       config,
       ports: {
         host: machineHost(machine, {
@@ -133,8 +139,8 @@ export async function live(
       },
       header: { version: '1', fingerprint: 'f', bootId: 'b' },
       run: 'r',
-      sinks: [(event) => events.push(event)],
-      signal: new AbortController().signal,
+      sinks: [(event) => events.push(event), (event) => how.heard?.(event)],
+      signal: how.signal ?? new AbortController().signal,
     });
     return { outcome, events };
   } catch (error) {

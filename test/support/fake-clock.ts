@@ -25,15 +25,20 @@ const turn = (): Promise<void> =>
   });
 
 /** Lets everything that is ready run. */
-export async function settle(): Promise<void> {
-  for (let count = 0; count < idleTurns; count += 1) await turn();
+export async function settle(turns = idleTurns): Promise<void> {
+  for (let count = 0; count < turns; count += 1) await turn();
 }
 
 /**
  * A virtual clock. With `auto` (the default) time jumps to the next sleeper as soon as nothing else
- * happens; without it only `advance` moves time.
+ * happens; without it only `advance` moves time. It stands while `isBusy`: real work is under way.
  */
-export function fakeClock({ start = 0, auto = true } = {}): FakeClock {
+export function fakeClock({
+  start = 0,
+  auto = true,
+  isBusy = (): boolean => false,
+  turns = idleTurns,
+} = {}): FakeClock {
   let now = start;
   let isWatching = false;
   const sleepers = new Set<Sleeper>();
@@ -56,8 +61,8 @@ export function fakeClock({ start = 0, auto = true } = {}): FakeClock {
 
   const watch = async (): Promise<void> => {
     isWatching = true;
-    await settle();
-    while (wakeFirst(Number.POSITIVE_INFINITY)) await settle();
+    do await settle(turns);
+    while (isBusy() || wakeFirst(Number.POSITIVE_INFINITY));
     isWatching = false;
   };
 

@@ -1,0 +1,76 @@
+import {
+  commandFailed,
+  commandNotFound,
+  commandStopped,
+  commandTimedOut,
+} from '../../src/adapters/host/command-failures.ts';
+import type { CommandResult, ExecOptions, Host } from '../../src/ports/host.ts';
+import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
+import type { CommandFault } from '../contract/faults/commands.ts';
+
+/** Bytes that mean nothing to whoever reads the output of a command. */
+export const garbage = '\u001f\ufffd\u0000\ufffd {"';
+
+/** Decides for each command of a step whether it has a fault. */
+export type FaultOf = (step: string, argv: readonly string[]) => CommandFault | undefined;
+
+/** A clock that stands while hosts are at work, and the work that they have. */
+export interface WorkClock extends FakeClock {
+  /** Counts work of a host until it ends. */
+  readonly busy: <Answer>(work: Promise<Answer>) => Promise<Answer>;
+}
+
+/** Limits of hours pass in a moment, but none while something real is under way. */
+export function workClock(): WorkClock {
+  let works = 0;
+  const clock = fakeClock({ isBusy: () => works > 0, turns: 4 });
+  const busy: WorkClock['busy'] = (work) => {
+    works += 1;
+    return work.finally(() => {
+      works -= 1;
+    });
+  };
+  return { ...clock, busy };
+}
+
+/** A host as a step sees it, some of whose commands have a fault. */
+export function faultyHost(
+  host: Host,
+  { step, faultOf, clock }: { step: string; faultOf: FaultOf; clock: WorkClock },
+): Host {
+  const { busy } = clock;
+  return {
+    exec: async (argv, options) => {
+      const fault = faultOf(step, argv);
+      const story = { argv, duration: 0, stdout: '', stderr: '' };
+      if (fault === 'missing') throw commandNotFound(story);
+      if (fault === 'fails') {
+        throw commandFailed({ ...story, stderr: 'the fault of a test' }, { exitCode: 99 });
+      }
+      if (fault === 'hangs') {
+        await clock.sleep(options.limit, options.signal).catch((reason: unknown) => {
+          throw commandStopped(story, reason);
+        });
+        throw commandTimedOut(story, options.limit);
+      }
+      // The monitor of units ends when its caller has seen enough.
+      const run = (how: ExecOptions): Promise<CommandResult> =>
+        argv[0] === 'busctl' ? host.exec(argv, how) : busy(host.exec(argv, how));
+      if (fault === undefined) return run(options);
+      options.onLine?.(garbage, 'stdout');
+      return { ...(await run({ ...options, onLine: () => undefined })), stdout: garbage };
+    },
+    readText: (...given) => busy(host.readText(...given)),
+    writeFile: (...given) => busy(host.writeFile(...given)),
+    remove: (...given) => busy(host.remove(...given)),
+    list: (...given) => busy(host.list(...given)),
+    realPath: (...given) => busy(host.realPath(...given)),
+    lock: (...given) => busy(host.lock(...given)),
+    watch: (paths, changed, signal) => {
+      const watching = host.watch(paths, changed, signal);
+      // It has files open that it closes.
+      signal.addEventListener('abort', () => void busy(watching), { once: true });
+      return watching;
+    },
+  };
+}
