@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,6 +9,7 @@ import { journald } from '../../src/adapters/logging/journald.ts';
 import { type LogOptions, openEventStream, openLog } from '../../src/adapters/logging/log-sink.ts';
 import { masker } from '../../src/lib/masker.ts';
 import { Secret } from '../../src/model/secret.ts';
+import { settle } from '../support/fake-clock.ts';
 import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
 
 let directory: string;
@@ -26,6 +28,36 @@ const note = (message: string, level: 'debug' | 'info' = 'info'): RunEvent =>
   event({ type: 'note', step: 'a/b', level, message, fields: {} });
 const progress = (percent: number, time: number): RunEvent =>
   event({ type: 'step.progress', step: 'a/b', progress: { info: `${percent}%`, percent } }, time);
+
+/** A pipe that takes nothing more. */
+function fullPipe(): number {
+  execFileSync('mkfifo', [at('full-pipe')]);
+  const pipe = openSync(at('full-pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+  repeat(() => writeSync(pipe, 'x'.repeat(4096)));
+  return pipe;
+}
+
+/** What is in a pipe now. */
+function drain(pipe: number): string {
+  const parts: Buffer[] = [];
+  const buffer = Buffer.alloc(64 * 1024);
+  repeat(() => {
+    parts.push(Buffer.from(buffer.subarray(0, readSync(pipe, buffer))));
+  });
+  return Buffer.concat(parts).toString();
+}
+
+/** Does something until the pipe is full or empty. */
+function repeat(work: () => void): void {
+  for (;;) {
+    try {
+      work();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return;
+      throw error;
+    }
+  }
+}
 
 describe('the log', () => {
   const open = (more: Partial<LogOptions> = {}) =>
@@ -108,6 +140,43 @@ describe('the log', () => {
     for (let count = 0; count < 5000; count += 1) log.sink(note('x'.repeat(100)));
     await log.close();
     expect(await lines()).toHaveLength(5000);
+    closeSync(pipe);
+  });
+
+  it('is closed when the slowest of its readers has all of it', async () => {
+    const pipe = fullPipe();
+    const log = open({ descriptors: [pipe] });
+    log.sink(note('the last line'));
+    let isClosed = false;
+    const closed = log.close().then(() => {
+      isClosed = true;
+    });
+    await settle();
+    expect(isClosed).toBe(false);
+    drain(pipe);
+    await closed;
+    expect(drain(pipe)).toContain('the last line');
+    closeSync(pipe);
+  });
+
+  it('keeps 4 MiB for a reader that does not read, and drops the rest', async () => {
+    const pipe = fullPipe();
+    const log = open({ descriptors: [pipe], file: undefined, format: 'pretty' });
+    const line = 'x'.repeat(8000);
+    for (let count = 0; count < 1200; count += 1) log.sink(note(line));
+    const reader = new Socket({ fd: openSync(at('full-pipe'), constants.O_NONBLOCK) });
+    let bytes = 0;
+    let isAsked = false;
+    for await (const part of reader as AsyncIterable<Buffer>) {
+      bytes += part.length;
+      // By now all that was kept is being written, so that there is room for a line again.
+      if (bytes > 1024 ** 2 && !isAsked) log.sink(note('the last line'));
+      isAsked ||= bytes > 1024 ** 2;
+      if (part.includes('the last line')) break;
+    }
+    expect(bytes).toBeGreaterThan(4 * 1024 ** 2);
+    expect(bytes).toBeLessThan(5 * 1024 ** 2);
+    await log.close();
     closeSync(pipe);
   });
 

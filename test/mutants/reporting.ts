@@ -230,6 +230,11 @@ export const reportingMutants: MutantsByFile = {
       to: 'await pump;',
     },
     {
+      means: 'the log is closed when its first reader has all',
+      from: 'await Promise.all(writers',
+      to: 'await Promise.race(writers',
+    },
+    {
       means: 'a reader that does not read fills the memory',
       from: 'if (isClosed || size > mostWaiting) return;',
       to: 'if (isClosed) return;',

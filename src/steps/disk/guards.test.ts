@@ -150,6 +150,18 @@ describe('decideExtraDisk', () => {
     });
   });
 
+  it.each([
+    ['/srv', 'is mounted on /srv'],
+    ['[SWAP]', 'is in use as swap'],
+  ])('refuses a disk with a partition in use: %s', (mountpoint, because) => {
+    const data = blockDevice('sde', {}, [partition('sde1', { mountpoints: [mountpoint] })]);
+    const question = { asked: '/dev/sde', real: '/dev/sde', target };
+    expect(decideExtraDisk([...roots, data], question)).toMatchObject({
+      kind: 'refused',
+      because: `/dev/sde1 ${because}`,
+    });
+  });
+
   it('refuses a path of the multipath device that is installed to', () => {
     const multipath = blockDevice('dm-7', { name: 'mpatha', type: 'mpath' });
     const host = [blockDevice('sda', {}, [multipath]), blockDevice('sdb', {}, [multipath])];

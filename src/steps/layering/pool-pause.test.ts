@@ -121,6 +121,44 @@ describe('the pause of the pools', () => {
     expect(pausesIn(kube)).toEqual(free);
   });
 
+  it('holds the end of a stopped run until the last pool is unpaused', async () => {
+    const kube = bothPools();
+    const stop = new AbortController();
+    const worker = Promise.withResolvers<undefined>();
+    const patch: Kube['patch'] = async (ref, change, signal) => {
+      const isEnd = JSON.stringify(change.body).includes('"paused":false');
+      if (isEnd && ref.name === 'worker') await worker.promise;
+      return kube.patch(ref, change, signal);
+    };
+    const clock = fakeClock({ auto: false });
+    const run = { ...runOn({ ...kube, patch }), signal: stop.signal, clock };
+    run.host.on(['skopeo', 'copy', rest]).answers(() => {
+      stop.abort(new Error('stopped'));
+      return {};
+    });
+    let hasEnded = false;
+    const end = tryStep(handOverServed, run).then(() => {
+      hasEnded = true;
+    });
+    await expect.poll(() => pausesIn(kube)[0]).toEqual(free[0]);
+    await settle();
+    expect([hasEnded, pausesIn(kube)[1]]).toEqual([false, paused[1]]);
+    worker.resolve(undefined);
+    await end;
+    expect(pausesIn(kube)).toEqual(free);
+  });
+
+  it('that the cluster has not kept hands nothing over', async () => {
+    const kube = bothPools();
+    const patch: Kube['patch'] = async (ref, change, signal) => {
+      const { spec: _dropped, ...body } = change.body as { readonly spec?: unknown };
+      return kube.patch(ref, { ...change, body }, signal);
+    };
+    const { failure } = await tryStep(handOverServed, runOn({ ...kube, patch }));
+    expect(failure).toMatchObject({ code: 'layering.not-kept' });
+    expect(kube.objectsOf(machineOSConfigs)).toEqual([]);
+  });
+
   it('is taken over from a run that died, and ends', async () => {
     const kube = bothPools({ paused: true });
     for (const pool of kube.objectsOf(machineConfigPools)) {

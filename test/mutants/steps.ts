@@ -1,0 +1,107 @@
+import type { MutantsByFile } from './mutant.ts';
+
+/** Mutants of steps that cannot be taken back: what is done to disks and to pools. */
+export const stepMutants: MutantsByFile = {
+  'src/steps/disk/target.ts': [
+    {
+      means: 'a DASD is another disk once the writer has labelled it',
+      from: "name.startsWith('dasd') || ",
+      to: '',
+    },
+    {
+      means: 'a disk with the serial number of another is written',
+      from: 'if (!isAlike(hardwareSerial(device), hardwareSerial(target)))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk with the WWN of another is written',
+      from: 'if (!isAlike(wwn, target.wwn))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk of another size is written',
+      from: 'if (!isAsLarge(device, target))',
+      to: 'if (device === undefined)',
+    },
+    {
+      means: 'a disk that is no longer where its names lead is written',
+      from: 'if (!sharesName(device, other, target)) return',
+      to: 'if (device === undefined) return',
+    },
+    {
+      means: 'a command runs on a disk that nobody looked at again',
+      from: '  await confirmTarget(host, target, { signal: options.signal });\n',
+      to: '',
+    },
+    {
+      means: 'a name that says what is stored tells a disk from others',
+      from: 'if (namesContent.test(name)) continue;',
+      to: '',
+    },
+  ],
+  'src/steps/disk/resolve.ts': [
+    {
+      means: 'one path of a multipath device is written',
+      from: 'onePath(device, asked) ?? ',
+      to: '',
+    },
+    {
+      means: 'a partition is written as if it were a disk',
+      from: ' ?? notWhole(device, asked)',
+      to: '',
+    },
+    {
+      means: 'paths are offered in place of the multipath device',
+      from: 'multipathOver(disk) ?? disk',
+      to: 'disk',
+    },
+  ],
+  'src/steps/disk/lsblk.ts': [
+    {
+      means: 'nothing tells a multipath device from others',
+      from: "of.type === 'mpath' ? (under ?? of) : of",
+      to: 'of',
+    },
+  ],
+  'src/steps/disk/guards.ts': [
+    {
+      means: 'the install disk is formatted as a further one',
+      from: "if (isTarget) return { kind: 'refused', asked, because: 'it is the install disk' };",
+      to: '',
+    },
+    {
+      means: 'a further disk that is mounted is formatted',
+      from: "['live', 'mount', 'swap'].includes(kind)",
+      to: "['live'].includes(kind)",
+    },
+    {
+      means: 'the disk of the running system is written',
+      from: '(live === undefined ? undefined : isLive(disk, live)) ??\n    physicalProblem(disk) ??\n    (busy.length === 0 ? undefined : isBusy(disk, busy))',
+      to: 'physicalProblem(disk)',
+    },
+  ],
+  'src/steps/image/writer.ts': [
+    {
+      means: 'the format of a DASD counts as standing still',
+      from: '    formatted = next;\n    movedAt = now();',
+      to: '    formatted = next;',
+    },
+  ],
+  'src/steps/layering/pool-pause.ts': [
+    {
+      means: 'a stopped run ends before the last pool is unpaused',
+      from: 'ended = Promise.all(',
+      to: 'ended = Promise.race(',
+    },
+    {
+      means: 'a pause of somebody else is ended',
+      from: 'found === undefined || !isOurs(found)',
+      to: 'found === undefined',
+    },
+    {
+      means: 'a pause that was not kept is believed',
+      from: 'if (isPaused(kept) === paused && isOurs(kept) === paused) return;',
+      to: 'if (kept.metadata.name === name) return;',
+    },
+  ],
+};
