@@ -4,7 +4,7 @@ import { canonicalAddress } from '../lib/address.ts';
 export const containerLogs = '/var/log/containers';
 
 /** Whether a name in `containerLogs` is a log of the machine-config-server. */
-export const isMcsLog = (name: string): boolean => /machine-config-server.*\.log$/.test(name);
+export const isMcsLog = (name: string): boolean => /machine-config-server.{0,255}\.log$/.test(name);
 
 /**
  * A request that Ignition made. The machine-config-server writes the address in one of three ways,

@@ -1,3 +1,4 @@
+import { normalize } from 'node:path/posix';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
@@ -227,5 +228,5 @@ interface JournalOwner {
 export function journalPathFor({ host, dry }: JournalOwner): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';
   const name = isNamed ? `journal-${encodeURIComponent(dry.hostId)}.jsonl` : 'journal.jsonl';
-  return `${host.root.replace(/\/+$/, '')}/opt/install-dir/${name}`;
+  return normalize(`${host.root}/opt/install-dir/${name}`);
 }

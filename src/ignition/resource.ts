@@ -86,9 +86,10 @@ const HEADER = new RegExp(
 /** Printable ASCII without the delimiters that RFC 2396 calls unwise; `%` starts an escape. */
 const PLAIN_DATA = /^(?:[!$&-;=?-Z_a-z~]|%[0-9a-fA-F]{2})*$/u;
 const BASE64_DATA = /^[A-Za-z0-9+/]*={0,2}$/u;
+// linear: in a header every quote is closed.
 const QUOTED = /"(?:[^"\\]|\\.)*"/gsu;
 /** In a value only: names of parameters are not decoded. */
-const BROKEN_ESCAPE = /=[^;]*%(?![0-9a-fA-F]{2})/u;
+const BROKEN_ESCAPE = /(?:^|;)[^;=]*=[^;]*%(?![0-9a-fA-F]{2})/u;
 
 /** Whether a source is a data URL, so that its content is embedded. */
 export const isDataUrl = (source: string): boolean => source.startsWith('data:');

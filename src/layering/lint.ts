@@ -60,7 +60,7 @@ export function lintFile(file: SourceFile): readonly LintFinding[] {
 
 /** An instruction comes first, behind comments; no key of an object is followed by blanks and a word. */
 function looksLikeContainerfile({ path, text }: SourceFile): boolean {
-  if (/(?:^|[/.])(?:Container|Docker)file(?:\.[^/]*)?$/i.test(path)) return true;
+  if (/(?:^|[/.])(?:Container|Docker)file(?:\.[^/]{0,255})?$/i.test(path)) return true;
   if (/\.(?:ya?ml|json)$/i.test(path)) return false;
   const first = text.split('\n').find((line) => !/^\s*(?:#|$)/.test(line)) ?? '';
   return /^\s*[A-Za-z]+\s+[^\s:]/.test(first) || isKeyword(first.trim());

@@ -78,7 +78,7 @@ function wordsOf([name, value]: readonly [string, unknown]): readonly string[] {
 const looksSecret: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]{0,30}PRIVATE KEY)-----[\s\S]*?(?:-----END \1-----|$)/g, MASK],
   [/:\/\/[^\s/@"']{1,512}@/g, `://${MASK}@`],
-  [/\beyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
+  [/\beyJ[\w-]{10,4096}\.[\w-]{10,}(?:\.[\w-]*)?/g, MASK],
   [/\b(Basic|Bearer)[ \t]+[\w+/=.~-]{6,}/gi, `$1 ${MASK}`],
   [/\$(?:1|2[aby]|5|6|7|y)\$[./\w$=,]{20,}/g, MASK],
   [

@@ -52,7 +52,7 @@ const isShortName = ({ host, path }: ImageName): boolean =>
 
 /** A name without its tag and its digest. */
 export const repositoryOf = (image: string): string =>
-  image.replace(/@.*$/, '').replace(/:[^:/]*$/, '');
+  image.replace(/@.*$/s, '').replace(/:[^:/]*$/, '');
 
 /** The same repository with another tag, in place of tag and digest. */
 export const withTag = (image: string, tag: string): string => `${repositoryOf(image)}:${tag}`;

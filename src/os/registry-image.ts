@@ -141,8 +141,8 @@ interface PullError {
  * it. The first that is found counts: a registry that is gone is said beside the pull that it cut.
  */
 const sentences: readonly (readonly [PullErrorKind, RegExp])[] = [
-  ['wrong-architecture', /Image has architecture|no image found in .* for architecture/],
-  ['no-room', /min-free-space-(percent|size) .* would be exceeded|No space left on device/],
+  ['wrong-architecture', /Image has architecture|no image found in .{0,500} for architecture/],
+  ['no-room', /min-free-space-(percent|size) .{0,200} would be exceeded|No space left on device/],
   [
     'registry-unreachable',
     /connection refused|no route to host|network is unreachable|no such host|i\/o timeout/,

@@ -26,7 +26,7 @@ export function validateDropin({ contents = '', name }: Dropin, place: Place): v
 export function validateSystemd({ units = [] }: Systemd, place: Place): void {
   const contents = new Map(units.map((unit) => [unit.name, unit.contents ?? '']));
   for (const [index, { enabled, name }] of units.entries()) {
-    const template = /^(.+?)@.+?\.service$/u.exec(name)?.[1];
+    const template = /^(.[^@]*)@.+\.service$/u.exec(name)?.[1];
     const text = template === undefined ? undefined : contents.get(`${template}@.service`);
     if (enabled !== true || text === undefined || text === '') continue;
     const isInert = unitSections(text)?.has('Install') === false;

@@ -199,7 +199,7 @@ export function credentialsWithin({ object }: MachineConfig): readonly string[] 
 }
 
 const privateKey = /-----BEGIN [A-Z ]*PRIVATE KEY-----/;
-const kubeconfig = /^\s*(?:client-key-data|token|password):\s*\S/m;
+const kubeconfig = /^[ \t]*(?:client-key-data|token|password):\s{0,200}\S/m;
 
 function holdsCredentials({ source, compression }: Fields): boolean {
   if (typeof source !== 'string') return false;

@@ -194,7 +194,7 @@ function assumeMachineOSConfig({ metadata, spec }: Fields): MachineOSConfig {
 /** `spec.containerFile[0].content` in its parts. The name stands for the whole object. */
 export function segmentsOf(path: string): readonly (string | number)[] {
   if (path === '') return ['metadata', 'name'];
-  return [...path.matchAll(/(?<index>\d+)\]|(?<name>[^.[\]]+)/g)].map(({ groups }) =>
+  return [...path.matchAll(/(?<index>\d{1,9})\]|(?<name>[^.[\]]+)/g)].map(({ groups }) =>
     groups?.['index'] === undefined ? (groups?.['name'] ?? '') : Number(groups['index']),
   );
 }

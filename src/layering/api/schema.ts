@@ -112,7 +112,7 @@ export function isDateTime(text: string): boolean {
 
 const SPEC_HOST = String.raw`(?:[a-zA-Z0-9-]+\.)+[a-zA-Z0-9-]+(?::[0-9]{2,5})?`;
 const PUSH = new RegExp(String.raw`^${SPEC_HOST}(?:/[\w-]{1,61})*/[\w.-]+:[\w.-]+$`);
-const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/]+:[^/]+$/u;
+const SERVICE_PUSH = /^[^.]+\.[^.]+\.svc:[0-9]+\/[^/]+\/[^/][^/:]*:[^/]+$/u;
 const PULL_NAME = new RegExp(String.raw`^${SPEC_HOST}/(?:[\w-]{0,61}/)?[\w.-]*$`);
 const DIGEST = /^sha256:[a-f0-9]{64}$/;
 

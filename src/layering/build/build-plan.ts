@@ -275,7 +275,7 @@ export function registriesWithBase(
 }
 
 /** The first version of the format may not be mixed with the second. */
-const isVersionOne = (settings: string): boolean => /^\s*\[registries\./m.test(settings);
+const isVersionOne = (settings: string): boolean => /^[ \t]*\[registries\./m.test(settings);
 
 /** A basic string of TOML; pull specs hold nothing that would need an escape but these. */
 const quoted = (text: string): string => `"${text.replaceAll(/["\\]/g, '')}"`;

@@ -223,7 +223,7 @@ export type PullError = 'network' | 'denied' | 'absent' | 'other';
 /** Messages about the network, broken TLS and failing servers, from Go, curl, dnf and librepo. */
 const network = [
   /connection (?:refused|reset|timed out)/i,
-  /(?:dial tcp|read tcp|write tcp).*(?:timeout|refused|reset|unreachable|broken pipe)/i,
+  /(?:dial tcp|read tcp|write tcp).{0,500}(?:timeout|refused|reset|unreachable|broken pipe)/i,
   /no (?:such host|route to host)/i,
   /network is unreachable/i,
   /(?:i\/o|TLS handshake|Client\.Timeout|context deadline) (?:timeout|exceeded)/i,

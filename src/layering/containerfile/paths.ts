@@ -130,9 +130,9 @@ const scriptLines = ({ words, body }: Instruction): readonly string[] =>
  * would read it.
  */
 function namedToWrite(line: string): readonly string[] {
-  const withoutComment = line.replace(/(?:^|\s)#.*$/, '');
+  const withoutComment = line.replace(/(?:^|\s)#.*$/s, '');
   return withoutComment.split(/[;&|]/).flatMap((command) => {
-    const [, named = ''] = /(?:^|\s)(?:mkdir|touch|tee)\s(.*)$/.exec(command) ?? [];
+    const [, named = ''] = /(?:^|\s)(?:mkdir|touch|tee)\s(.*)$/s.exec(command) ?? [];
     const outputs = [...command.matchAll(/>\s?(\S+)/g)].map(([, word = '']) => word);
     return [...named.split(/\s/), ...outputs]
       .map((word) => word.replaceAll(/["']/g, ''))
@@ -141,6 +141,7 @@ function namedToWrite(line: string): readonly string[] {
 }
 
 /** One thing of a word: quotes, an escape, a variable, or plain letters. */
+// linear: a word is cut at LONGEST before.
 const TOKEN =
   /'(?<single>[^']*)'|"(?<double>(?:\\[\s\S]|[^"\\])*)"|\\(?<escaped>[\s\S])|\$\{(?<name>\w+)(?:(?<operator>:?[-+])(?<other>[^}]*))?\}|\$(?<short>[A-Za-z_]\w*)|(?<plain>[\s\S])/g;
 

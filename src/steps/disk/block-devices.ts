@@ -159,7 +159,7 @@ function numberOf(disk: BlockDevice, partition: BlockDevice): number | undefined
   const rest = partition.name.startsWith(disk.name)
     ? partition.name.slice(disk.name.length)
     : partition.name;
-  const digits = /\d+$/.exec(rest)?.[0];
+  const digits = /(?<!\d)\d+$/.exec(rest)?.[0];
   return digits === undefined ? undefined : Number(digits);
 }
 

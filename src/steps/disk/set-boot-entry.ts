@@ -37,7 +37,7 @@ const bootlistArgv = (...paths: readonly string[]): readonly string[] => [
 const bootPathsMax = 5;
 
 /** bootlist says so and ends with 0 all the same: of NVRAM in every version, of a disk before powerpc-utils 1.3.8. */
-const bootlistComplaint = /.*(?:Could not update|does not appear to be valid).*/;
+const bootlistComplaint = /.{0,200}(?:Could not update|does not appear to be valid).{0,200}/;
 
 /**
  * Configures the firmware to boot the install disk. coreos-installer makes no entry (Fedora CoreOS tracker

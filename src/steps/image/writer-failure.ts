@@ -39,7 +39,8 @@ const signatures: readonly Signature[] = [
   { pattern: /collision with /, code: 'image.collides' },
   { pattern: /No space left on device|os error 28\b/, code: 'image.too-large' },
   {
-    pattern: /Broken pipe|GPG verification fail|BAD signature|gpg.*fail|signature.*not.*valid/i,
+    pattern:
+      /Broken pipe|GPG verification fail|BAD signature|gpg.{0,200}fail|signature.{0,200}not.{0,200}valid/i,
     code: 'image.bad-signature',
   },
   { pattern: /signature not found/, code: 'image.bad-signature' },

@@ -268,7 +268,7 @@ async function openStagingDisk(
 
 async function requireRoom({ host, signal }: StepScope<'host'>, folder: string): Promise<void> {
   const { stdout } = await host.exec(freeBytesArgv(folder), { signal, limit: seconds(30) });
-  const free = Number(/\d+\s*$/.exec(stdout)?.[0] ?? Number.NaN);
+  const free = Number(/(?<!\d)\d+$/.exec(stdout)?.[0] ?? Number.NaN);
   if (Number.isNaN(free)) throw unreadableOutput('df', 'free bytes', stdout);
   if (free >= leastBytes) return;
   throw layeringFailure(
