@@ -1,8 +1,11 @@
 // What comes of the answers of the inventory service.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { seconds } from '../../src/model/duration.ts';
 import { quickClock } from '../support/quick-clock.ts';
-import { impatient, inTurn, json } from './real/http-server.ts';
+import { impatient, inTurn, json, makeCertificates, startServer } from './real/http-server.ts';
 import { host, inventoryStand } from './real/inventory-stand.ts';
 
 const { signal } = new AbortController();
@@ -27,6 +30,21 @@ describe('answers', () => {
       context: { status, attempts },
     });
     expect(stand.server.seen).toHaveLength(attempts);
+  });
+
+  it('a certificate that is not trusted is shown once', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'bootwright-untrusted-'));
+    const secure = await startServer(json(200, {}), makeCertificates(directory));
+    try {
+      const asking = stand.v2({ url: secure.url }).hostIgnition('worker', signal);
+      await expect(asking).rejects.toMatchObject({
+        code: 'inventory.untrusted',
+        context: { attempts: 1 },
+      });
+    } finally {
+      await secure.close();
+      await rm(directory, { recursive: true });
+    }
   });
 
   it('a refusal names the status in which the service installs no host', async () => {

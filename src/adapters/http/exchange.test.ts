@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { wholeBody } from './exchange.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { exchange, wholeBody } from './exchange.ts';
 
 const { signal } = new AbortController();
 
@@ -28,4 +29,18 @@ it.each([
 it.each([4, undefined])('a body of 4 bytes of which %s were announced is whole', async (bytes) => {
   const whole = wholeBody(body('ab', 'cd'), { origin: 'http://a/b', signal, bytes });
   await expect(all(whole)).resolves.toHaveLength(2);
+});
+
+it('a stop is no error of the network', async () => {
+  const stop = new AbortController();
+  const reset = Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
+  const timeouts = { connect: 1, headers: 1, idle: 1 };
+  const agentFor = (): Promise<never> => Promise.reject(reset);
+  const reach = { connection: { timeouts, agentFor }, clock: fakeClock() };
+  const question = { method: 'GET', url: new URL('http://a/b'), headers: {} } as const;
+  await expect(exchange(reach, question, stop.signal)).resolves.toMatchObject({
+    networkError: { kind: 'passing' },
+  });
+  stop.abort(new Error('the run was stopped'));
+  await expect(exchange(reach, question, stop.signal)).rejects.toThrow('the run was stopped');
 });
