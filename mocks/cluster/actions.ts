@@ -7,6 +7,7 @@ import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
 import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
+import { endProgress } from './bootstrap-units.ts';
 import { controllerPoll } from './controller.ts';
 import { etcdConditions, type EtcdProgress, memberHosts } from './etcd.ts';
 import { annotateNode, desireConfig, reachConfig, renderOnce } from './machine-configs.ts';
@@ -79,14 +80,14 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     await kube.api.kill();
   },
   'refuse-admins': ({ kube }, { isRefused }) => kube.refuseAdmins(isRefused),
-  'complete-bootstrap': async ({ kube, bootstrap }) => {
-    await kube.client.apply(kinds.ConfigMap, {
+  'complete-bootstrap': async (work) => {
+    await work.kube.client.apply(kinds.ConfigMap, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name: 'bootstrap', namespace: 'kube-system' },
       data: { status: 'complete' },
     });
-    bootstrap.units.become('progress.service', 'inactive');
+    await endProgress(work);
   },
   'remove-member': async (work) => {
     await reportEtcd(work, 'removed');

@@ -17,6 +17,10 @@ export interface ClusterPlan {
   readonly apiMoves: boolean;
   /** bootkube crashes until systemd gives it up (`start-limit-hit`). */
   readonly bootkubeCrashes?: boolean;
+  /** bootkube fails so often before it brings up the API, and is started again each time. */
+  readonly bootkubeFails?: number;
+  /** progress.service fails so often before it reports the bootstrap complete. */
+  readonly progressFails?: number;
   /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
   readonly adminsRefusedSeconds?: number;
   /** For so long no kubelet can pull the image of the controller. */

@@ -1,6 +1,5 @@
 // A cluster that onStart: what happens is decided by `decide`, what it does is done in order.
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { UnitBehaviour } from '../host/units.ts';
+import { simulateUnits } from './bootstrap-units.ts';
 import { bootIds, startKubelet, tenants } from './kubelet.ts';
 import { type ClusterState, type Action, type ClusterEvent, unborn } from './cluster-state.ts';
 import { decide } from './decide.ts';
@@ -108,36 +107,6 @@ async function tryAction(
     work.complain(`${action.kind}: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
-
-/** bootkube does not start again when it is through; progress ends when the bootstrap is complete. */
-function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => void): void {
-  const { onStart } = work.bootstrap.units;
-  onStart.set('bootkube.service', async (become, signal) => {
-    if (work.state().isBootkubeDone) return;
-    become('active');
-    if (work.plan.bootkubeCrashes === true) return crash(become, signal);
-    emit({ kind: 'bootkube-started' });
-  });
-  onStart.set('progress.service', (become) => {
-    become('active');
-    if (work.state().isBootstrapComplete) become('inactive');
-  });
-}
-
-/** Starts that systemd allows a unit before it gives up, with a pause between two (systemd.unit(5), `StartLimitBurst=`). */
-const START_LIMIT = 5;
-const PAUSE_MILLIS = 300;
-
-/** What systemd makes of a unit that ends with an error each time: `auto-restart`, and in the end `failed`. */
-const crash: UnitBehaviour = async (become, signal) => {
-  for (let restarts = 1; restarts < START_LIMIT; restarts += 1) {
-    await sleep(PAUSE_MILLIS, undefined, { signal });
-    become('activating', { sub: 'auto-restart', result: 'exit-code', restarts: restarts - 1 });
-    await sleep(PAUSE_MILLIS, undefined, { signal });
-    become('active', { restarts });
-  }
-  become('failed', { result: 'start-limit-hit', restarts: START_LIMIT - 1 });
-};
 
 async function leftovers({ plan, kube, state }: ClusterWork): Promise<readonly string[]> {
   if (!plan.needsEtcdOverride || !state().isApiUp) return [];

@@ -97,6 +97,9 @@ export const Scenario = z.strictObject({
       apiMoves: z.boolean().default(false),
       /** bootkube crashes until systemd gives it up. */
       bootkubeCrashes: z.boolean().default(false),
+      /** So often bootkube fails, and later progress.service, and each is started again by systemd. */
+      bootkubeFails: z.int().min(0).default(0),
+      progressFails: z.int().min(0).default(0),
       /** From bootkube's end on its API server refuses the certificates of administrators for so long. */
       adminsRefusedSeconds: z.number().min(0).default(0),
       /** For so long no kubelet can pull the image of the controller. */

@@ -123,13 +123,14 @@ export function planOf(
   { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
   members: readonly NodeFacts[],
 ): ClusterPlan {
-  const { openshiftVersion, apiMoves, bootkubeCrashes } = cluster;
-  const { adminsRefusedSeconds, controllerPullFailsSeconds } = cluster;
+  const { openshiftVersion, apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds } = cluster;
+  const { bootkubeCrashes, bootkubeFails, progressFails } = cluster;
   const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
   const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
   return {
     ...{ members, needsEtcdOverride, pace },
-    ...{ apiMoves, bootkubeCrashes, adminsRefusedSeconds, controllerPullFailsSeconds },
+    ...{ apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds },
+    ...{ bootkubeCrashes, bootkubeFails, progressFails },
   };
 }
 

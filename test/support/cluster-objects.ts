@@ -80,4 +80,6 @@ export const bootkubeHost = (): FakeHost =>
     .on(['busctl', rest])
     .isMissing()
     .on(['systemctl', 'show', rest])
-    .prints('ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n');
+    .prints('ActiveState=active\nSubState=running\nResult=success\nNRestarts=0\n')
+    .on(['journalctl', rest])
+    .prints('');

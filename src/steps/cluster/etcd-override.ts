@@ -19,7 +19,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { givenVersion } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { bootkubeArgvs, bootkubeWatch } from './wait-for-bootkube.ts';
+import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { etcdFailure, waitForThreeMembers } from './wait-for-etcd.ts';
 import { followedOne, gapIn, longestWait, together } from './kube-watch.ts';
 
@@ -64,14 +64,15 @@ export const patchEtcd = step({
       : `OpenShift ${cluster.openshiftVersion} needs the override`,
   run: async (scope) => {
     const etcds = followedOne(scope.kube, etcdCluster);
+    const bootkube = followedBootkube(scope);
     const poll = async (): Promise<PollResult<EtcdOverride>> => {
       const view = etcds.view();
       const [etcd] = view.objects;
       if (etcd !== undefined) return overriding(scope, etcd);
-      return { status: gapIn(view) ?? 'there is no etcd/cluster yet' };
+      return { status: bootkube.withFailure(gapIn(view) ?? 'there is no etcd/cluster yet') };
     };
     return scope.until('etcd/cluster has the override', poll, {
-      watch: together(etcds.watch, bootkubeWatch(scope)),
+      watch: together(etcds.watch, bootkube.watch),
       every: seconds(15),
       within: longestWait,
     });

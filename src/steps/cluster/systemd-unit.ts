@@ -141,6 +141,10 @@ export function parseUnitProperties(stdout: string): UnitProperties {
 export const isGivenUp = ({ state, sub }: UnitProperties): boolean =>
   state === 'failed' && sub === 'failed';
 
+/** Whether the last run of a unit failed, or one before it that systemd has started it after. */
+export const hasFailed = ({ result, restarts }: UnitProperties): boolean =>
+  restarts > 0 || (result !== '' && result !== 'success');
+
 /**
  * Describes a unit in words that stay the same while it crashes and is started again, for ever perhaps: that is
  * no progress, and must not renew the time that the service gives a stage.
@@ -178,8 +182,8 @@ export async function describeGivenUp(
   };
 }
 
-/** None when the journal cannot be read: the unit has failed all the same. */
-async function lastLines(
+/** The last lines of a unit in the journal. None when it cannot be read: the unit has failed all the same. */
+export async function lastLines(
   host: Host,
   unit: string,
   signal: AbortSignal,

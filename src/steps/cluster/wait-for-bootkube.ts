@@ -6,7 +6,9 @@ import { step, type StepScope } from '../step.ts';
 import { longestWait, together } from './kube-watch.ts';
 import {
   describeGivenUp,
+  hasFailed,
   isGivenUp,
+  lastLines,
   readUnitProperties,
   unitLogArgv,
   unitMonitorArgv,
@@ -72,29 +74,54 @@ export const waitForBootkube = step({
   },
 });
 
-type BootkubeScope = Pick<StepScope<'host'>, 'host'>;
+type BootkubePoll = { readonly done: true } | { readonly status: string; readonly failed: boolean };
 
-function pollOf({ host }: BootkubeScope): (signal: AbortSignal) => Promise<PollResult<true>> {
+function pollOf({ host, note }: StepScope<'host'>): (signal: AbortSignal) => Promise<BootkubePoll> {
   const text = unitTexts(unit);
+  let failed = false;
   return async (signal) => {
     const names = await host.list(directory, signal);
     if (names.includes(doneFile)) return { done: true };
     const properties = await readUnitProperties(host, unit, signal);
-    if (!isGivenUp(properties)) return { status: text(properties) };
+    if (!isGivenUp(properties)) {
+      const status = text(properties);
+      if (!failed && hasFailed(properties)) {
+        failed = true;
+        note('warn', status, { log: (await lastLines(host, unit, signal)).join('\n') });
+      }
+      return { status, failed };
+    }
     const { message, context } = await describeGivenUp(host, { unit, ...properties }, signal);
     throw bootkubeFailure('cluster.bootkube-failed', message, { context });
   };
 }
 
-/**
- * Ends another wait, for what bootkube brings about, with the failure of a bootkube that systemd has given up.
- * It notifies nobody.
- */
-export function bootkubeWatch(scope: StepScope<'host' | 'clock'>): Watch {
-  return async (_changed, signal) => {
-    const until = untilOf(scope.clock, signal, silently);
-    const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
-    const watch = unitWatch(scope.host, [unit]);
-    await until('bootkube has finished', pollOf(scope), { ...limits, watch });
+/** bootkube during another wait, for what it brings about. */
+interface FollowedBootkube {
+  /** Ends the wait with the failure of a bootkube that systemd has given up; notifies when it was started again. */
+  readonly watch: Watch;
+  /** A status with the word that bootkube failed and was started again, where it was. */
+  readonly withFailure: (status: string) => string;
+}
+
+/** Follows bootkube for another wait. */
+export function followedBootkube(scope: StepScope<'host' | 'clock'>): FollowedBootkube {
+  let failure: string | undefined;
+  const poll = pollOf(scope);
+  return {
+    watch: async (changed, signal) => {
+      const until = untilOf(scope.clock, signal, silently);
+      const limits = { every: pollInterval, within: Number.POSITIVE_INFINITY };
+      const watch = unitWatch(scope.host, [unit]);
+      const pollOnce = async (inner: AbortSignal): Promise<PollResult<true>> => {
+        const result = await poll(inner);
+        const now = 'status' in result && result.failed ? result.status : undefined;
+        if (now !== failure) changed();
+        failure = now;
+        return result;
+      };
+      await until('bootkube has finished', pollOnce, { ...limits, watch });
+    },
+    withFailure: (status) => (failure === undefined ? status : `${status}; ${failure}`),
   };
 }

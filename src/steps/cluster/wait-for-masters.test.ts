@@ -275,6 +275,27 @@ describe('cluster/wait-for-masters', () => {
   });
 
   it.each([
+    ['nothing answers', '', 'kube-system/cluster-config-v1 is not in the cluster yet'],
+    ['masters join', threeMasters, '0 of 2 masters ready; no master has joined yet; '],
+  ])('says that bootkube failed and was started again, while %s', async (_, yaml, status) => {
+    const stop = new AbortController();
+    const kube = yaml === '' ? fakeKube() : withInstallConfig(fakeKube(), yaml);
+    const run = { ...setUp(), kube, signal: stop.signal };
+    const end = tryStep(waitForMasters, run);
+    await settle();
+    if (yaml !== '') kube.lastError(kubeFailure('kube.unreachable', 'refused'));
+    run.host
+      .on(['systemctl', 'show', rest])
+      .prints('ActiveState=activating\nSubState=auto-restart\nResult=exit-code\nNRestarts=1\n');
+    await run.clock.advance(minutes(10));
+    stop.abort(new Error('seen'));
+    const statuses = statusesOf((await end).events);
+    expect(statuses.at(-1)).toMatch(/; bootkube.service failed \(exit-code\) and was restarted$/);
+    expect(statuses.at(-1)).toContain(status);
+    expect(statuses.filter((one) => one.includes('bootkube'))).toHaveLength(1);
+  });
+
+  it.each([
     ['no API server has ever answered', fakeKube()],
     ['masters are waited for', withInstallConfig(fakeKube(), threeMasters)],
   ])('fails with bootkube, once systemd has given it up, while %s', async (_, kube) => {

@@ -11,7 +11,7 @@ import { ControlPlane } from '../bootstrap/start-services.ts';
 import { heartbeatOf } from '../heartbeat.ts';
 import { step, type StepScope } from '../step.ts';
 import { fromFirstView, gapIn, longestWait, together } from './kube-watch.ts';
-import { bootkubeArgvs, bootkubeWatch } from './wait-for-bootkube.ts';
+import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
 import { type Joining, type JoiningNode, joiningOf } from './joining.ts';
 import { type ReadyNodes, UnreportedArbiters, UnreportedMasters } from './report-joined.ts';
 import { tasksOf } from './tasks.ts';
@@ -63,12 +63,14 @@ async function waitForNodes(scope: NodeWaitScope, role: ControlPlaneRole): Promi
     scope.note('info', `not waiting for a ${role}: the install-config has none besides this host`);
     return { nodes: [] };
   }
-  const wait = nodeWait(scope, { role, target, installConfig });
+  const bootkube = followedBootkube(scope);
+  const { withFailure } = bootkube;
+  const wait = nodeWait(scope, { role, target, installConfig, withFailure });
   try {
     await scope.until(`${target} ${role}${target === 1 ? ' is' : 's are'} ready`, wait.poll, {
       within: longestWait - (scope.clock.elapsed() - since),
       every: pollInterval,
-      watch: together(wait.watch, bootkubeWatch(scope)),
+      watch: together(wait.watch, bootkube.watch),
     });
   } finally {
     await wait.close();
@@ -90,7 +92,14 @@ function nodeWait(
     role,
     target,
     installConfig,
-  }: { role: ControlPlaneRole; target: number; installConfig: InstallConfig },
+    withFailure,
+  }: {
+    readonly role: ControlPlaneRole;
+    readonly target: number;
+    readonly installConfig: InstallConfig;
+    /** Adds that bootkube failed, to the word that its API server does not answer. */
+    readonly withFailure: (status: string) => string;
+  },
 ): NodeWait {
   const selection = { kind: nodes, labelSelector: nodeLabel(role) };
   const { view, watch } = fromFirstView(scope.kube, selection);
@@ -111,7 +120,7 @@ function nodeWait(
     const gap = gapIn(seen);
     // A status that only says that work has just started would change in a moment.
     if (reported === undefined || !tasks.isNewRunning()) {
-      reported = gap === undefined ? status : `${status}; ${gap}`;
+      reported = gap === undefined ? status : withFailure(`${status}; ${gap}`);
     }
     if (gap === undefined) beat();
     return { status: reported };
@@ -135,15 +144,16 @@ async function knownInstallConfig(
   const { kind, namespace = '', name } = installConfigRef;
   const selection = { kind, namespace, fieldSelector: `metadata.name=${name}` };
   const { watch, view } = fromFirstView(scope.kube, selection);
+  const bootkube = followedBootkube(scope);
   const poll = async (): Promise<PollResult<InstallConfig>> => {
     const seen = await view();
     const { objects, lastError } = seen;
     const reading = readInstallConfig(objects[0]);
     if ('installConfig' in reading) return { done: reading.installConfig };
     const status = (lastError && gapIn(seen)) ?? reading.problem;
-    return { status };
+    return { status: bootkube.withFailure(status) };
   };
-  const limits = { within, watch: together(watch, bootkubeWatch(scope)), every: minutes(1) };
+  const limits = { within, watch: together(watch, bootkube.watch), every: minutes(1) };
   return scope.until('the install-config is in the cluster', poll, limits);
 }
 

@@ -12,7 +12,7 @@ import { osImageIn, renderedNameIn } from '../../layering/manifests/served-machi
 import { minutes, seconds } from '../../model/duration.ts';
 import { longestWait, together } from '../cluster/kube-watch.ts';
 import { unitMonitorArgv, unitWatch } from '../cluster/systemd-unit.ts';
-import { bootkubeArgvs, bootkubeWatch } from '../cluster/wait-for-bootkube.ts';
+import { bootkubeArgvs, followedBootkube } from '../cluster/wait-for-bootkube.ts';
 import { step, type StepScope } from '../step.ts';
 import { buildsOsImages, joinsWithReleaseImage } from './conditions.ts';
 import { blockServiceUnit } from './config-server.ts';
@@ -53,11 +53,16 @@ const enoughFailures = 2;
 async function untilRendered(scope: RenderingScope, awaited: string): Promise<void> {
   const { host, until } = scope;
   const failed = new Map<string, string>();
-  await until('the MachineConfigs are rendered', () => poll(scope, { awaited, failed }), {
+  const bootkube = followedBootkube(scope);
+  const pollOnce = async (): Promise<PollResult<true>> => {
+    const result = await poll(scope, { awaited, failed });
+    return 'status' in result ? { status: bootkube.withFailure(result.status) } : result;
+  };
+  await until('the MachineConfigs are rendered', pollOnce, {
     watch: together(
       (changed, quiet) => host.watch([awaited, containerLogs], changed, quiet),
       unitWatch(host, [blockServiceUnit]),
-      bootkubeWatch(scope),
+      bootkube.watch,
     ),
     every: seconds(30),
     within: longestWait,

@@ -1,0 +1,64 @@
+// The units of the bootstrap host that start a cluster, as openshift/installer has them.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { UnitBehaviour } from '../host/units.ts';
+import type { ClusterEvent } from './cluster-state.ts';
+import type { ClusterWork } from './site.ts';
+
+/** bootkube does not start again when it is through; progress ends when the bootstrap is complete. */
+export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => void): void {
+  const { onStart } = work.bootstrap.units;
+  onStart.set('bootkube.service', async (become, signal) => {
+    if (work.state().isBootkubeDone) return;
+    become('active');
+    if (work.plan.bootkubeCrashes === true) return crash(become, signal);
+    await fail(work.plan.bootkubeFails ?? 0, become, signal);
+    emit({ kind: 'bootkube-started' });
+  });
+  onStart.set('progress.service', (become) => {
+    become('active');
+    if (work.state().isBootstrapComplete) become('inactive');
+  });
+}
+
+/** progress.service has reported the bootstrap complete, at last. */
+export async function endProgress({ bootstrap, plan, signal }: ClusterWork): Promise<void> {
+  const become: Become = (state, details) => {
+    bootstrap.units.become('progress.service', state, details);
+  };
+  await fail(plan.progressFails ?? 0, become, signal);
+  become('inactive');
+}
+
+type Become = Parameters<UnitBehaviour>[0];
+
+const RUNS_MILLIS = 300;
+
+/** Both units have `Restart=on-failure` and `RestartSec=5s`, of which so much is left in the lab. */
+const RESTART_MILLIS = 1500;
+
+/**
+ * A unit ends with an error and is started again. With five seconds in between systemd, which allows five starts in
+ * ten seconds, never gives it up.
+ */
+async function fail(times: number, become: Become, signal: AbortSignal): Promise<void> {
+  for (let restarts = 0; restarts < times; restarts += 1) {
+    await sleep(RUNS_MILLIS, undefined, { signal });
+    become('activating', { sub: 'auto-restart', result: 'exit-code', restarts });
+    await sleep(RESTART_MILLIS, undefined, { signal });
+    become('active', { restarts: restarts + 1 });
+  }
+}
+
+/** Starts that systemd allows a unit before it gives up, where a drop-in says so (systemd.unit(5), `StartLimitBurst=`). */
+const START_LIMIT = 5;
+
+/** What systemd makes of a unit that ends with an error each time: `auto-restart`, and in the end `failed`. */
+const crash: UnitBehaviour = async (become, signal) => {
+  for (let restarts = 1; restarts < START_LIMIT; restarts += 1) {
+    await sleep(RUNS_MILLIS, undefined, { signal });
+    become('activating', { sub: 'auto-restart', result: 'exit-code', restarts: restarts - 1 });
+    await sleep(RUNS_MILLIS, undefined, { signal });
+    become('active', { restarts });
+  }
+  become('failed', { result: 'start-limit-hit', restarts: START_LIMIT - 1 });
+};
