@@ -7,6 +7,7 @@ import {
 import { renderDuration } from '../../src/model/duration.ts';
 import { commandCodes, commandSection } from './command-faults.ts';
 import { everyFailure } from './errors.ts';
+import { journalSection } from './journal-faults.ts';
 import { codeCell, table } from './markdown.ts';
 
 /**
@@ -29,6 +30,7 @@ export async function faultsPage(): Promise<string> {
     '',
     ...requestKinds.flatMap(section),
     ...commandSection(),
+    ...journalSection(),
   ].join('\n');
 }
 
@@ -60,8 +62,8 @@ const timesOf = (attempts: Ending['attempts']): string => {
 const intro: readonly string[] = [
   '# Faults',
   '',
-  'This page is written by `npm run docs` from the tables that the tests run. It says how each request and each',
-  'command ends when it has a fault.',
+  'This page is written by `npm run docs` from the tables that the tests run. It says how each request, each',
+  'command and each write of the journal ends when it has a fault.',
   '',
   '## Requests',
   '',

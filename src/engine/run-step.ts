@@ -99,7 +99,7 @@ async function execute<W extends World>(
     const fact = await limited(context.clock, { limit: step.limit, signal, late }, (inner) =>
       runAttempts(context, placed, { needs, signal: inner, probesFirst }),
     );
-    await record(context, { type: 'finished', step: step.id, fact: fact ?? null }, { flush: true });
+    await recordFinished(context, placed, fact);
     give(context, step, fact);
   } catch (thrown) {
     await recordEnd(context, placed, { thrown, signal });
@@ -107,6 +107,25 @@ async function execute<W extends World>(
   }
   const duration = context.clock.elapsed() - since;
   context.emit({ type: 'step.finished', ...about(placed), duration });
+}
+
+/** A host that is left takes its journal along: nothing depends on what that says then. */
+async function recordFinished<W extends World>(
+  context: RunContext<W>,
+  placed: PlacedStep<W>,
+  given: unknown,
+): Promise<void> {
+  const fact = given ?? null;
+  const { id, leaves = false } = placed.step;
+  try {
+    await record(context, { type: 'finished', step: id, fact }, { flush: true });
+  } catch (thrown) {
+    if (!leaves) throw thrown;
+    noteFailure(context, placed, {
+      message: 'the journal does not say that the host is left',
+      thrown,
+    });
+  }
 }
 
 /** Tells how a step ended that did not finish. A journal that cannot keep that hides no cause. */

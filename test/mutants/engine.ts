@@ -57,8 +57,8 @@ export const engineMutants: MutantsByFile = {
     },
     {
       means: 'the end of a step is not on the disk when its fact is used',
-      from: 'fact: fact ?? null }, { flush: true }',
-      to: 'fact: fact ?? null }, { flush: false }',
+      from: "'finished', step: id, fact }, { flush: true }",
+      to: "'finished', step: id, fact }, { flush: false }",
     },
     {
       means: 'the end of a step is not waited for',

@@ -7,7 +7,7 @@ import { describeRole } from '../../src/engine/describe.ts';
 import type { Role } from '../../src/engine/role.ts';
 import { runRole, type RunOutcome } from '../../src/engine/run.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { JournalEntry } from '../../src/engine/journal.ts';
+import { type Journal, JournalEntry } from '../../src/engine/journal.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import type { ImageRelay } from '../../src/ports/image-relay.ts';
 import { chooseRole } from '../../src/roles/choose.ts';
@@ -17,7 +17,7 @@ import { fakeReports } from '../support/fake-inventory.ts';
 import { fakeObjects } from '../support/fake-objects.ts';
 import { fakeRandom } from '../support/fake-random.ts';
 import { fakeWeb } from '../support/fake-web.ts';
-import { memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
+import { Crash, memoryJournal, type MemoryJournal } from '../support/memory-journal.ts';
 import { briskClock, type CommandFault, machineHost, type Power } from './machine-host.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { crashPointsOf, type Mark } from './crash-points.ts';
@@ -71,7 +71,7 @@ function powerFor(
 /** What a process is started with. */
 interface Process {
   readonly config: Config;
-  readonly journal: MemoryJournal;
+  readonly journal: Journal;
   /** It is killed before the command after so many. */
   readonly commands: number;
   /** Decides for each command whether it fails. */
@@ -132,7 +132,7 @@ export async function live(
             await journal.append(line, options);
           } catch (error) {
             // It died here: what else it had begun does not go on either.
-            power.kill();
+            if (error instanceof Crash) power.kill();
             throw error;
           }
         },
@@ -213,7 +213,11 @@ export const hasBegun = (journal: MemoryJournal, id: string): boolean =>
   journal.entries().some(({ step }) => step === id);
 
 /** One more process, which begins no step whose end was on the disk before. */
-async function liveOnce(world: World, how: Process, ended: ReadonlySet<string>): Promise<Life> {
+async function liveOnce(
+  world: World,
+  how: Process & { readonly journal: MemoryJournal },
+  ended: ReadonlySet<string>,
+): Promise<Life> {
   const mayRunAgain = new Set([
     ...ofEachLife(chooseRole(how.config)),
     ...(hasBegun(how.journal, 'image/write') ? [] : ofEachWrite),

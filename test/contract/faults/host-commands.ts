@@ -60,8 +60,8 @@ export const hostCommands: readonly CommandRow[] = [
     where: {
       'bootstrap/overlay-node-image': ['systemctl show'],
       'cluster/wait-for-bootkube': ['systemctl show'],
-      'cluster/wait-for-etcd': ['systemctl show'],
     },
+    alike: { 'cluster/wait-for-etcd': ['systemctl show'] },
     endings: alike(ends('wait.timed-out'), { missing: ends('command.not-found') }),
   },
   {

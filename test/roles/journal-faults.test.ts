@@ -1,0 +1,234 @@
+import { isDeepStrictEqual } from 'node:util';
+import { rmSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fileJournal } from '../../src/adapters/journal.ts';
+import type { Journal } from '../../src/engine/journal.ts';
+import { AgentError } from '../../src/model/failure.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
+import { type DiskFault, type JournalRow, journalRows } from '../contract/faults/journal.ts';
+import { cornerOf, type Kind } from './corners.ts';
+import { faultyHost, workClock } from './faulty-host.ts';
+import { hostFolder } from './host-folders.ts';
+import { type Life, live } from './processes.ts';
+import { withStepHosts } from './step-hosts.ts';
+import { type Host, newWorld, stateOf, type World } from './world.ts';
+
+/** What a disk says from its fault on. */
+const errors: Readonly<Record<DiskFault, string>> = { 'full disk': 'ENOSPC', 'read-only': 'EROFS' };
+
+/** The disk of the journal: how many lines it takes before its fault, and the line that it did not. */
+interface Disk {
+  fault: DiskFault;
+  takes: number;
+  refused: string | undefined;
+}
+const sound = Number.POSITIVE_INFINITY;
+const disk: Disk = { fault: 'full disk', takes: sound, refused: undefined };
+let folder: string;
+
+beforeEach(async () => {
+  folder = hostFolder();
+  disk.refused = undefined;
+  const handle = await open('/dev/null');
+  const prototype = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own file below
+  const original = prototype.appendFile;
+  vi.spyOn(prototype, 'appendFile').mockImplementation(async function append(
+    this: FileHandle,
+    data,
+  ) {
+    disk.takes -= 1;
+    if (disk.takes >= 0) return original.call(this, data);
+    const line = data as string;
+    disk.refused ??= line;
+    if (disk.fault === 'full disk') await original.call(this, line.slice(0, 20));
+    throw Object.assign(new Error('the fault of a test'), { code: errors[disk.fault] });
+  });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
+
+/** What the disk did not take, as it is now. */
+const refused = (): string | undefined => disk.refused;
+
+const path = (): string => join(folder, 'install-dir/journal.jsonl');
+
+/** The step whose commands fail. */
+type FailingStep = (step: string) => 'fails' | undefined;
+
+/** One process with a journal in a file, which takes so many lines. */
+async function processOn(
+  world: World,
+  { config }: Host,
+  how: Partial<Parameters<typeof live>[1]> & Partial<Disk> & { readonly fails?: FailingStep } = {},
+): Promise<Life & { readonly commands: number }> {
+  disk.takes = how.takes ?? sound;
+  disk.fault = how.fault ?? 'full disk';
+  const clock = workClock();
+  const { busy } = clock;
+  const file = fileJournal(path());
+  const journal: Journal = {
+    read: () => busy(file.read()),
+    append: (line, options) => busy(file.append(line, options)),
+    setAside: () => busy(file.setAside()),
+  };
+  const before = world.machine.ran.length;
+  const life = await live(world, {
+    ...{ config, journal, commands: 1e6, time: clock },
+    changed: (role) =>
+      withStepHosts(role, (step, own) =>
+        faultyHost(own, { step, clock, faultOf: () => how.fails?.(step) }),
+      ),
+    ...how,
+  });
+  await file.close();
+  return { ...life, commands: world.machine.ran.length - before };
+}
+
+/** What was to be written when the disk failed. */
+function refusedRow(aside: readonly string[] = []): {
+  readonly row: JournalRow | undefined;
+  readonly step: string;
+} {
+  const { type, step = '' } = JSON.parse(disk.refused ?? '{}') as { type?: string; step?: string };
+  const isLast = type === 'finished' && step === 'finish/leave-host';
+  const write = aside.includes(step) ? 'aside' : isLast ? 'left' : type;
+  return { row: journalRows.find((row) => row.write === write), step };
+}
+
+const messageOf = ({ error }: Life): string => (error instanceof Error ? error.message : 'none');
+
+/** Whether words name the file and what the disk said. */
+const namesCause = (words: string, fault: DiskFault): boolean =>
+  words.includes(`${path()} cannot be written: ${errors[fault]}`);
+
+const warnings = ({ events }: Life): readonly string[] =>
+  events.flatMap((event) =>
+    event.type === 'note' && event.level === 'warn' ? [String(event.fields['reason'] ?? '')] : [],
+  );
+
+/** What a run did at the fault of its disk that the table does not say. */
+function violationOf(
+  life: Life & { readonly commands: number },
+  { config }: Host,
+  fault: DiskFault,
+): string | undefined {
+  const { follow = [], always = [] } = chooseRole(config);
+  const { row, step } = refusedRow([...follow, ...always].map(({ id }) => id));
+  const isEnded = life.error instanceof AgentError && life.error.code === 'journal.not-kept';
+  const words = isEnded ? [messageOf(life)] : warnings(life);
+  const isAsSaid = {
+    ends: isEnded && words.some((one) => namesCause(one, fault)),
+    warns: !isEnded && words.some((one) => namesCause(one, fault)),
+    'goes on': isEnded || life.error === undefined,
+  };
+  if (row !== undefined && isAsSaid[row.outcome] && !isDone(row, step, life)) return undefined;
+  return `${disk.refused ?? ''}: ${messageOf(life)}, ${life.commands} commands, ${words.join('; ')}`;
+}
+
+/** Whether more was done than a line says that the disk did not take. */
+function isDone(
+  { write }: JournalRow,
+  step: string,
+  { commands, events }: Life & { readonly commands: number },
+): boolean {
+  if (write === 'header') return commands > 0;
+  const hasBegun = events.some((event) => event.type === 'step.started' && event.step === step);
+  return write === 'started' && hasBegun;
+}
+
+const header = { type: 'header', v: 1, role: 'master', version: '1', bootId: 'b' };
+const roles: readonly Kind[] = ['bootstrap', 'single node', 'master', 'arbiter', 'worker'];
+
+describe.each(roles)('the journal of a %s', (kind) => {
+  const host: Host = { config: cornerOf(kind, {}), plan: {} };
+
+  it('is read to its last whole line, wherever the process ended', async () => {
+    const world = newWorld(host);
+    await processOn(world, host);
+    const lines = (await readFile(path(), 'utf8')).split('\n').slice(0, -1);
+    for (const [index, line] of lines.entries()) {
+      const whole = lines.slice(0, index);
+      const torn = line.slice(0, Math.ceil(line.length / 2));
+      await writeFile(path(), [...whole, torn].join('\n'));
+      expect(await fileJournal(path()).read()).toEqual(whole);
+    }
+    expect(lines.length).toBeGreaterThan(30);
+  });
+
+  it('ends the run as the table says at each write that the disk does not take, and is gone on with', async () => {
+    const straight = newWorld(host);
+    await processOn(straight, host);
+    const lines = (await readFile(path(), 'utf8')).split('\n').length - 1;
+    const violations: string[] = [];
+    for (let takes = 0; takes < lines; takes += 1) {
+      // Both end alike; either comes to each kind of write.
+      const fault: DiskFault = takes % 4 < 2 ? 'full disk' : 'read-only';
+      rmSync(dirname(path()), { recursive: true });
+      disk.refused = undefined;
+      const world = newWorld(host);
+      const life = await processOn(world, host, { takes, fault });
+      // Lines of steps beside the run are written in any order; the last ones may not be written at all.
+      if (refused() === undefined) continue;
+      const violation = violationOf(life, host, fault);
+      if (violation !== undefined) violations.push(`${takes} ${fault}: ${violation}`);
+      // What begins a step has changed nothing: another crash point has that.
+      if (life.outcome === undefined && refusedRow().row?.write !== 'started') {
+        const next = await processOn(world, host);
+        if (next.error !== undefined) violations.push(`${takes}: ${messageOf(next)}`);
+        if (!isDeepStrictEqual(stateOf(world), stateOf(straight))) {
+          violations.push(`${takes} ${fault}: it leaves another state`);
+        }
+      }
+      rmSync(world.machine.files.root, { recursive: true });
+    }
+    expect(violations).toEqual([]);
+  }, 60_000);
+});
+
+describe.each(['full disk', 'read-only'] as const)('a %s', (fault) => {
+  const host: Host = { config: cornerOf('master', {}), plan: {} };
+
+  it('hides no cause of a step that failed', async () => {
+    const world = newWorld(host);
+    const fails: FailingStep = (step) => (step === 'disk/resolve' ? 'fails' : undefined);
+    await processOn(world, host, { fails });
+    const lines = (await readFile(path(), 'utf8')).split('\n').length - 1;
+    rmSync(dirname(path()), { recursive: true });
+    const life = await processOn(newWorld(host), host, { fails, takes: lines - 1, fault });
+    expect(refusedRow().row?.write).toBe('failed');
+    expect(violationOf(life, host, fault)).toBeUndefined();
+    expect(life.error).toMatchObject({ code: 'command.failed' });
+  });
+
+  it('hides no stop of a step', async () => {
+    const stop = new AbortController();
+    const life = await processOn(newWorld(host), host, {
+      signal: stop.signal,
+      heard: (event) => {
+        if (event.type !== 'step.started' || event.step !== 'disk/resolve') return;
+        disk.takes = 0;
+        stop.abort(new Error('stopped by hand'));
+      },
+      fault,
+    });
+    expect(refusedRow().row?.write).toBe('stopped');
+    expect(violationOf(life, host, fault)).toBeUndefined();
+    expect(life.error).toMatchObject({ message: 'stopped by hand' });
+  });
+});
+
+it('ends before anything is done when the journal of an earlier run cannot be set aside', async () => {
+  const host: Host = { config: cornerOf('master', {}), plan: {} };
+  // A folder in the way of its new name: the disk refuses to rename it.
+  await mkdir(`${path()}.old/in-the-way`, { recursive: true });
+  await writeFile(path(), `${JSON.stringify({ ...header, fingerprint: 'another' })}\n`);
+  const life = await processOn(newWorld(host), host);
+  expect(life.error).toMatchObject({ code: 'journal.not-kept', context: { path: path() } });
+  expect(life.commands).toBe(0);
+});
