@@ -16,6 +16,7 @@ const namingOptions: Readonly<Record<string, readonly string[]>> = {
   fsfreeze: ['--freeze', '--unfreeze'],
   mdadm: ['--stop', '--zero-superblock'],
   podman: ['--version'],
+  'rpm-ostree': ['--version'],
   skopeo: ['--config', '--raw', '--format'],
 };
 

@@ -21,7 +21,7 @@ import {
 } from '../../os/registry-image.ts';
 import { type NodeRequest, type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
 import { ask, findAuthFile } from './read-host.ts';
-import { architectureArgv, readArchitecture } from '../host-commands.ts';
+import { architectureArgv, readArchitecture, unreadableOutput } from '../host-commands.ts';
 
 /**
  * Checks that the image is there and made for this host, and decides what has to be done. Where the
@@ -152,7 +152,8 @@ export const checkSpace = nodeStep({
     const { stdout } = await host.exec(freeSpaceArgv, { signal, limit: seconds(30) });
     const free = readFreeBytes(stdout);
     const needed = bytesForPull(missingBytes);
-    if (free === undefined || free >= needed) return;
+    if (free === undefined) throw unreadableOutput('df', 'free bytes', stdout);
+    if (free >= needed) return;
     throw osFailure(
       'os.no-space',
       `/sysroot has ${mebibytes(free)} MiB free, and ${mebibytes(needed)} MiB are needed`,

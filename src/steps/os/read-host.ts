@@ -1,4 +1,4 @@
-import { minutes, seconds } from '../../model/duration.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { bootc, type BootcFinding, findBootc } from '../../os/bootc.ts';
 import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.ts';
@@ -169,15 +169,19 @@ export const linkAuthArgvs = [
 /** A pull of a whole image over a slow line. */
 const pullLimit = minutes(60);
 
+/** Below the limit of the steps that pull nothing, which would not name the command. */
+export const localLimit = minutes(15);
+
 /** Runs commands that change the host, one after the other; what they say is the step's progress. */
 export async function runCommands(
   { host, signal, progress }: Pick<NodeScope, 'host' | 'signal' | 'progress'>,
   argvs: readonly Argv[],
+  longest: Millis = pullLimit,
 ): Promise<void> {
   for (const argv of argvs) {
     await host.exec(argv, {
       signal,
-      limit: pullLimit,
+      limit: longest,
       onLine: (line) => {
         if (line.trim() !== '') progress({ info: line.trim().slice(0, 200) });
       },

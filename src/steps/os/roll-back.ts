@@ -4,7 +4,7 @@ import { decideRollback, describe } from '../../os/decide.ts';
 import type { Argv } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import { Rollback, OsSnapshot, nodeStep } from './step.ts';
-import { runCommands } from './read-host.ts';
+import { localLimit, runCommands } from './read-host.ts';
 
 /** Decides how the host goes back. */
 export const chooseRollback = nodeStep({
@@ -36,7 +36,7 @@ export const rollBack = nodeStep({
   touches: ['os'],
   skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it boots next already' : undefined),
   run: async (scope, { snapshot, rollback }) => {
-    await runCommands(scope, rollbackArgvs(snapshot, rollback));
+    await runCommands(scope, rollbackArgvs(snapshot, rollback), localLimit);
   },
 });
 

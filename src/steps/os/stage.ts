@@ -3,7 +3,7 @@ import { drivers } from '../../os/choose-driver.ts';
 import { type Argv, asksForChange, bootEntryArguments, type StageKind } from '../../os/driver.ts';
 import { osFailure, type osFailures } from '../../os/failures.ts';
 import { type NodeScope, ApplyPlan, OsSnapshot, nodeStep } from './step.ts';
-import { findAuthFile, linkAuthArgvs, runCommands } from './read-host.ts';
+import { findAuthFile, linkAuthArgvs, localLimit, runCommands } from './read-host.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type PullErrorKind, readPullError } from '../../os/registry-image.ts';
@@ -116,7 +116,7 @@ export const removeOldImages = nodeStep({
   skipIf: ({ plan }) => (plan.kind === 'nothing' ? 'there is nothing to do' : undefined),
   run: async (scope, { snapshot }) => {
     try {
-      await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status));
+      await runCommands(scope, drivers[snapshot.driver].cleanArgvs(snapshot.status), localLimit);
     } catch (error) {
       scope.signal.throwIfAborted();
       if (!(error instanceof AgentError)) throw error;
