@@ -15,6 +15,11 @@ export const adapterMutants: MutantsByFile = {
       to: 'O_CREAT | O_NOFOLLOW',
     },
     {
+      means: 'a pipe in place of a file of ours that is read is waited for',
+      from: 'ours: O_RDONLY | O_NONBLOCK |',
+      to: 'ours: O_RDONLY |',
+    },
+    {
       means: 'a file of another user is used',
       from: 'uid !== 0 && uid !== process.geteuid?.()',
       to: 'uid < 0',

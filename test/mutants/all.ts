@@ -4,10 +4,14 @@ import type { MutantsByFile } from './mutant.ts';
 import { reportingMutants } from './reporting.ts';
 import { stepMutants } from './steps.ts';
 
-/** Every mutant, by the file that it changes. */
-export const allMutants: MutantsByFile = {
-  ...engineMutants,
-  ...reportingMutants,
-  ...adapterMutants,
-  ...stepMutants,
-};
+const lists = [engineMutants, reportingMutants, adapterMutants, stepMutants];
+
+/**
+ * Every mutant, by the file that it changes.
+ * @throws Error when a file is in two lists: the mutants of one would be lost
+ */
+export const allMutants: MutantsByFile = lists.reduce((all, list) => {
+  const twice = Object.keys(list).find((file) => file in all);
+  if (twice !== undefined) throw new Error(`${twice} is in two lists of mutants`);
+  return { ...all, ...list };
+}, {});

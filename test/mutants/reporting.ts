@@ -2,24 +2,6 @@ import type { MutantsByFile } from './mutant.ts';
 
 /** Mutants of the journal, the reports and the log. */
 export const reportingMutants: MutantsByFile = {
-  'src/adapters/file-access.ts': [
-    { means: 'anybody can read the journal', from: '0o600', to: '0o644' },
-    {
-      means: 'a link is followed to a file that is appended to',
-      from: 'O_CREAT | O_NOFOLLOW',
-      to: 'O_CREAT',
-    },
-    {
-      means: 'a file of another user is taken for ours',
-      from: 'uid !== 0 && uid !== process.geteuid?.()',
-      to: 'uid === -1',
-    },
-    {
-      means: 'a pipe in the place of a file is waited for',
-      from: 'ours: O_RDONLY | O_NONBLOCK |',
-      to: 'ours: O_RDONLY |',
-    },
-  ],
   'src/cli/run-context.ts': [
     {
       means: 'half a secret is left where a text of an event is cut',
