@@ -187,6 +187,24 @@ describe('whether etcd has left the bootstrap host', () => {
       'etcd has left the bootstrap host',
     ],
     [
+      'a member that the operator fails to remove',
+      [
+        ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers', 'enough members found'],
+        ['BootstrapTeardownDegraded', 'True', 'Error', 'error while removing bootstrap member'],
+      ],
+      false,
+      'etcd still has a member on the bootstrap host: error while removing bootstrap member',
+    ],
+    [
+      'a member that the operator has yet to remove',
+      [
+        ['EtcdRunningInCluster', 'True', 'EnoughEtcdMembers', 'enough members found'],
+        ['BootstrapTeardownDegraded', 'False', 'AsExpected'],
+      ],
+      false,
+      'etcd still has a member on the bootstrap host',
+    ],
+    [
       'a removal while etcd does not run',
       [
         ['EtcdRunningInCluster', 'False', 'NotEnoughEtcdMembers', 'waiting'],

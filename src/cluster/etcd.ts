@@ -134,9 +134,10 @@ export function etcdHandover(etcd: KubeObject): EtcdStatus {
   const isRemoved =
     running.reason === alreadyRemoved ||
     removedTypes.some((type) => conditionOf(etcd, type)?.status === 'True');
-  return isRemoved
-    ? { isReached: true, status: 'etcd has left the bootstrap host' }
-    : { isReached: false, status: 'etcd still has a member on the bootstrap host' };
+  if (isRemoved) return { isReached: true, status: 'etcd has left the bootstrap host' };
+  const teardown = conditionOf(etcd, 'BootstrapTeardownDegraded');
+  const why = teardown?.status === 'True' ? `: ${teardown.message ?? ''}` : '';
+  return { isReached: false, status: `etcd still has a member on the bootstrap host${why}` };
 }
 
 /** How many members make etcd safe against the loss of one. */

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { etcdConditions, type EtcdProgress } from '../../mocks/cluster/etcd.ts';
 import { etcdPod } from '../../mocks/cluster/pods.ts';
 import type { Kube as Rig } from '../../mocks/kube/start.ts';
 import { startRig } from '../../scripts/rig.ts';
@@ -14,6 +15,7 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
 import { patchEtcd, restoreEtcd } from '../../src/steps/cluster/etcd-override.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd.ts';
@@ -119,13 +121,26 @@ describe('the override of etcd on a real API server', () => {
 });
 
 describe('the end of etcd on the bootstrap host, on a real API server', () => {
-  it('is seen as soon as the operator says it', async () => {
+  it.each([
+    ['by a condition of its own', true, 'removed'],
+    ['by a reason, as releases before 4.13', false, 'removed-before'],
+  ] as const)('is seen as soon as the operator says it: %s', async (...[, hasRemoval, last]) => {
     await rig.client.apply(etcdCluster.kind, etcd());
-    const running = reported('EtcdRunningInCluster', 'EnoughEtcdMembers');
-    await rig.client.mergeStatus(etcdCluster, { conditions: [running] });
-    const handover = runStep(waitForEtcdHandover, { kube, clock: systemClock, facts });
-    const removed = reported('EtcdBootstrapMemberRemoved', 'BootstrapMemberRemoved');
-    await rig.client.mergeStatus(etcdCluster, { conditions: [running, removed] });
+    const report = (phase: EtcdProgress['phase']) => {
+      const progress = { members: 2, phase, hasRemovalCondition: hasRemoval };
+      const status = { conditions: etcdConditions(progress, new Date(0)) };
+      return rig.client.mergeStatus(etcdCluster, status);
+    };
+    await report('starting');
+    const statuses: string[] = [];
+    const heard = (event: RunEvent): void => {
+      if (event.type === 'wait.updated') statuses.push(event.status);
+    };
+    const handover = runStep(waitForEtcdHandover, { kube, clock: systemClock, facts, heard });
+    await expect.poll(() => statuses.at(-1)).toContain('still waiting for three healthy');
+    await report('running');
+    await expect.poll(() => statuses.at(-1)).toBe('etcd still has a member on the bootstrap host');
+    await report(last);
     expect((await handover).value).toEqual({ isSeen: true });
   });
 });

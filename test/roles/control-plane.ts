@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { etcdConditions } from '../../mocks/cluster/etcd.ts';
 import type { Machine } from '../../mocks/host/machine.ts';
 import { mkdir, writeFile } from '../../mocks/host/files.ts';
 import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
@@ -93,10 +94,10 @@ export function readyCluster(): FakeKube {
       metadata: { name: 'cluster' },
       spec: { managementState: 'Managed' },
       status: {
-        conditions: [
-          { type: 'EtcdRunningInCluster', status: 'True' },
-          { type: 'EtcdBootstrapMemberRemoved', status: 'True' },
-        ],
+        conditions: etcdConditions(
+          { members: 2, phase: 'removed-before', hasRemovalCondition: true },
+          new Date(0),
+        ),
       },
     });
 }
