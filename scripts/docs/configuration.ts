@@ -83,6 +83,7 @@ function settingRow(key: SettingKey): readonly string[] {
 const kindWords = {
   text: 'text',
   url: 'http(s) URL',
+  place: 'path or http(s) URL',
   sha256: 'SHA-256',
   count: 'whole number',
   port: 'port',
@@ -96,7 +97,9 @@ const kindCell = (kind: Setting): string =>
   kind.kind === 'word' ? kind.words.map(codeCell).join(', ') : kindWords[kind.kind];
 
 const defaultCell = (value: unknown): string =>
-  value === '' ? '' : codeCell(typeof value === 'string' ? value : JSON.stringify(value));
+  String(value) === '' && !Array.isArray(value)
+    ? ''
+    : codeCell(typeof value === 'string' ? value : JSON.stringify(value));
 
 interface Described {
   readonly description?: string;

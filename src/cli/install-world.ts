@@ -104,7 +104,7 @@ function kubeFor(
         host,
         clock: systemClock,
         path: cluster.kubeconfig,
-        ...(service.url === '' ? {} : { inventory }),
+        ...(service.url.isEmpty ? {} : { inventory }),
       }),
     });
   });
@@ -118,7 +118,7 @@ function objectsFor(
   const isAnonymous = accessKeyId === '' || secretAccessKey === undefined;
   return s3Objects({
     ...how,
-    endpoint,
+    endpoint: endpoint.reveal(),
     region,
     ...(isAnonymous ? {} : { credentials: { accessKeyId, secretAccessKey } }),
   });

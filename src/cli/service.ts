@@ -23,7 +23,7 @@ import type { AgentError } from '../model/failure.ts';
 import type { Host } from '../ports/host.ts';
 import type { Inventory } from '../ports/inventory.ts';
 import { type Reporter, type ReporterOptions, reporterOf } from '../reporting/reporter.ts';
-import { proxyEnv } from '../steps/host-commands.ts';
+import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
 import { cliFailure } from './failures.ts';
 import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
@@ -66,7 +66,7 @@ export function openService(
 }
 
 function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, emit: Emit): Host {
-  const variables = proxyEnv(proxy);
+  const variables = proxyEnv(revealedProxies(proxy));
   const real = nsenterHost({ root: host.root, onCommand: emit, environment, variables });
   const world = { device: disk.device, rebootMarker: dry.rebootMarker };
   return host.reach === 'dry' ? dryHost(real, world) : real;
@@ -78,7 +78,7 @@ function hostFor({ host, dry, disk, proxy }: Config, environment: Environment, e
  * container's resolver is the host's.
  */
 const networkFor = ({ role, proxy, service }: Config, host: Host): ConnectionOptions => ({
-  proxies: proxy,
+  proxies: revealedProxies(proxy),
   ...(service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) }),
   ...(role === 'bootstrap' ? { lookup: hostLookup({ host, clock: systemClock }) } : {}),
 });
@@ -100,7 +100,7 @@ function inventoryFor(
 ): InventoryConnection {
   const options: InventoryOptions = {
     ...how,
-    url: service.url,
+    url: service.url.reveal(),
     token: service.token,
     clusterId: cluster.id,
     infraEnvId: cluster.infraEnvId,
@@ -139,7 +139,7 @@ export function reporterFor(
   { inventory, ...context }: ReporterContext,
 ): Reporter {
   const host = { infraEnvId: cluster.infraEnvId, hostId: cluster.hostId };
-  const isReported = service.url !== '' && cluster.hostId !== '';
+  const isReported = !service.url.isEmpty && cluster.hostId !== '';
   return reporterOf({
     ...context,
     clock: systemClock,

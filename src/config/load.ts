@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, requireComplete } from './complete.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
@@ -64,7 +65,7 @@ export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
 /** The notes of an install; the agent that is replaced warns of a missing token too. */
 export function installNotes({ config, notes }: LoadedConfig): readonly string[] {
   const { url, token } = config.service;
-  if (url === '' || (token instanceof Secret && !token.isEmpty)) return notes;
+  if (url.isEmpty || (token instanceof Secret && !token.isEmpty)) return notes;
   return [...notes, 'PULL_SECRET_TOKEN is not set: requests to the service carry no token'];
 }
 
@@ -115,8 +116,8 @@ function firstIssue(issues: readonly z.core.$ZodIssue[], given: Layer): Error {
 /** Checks what the schema cannot say; a flag or a variable passed the same checks before. */
 function requireReadable(config: Config, given: Layer): void {
   const placeOf = (key: SettingKey): string => `${given.get(key)?.origin ?? 'default'}: ${key}`;
-  const addresses = settingKeys.filter((key) => settingKinds[key].kind === 'url');
-  for (const key of [...addresses, 'image.stream'] as const) {
+  const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
+  for (const key of addresses) {
     readValue(key, textIn(given, key), placeOf(key));
   }
   const { writerArgs } = config.image;
@@ -129,6 +130,7 @@ const sentence = ({ message }: z.core.$ZodIssue): string =>
 const wanted: Readonly<Record<Setting['kind'], string>> = {
   text: 'a string',
   word: 'one of the values listed in docs/configuration.md',
+  place: 'a path on the host, or http://HOST:PORT/PATH',
   url: 'a string, http://HOST:PORT or https://HOST:PORT',
   sha256: 'a string of 64 lower-case hexadecimal digits',
   count: 'a whole number from 0',
@@ -165,6 +167,8 @@ function canonicalJson(value: unknown): string {
 
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
+  // A hash shows nothing of it.
+  if (value instanceof SecretUrl) return value.reveal();
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value)
     .filter(([, part]) => !(part instanceof Secret))

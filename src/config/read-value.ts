@@ -22,7 +22,9 @@ export function readValue(key: SettingKey, text: string, origin: string): Settin
 type Reader = (key: SettingKey, text: string, origin: string) => SettingValue;
 
 const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
-  text: (key, text, origin) => (key === 'image.stream' ? readPlace(key, text, origin) : text),
+  text: (_, text) => text,
+  place: (key, text, origin) =>
+    /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text,
   secret: (_, text) => new Secret(text),
   url: readUrl,
   sha256: readSha256,
@@ -98,10 +100,6 @@ function readUrl(key: SettingKey, text: string, origin: string): string {
     write: 'http://HOST:PORT or https://HOST:PORT',
   });
 }
-
-/** A file, or an http(s) URL; whatever begins with another scheme is neither. */
-const readPlace = (key: SettingKey, text: string, origin: string): string =>
-  /^[a-z][a-z0-9+.-]*:/i.test(text) ? readUrl(key, text, origin) : text;
 
 function readSha256(key: SettingKey, text: string, origin: string): string {
   if (text === '' || /^[0-9a-f]{64}$/.test(text)) return text;

@@ -14,7 +14,11 @@ const line = '--url http://h:1 --cluster-id c --host-id h';
 const salvage = async (words: string, environment: Record<string, string> = {}) => {
   const { service, cluster } = await salvageConfig(words.split(' '), environment);
   const { id, infraEnvId, hostId } = cluster;
-  return { url: service.url, token: service.token?.reveal(), ids: [id, infraEnvId, hostId] };
+  return {
+    url: service.url.reveal(),
+    token: service.token?.reveal(),
+    ids: [id, infraEnvId, hostId],
+  };
 };
 
 describe('salvageConfig', () => {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
 import { type Setting, settingTable, type WordSetting } from './setting-table.ts';
 
@@ -12,15 +13,17 @@ type SectionName = Exclude<keyof Table, 'role'>;
 type ValueOf<S> =
   S extends WordSetting<infer Word>
     ? Word
-    : S extends { readonly kind: 'text' | 'url' | 'sha256' }
+    : S extends { readonly kind: 'text' | 'sha256' }
       ? string
-      : S extends { readonly kind: 'list' | 'argv' }
-        ? string[]
-        : S extends { readonly kind: 'secret' }
-          ? Secret
-          : S extends { readonly kind: 'flag' }
-            ? boolean
-            : number;
+      : S extends { readonly kind: 'url' | 'place' }
+        ? SecretUrl
+        : S extends { readonly kind: 'list' | 'argv' }
+          ? string[]
+          : S extends { readonly kind: 'secret' }
+            ? Secret
+            : S extends { readonly kind: 'flag' }
+              ? boolean
+              : number;
 
 type IsOptional<S> = S extends { readonly kind: 'secret' } | { readonly byDefault: undefined }
   ? true
@@ -39,9 +42,12 @@ export type Config = { role: ValueOf<Table['role']> } & {
   [S in SectionName]: SectionOf<Table[S]>;
 };
 
+/** How a value may be written. */
+type InputOf<Value> = Value extends SecretUrl ? string : Value;
+
 /** A configuration as it is written: every key may be left out. */
 export type ConfigInput = { role?: Config['role'] | undefined } & {
-  [S in SectionName]?: { [K in keyof Config[S]]?: Config[S][K] | undefined } | undefined;
+  [S in SectionName]?: { [K in keyof Config[S]]?: InputOf<Config[S][K]> | undefined } | undefined;
 };
 
 const { role, ...sections } = settingTable;
@@ -65,13 +71,13 @@ function bareParserOf(setting: Setting): z.ZodType {
     case 'text':
       return z.string().default(setting.byDefault);
     case 'url':
-      return orEmpty(z.url({ protocol: /^https?$/ }));
+      return orEmpty(z.url({ protocol: /^https?$/ })).transform(asSecret);
+    case 'place':
+      return z.string().default('').transform(asSecret);
     case 'sha256':
       return orEmpty(z.string().regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits'));
-    case 'count': {
-      const count = z.int().min(0);
-      return setting.byDefault === undefined ? count.optional() : count.default(setting.byDefault);
-    }
+    case 'count':
+      return countParser(setting.byDefault);
     case 'port':
       return z.int().min(1).max(65_535).default(setting.byDefault);
     case 'flag':
@@ -86,7 +92,16 @@ function bareParserOf(setting: Setting): z.ZodType {
   }
 }
 
-function orEmpty(parser: z.ZodType<string>): z.ZodType {
+function countParser(byDefault: number | undefined): z.ZodType {
+  const count = z.int().min(0);
+  return byDefault === undefined ? count.optional() : count.default(byDefault);
+}
+
+function asSecret(text: string): SecretUrl {
+  return new SecretUrl(text);
+}
+
+function orEmpty(parser: z.ZodType<string>): z.ZodType<string> {
   return z.union([z.literal(''), parser]).default('');
 }
 

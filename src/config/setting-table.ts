@@ -5,7 +5,7 @@ import { roleNames } from '../model/role.ts';
 /** A setting: what may be written for it, what it is unless given, and what it is for. */
 export type Setting =
   | {
-      readonly kind: 'text' | 'url' | 'sha256';
+      readonly kind: 'text' | 'url' | 'place' | 'sha256';
       readonly byDefault: string;
       readonly summary: string;
     }
@@ -25,6 +25,8 @@ export interface WordSetting<Word extends string> {
 
 const text = (summary: string, byDefault = '') => ({ kind: 'text', byDefault, summary }) as const;
 const url = (summary: string) => ({ kind: 'url', byDefault: '', summary }) as const;
+/** A file, or an http(s) URL. */
+const place = (summary: string) => ({ kind: 'place', byDefault: '', summary }) as const;
 const sha256 = (summary: string) => ({ kind: 'sha256', byDefault: '', summary }) as const;
 const flag = (summary: string, byDefault = false) =>
   ({ kind: 'flag', byDefault, summary }) as const;
@@ -131,7 +133,7 @@ export const settingTable = {
     file: text('image file on the host'),
     url: url('http(s) URL of an image'),
     sha256: sha256('SHA-256 of the image as stored, compressed or not'),
-    stream: text('CoreOS stream metadata, a file on the host or an http(s) URL'),
+    stream: place('CoreOS stream metadata, a file on the host or an http(s) URL'),
     nodeImage: text('pull spec of the node image, checked against the release before the write'),
     writerArgs: argv('further arguments for coreos-installer'),
     existingRoot: text('container image to deploy into the running root instead of a disk write'),

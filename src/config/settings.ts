@@ -1,3 +1,4 @@
+import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { MASK, Secret } from '../model/secret.ts';
 import { type Setting, settingTable } from './setting-table.ts';
@@ -63,6 +64,7 @@ export const proxiesOf = (layer: Layer): Readonly<Record<'http' | 'https' | 'no'
 /** The value of a setting as it may be shown, secrets masked; JSON, except plain text. */
 export function shownValue(value: unknown): string {
   if (value instanceof Secret) return value.isEmpty ? '(empty)' : MASK;
+  if (value instanceof SecretUrl) return shownValue(value.marked());
   if (value === undefined || value === '') return '(not set)';
   if (typeof value === 'string') return shownText(value);
   return shownText(JSON.stringify(value));

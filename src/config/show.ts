@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { SecretUrl } from '../lib/secret-url.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { Secret } from '../model/secret.ts';
 import { type CheckedConfig, settingIn } from './load.ts';
@@ -26,6 +27,7 @@ export function renderConfigJson({ config, origins }: CheckedConfig): string {
 
 function jsonValue(value: unknown): unknown {
   if (value instanceof Secret) return String(value);
+  if (value instanceof SecretUrl) return value.marked();
   if (typeof value === 'string') return shownText(value);
   if (Array.isArray(value)) return value.map(jsonValue);
   return value ?? null;

@@ -38,8 +38,9 @@ describe('layersOver', () => {
       flags: readFlags([]),
       environment: { S3_URL: 'http://s', DEVICE: '/dev/x' },
     });
-    expect(checkConfig(layers).config).toMatchObject({
-      service: { url },
+    const { config } = checkConfig(layers);
+    expect(config.service.url.reveal()).toBe(url);
+    expect(config).toMatchObject({
       ignition: { source },
       disk: { device: source === 's3' ? '/dev/x' : '' },
     });

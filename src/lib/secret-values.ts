@@ -1,4 +1,5 @@
 import { Secret } from '../model/secret.ts';
+import { SecretUrl } from './secret-url.ts';
 import { hiddenInWords } from './shown-url.ts';
 
 /** A part of an address that is shorter would be found in harmless text too. */
@@ -9,7 +10,9 @@ export function secretValues(settings: object): readonly Secret[] {
   const leaves = Object.values(settings)
     .flatMap((section: unknown) => Object.values(section as object) as unknown[])
     .flat();
-  const texts = leaves.filter((leaf) => typeof leaf === 'string');
+  const texts = leaves
+    .map((leaf) => (leaf instanceof SecretUrl ? leaf.reveal() : leaf))
+    .filter((leaf) => typeof leaf === 'string');
   const parts = hiddenInWords(texts).filter(({ length }) => length >= shortestPart);
   return [
     ...leaves.filter((leaf) => leaf instanceof Secret),

@@ -22,13 +22,13 @@ export const writesDisk = not(usesExistingRoot, 'a disk is written');
 /** There is an inventory service: who asks for hosts, reports for others, or keeps logs needs one. */
 export const hasService = condition<Config>(
   'there is an inventory service',
-  ({ service }) => service.url !== '',
+  ({ service }) => !service.url.isEmpty,
 );
 
 /** The service knows this host: it takes its reports and its logs. */
 export const knowsHost = condition<Config>(
   'there is an inventory service that knows this host',
-  ({ service, cluster }) => service.url !== '' && cluster.hostId !== '',
+  ({ service, cluster }) => !service.url.isEmpty && cluster.hostId !== '',
 );
 
 /**

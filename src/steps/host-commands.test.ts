@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { Config, type ConfigInput } from '../config/schema.ts';
-import { proxyEnv } from './host-commands.ts';
+import { proxyEnv, revealedProxies } from './host-commands.ts';
 
 it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
   ['nothing without a proxy', { no: '.svc' }, {}],
@@ -25,5 +25,5 @@ it.each<[string, NonNullable<ConfigInput['proxy']>, Record<string, string>]>([
     },
   ],
 ])('commands of the host get %s', (_, proxy, expected) => {
-  expect(proxyEnv(Config.parse({ proxy }).proxy)).toEqual(expected);
+  expect(proxyEnv(revealedProxies(Config.parse({ proxy }).proxy))).toEqual(expected);
 });

@@ -48,11 +48,26 @@ export function kernelArgumentsIn(program: string, stdout: string): readonly str
 /** The machine itself is never reached through a proxy: the image relay listens there. */
 const itself = '127.0.0.1,localhost';
 
+/** The proxies of the configuration with their passwords, for requests and for the environment of commands. */
+export const revealedProxies = ({
+  http,
+  https,
+  no,
+}: Config['proxy']): Readonly<Record<'http' | 'https' | 'no', string>> => ({
+  http: http.reveal(),
+  https: https.reveal(),
+  no,
+});
+
 /**
  * The proxies of the configuration as variables for the commands of the host, in both cases: programs
  * differ in which they read. `*` stays alone, as curl knows no other form of it.
  */
-export function proxyEnv({ http, https, no }: Config['proxy']): Readonly<Record<string, string>> {
+export function proxyEnv({
+  http,
+  https,
+  no,
+}: ReturnType<typeof revealedProxies>): Readonly<Record<string, string>> {
   if (http === '' && https === '') return {};
   const values = {
     http_proxy: http,

@@ -48,7 +48,7 @@ async function inventoryHost({
   signal,
   note,
 }: StepScope<'inventory' | 'clock'>): Promise<InventoryHost | undefined> {
-  if (service.url === '' || cluster.hostId === '') return undefined;
+  if (service.url.isEmpty || cluster.hostId === '') return undefined;
   const late = (): Error =>
     engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {

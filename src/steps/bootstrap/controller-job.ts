@@ -152,7 +152,7 @@ export function controllerConfigMap({ cluster, service, controller, images }: Co
     metadata: { name: configMapName, namespace: controllerNamespace, labels },
     data: {
       'cluster-id': cluster.id,
-      'inventory-url': service.url,
+      'inventory-url': service.url.reveal(),
       'skip-cert-verification': String(service.insecure),
       'ca-cert-path': service.caFile,
       'check-cluster-version': String(controller.checkClusterVersion),

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -29,7 +28,7 @@ export const checkBootstrapSettings = step({
   run: async ({ config }) => {
     chooseBootstrapSource(config);
     mcoImageOf(config);
-    if (config.images.controller === '' && config.service.url !== '') {
+    if (config.images.controller === '' && !config.service.url.isEmpty) {
       throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
     }
     await Promise.resolve();
@@ -80,18 +79,18 @@ export function explainBootstrapSource(config: Config): string {
 
 function fromS3({ s3, cluster }: Config): BootstrapSource | undefined {
   const { endpoint, bucket } = s3;
-  if (endpoint === '' || bucket === '') return undefined;
+  if (endpoint.isEmpty || bucket === '') return undefined;
   const key = `${cluster.id}/${fileName}`;
   return {
-    place: `${shownUrl(endpoint)}, ${bucket}/${key}`,
+    place: `${String(endpoint)}, ${bucket}/${key}`,
     open: ({ objects }, signal) => objects.get(bucket, key, signal),
   };
 }
 
 function fromService({ service }: Config): BootstrapSource | undefined {
-  if (service.url === '') return undefined;
+  if (service.url.isEmpty) return undefined;
   return {
-    place: shownUrl(service.url),
+    place: String(service.url),
     open: ({ inventory }, signal) => inventory.clusterFile(fileName, signal),
   };
 }

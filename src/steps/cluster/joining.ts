@@ -46,7 +46,7 @@ const readyCounts: Joining = {
  * because kubelets drop out for a moment when the API server moves.
  */
 export function joiningOf(scope: StepScope<'inventory' | 'clock'>, tasks: Tasks): Joining {
-  if (scope.config.service.url === '') return readyCounts;
+  if (scope.config.service.url.isEmpty) return readyCounts;
   const known = knownHostsOf(scope, tasks);
   const reports = hostReportsOf(scope, tasks);
   const counted = new Set<string>();

@@ -106,7 +106,7 @@ async function clusterOf(
   { inventory, clock, config }: UntaintScope,
   signal: AbortSignal,
 ): Promise<InventoryCluster | undefined> {
-  if (config.service.url === '') return undefined;
+  if (config.service.url.isEmpty) return undefined;
   const late = (): Error =>
     engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {

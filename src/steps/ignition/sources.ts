@@ -1,5 +1,4 @@
 import type { Config } from '../../config/schema.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
 import type { RoleName } from '../../model/role.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
@@ -49,7 +48,8 @@ const ignitionAccept = 'application/vnd.coreos.ignition+json;version=3.2.0, */*;
 
 /** An http(s) URL. */
 const fromUrl: IgnitionSource = async ({ host, web }, { ignition }, { signal }) => {
-  const { url, caFile } = ignition;
+  const { caFile } = ignition;
+  const url = ignition.url.reveal();
   if (caFile === '') return web.open(url, { signal, accept: ignitionAccept });
   const ca = await host.readText(caFile, signal);
   if (ca === undefined) {
@@ -97,20 +97,20 @@ const candidates: Readonly<Record<SourceName, Candidate>> = {
   url: {
     open: fromUrl,
     needs: 'ignition.url',
-    place: ({ ignition }) => given(shownUrl(ignition.url)),
+    place: ({ ignition }) => given(String(ignition.url)),
   },
   s3: {
     open: fromS3,
     needs: 's3.endpoint and s3.bucket',
     place: ({ s3 }) =>
-      s3.endpoint === '' || s3.bucket === ''
+      s3.endpoint.isEmpty || s3.bucket === ''
         ? undefined
-        : `${shownUrl(s3.endpoint)}, bucket ${s3.bucket}`,
+        : `${String(s3.endpoint)}, bucket ${s3.bucket}`,
   },
   service: {
     open: fromService,
     needs: 'service.url',
-    place: ({ service }) => given(shownUrl(service.url)),
+    place: ({ service }) => given(String(service.url)),
   },
 };
 

@@ -26,7 +26,7 @@ import {
   refuseOtherRelease,
   renderLine,
 } from './release.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
+import { SecretUrl } from '../../lib/secret-url.ts';
 import { imageFailure } from './failures.ts';
 import { findInStream, type StreamImage } from './stream.ts';
 import type { Host } from '../../ports/host.ts';
@@ -154,7 +154,7 @@ async function findFile(
 }
 
 interface UrlImage {
-  readonly url: string;
+  readonly url: SecretUrl;
   /** Empty when it is not known. */
   readonly sha256: string;
   readonly source: 'config' | 'stream';
@@ -166,21 +166,24 @@ async function findUrl(
   { url, sha256, source, because }: UrlImage,
 ): Promise<ChosenImage> {
   const { sectorBytes } = disk;
-  const shown = shownUrl(url);
-  refuseUnfit(await readUrlHead(scope.web, url, scope.signal), { origin: shown, sectorBytes });
+  const shown = String(url);
+  refuseUnfit(await readUrlHead(scope.web, url.reveal(), scope.signal), {
+    origin: shown,
+    sectorBytes,
+  });
   return { kind: 'url', url: shown, source, because, ...(sha256 === '' ? {} : { sha256 }) };
 }
 
 async function findStreamImage(
   search: Search,
-  { location, because }: { readonly location: string; readonly because: string },
+  { location, because }: { readonly location: SecretUrl; readonly because: string },
 ): Promise<ChosenImage> {
   const { scope, disk } = search;
   const image = await findInStream(scope, { location, sectorBytes: disk.sectorBytes });
   holdAgainstRelease(search, image);
   const { sha256 } = scope.config.image;
   return findUrl(search, {
-    url: image.url,
+    url: new SecretUrl(image.url),
     sha256: sha256 === '' ? image.sha256 : sha256,
     source: 'stream',
     because: `${because}: ${image.format} of ${image.release} for ${image.architecture}`,

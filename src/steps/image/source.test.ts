@@ -14,14 +14,19 @@ describe('the image source', () => {
     ['nothing', {}, { kind: 'live', isAsked: false }],
     ['the medium by name', { source: 'live', url }, { kind: 'live', isAsked: true }],
     ['a file', { file }, { kind: 'file', path: file }],
-    ['a URL', { url }, { kind: 'url', url }],
-    ['a stream', { stream }, { kind: 'stream', location: stream }],
+    ['a URL', { url }, { kind: 'url' }],
+    ['a stream', { stream }, { kind: 'stream' }],
     ['all three', { file, url, stream }, { kind: 'file' }],
     ['a URL and a stream', { url, stream }, { kind: 'url' }],
     ['one by name', { file, url, stream, source: 'stream' }, { kind: 'stream' }],
     ['further arguments', { file, writerArgs: ['--append-karg', 'x'] }, { kind: 'file' }],
   ])('is found for %s', (_, image, expected) => {
     expect(chooseImageSource(Config.parse({ image }))).toMatchObject(expected);
+  });
+
+  it('is the address that was given', () => {
+    const found = chooseImageSource(Config.parse({ image: { url: `${url}?sign=x` } }));
+    expect(found.kind === 'url' && found.url.reveal()).toBe(`${url}?sign=x`);
   });
 
   it.each([

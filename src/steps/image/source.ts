@@ -1,4 +1,5 @@
 import type { Config } from '../../config/schema.ts';
+import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import { imageFailure } from './failures.ts';
 import type { RelayOutcome } from '../../ports/image-relay.ts';
@@ -10,14 +11,13 @@ import type { WriterSource } from './writer.ts';
 import { namesImage } from './writer-args.ts';
 
 /**
- * Where the configuration wants the operating system to come from, before anything is looked at. Its
- * addresses are whole and may hold credentials; they are shown by `shownUrl` only.
+ * Where the configuration wants the operating system to come from, before anything is looked at.
  */
 export type ImageRequest =
   | { readonly kind: 'writer-args'; readonly because: string }
   | { readonly kind: 'file'; readonly path: string; readonly because: string }
-  | { readonly kind: 'url'; readonly url: string; readonly because: string }
-  | { readonly kind: 'stream'; readonly location: string; readonly because: string }
+  | { readonly kind: 'url'; readonly url: SecretUrl; readonly because: string }
+  | { readonly kind: 'stream'; readonly location: SecretUrl; readonly because: string }
   /** `isAsked`: by name, so that a medium without an image is an error. */
   | { readonly kind: 'live'; readonly isAsked: boolean; readonly because: string };
 
@@ -67,12 +67,12 @@ function requestOf(image: Config['image']): ImageRequest {
 
 function firstSet({ file, url, stream }: Config['image']): 'file' | 'url' | 'stream' | 'live' {
   if (file !== '') return 'file';
-  if (url !== '') return 'url';
-  return stream === '' ? 'live' : 'stream';
+  if (!url.isEmpty) return 'url';
+  return stream.isEmpty ? 'live' : 'stream';
 }
 
-function needed(key: 'file' | 'url' | 'stream', value: string): string {
-  if (value !== '') return value;
+function needed<T extends string | SecretUrl>(key: 'file' | 'url' | 'stream', value: T): T {
+  if (String(value) !== '') return value;
   throw imageFailure(
     'image.not-configured',
     `image.source is ${key}, but image.${key} is not set`,
@@ -89,9 +89,9 @@ function placeOf(request: ImageRequest): string {
     case 'file':
       return request.path;
     case 'url':
-      return shownUrl(request.url);
+      return String(request.url);
     case 'stream':
-      return `the stream ${shownUrl(request.location)}`;
+      return `the stream ${String(request.location)}`;
     case 'live':
       return 'the live medium';
   }
@@ -162,7 +162,7 @@ async function wholeUrl(
   { image, sectorBytes }: ImageToOpen<ChosenImage & { readonly kind: 'url' }>,
 ): Promise<string> {
   const { url, stream } = scope.config.image;
-  if (image.source === 'config') return url;
+  if (image.source === 'config') return url.reveal();
   const found = await findInStream(scope, { location: stream, sectorBytes });
   if (shownUrl(found.url) === image.url) return found.url;
   throw imageFailure(

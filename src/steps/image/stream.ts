@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { imageFailure } from './failures.ts';
 import { readUpTo } from '../../lib/read-up-to.ts';
+import type { SecretUrl } from '../../lib/secret-url.ts';
 import { shownUrl } from '../../lib/shown-url.ts';
 import type { StepScope } from '../step.ts';
 import { readArchitecture } from '../host-commands.ts';
@@ -114,7 +115,7 @@ const largestBytes = 16 * 1024 ** 2;
 /** A stream, and the disk that its image is for. */
 interface StreamSearch {
   /** A file on the host or an http(s) URL. */
-  readonly location: string;
+  readonly location: SecretUrl;
   readonly sectorBytes: number;
 }
 
@@ -123,15 +124,16 @@ export async function findInStream(
   scope: StepScope<'host' | 'web'>,
   { location, sectorBytes }: StreamSearch,
 ): Promise<StreamImage & { readonly architecture: string }> {
-  const stream = parseStream(await readStream(scope, location), shownUrl(location));
+  const stream = parseStream(await readStream(scope, location), String(location));
   const architecture = await readArchitecture(scope);
   return { ...imageInStream(stream, { architecture, sectorBytes }), architecture };
 }
 
 async function readStream(
   { host, web, signal }: StepScope<'host' | 'web'>,
-  location: string,
+  place: SecretUrl,
 ): Promise<string> {
+  const location = place.reveal();
   if (!/^https?:\/\//.test(location)) {
     const text = await host.readText(location, signal);
     if (text !== undefined) return text;

@@ -12,7 +12,7 @@ import { type ImageFacts, readImageFacts } from '../../layering/build/verify-ima
 import { layeringFailure } from '../../layering/failures.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import { proxyEnv } from '../host-commands.ts';
+import { proxyEnv, revealedProxies } from '../host-commands.ts';
 import type { StepScope } from '../step.ts';
 
 /** What work on images has at hand, in an installation and behind a command alike. */
@@ -83,7 +83,7 @@ function explained(error: unknown, { what, otherwise }: Tried): AgentError {
 
 /** Proxies may hold a password, so that the argv has their names alone. */
 const proxyArguments = (proxy: Config['proxy']): readonly string[] =>
-  Object.keys(proxyEnv(proxy)).filter((name) => name === name.toUpperCase());
+  Object.keys(proxyEnv(revealedProxies(proxy))).filter((name) => name === name.toUpperCase());
 
 /** Work on images within an installation. */
 export const imageWork = (scope: StepScope<'host' | 'clock'>): ImageWork => {

@@ -1,6 +1,5 @@
 import { all } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { shownUrl } from '../../lib/shown-url.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { knowsHost, writesDisk } from '../conditions.ts';
 import { findPartition } from '../disk/block-devices.ts';
@@ -80,7 +79,7 @@ function recordOf(
 ): string {
   const record = {
     at: new Date(clock.now()).toISOString(),
-    service: shownUrl(service.url),
+    service: String(service.url),
     clusterId: cluster.id,
     infraEnvId: cluster.infraEnvId,
     hostId: cluster.hostId,

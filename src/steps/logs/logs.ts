@@ -64,15 +64,6 @@ const tokenEnv = ({ service: { token } }: Config): Readonly<Record<string, strin
 /** The variable from which podman and logs_sender take the token. */
 const tokenVariable = 'PULL_SECRET_TOKEN';
 
-/** An argv is seen by every process of the host; the service knows the host by its token. */
-function withoutUser(address: string): string {
-  const url = URL.parse(address);
-  if (url === null || (url.username === '' && url.password === '')) return address;
-  url.username = '';
-  url.password = '';
-  return url.href.replace(/\/$/, '');
-}
-
 const journalSocket = '/run/systemd/journal/socket';
 
 /**
@@ -102,7 +93,7 @@ export function senderArgv({ role, cluster, service, images }: Config): readonly
     '-cluster-id',
     id,
     '-url',
-    withoutUser(url),
+    String(url),
     '-host-id',
     hostId,
     // Version 1 of the service knows no infra-envs, and its logs_sender has no such flag.

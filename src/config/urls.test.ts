@@ -1,0 +1,53 @@
+// No setting that is an address shows its password or its query, whichever it is.
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
+import { checkConfig, fingerprintOf, settingIn } from './load.ts';
+import type { Config } from './schema.ts';
+import { settingKeys, settingKinds } from './settings.ts';
+import { renderConfigJson, renderConfigText } from './show.ts';
+
+const address = 'https://planted-user:planted-word@host.example:8443/path?planted=signature';
+const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
+const load = (key: (typeof settingKeys)[number], value = address) =>
+  checkConfig([new Map([[key, { value, origin: 'a test' }]])]);
+
+/** Each way in which a text comes of a configuration without anybody asking for what is hidden. */
+const texts: readonly ((config: Config, value: unknown) => string)[] = [
+  (config) => JSON.stringify(config),
+  (config) => inspect(config, { depth: 9, showHidden: true }),
+  (_, value) => String(value),
+  (_, value) => '> '.concat(value as string),
+  (_, value) => JSON.stringify({ ...(value as object) }),
+  (_, value) => Object.entries(value as object).join(),
+];
+
+describe.each(addresses)('%s', (key) => {
+  it('holds its password and its query back', () => {
+    const loaded = load(key);
+    const { config } = loaded;
+    for (const text of texts) expect(text(config, settingIn(config, key))).not.toContain('planted');
+    for (const render of [renderConfigText, renderConfigJson]) {
+      expect(render(loaded)).toContain('https://***@host.example:8443/path?***');
+      expect(render(loaded)).not.toContain('planted');
+    }
+    expect(JSON.stringify(config)).toContain('https://host.example:8443/path');
+  });
+
+  it('decides whether a run is the same, but for a proxy', () => {
+    const other = fingerprintOf(load(key, address.replace('/path', '/other')).config);
+    expect(fingerprintOf(load(key).config) === other).toBe(key.startsWith('proxy.'));
+  });
+});
+
+it('are all the settings by which something is reached', () => {
+  expect(addresses).toEqual([
+    ...['service.url', 'image.url', 'image.stream', 'ignition.url', 's3.endpoint'],
+    ...['proxy.http', 'proxy.https'],
+  ]);
+});
+
+it('give their password to the environment of commands', () => {
+  const { proxy } = load('proxy.https').config;
+  expect(proxyEnv(revealedProxies(proxy))).toMatchObject({ https_proxy: address });
+});
