@@ -144,7 +144,7 @@ export async function runCell(
     step === place.step && commandName(argv) === place.command ? fault : undefined;
   const life = await runProcess(faultHost, kept, { faultOf, until: place.step });
   const warnings = warningsOf(life, place.step).filter(({ words }) => !known.has(words));
-  const failure = life.hasPassed ? undefined : (life.error as AgentError | undefined);
+  const failure = failureOf(faultHost, life);
   const said = failure === undefined ? warnings : [{ words: wordsOf(failure), code: failure.code }];
   const attempts = life.events.filter(
     (event) => event.type === 'step.started' && event.step === place.step,
@@ -152,12 +152,19 @@ export async function runCell(
   const outcome = failure === undefined ? 'warns' : 'ends';
   const limit = plannedSteps(faultHost.host.config).find(({ id }) => id === place.step)?.limit ?? 0;
   const isInTime = life.took !== undefined && life.took <= limit + longestUndo;
-  const isAsSaid = outcome === ending.outcome && attempts === ending.attempts && isInTime;
+  const isTried = outcome === 'warns' || attempts === ending.attempts;
+  const isAsSaid = outcome === ending.outcome && isTried && isInTime;
   return {
     violation: isAsSaid && namesCause(said, cell) ? undefined : shown({ outcome, attempts, said }),
     isMet: life.took !== undefined,
     isOver: failure === undefined,
   };
+}
+
+/** What a fault ended a process with; what ends it in any case is none of its doing. */
+function failureOf({ code }: FaultHost, { hasPassed, error }: FaultyLife): AgentError | undefined {
+  const failure = hasPassed ? undefined : (error as AgentError | undefined);
+  return failure?.code === code ? undefined : failure;
 }
 
 /** Whether one of several has the code, and names the cause: the program, unless the table says else. */

@@ -83,6 +83,16 @@ export const faultHosts: readonly FaultHost[] = [
     },
   },
   {
+    name: 'a worker whose disk takes no image',
+    host: {
+      config: cornerOf('worker', {}),
+      plan: {
+        write: { seconds: 0.002, flushSeconds: 0, lineMillis: 1, failsAtPercent: [50, 50, 50] },
+      },
+    },
+    code: 'image.disk-error',
+  },
+  {
     name: 'a master of Power',
     host: { config: cornerOf('master', {}), plan: {} },
     prepare: (world) => {

@@ -58,7 +58,10 @@ export function faultyHost(
         argv[0] === 'busctl' ? host.exec(argv, how) : busy(host.exec(argv, how));
       if (fault === undefined) return run(options);
       options.onLine?.(garbage, 'stdout');
-      return { ...(await run({ ...options, onLine: () => undefined })), stdout: garbage };
+      const onLine: ExecOptions['onLine'] = (line, stream) => {
+        if (stream === 'stderr') options.onLine?.(line, stream);
+      };
+      return { ...(await run({ ...options, onLine })), stdout: garbage };
     },
     readText: (...given) => busy(host.readText(...given)),
     writeFile: (...given) => busy(host.writeFile(...given)),

@@ -82,13 +82,14 @@ export const hostCommands: readonly CommandRow[] = [
   },
   {
     // The unit has failed, whatever can be read of why.
-    where: { 'cluster/wait-for-etcd': ['journalctl'] },
-    endings: alike(ends('cluster.etcd-bootstrap-failed', 1, 'progress.service failed')),
+    where: { 'cluster/wait-for-bootkube': ['journalctl'], 'cluster/wait-for-etcd': ['journalctl'] },
+    alike: besideBootkube('journalctl'),
+    endings: alike(goesOn),
   },
   {
-    where: { 'cluster/wait-for-bootkube': ['journalctl'] },
-    alike: besideBootkube('journalctl'),
-    endings: alike(ends('cluster.bootkube-failed', 1, 'bootkube.service failed')),
+    // The write has failed by then: the disk is to boot no half of a system.
+    where: { 'image/write': ['dd', 'wipefs'] },
+    endings: wanted(),
   },
   {
     where: {
