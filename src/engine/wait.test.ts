@@ -32,6 +32,17 @@ describe('a wait', () => {
     expect(clock.now()).toBe(minutes(5));
   });
 
+  it('shows each status once, until it is another', async () => {
+    const { until, reported } = waiting();
+    const statuses = ['one', 'one', 'two', 'one'];
+    const poll = () => {
+      const status = statuses.shift();
+      return Promise.resolve(status === undefined ? { done: 1 } : { status });
+    };
+    await until('it is true', poll, { every: seconds(3), within: minutes(5) });
+    expect(reported.map(({ status }) => status)).toEqual(['one', 'two', 'one']);
+  });
+
   it('that had nothing to wait for says nothing', async () => {
     const { until, reported, ended } = waiting();
     await until('it is true', () => Promise.resolve({ done: 1 }), { every: 1, within: 2 });
