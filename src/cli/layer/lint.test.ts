@@ -120,9 +120,7 @@ describe('layer lint', () => {
     const text = 'FROM configs AS final\nRUN\u001b[31mX ostree container commit\n';
     await lint(file('line\nbreak.Containerfile', text));
     expect(lines()).toEqual([
-      expect.stringMatching(
-        /^line break\.Containerfile:2: error: RUNX is not an instruction/,
-      ),
+      expect.stringMatching(/^line break\.Containerfile:2: error: RUNX is not an instruction/),
     ]);
   });
 });
