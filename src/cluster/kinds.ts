@@ -9,6 +9,7 @@ export const configMaps = core('configmaps');
 export const secrets = core('secrets');
 export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
+export const services = core('services');
 
 export const jobs: KubeKind = { group: 'batch', version: 'v1', plural: 'jobs' };
 
@@ -39,4 +40,39 @@ export const machineConfigPools = machineConfiguration('machineconfigpools');
 export const machineOSConfigs = machineConfiguration('machineosconfigs');
 export const machineOSBuilds = machineConfiguration('machineosbuilds');
 
+/** Images by the names under which a release has them. */
+export const imageStreams: KubeKind = {
+  group: 'image.openshift.io',
+  version: 'v1',
+  plural: 'imagestreams',
+};
+
 export const etcds: KubeKind = { group: 'operator.openshift.io', version: 'v1', plural: 'etcds' };
+
+const config = (plural: string): KubeKind => ({
+  group: 'config.openshift.io',
+  version: 'v1',
+  plural,
+});
+export const clusterVersions = config('clusterversions');
+export const clusterOperators = config('clusteroperators');
+
+const olm = (plural: string): KubeKind => ({
+  group: 'operators.coreos.com',
+  version: 'v1alpha1',
+  plural,
+});
+export const subscriptions = olm('subscriptions');
+export const clusterServiceVersions = olm('clusterserviceversions');
+export const installPlans = olm('installplans');
+export const leases: KubeKind = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases' };
+
+const metal3 = (plural: string): KubeKind => ({ group: 'metal3.io', version: 'v1alpha1', plural });
+export const bareMetalHosts = metal3('baremetalhosts');
+export const provisionings = metal3('provisionings');
+
+export const machines: KubeKind = {
+  group: 'machine.openshift.io',
+  version: 'v1beta1',
+  plural: 'machines',
+};

@@ -80,7 +80,9 @@ export interface Kube {
    * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
    * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
    * is not served yet is no error: the view is not synced, and the kind is looked for each second.
-   * A server that refuses (401, 403, 400) is asked each second, and shown as `lastError`.
+   * A server that refuses (401, 403, 400) is asked each second, and shown as `lastError`. In the cluster what RBAC
+   * forbids (403) is not asked again: a selection that may be listed and not watched is listed each 30 seconds,
+   * one object that may be read alone is read each 30 seconds. Who follows what others follow shares their watch.
    * @throws AgentError `kube.bad-credentials`
    */
   readonly follow: (
@@ -115,16 +117,29 @@ export interface Kube {
     object: KubeObject,
     options: { readonly subresource?: string; readonly signal: AbortSignal },
   ) => Promise<KubeObject>;
+  /**
+   * Makes or changes an object so that it says what its manifest says (server-side apply, as
+   * `kubectl apply --server-side --force-conflicts` does): members that an earlier manifest of ours had and this one
+   * has not are taken away, those of others stay. A namespaced one without namespace goes to `default`.
+   * @throws AgentError `kube.not-found` when the kind is not served yet, or the namespace is missing;
+   * `kube.invalid`, also without apiVersion, kind or name
+   */
+  readonly apply: (manifest: KubeObject, signal: AbortSignal) => Promise<KubeObject>;
   /** Removes an object, and in the background what it owns; no error when there is none. */
   readonly remove: (ref: KubeRef, signal: AbortSignal) => Promise<void>;
   /**
+   * Removes all that is selected by one request, and in the background what that owns. A namespaced kind needs a
+   * namespace.
+   */
+  readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
+  /**
    * The log of a container of a pod, which may be left out where there is only one: of the last so many
-   * seconds, at most 16 MiB of it. Empty for a pod that has no node yet.
+   * seconds, or the whole one; its first 16 MiB at most. Empty for a pod that has no node yet.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
    */
   readonly podLog: (
     pod: { readonly namespace: string; readonly name: string; readonly container?: string },
-    sinceSeconds: number,
+    sinceSeconds: number | undefined,
     signal: AbortSignal,
   ) => Promise<string>;
 }

@@ -1,6 +1,7 @@
 // One suite for every Kube: the fake, and the adapter with a real API server behind it.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { configMaps, nodes } from '../../src/cluster/kinds.ts';
+import { applySuite } from './kube-apply-suite.ts';
 import type { Kube, KubeKind, KubeObject, KubeRef, KubeView } from '../../src/ports/kube.ts';
 
 /** A Kube with the cluster behind it. */
@@ -186,10 +187,14 @@ export function kubeSuite(name: string, world: () => KubeWorld): void {
       });
     });
 
+    applySuite(world, named);
+
     describe('the log of a pod', () => {
       it('needs a pod', async () => {
-        const log = world().kube.podLog({ namespace, name: named('none') }, 3600, live);
-        await expect(log).rejects.toMatchObject({ code: 'kube.not-found' });
+        for (const since of [3600, undefined]) {
+          const log = world().kube.podLog({ namespace, name: named('none') }, since, live);
+          await expect(log).rejects.toMatchObject({ code: 'kube.not-found' });
+        }
       });
     });
 

@@ -10,6 +10,7 @@ import {
   pods,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
+import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
 import { kubeSuite } from '../contract/kube-suite.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
@@ -154,6 +155,66 @@ describe('the adapter alone', () => {
     stop.abort(new Error('seen'));
     await followed;
     await denied.close();
+  });
+
+  it('gets along with a role that lists and reads but does not watch, and asks for nothing twice', async () => {
+    const rules = [
+      { apiGroups: [''], resources: ['nodes'], verbs: ['list'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['get'] },
+    ];
+    const user = { name: 'system:serviceaccount:default:lister', groups: [] };
+    const meta = { metadata: { name: 'lister' } };
+    const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
+    await kube.apply({ ...rbac, kind: 'ClusterRole', ...meta, rules }, signal);
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'lister' };
+    const subjects = [{ kind: 'ServiceAccount', name: 'lister', namespace: 'default' }];
+    await kube.apply({ ...rbac, kind: 'ClusterRoleBinding', ...meta, roleRef, subjects }, signal);
+    const kubeconfig = await rig.kubeconfigFor({ user });
+    const patient = clusterOf(kubeconfig);
+    // The server needs a moment to know a new role; this one asks until it does.
+    await patient.list({ kind: nodes }, signal);
+    await patient.close();
+    const permissions: unknown[] = [];
+    const lister = clusterOf(kubeconfig, quickClock(200), {
+      denials: 'final',
+      emit: (event) => permissions.push(event.type === 'note' && event.fields['permission']),
+    });
+    const stop = new AbortController();
+    const views = new Map<string, KubeView>();
+    const follow = (key: string, selection: KubeSelection) =>
+      lister.follow(selection, (view) => void views.set(key, view), stop.signal);
+    const followed = Promise.all([
+      follow('nodes', { kind: nodes }),
+      follow('map', { kind: configMaps, namespace: 'default', fieldSelector: 'metadata.name=one' }),
+      follow('pods', { kind: pods }),
+    ]);
+    const names = () =>
+      ['nodes', 'map', 'pods'].map((key) =>
+        views.get(key)?.objects.map((one) => one.metadata.name),
+      );
+    await expect.poll(names).toEqual([[], [], []]);
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n0' } };
+    await kube.create({ kind: nodes }, node, signal);
+    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'one' } };
+    await kube.create({ kind: configMaps, namespace: 'default' }, map, signal);
+    await expect.poll(names).toEqual([['n0'], ['one'], []]);
+    expect(views.get('pods')).toMatchObject({ lastError: { code: 'kube.denied' } });
+    for (const _ of [1, 2]) {
+      const created = lister.create({ kind: nodes }, node, signal);
+      await expect(created).rejects.toMatchObject({ code: 'kube.denied' });
+    }
+    stop.abort(new Error('seen'));
+    await followed;
+    await lister.close();
+    await kube.remove({ kind: nodes, name: 'n0' }, signal);
+    const place = '/api/v1/namespaces/default/configmaps?metadata.name=one';
+    expect(permissions.toSorted()).toEqual([
+      'POST /api/v1/nodes',
+      `list ${place}`,
+      'list /api/v1/pods',
+      `watch ${place}`,
+      'watch /api/v1/nodes',
+    ]);
   });
 
   it('asks again while the server is away', async () => {

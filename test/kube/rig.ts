@@ -4,7 +4,7 @@ import { Pkcs10CertificateRequestGenerator } from '@peculiar/x509';
 import { parse } from 'yaml';
 import { type KubeClient, openClient } from '../../mocks/kube/client.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
-import { kubeCluster, type KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { kubeCluster, type KubeCluster, type KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
@@ -75,10 +75,15 @@ export async function signingRequest(name: string, node: string): Promise<KubeOb
 const decode = (data: string): string => Buffer.from(data, 'base64').toString();
 
 /** The cluster of a kubeconfig, as the product reaches it; whoever opens it closes it. */
-export const clusterOf = (kubeconfig: string, clock = systemClock): KubeCluster =>
+export const clusterOf = (
+  kubeconfig: string,
+  clock = systemClock,
+  more: Partial<KubeOptions> = {},
+): KubeCluster =>
   kubeCluster({
     credentials: () => Promise.resolve(kubeconfig),
     clock,
     random: systemRandom,
     emit: () => undefined,
+    ...more,
   });

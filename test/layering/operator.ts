@@ -29,7 +29,9 @@ export function delayedKube(kube: Kube, clock: Clock, roundTrip: Millis): Kube {
     create: (into, object, signal) => sent(signal, () => kube.create(into, object, signal)),
     replace: (ref, object, options) =>
       sent(options.signal, () => kube.replace(ref, object, options)),
+    apply: (manifest, signal) => sent(signal, () => kube.apply(manifest, signal)),
     remove: (ref, signal) => sent(signal, () => kube.remove(ref, signal)),
+    removeAll: (selection, signal) => sent(signal, () => kube.removeAll(selection, signal)),
     podLog: (pod, since, signal) => sent(signal, () => kube.podLog(pod, since, signal)),
     follow: async (selection, seen, signal) => {
       // What lists first is asked and answered before anything can be seen.

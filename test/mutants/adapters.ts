@@ -251,13 +251,42 @@ export const adapterMutants: MutantsByFile = {
     },
     {
       means: 'a server that cannot be reached is not shown',
-      from: 'known.lastError(error.failure);',
+      from: 'health.failed(error.failure);\n    known.lastError(error.failure);',
       to: '',
     },
     {
       means: 'a watch that ends at once is asked for again without a pause',
       from: 'return heard.isAlive ? 0 : pace.next();',
       to: 'return 0;',
+    },
+  ],
+  'src/adapters/kube/denials.ts': [
+    {
+      means: 'what is forbidden is asked again',
+      from: 'refused.set(permission, failure);',
+      to: '',
+    },
+    {
+      means: 'a refusal of a quota is remembered for good',
+      from: 'isLasting(failure) && ',
+      to: '',
+    },
+    {
+      means: 'what a starting API server refuses is never asked again',
+      from: ' && !allowed.has(permission)',
+      to: '',
+    },
+  ],
+  'src/adapters/kube/shared.ts': [
+    {
+      means: 'who comes late sees nothing before the next change',
+      from: 'if (shared.latest !== undefined) follower(shared.latest);',
+      to: '',
+    },
+    {
+      means: 'a watch ends for all when one leaves',
+      from: 'if (shared.followers.size === 0) {',
+      to: 'if (shared.followers.size >= 0) {',
     },
   ],
   'src/adapters/kube/watch.ts': [

@@ -1,20 +1,24 @@
+import { isDeepStrictEqual } from 'node:util';
 import { kubeFailure } from '../../src/ports/kube-failures.ts';
 import type {
   Kube,
   KubeKind,
   KubeObject,
-  KubePatch,
   KubeRef,
   KubeSelection,
   KubeView,
 } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
+import { applied, patched } from './kube-changes.ts';
+import { type ServedKind, servedAtFirst } from './served-kinds.ts';
 
 /** A write as it was received. */
 interface KubeWrite {
-  readonly verb: 'patch' | 'create' | 'replace' | 'remove';
+  readonly verb: 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll';
   readonly kind: string;
-  readonly name: string;
+  /** Of one object. */
+  readonly name?: string;
+  readonly labelSelector?: string;
   readonly namespace?: string;
   readonly subresource?: string;
   readonly body?: unknown;
@@ -33,6 +37,8 @@ export interface FakeKube extends Kube {
   readonly lastError: (error: AgentError | undefined) => FakeKube;
   /** The log of a pod's only container, or of one as `POD/CONTAINER`. */
   readonly withPodLog: (name: string, text: string) => FakeKube;
+  /** Serves one more kind of manifests, as a cluster does when its definition is there. */
+  readonly serves: (served: ServedKind) => FakeKube;
 }
 
 /** An API server that holds what a test puts there. */
@@ -40,6 +46,8 @@ export function fakeKube(): FakeKube {
   const objects = new Map<string, KubeObject>();
   const followers = new Set<() => void>();
   const logs = new Map<string, string>();
+  const manifests = new Map<string, KubeObject>();
+  const served = [...servedAtFirst];
   const writes: KubeWrite[] = [];
   let lastError: AgentError | undefined;
   let version = 1;
@@ -99,6 +107,10 @@ export function fakeKube(): FakeKube {
     },
     withPodLog: (name, text) => {
       logs.set(name, text);
+      return fake;
+    },
+    serves: (one) => {
+      served.push(one);
       return fake;
     },
     get: async (ref, signal) => {
@@ -170,10 +182,27 @@ export function fakeKube(): FakeKube {
       });
       return store(ref.kind, object);
     },
+    apply: async (manifest, signal) => {
+      await enter(signal);
+      const { ref, placed } = placedManifest(manifest, served);
+      const [key, old] = [keyOf(ref), objects.get(keyOf(ref))];
+      const next = applied(old, { before: manifests.get(key), manifest: placed });
+      writes.push({ verb: 'apply', ...said(ref), body: placed });
+      manifests.set(key, placed);
+      if (old !== undefined && isDeepStrictEqual(next, old)) return old;
+      return store(ref.kind, next);
+    },
     remove: async (ref, signal) => {
       await enter(signal);
       if (objects.has(keyOf(ref))) writes.push({ verb: 'remove', ...said(ref) });
       objects.delete(keyOf(ref));
+      notify();
+    },
+    removeAll: async (selection, signal) => {
+      await enter(signal);
+      const { kind, fieldSelector: _, ...rest } = selection;
+      writes.push({ verb: 'removeAll', kind: kind.plural, ...rest });
+      for (const object of selected(selection)) objects.delete(keyOf({ kind, ...placeOf(object) }));
       notify();
     },
     podLog: async ({ name, container }, _since, signal) => {
@@ -209,7 +238,7 @@ const said = ({
   ...(namespace === undefined ? {} : { namespace }),
 });
 
-/** The selectors that the product uses: `key`, `key=value`, `metadata.name=value`. */
+/** The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`. */
 function isSelected(
   { metadata }: KubeObject,
   {
@@ -219,6 +248,7 @@ function isSelected(
 ): boolean {
   const terms = (text: string): readonly string[] => text.split(',').filter((term) => term !== '');
   const labels = terms(labelSelector).every((term) => {
+    if (term.startsWith('!')) return metadata.labels?.[term.slice(1)] === undefined;
     const [key = '', value] = term.split('=');
     const label = metadata.labels?.[key];
     return value === undefined ? label !== undefined : label === value;
@@ -227,61 +257,24 @@ function isSelected(
   return labels && fields;
 }
 
-function patched(object: KubeObject, { type, body }: KubePatch): KubeObject {
-  if (type === 'merge') return merged(object, body) as KubeObject;
-  const copy = structuredClone(object) as Record<string, unknown>;
-  for (const operation of body as readonly JsonOperation[]) operate(copy, operation);
-  return copy as KubeObject;
-}
-
-interface JsonOperation {
-  readonly op: 'test' | 'remove' | 'replace' | 'add';
-  readonly path: string;
-  readonly value?: unknown;
-}
-
-function operate(object: Record<string, unknown>, { op, path, value }: JsonOperation): void {
-  const { holder, last } = placeIn(object, path);
-  switch (op) {
-    case 'test':
-      if (JSON.stringify(holder[last]) !== JSON.stringify(value)) {
-        throw kubeFailure('kube.invalid', `testing value ${path} failed`);
-      }
-      return;
-    case 'remove':
-      if (Array.isArray(holder)) holder.splice(Number(last), 1);
-      else Reflect.deleteProperty(holder, last);
-      return;
-    case 'add':
-    case 'replace':
-      if (Array.isArray(holder) && op === 'add') {
-        holder.splice(last === '-' ? holder.length : Number(last), 0, value);
-      } else holder[last] = value;
-  }
-}
-
-function placeIn(
-  object: Record<string, unknown>,
-  path: string,
-): { readonly holder: Record<string, unknown>; readonly last: string } {
-  const words = path
-    .split('/')
-    .slice(1)
-    .map((word) => word.replaceAll('~1', '/').replaceAll('~0', '~'));
-  const last = words.pop() ?? '';
-  let at: unknown = object;
-  for (const word of words) at = (at as Record<string, unknown> | undefined)?.[word];
-  if (typeof at !== 'object' || at === null) throw kubeFailure('kube.invalid', `no ${path}`);
-  return { holder: at as Record<string, unknown>, last };
-}
-
-function merged(base: unknown, patch: unknown): unknown {
-  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
-  const result: Record<string, unknown> =
-    typeof base === 'object' && base !== null && !Array.isArray(base) ? { ...base } : {};
-  for (const [key, value] of Object.entries(patch)) {
-    if (value === null) Reflect.deleteProperty(result, key);
-    else result[key] = merged(result[key], value);
-  }
-  return result;
+/** Where a manifest belongs, and the manifest with its namespace. */
+function placedManifest(
+  manifest: KubeObject,
+  served: readonly ServedKind[],
+): { readonly ref: KubeRef; readonly placed: KubeObject } {
+  const { apiVersion, kind } = manifest;
+  const metadata = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
+  const { name } = metadata;
+  if (!apiVersion || !kind || !name) throw kubeFailure('kube.invalid', 'an incomplete manifest');
+  const found = served.find((one) => one.apiVersion === apiVersion && one.kind === kind);
+  if (found === undefined) throw kubeFailure('kube.not-found', `no ${kind} of ${apiVersion}`);
+  const words = apiVersion.split('/');
+  const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
+  const namespace = found.isNamespaced ? (metadata.namespace ?? 'default') : undefined;
+  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const { namespace: _, ...others } = metadata;
+  return {
+    ref: { kind: { group, version, plural: found.plural }, ...place },
+    placed: { ...manifest, metadata: { ...others, ...place } },
+  };
 }

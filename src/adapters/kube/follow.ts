@@ -2,9 +2,9 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeSelection, KubeView } from '../../ports/kube.ts';
 import type { ApiError } from './api-error.ts';
-import { isApiError, type KubeTimeouts } from './api-server.ts';
+import { type ApiServer, isApiError, type KubeTimeouts, objectPath } from './api-server.ts';
 import { type Cluster, type Pauses, pauses } from './call.ts';
-import { listAll, type Listing } from './list.ts';
+import { type Keep, listAll, type Listing, readJson } from './list.ts';
 import { type WatchEvent, watchOnce } from './watch.ts';
 
 /** What is followed, and who sees it. */
@@ -12,7 +12,11 @@ export interface Following {
   readonly selection: KubeSelection;
   readonly timeouts: KubeTimeouts;
   readonly seen: (view: KubeView) => void;
+  readonly keep: Keep;
 }
+
+/** Where the server forbids to watch, the selection is listed this often. */
+const listInterval: Millis = seconds(30);
 
 /** A kind that is not served yet is looked for this often. */
 const missingPause: Millis = seconds(1);
@@ -66,7 +70,7 @@ async function round(course: Course): Promise<Millis> {
   const { session, clock, following, known, pace, signal } = course;
   const server = await session.server(signal);
   if (known.version() === undefined) {
-    const listing = await listAll(server, following.selection, signal);
+    const listing = await listed(server, following, signal);
     known.listed(listing);
     answered(course);
   }
@@ -85,12 +89,35 @@ async function round(course: Course): Promise<Millis> {
   try {
     const end = await watchOnce(server, { request, listener }, signal);
     if (end === 'expired') return lost(course);
+  } catch (error) {
+    if (!isDenial(error)) throw error;
+    known.lose();
+    return listInterval;
   } finally {
     if (clock.elapsed() - since >= shortest) heard.isAlive = true;
     if (heard.isAlive) pace.reset();
   }
   course.losses = 0;
   return heard.isAlive ? 0 : pace.next();
+}
+
+/** Where the server forbids to list, one object that is named may be read all the same. */
+async function listed(
+  server: ApiServer,
+  { selection, keep }: Following,
+  signal: AbortSignal,
+): Promise<Listing> {
+  try {
+    return await listAll(server, { selection, keep }, signal);
+  } catch (error) {
+    const name = /^metadata\.name=([^,]+)$/.exec(selection.fieldSelector ?? '')?.[1];
+    if (!isDenial(error) || name === undefined) throw error;
+    const path = objectPath({ ...selection, name });
+    const object = await server
+      .ask({ method: 'GET', path }, signal, readJson<KubeObject>)
+      .catch(noneWhereItIsMissing);
+    return { objects: object === undefined ? [] : [keep(object)], version: '' };
+  }
 }
 
 /** The first list after a loss comes at once. */
@@ -111,6 +138,10 @@ function afterError(course: Course, error: unknown): Millis {
   const { signal, session, known, health, pace } = course;
   signal.throwIfAborted();
   if (!isApiError(error)) throw error;
+  if (isDenial(error)) {
+    known.lastError(error.failure);
+    return listInterval;
+  }
   if (isMissing(error)) {
     known.missing();
     answered(course);
@@ -126,6 +157,17 @@ function afterError(course: Course, error: unknown): Millis {
     known.lastError(error.failure);
   }
   return Math.max(pace.next(), error.notBefore);
+}
+
+/** A refusal that is not asked again; see `KubeOptions.denials`. */
+const isDenial = (error: unknown): boolean =>
+  isApiError(error) && error.failure.code === 'kube.denied' && error.worth === 'none';
+
+/** A kind that is not served is answered without a Status object. */
+function noneWhereItIsMissing(error: unknown): undefined {
+  const isNone =
+    isApiError(error) && isMissing(error) && error.failure.context['reason'] === 'NotFound';
+  if (!isNone) throw error;
 }
 
 const isMissing = ({ failure }: ApiError): boolean => failure.code === 'kube.not-found';

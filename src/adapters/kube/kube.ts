@@ -2,7 +2,7 @@ import type { LookupFunction } from 'node:net';
 import type { RunEventBody } from '../../engine/events.ts';
 import type { Proxies } from '../http/proxies.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Kube, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
+import type { Kube, KubeKind, KubeObject, KubeRef, KubeSelection } from '../../ports/kube.ts';
 import type { Random } from '../../ports/random.ts';
 import {
   type ApiRequest,
@@ -11,13 +11,18 @@ import {
   type KubeTimeouts,
   objectPath,
   defaultTimeouts,
+  selectionPath,
   withQuery,
 } from './api-server.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Attempt, call, type Cluster, healthOf } from './call.ts';
+import { respectful } from './denials.ts';
 import { follow } from './follow.ts';
-import { holds, listAll, readJson, readText, withoutManagedFields } from './list.ts';
+import { servedKinds, type ServedKinds } from './discovery.ts';
+import { holds, type Keep, listAll, readJson, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
+import { sharedFollows } from './shared.ts';
 
 /** How a cluster is reached. */
 export interface KubeOptions {
@@ -31,6 +36,14 @@ export interface KubeOptions {
   /** None for the cluster that is being installed, which is this host or its neighbour. */
   readonly proxies?: Proxies;
   readonly timeouts?: KubeTimeouts;
+  /** What is kept of the objects that are followed: all of them, unless given. */
+  readonly keep?: (kind: KubeKind, object: KubeObject) => KubeObject;
+  /**
+   * `final`: what RBAC forbids is never asked again by this process; where only the watch is forbidden, the selection is
+   * listed each 30 seconds. `passing`, the default: it is asked again, as a control plane that is being made
+   * refuses its own credentials for a while.
+   */
+  readonly denials?: 'passing' | 'final';
 }
 
 /** The port with what ends its connections. */
@@ -44,17 +57,22 @@ const mostLogBytes = 16 * 1024 * 1024;
 /** A cluster by its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
   const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
-  const { lookup, proxies } = options;
+  const { lookup, proxies, keep = allOf, denials = 'passing' } = options;
+  const opened = session(credentials, { clock, timeouts, lookup, proxies });
   const cluster: Cluster = {
-    session: session(credentials, { clock, timeouts, lookup, proxies }),
+    session: denials === 'final' ? respectful(opened, emit) : opened,
     clock,
     random,
     health: healthOf(emit),
   };
+  const served = servedKinds();
+  const following = sharedFollows((selection, seen, signal) =>
+    follow(cluster, { selection, seen, timeouts, keep: keepOf(keep, selection.kind) }, signal),
+  );
   return {
     get: (ref, signal) => unlessMissing(getOne(cluster, ref, signal), undefined),
     list: (selection, signal) => unlessMissing(getAll(cluster, selection, signal), []),
-    follow: (selection, seen, signal) => follow(cluster, { selection, seen, timeouts }, signal),
+    follow: following,
     patch: (ref, { type, body, subresource }, signal) =>
       write(cluster, signal, {
         method: 'PATCH',
@@ -68,13 +86,10 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
         path: objectPath(ref, subresource),
         body: jsonBody(object),
       }),
-    remove: async (ref, signal) => {
-      const path = withQuery(objectPath(ref), { propagationPolicy: 'Background' });
-      const removed = call(cluster, signal, (server, { signal: inner }) =>
-        server.ask({ method: 'DELETE', path }, inner, readText),
-      );
-      await unlessMissing(removed, undefined);
-    },
+    apply: (manifest, signal) => apply(cluster, { manifest, served }, signal),
+    remove: (ref, signal) => remove(cluster, withQuery(objectPath(ref), inBackground), signal),
+    removeAll: (selection, signal) =>
+      remove(cluster, selectionPath(selection, inBackground), signal),
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
       const path = withQuery(log, { container, sinceSeconds, limitBytes: mostLogBytes });
@@ -85,6 +100,13 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     close: () => cluster.session.close(),
   };
 }
+
+const allOf = (_: KubeKind, object: KubeObject): KubeObject => object;
+
+const keepOf =
+  (keep: Required<KubeOptions>['keep'], kind: KubeKind): Keep =>
+  (object) =>
+    keep(kind, withoutManagedFields(object));
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
 
@@ -97,6 +119,15 @@ const jsonBody = (object: KubeObject): NonNullable<ApiRequest['body']> => ({
   type: 'application/json',
   text: JSON.stringify(object),
 });
+
+const inBackground = { propagationPolicy: 'Background' };
+
+async function remove(cluster: Cluster, path: string, signal: AbortSignal): Promise<void> {
+  const removed = call(cluster, signal, (server, { signal: inner }) =>
+    server.ask({ method: 'DELETE', path }, inner, readText),
+  );
+  await unlessMissing(removed, undefined);
+}
 
 async function unlessMissing<T, U>(answer: Promise<T>, otherwise: U): Promise<T | U> {
   try {
@@ -120,7 +151,7 @@ const getAll = (
   signal: AbortSignal,
 ): Promise<readonly KubeObject[]> =>
   call(cluster, signal, async (server, { signal: inner }) => {
-    const { objects } = await listAll(server, selection, inner);
+    const { objects } = await listAll(server, { selection, keep: withoutManagedFields }, inner);
     return [...objects].sort(byName);
   });
 
@@ -165,3 +196,35 @@ function create(
 
 const isConflict = (error: unknown): boolean =>
   isApiError(error) && error.failure.code === 'kube.conflict';
+
+/** Who is named in `metadata.managedFields` for what is applied. */
+const fieldManager = 'bootwright';
+
+function apply(
+  cluster: Cluster,
+  { manifest, served }: { readonly manifest: KubeObject; readonly served: ServedKinds },
+  signal: AbortSignal,
+): Promise<KubeObject> {
+  // What comes from a file may be anything.
+  const { apiVersion, kind } = manifest;
+  const { name, namespace: wanted } = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
+  if (!isText(apiVersion) || !isText(kind) || !isText(name)) {
+    const missing = !isText(apiVersion) ? 'apiVersion' : isText(kind) ? 'metadata.name' : 'kind';
+    return Promise.reject(kubeFailure('kube.invalid', `a manifest without ${missing}`));
+  }
+  return call(cluster, signal, async (server, { signal: inner }) => {
+    const resource = await served.find(server, { apiVersion, kind }, inner);
+    const into = isText(wanted) ? wanted : 'default';
+    const place = resource.isNamespaced ? { namespace: into } : {};
+    const ref = { kind: resource.kind, name, ...place };
+    const what: ApiRequest = {
+      method: 'PATCH',
+      path: withQuery(objectPath(ref), { fieldManager, force: 'true' }),
+      // JSON is YAML.
+      body: { type: 'application/apply-patch+yaml', text: JSON.stringify(manifest) },
+    };
+    return withoutManagedFields(await server.ask(what, inner, readJson<KubeObject>));
+  });
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';

@@ -13,6 +13,9 @@ export interface Listing {
 /** Objects of one answer: hundreds of nodes at once would cost their text in memory twice. */
 const pageSize = 50;
 
+/** What is kept of an object. */
+export type Keep = (object: KubeObject) => KubeObject;
+
 interface Page {
   readonly items?: readonly KubeObject[];
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
@@ -24,7 +27,7 @@ interface Page {
  */
 export async function listAll(
   server: ApiServer,
-  selection: KubeSelection,
+  { selection, keep }: { readonly selection: KubeSelection; readonly keep: Keep },
   signal: AbortSignal,
 ): Promise<Listing> {
   const objects: KubeObject[] = [];
@@ -33,7 +36,7 @@ export async function listAll(
   do {
     const path = selectionPath(selection, { limit: pageSize, continue: next });
     const page = await server.ask({ method: 'GET', path }, signal, readJson<Page>);
-    for (const item of page.items ?? []) objects.push(withoutManagedFields(item));
+    for (const item of page.items ?? []) objects.push(keep(item));
     if (version === '') version = page.metadata?.resourceVersion ?? '';
     next = page.metadata?.continue;
   } while (next !== undefined && next !== '');

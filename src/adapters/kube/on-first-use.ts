@@ -12,7 +12,9 @@ export function onFirstUse(load: () => Promise<KubeCluster>): KubeCluster {
     patch: async (...given) => (await loaded()).patch(...given),
     create: async (...given) => (await loaded()).create(...given),
     replace: async (...given) => (await loaded()).replace(...given),
+    apply: async (...given) => (await loaded()).apply(...given),
     remove: async (...given) => (await loaded()).remove(...given),
+    removeAll: async (...given) => (await loaded()).removeAll(...given),
     podLog: async (...given) => (await loaded()).podLog(...given),
     close: async () => {
       await (await loading)?.close();

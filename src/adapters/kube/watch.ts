@@ -1,6 +1,6 @@
 import { ApiError, errorOfEvent, isExpired } from './api-error.ts';
 import { type ApiServer, type KubeTimeouts, selectionPath } from './api-server.ts';
-import { withoutManagedFields } from './list.ts';
+import { type Keep, withoutManagedFields } from './list.ts';
 import { limited } from '../../engine/limit.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -11,6 +11,7 @@ export interface WatchRequest {
   readonly selection: KubeSelection;
   readonly version: string;
   readonly timeouts: KubeTimeouts;
+  readonly keep: Keep;
   readonly clock: Clock;
 }
 
@@ -34,7 +35,7 @@ export async function watchOnce(
   { request, listener }: { readonly request: WatchRequest; readonly listener: WatchListener },
   signal: AbortSignal,
 ): Promise<'over' | 'expired'> {
-  const { selection, version, timeouts, clock } = request;
+  const { selection, version, timeouts, keep, clock } = request;
   const path = selectionPath(selection, {
     watch: 'true',
     resourceVersion: version,
@@ -49,7 +50,7 @@ export async function watchOnce(
       server.ask({ method: 'GET', path }, inner, async (body) => {
         listener.opened();
         for await (const line of linesOf(body)) {
-          const event = readWatchLine(line);
+          const event = readWatchLine(line, keep);
           if (event === undefined) throw unreadable(path);
           if (event.type !== 'error') listener.happened(event);
           else if (isExpired(event.status)) return 'expired';
@@ -78,7 +79,10 @@ export type WatchEvent =
   | { readonly type: 'error'; readonly status: unknown };
 
 /** Reads a line of a watch; undefined when it is none, which the rest of the stream must pay for. */
-export function readWatchLine(line: string): WatchEvent | undefined {
+export function readWatchLine(
+  line: string,
+  keep: Keep = withoutManagedFields,
+): WatchEvent | undefined {
   let value: unknown;
   try {
     value = JSON.parse(line);
@@ -91,7 +95,7 @@ export function readWatchLine(line: string): WatchEvent | undefined {
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':
-      return { type: 'put', object: withoutManagedFields(object) };
+      return { type: 'put', object: keep(object) };
     case 'DELETED':
       return { type: 'gone', object };
     case 'BOOKMARK':

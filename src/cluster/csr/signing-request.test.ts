@@ -42,7 +42,11 @@ describe('a CertificateSigningRequest', () => {
     const before = signingRequestObject('client', 'pem', {
       status: { certificate: 'c', conditions: [condition('Other')] },
     });
-    const after = approved(before, { message: 'because', at: Date.UTC(2026, 10, 21, 9, 8, 7, 65) });
+    const after = approved(before, {
+      reason: 'Why',
+      message: 'because',
+      at: Date.UTC(2026, 10, 21, 9, 8, 7, 65),
+    });
     expect(after).toEqual({
       ...before,
       status: {
@@ -52,7 +56,7 @@ describe('a CertificateSigningRequest', () => {
           {
             type: 'Approved',
             status: 'True',
-            reason: 'BootwrightAfterPivot',
+            reason: 'Why',
             message: 'because',
             lastUpdateTime: '2026-11-21T09:08:07Z',
           },

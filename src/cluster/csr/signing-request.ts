@@ -58,23 +58,36 @@ function purposeOf(signer: string): RequestPurpose | undefined {
   return signer === kubeletSigners.serving ? 'serving' : undefined;
 }
 
+/** The state of any request, whoever is to sign it. */
+export function requestState(object: KubeObject): SigningRequest['state'] {
+  const { data } = z.object({ status: Wire.shape.status }).safeParse(object);
+  return stateOf(data?.status?.conditions ?? []);
+}
+
 /** `Failed` is set by the signer; like `Denied` it is final. */
 function stateOf(conditions: readonly { readonly type: string }[]): SigningRequest['state'] {
   if (conditions.some(({ type }) => type === 'Denied' || type === 'Failed')) return 'denied';
   return conditions.some(({ type }) => type === 'Approved') ? 'approved' : 'pending';
 }
 
+/** Why a request is approved, as its condition says it. */
+export interface ApprovalReason {
+  /** One word in camel case. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** The request with the condition that approves it, to be put to its subresource `approval`. */
 export function approved(
   object: KubeObject,
-  { message, at }: { readonly message: string; readonly at: number },
+  { reason, message, at }: ApprovalReason & { readonly at: number },
 ): KubeObject {
   const status = z.looseObject({ conditions: z.array(z.unknown()).optional() });
   const before = status.safeParse(object['status']).data ?? {};
   const condition = {
     type: 'Approved',
     status: 'True',
-    reason: 'BootwrightAfterPivot',
+    reason,
     message,
     // The API server takes whole seconds.
     lastUpdateTime: new Date(at).toISOString().replace(/\.\d+Z$/, 'Z'),

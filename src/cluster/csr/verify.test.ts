@@ -53,10 +53,6 @@ describe('a client request', () => {
         spec: { usages: ['digital signature', 'key encipherment', 'client auth'] },
       },
     ],
-    [
-      'a kubelet that is in a further group',
-      { spec: { groups: [...nodeBootstrapper.groups, 'system:bootstrappers'] } },
-    ],
   ])('of the node is approved with %s', async (_, wishes) => {
     await expect(verified('client', wishes)).resolves.toEqual(approve);
   });
@@ -116,6 +112,11 @@ describe('a client request', () => {
       'somebody of the name of the bootstrapper',
       { spec: { groups: ['system:authenticated'] } },
       'not of the group',
+    ],
+    [
+      'somebody who is in a further group',
+      { spec: { groups: [...nodeBootstrapper.groups, 'system:masters'] } },
+      'group system:masters too',
     ],
     ['usages of a server', { spec: { usages: ['digital signature', 'server auth'] } }, 'usages'],
     [

@@ -1,6 +1,6 @@
 import { canonicalAddress } from '../../lib/address.ts';
 import type { CertificateRequest } from './pkcs10.ts';
-import type { SigningRequest } from './signing-request.ts';
+import type { RequestPurpose, SigningRequest } from './signing-request.ts';
 
 /** What is known of the one node whose requests may be approved. */
 export interface ExpectedNode {
@@ -12,7 +12,44 @@ export interface ExpectedNode {
   readonly clientKey?: string;
 }
 
-/** The verdict on a request. A refused request is not denied: somebody else may approve it. */
+/** What a request of a kubelet is for, once all that stands in the request itself is right. */
+export interface KubeletClaim {
+  readonly purpose: RequestPurpose;
+  readonly node: string;
+  /** SHA-256 of its public key. */
+  readonly key: string;
+  /** The addresses of a serving certificate, as they are written. */
+  readonly addresses: readonly string[];
+}
+
+/** Why requests are not approved, in words that are the same for all of one cause. */
+export const refusalCauses = {
+  unreadable: 'they cannot be read, or in two ways',
+  signer: 'they are for another signer than those of kubelets',
+  requestor: 'another asks than the kubelet or its bootstrapper',
+  subject: 'the subject, or the kind of names, is not that of a kubelet',
+  usages: 'the usages are not those of a kubelet',
+  names: 'they ask for names or addresses that the host does not have',
+  key: 'the key is weak, or has not signed the request',
+  'unknown-host': 'no host of this cluster has the name',
+  'not-installing': 'their host is not being installed',
+  joined: 'their node has joined already',
+  'not-joined': 'their node has not joined yet',
+  'other-key': 'a certificate of the node was approved before, for another key',
+  'no-inventory': 'nobody knows the hosts of the cluster',
+  forbidden: 'the permissions of the controller do not allow it',
+} as const;
+
+/** One of them. */
+export type RefusalCause = keyof typeof refusalCauses;
+
+/** A request is left alone, which is not to be denied: somebody else may approve it. */
+export interface Refusal {
+  readonly cause: RefusalCause;
+  readonly reason: string;
+}
+
+/** The verdict on a request. */
 type Verdict =
   | { readonly kind: 'approve' }
   | { readonly kind: 'refuse'; readonly reason: string }
@@ -30,26 +67,71 @@ export const nodeBootstrapper = {
   groups: ['system:serviceaccounts', `system:serviceaccounts:${bootstrapperNamespace}`],
 } as const;
 
-/**
- * Verifies a request of a kubelet. The rules are those of the signers (k8s.io/kubernetes,
- * pkg/apis/certificates/helpers.go) and of OpenShift's cluster-machine-approver, for one node only.
- */
+/** Verifies a request of the kubelet of one node. */
 export function verifyRequest(
   asked: SigningRequest,
   request: CertificateRequest | undefined,
   expected: ExpectedNode,
 ): Verdict {
   if (!isAbout(asked, request, expected.name)) return { kind: 'foreign' };
-  if (request === undefined) return refuse('it cannot be read');
-  const reason =
-    subjectRefusal(request, userOf(expected.name)) ??
-    (asked.purpose === 'client'
-      ? clientRefusal(asked, request, expected)
-      : servingRefusal(asked, request, expected)) ??
-    (request.isStrong ? undefined : 'its key is weaker than RSA of 2048 bits or EC P-256') ??
-    (request.isSigned ? undefined : 'its signature is not that of its key');
-  return reason === undefined ? { kind: 'approve' } : refuse(reason);
+  const claim = readClaim(asked, request, expected.name);
+  const refusal = 'cause' in claim ? claim : claimRefusal(claim, expected);
+  return refusal === undefined ? { kind: 'approve' } : { kind: 'refuse', reason: refusal.reason };
 }
+
+/**
+ * Reads what the kubelet of a node asks for, if all that stands in the request is right. The rules are those of the
+ * signers (k8s.io/kubernetes, pkg/apis/certificates/helpers.go) and of OpenShift's cluster-machine-approver.
+ */
+export function readClaim(
+  asked: SigningRequest,
+  request: CertificateRequest | undefined,
+  node: string,
+): KubeletClaim | Refusal {
+  if (request === undefined) return { cause: 'unreadable', reason: 'it cannot be read' };
+  const refusal =
+    subjectRefusal(request, userOf(node)) ??
+    (asked.purpose === 'client'
+      ? clientRefusal(asked, request)
+      : servingRefusal(asked, request, node)) ??
+    keyRefusal(request);
+  const { purpose } = asked;
+  return refusal ?? { purpose, node, key: request.key, addresses: request.addresses };
+}
+
+/** Why a claim is not granted to a node that is known so; undefined where it is. */
+export function claimRefusal(
+  { purpose, key, addresses }: KubeletClaim,
+  { name, hasJoined, clientKey, addresses: own }: ExpectedNode,
+): Refusal | undefined {
+  if (purpose === 'client') {
+    if (hasJoined) return { cause: 'joined', reason: `node ${name} has joined already` };
+    if (clientKey === undefined || clientKey === key) return undefined;
+    const reason = `a certificate for node ${name} was approved already, for another key`;
+    return { cause: 'other-key', reason };
+  }
+  const known = new Set(own.map((address) => canonicalAddress(address)));
+  const isKnown = (address: string | undefined): boolean =>
+    address !== undefined && known.has(address);
+  const unknown = addresses.filter((address) => !isKnown(canonicalAddress(address)));
+  if (unknown.length === 0) return undefined;
+  const reason = `it asks for ${listed(unknown)}, which are not addresses of this host (${listed(own)})`;
+  return { cause: 'names', reason };
+}
+
+/** The node that a request is about, by its subject, else by who asks; undefined where it is about none. */
+export function nodeOf(
+  { username }: SigningRequest,
+  request: CertificateRequest | undefined,
+): string | undefined {
+  const user = request?.commonNames.find((name) => name.startsWith(userOf(''))) ?? username;
+  const name = user.startsWith(userOf('')) ? user.slice(userOf('').length) : '';
+  return name === '' || name !== name.toLowerCase() ? undefined : name;
+}
+
+/** Whether somebody asks who may: without it nothing of a request has to be read. */
+export const mayAsk = ({ purpose, username }: SigningRequest): boolean =>
+  purpose === 'client' ? username === nodeBootstrapper.username : username.startsWith(userOf(''));
 
 /** Whether a request comes from a node, or is for its name. */
 export function isAbout(
@@ -61,56 +143,71 @@ export function isAbout(
   return asked.username === user || request?.commonNames.includes(user) === true;
 }
 
-const refuse = (reason: string): Verdict => ({ kind: 'refuse', reason });
-
-function subjectRefusal(request: CertificateRequest, user: string): string | undefined {
+function subjectRefusal(request: CertificateRequest, user: string): Refusal | undefined {
   const { commonNames, organizations, otherSubject, otherNames, otherExtensions } = request;
-  if (!isOnly(commonNames, user)) return `its common name is ${listed(commonNames)}, not ${user}`;
-  if (!isOnly(organizations, nodesGroup)) {
-    return `its organization is ${listed(organizations)}, not ${nodesGroup}`;
+  const refuse = (reason: string): Refusal => ({ cause: 'subject', reason });
+  if (!isOnly(commonNames, user)) {
+    return refuse(`its common name is ${listed(commonNames)}, not ${user}`);
   }
-  if (otherSubject.length > 0) return `its subject has ${listed(otherSubject)} too`;
-  if (otherNames.length > 0) return `it asks for alternative names of kind ${listed(otherNames)}`;
-  if (otherExtensions.length > 0) return `it asks for extensions ${listed(otherExtensions)}`;
+  if (!isOnly(organizations, nodesGroup)) {
+    return refuse(`its organization is ${listed(organizations)}, not ${nodesGroup}`);
+  }
+  if (otherSubject.length > 0) return refuse(`its subject has ${listed(otherSubject)} too`);
+  if (otherNames.length > 0) {
+    return refuse(`it asks for alternative names of kind ${listed(otherNames)}`);
+  }
+  if (otherExtensions.length > 0)
+    return refuse(`it asks for extensions ${listed(otherExtensions)}`);
   return undefined;
 }
 
-function clientRefusal(
-  asked: SigningRequest,
-  request: CertificateRequest,
-  { name, hasJoined, clientKey }: ExpectedNode,
-): string | undefined {
-  if (asked.username !== nodeBootstrapper.username) return `${asked.username} asks for it`;
-  const missing = nodeBootstrapper.groups.filter((group) => !asked.groups.includes(group));
-  if (missing.length > 0) return `who asks is not of the group ${listed(missing)}`;
+function clientRefusal(asked: SigningRequest, request: CertificateRequest): Refusal | undefined {
+  if (asked.username !== nodeBootstrapper.username) return requestorRefusal(asked);
+  const groups = groupsRefusal(asked, nodeBootstrapper.groups);
+  if (groups !== undefined) return groups;
   if (!areUsages(asked.usages, 'client auth')) return usageRefusal(asked);
   const names = [...request.dnsNames, ...request.addresses];
-  if (names.length > 0) return `it asks for the alternative names ${listed(names)}`;
-  if (hasJoined) return `node ${name} has joined already`;
-  if (clientKey !== undefined && clientKey !== request.key) {
-    return `a certificate for node ${name} was approved already, for another key`;
-  }
-  return undefined;
+  return names.length === 0 ? undefined : namesRefusal(`the alternative names ${listed(names)}`);
 }
 
 function servingRefusal(
   asked: SigningRequest,
   request: CertificateRequest,
-  { name, addresses }: ExpectedNode,
-): string | undefined {
-  if (asked.username !== userOf(name)) return `${asked.username} asks for it`;
-  if (!asked.groups.includes(nodesGroup)) return `who asks is not of the group ${nodesGroup}`;
+  node: string,
+): Refusal | undefined {
+  if (asked.username !== userOf(node)) return requestorRefusal(asked);
+  const groups = groupsRefusal(asked, [nodesGroup]);
+  if (groups !== undefined) return groups;
   if (!areUsages(asked.usages, 'server auth')) return usageRefusal(asked);
-  const otherNames = request.dnsNames.filter((dns) => dns.toLowerCase() !== name);
-  if (otherNames.length > 0) return `it asks for the names ${listed(otherNames)}`;
-  if (request.addresses.length === 0) return 'it asks for no address';
-  const known = new Set(addresses.map((address) => canonicalAddress(address)));
-  const isKnown = (address: string | undefined): boolean =>
-    address !== undefined && known.has(address);
-  const unknown = request.addresses.filter((address) => !isKnown(canonicalAddress(address)));
-  if (unknown.length === 0) return undefined;
-  return `it asks for ${listed(unknown)}, which are not addresses of this host (${listed(addresses)})`;
+  const otherNames = request.dnsNames.filter((dns) => dns.toLowerCase() !== node);
+  if (otherNames.length > 0) return namesRefusal(`the names ${listed(otherNames)}`);
+  return request.addresses.length === 0 ? namesRefusal('no address') : undefined;
 }
+
+function keyRefusal({ isStrong, isSigned }: CertificateRequest): Refusal | undefined {
+  const refuse = (reason: string): Refusal => ({ cause: 'key', reason });
+  if (!isStrong) return refuse('its key is weaker than RSA of 2048 bits or EC P-256');
+  return isSigned ? undefined : refuse('its signature is not that of its key');
+}
+
+const requestorRefusal = ({ username }: SigningRequest): Refusal => ({
+  cause: 'requestor',
+  reason: `${username} asks for it`,
+});
+
+/** The group of everybody whom the API server knows. */
+const authenticated = 'system:authenticated';
+
+/** A kubelet and its bootstrapper are of these groups and of no other (cluster-machine-approver, same rule). */
+function groupsRefusal({ groups }: SigningRequest, wanted: readonly string[]): Refusal | undefined {
+  const refuse = (reason: string): Refusal => ({ cause: 'requestor', reason });
+  const missing = wanted.filter((group) => !groups.includes(group));
+  if (missing.length > 0) return refuse(`who asks is not of the group ${listed(missing)}`);
+  const other = groups.filter((group) => group !== authenticated && !wanted.includes(group));
+  return other.length === 0 ? undefined : refuse(`who asks is of the group ${listed(other)} too`);
+}
+
+const namesRefusal = (what: string): Refusal => ({ cause: 'names', reason: `it asks for ${what}` });
 
 const isOnly = (values: readonly string[], wanted: string): boolean =>
   values.length === 1 && values[0] === wanted;
@@ -129,8 +226,10 @@ function areUsages(usages: readonly string[], purpose: string): boolean {
   );
 }
 
-const usageRefusal = ({ usages }: SigningRequest): string =>
-  `it asks for the usages ${listed(usages)}`;
+const usageRefusal = ({ usages }: SigningRequest): Refusal => ({
+  cause: 'usages',
+  reason: `it asks for the usages ${listed(usages)}`,
+});
 
 const listed = (values: readonly string[]): string =>
   values.length === 0 ? 'none' : values.join(', ');

@@ -1,0 +1,68 @@
+import type { RunEventBody } from '../../engine/events.ts';
+import type { AgentError } from '../../model/failure.ts';
+import { ApiError } from './api-error.ts';
+import { type ApiRequest, type ApiServer, isApiError } from './api-server.ts';
+import type { Session } from './session.ts';
+
+/**
+ * A session whose servers are not asked again for what they forbid (403): it fails at once, in the same way. What is
+ * remembered are the refusals of RBAC and of the one who may approve certificates; others, of quotas or of pods, may pass.
+ * So may that of what was allowed before: an API server that starts has not read its rules yet.
+ */
+export function respectful(session: Session, emit: (event: RunEventBody) => void): Session {
+  const refused = new Map<string, AgentError>();
+  const allowed = new Set<string>();
+  const guarded = (server: ApiServer): ApiServer => ({
+    ...server,
+    ask: async (what, signal, read) => {
+      const permission = permissionOf(what);
+      const known = refused.get(permission);
+      if (known !== undefined) throw new ApiError(known, { worth: 'none' });
+      try {
+        return await server.ask(what, signal, (body) => {
+          allowed.add(permission);
+          return read(body);
+        });
+      } catch (error) {
+        if (!isForbidden(error)) throw error;
+        const { failure } = error;
+        if (isLasting(failure) && !allowed.has(permission)) {
+          refused.set(permission, failure);
+          emit(noteOf(permission, failure));
+        }
+        throw new ApiError(failure, { worth: 'none' });
+      }
+    },
+  });
+  return { ...session, server: async (signal) => guarded(await session.server(signal)) };
+}
+
+const isForbidden = (error: unknown): error is ApiError =>
+  isApiError(error) &&
+  error.failure.code === 'kube.denied' &&
+  error.failure.context['status'] === 403;
+
+/** `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does. */
+function permissionOf({ method, path }: ApiRequest): string {
+  const { pathname, searchParams } = new URL(path, 'http://any');
+  const many = searchParams.has('watch') ? 'watch' : searchParams.has('limit') ? 'list' : undefined;
+  const field = searchParams.get('fieldSelector');
+  const place = field === null ? pathname : `${pathname}?${field}`;
+  return `${many ?? method} ${place}`;
+}
+
+/**
+ * Whether a refusal stays: the words of k8s.io/apiserver (`responsewriters.Forbidden`) and of the admission plug-in
+ * CertificateApproval. Where RBAC could not read a role it says so behind `RBAC:`.
+ */
+const isLasting = ({ message }: AgentError): boolean =>
+  /: User "[^"]*" cannot |: user not permitted to approve /.test(message) &&
+  !message.includes(': RBAC: ');
+
+const noteOf = (permission: string, { code, message }: AgentError): RunEventBody => ({
+  type: 'note',
+  step: 'cluster/denied',
+  level: 'info',
+  message: 'the API server forbids a request, which is not sent again',
+  fields: { permission, code, reason: message },
+});

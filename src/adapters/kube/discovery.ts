@@ -1,0 +1,82 @@
+import { ApiError } from './api-error.ts';
+import type { ApiServer } from './api-server.ts';
+import { readJson } from './list.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { KubeKind } from '../../ports/kube.ts';
+
+/** A kind as manifests name it. */
+interface ManifestKind {
+  /** `v1`, `apps/v1`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/** A kind as the API server serves it. */
+interface ServedKind {
+  readonly kind: KubeKind;
+  readonly isNamespaced: boolean;
+}
+
+/** The kinds that an API server has said to serve. */
+export interface ServedKinds {
+  /**
+   * Finds what manifests name. What the server said is remembered; for a kind that was not among it, it is asked again.
+   * @throws ApiError `kube.not-found` when the kind is not served; those of `ask`
+   */
+  readonly find: (
+    server: ApiServer,
+    what: ManifestKind,
+    signal: AbortSignal,
+  ) => Promise<ServedKind>;
+}
+
+/** An APIResourceList (k8s.io/apimachinery); names with a slash are subresources. */
+interface ResourceList {
+  readonly resources?: readonly {
+    readonly name: string;
+    readonly kind: string;
+    readonly namespaced: boolean;
+  }[];
+}
+
+/** Nothing is known yet. */
+export function servedKinds(): ServedKinds {
+  const known = new Map<string, ServedKind>();
+  const keyOf = ({ apiVersion, kind }: ManifestKind): string => `${apiVersion} ${kind}`;
+  const read = async (
+    server: ApiServer,
+    apiVersion: string,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const words = apiVersion.split('/');
+    const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
+    const path = `/${group === '' ? 'api' : 'apis'}/${words.map(encodeURIComponent).join('/')}`;
+    const { resources = [] } = await server.ask(
+      { method: 'GET', path },
+      signal,
+      readJson<ResourceList>,
+    );
+    for (const { name, kind, namespaced } of resources) {
+      if (name.includes('/')) continue;
+      known.set(keyOf({ apiVersion, kind }), {
+        kind: { group, version, plural: name },
+        isNamespaced: namespaced,
+      });
+    }
+  };
+  return {
+    find: async (server, what, signal) => {
+      const key = keyOf(what);
+      if (!known.has(key)) await read(server, what.apiVersion, signal);
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      throw new ApiError(
+        kubeFailure(
+          'kube.not-found',
+          `the API server serves no ${what.kind} of ${what.apiVersion}`,
+        ),
+        { worth: 'none' },
+      );
+    },
+  };
+}

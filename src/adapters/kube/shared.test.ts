@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { settle } from '../../../test/support/fake-clock.ts';
+import { untilAborted } from '../../engine/wait.ts';
+import type { KubeSelection, KubeView } from '../../ports/kube.ts';
+import { sharedFollows } from './shared.ts';
+
+const nodes: KubeSelection = { kind: { group: '', version: 'v1', plural: 'nodes' } };
+const viewOf = (name: string): KubeView => ({ isSynced: true, objects: [{ metadata: { name } }] });
+
+function setUp() {
+  const opened: {
+    selection: KubeSelection;
+    show: (view: KubeView) => void;
+    signal: AbortSignal;
+  }[] = [];
+  const failing: { error?: Error } = {};
+  const follow = sharedFollows(async (selection, show, signal) => {
+    opened.push({ selection, show, signal });
+    if (failing.error !== undefined) throw failing.error;
+    await untilAborted(signal).catch(() => undefined);
+  });
+  const join = (selection = nodes, seen?: (view: KubeView) => void) => {
+    const stop = new AbortController();
+    const names: string[] = [];
+    const keep = (view: KubeView) => void names.push(view.objects[0]?.metadata.name ?? 'none');
+    const ended = follow(selection, seen ?? keep, stop.signal);
+    ended.catch(() => undefined);
+    return { names, stop, ended };
+  };
+  return { failing, follow, join, opened };
+}
+
+describe('who follows the same selection', () => {
+  it('shares one course, and sees at once what others have seen', async () => {
+    const { join, opened } = setUp();
+    const one = join();
+    await settle();
+    opened[0]?.show(viewOf('a'));
+    const two = join({ kind: { ...nodes.kind } });
+    expect(two.names).toEqual(['a']);
+    opened[0]?.show(viewOf('b'));
+    expect([one.names, two.names]).toEqual([
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+    expect(opened).toHaveLength(1);
+  });
+
+  it('keeps it until the last one has left, and begins anew after that', async () => {
+    const { join, opened } = setUp();
+    const [one, two] = [join(), join()];
+    await settle();
+    opened[0]?.show(viewOf('a'));
+    one.stop.abort();
+    await one.ended;
+    opened[0]?.show(viewOf('b'));
+    expect([one.names, two.names]).toEqual([['a'], ['a', 'b']]);
+    expect(opened[0]?.signal.aborted).toBe(false);
+    two.stop.abort();
+    await two.ended;
+    expect(opened[0]?.signal.aborted).toBe(true);
+    const three = join();
+    await settle();
+    expect(opened).toHaveLength(2);
+    expect(three.names).toEqual([]);
+  });
+
+  it('shares nothing with who follows another one', async () => {
+    const { join, opened } = setUp();
+    for (const more of [{}, { namespace: 'n' }, { labelSelector: 'a' }, { fieldSelector: 'a' }]) {
+      join({ ...nodes, ...more });
+    }
+    join({ kind: { ...nodes.kind, plural: 'pods' } });
+    await settle();
+    expect(opened).toHaveLength(5);
+  });
+
+  it('ends alone with what it throws', async () => {
+    const { join, opened } = setUp();
+    const bad = join(nodes, () => {
+      throw new RangeError('a bug');
+    });
+    const good = join();
+    await settle();
+    opened[0]?.show(viewOf('a'));
+    opened[0]?.show(viewOf('b'));
+    await expect(bad.ended).rejects.toThrow('a bug');
+    expect(good.names).toEqual(['a', 'b']);
+  });
+
+  it('fails together when the course fails, and the next one begins anew', async () => {
+    const { failing, join, opened } = setUp();
+    failing.error = new Error('bad credentials');
+    const both = [join(), join()];
+    for (const { ended } of both) await expect(ended).rejects.toThrow('bad credentials');
+    delete failing.error;
+    join();
+    await settle();
+    expect(opened).toHaveLength(2);
+  });
+
+  it('asks nothing when it is stopped before it has begun', async () => {
+    const { follow, opened } = setUp();
+    await follow(nodes, () => undefined, AbortSignal.abort());
+    expect(opened).toEqual([]);
+  });
+});

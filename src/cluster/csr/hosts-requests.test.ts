@@ -1,0 +1,215 @@
+import { describe, expect, it } from 'vitest';
+import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { pkcs10, signingRequestObject } from '../../../test/support/kubelet-request.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { InventoryHost } from '../../ports/inventory.ts';
+import {
+  decideRequests,
+  type KnownCluster,
+  leftTally,
+  type OpenRequest,
+  requestBook,
+} from './hosts-requests.ts';
+import type { KubeletClaim } from './verify.ts';
+
+const host = (change: Partial<InventoryHost> = {}) =>
+  inventoryHost({ name: 'm0', addresses: ['192.0.2.7', '2001:db8::7'], ...change });
+
+const findIn = (...hosts: readonly InventoryHost[]): KnownCluster['hosts'] => ({
+  named: (name) => hosts.find((one) => one.name === name),
+  at: (address) => hosts.find(({ addresses }) => addresses.includes(address)),
+});
+
+const nodes = (...names: readonly string[]): KnownCluster['nodes'] =>
+  new Map(names.map((name) => [name, nodeObject({ name, addresses: ['192.0.2.7', '192.0.2.8'] })]));
+
+const cluster = (change: Partial<KnownCluster> = {}): KnownCluster => ({
+  hosts: findIn(host()),
+  nodes: nodes(),
+  keys: new Map(),
+  mastersToCome: 0,
+  ...change,
+});
+
+const request = (claim: Partial<KubeletClaim>, change: Partial<OpenRequest> = {}): OpenRequest => ({
+  uid: 'u1',
+  name: 'csr-1',
+  createdAt: '2026-11-23T08:00:00Z',
+  claim: { purpose: 'client', node: 'm0', key: 'k1', addresses: [], ...claim },
+  ...change,
+});
+
+const serving = (...addresses: readonly string[]): Partial<KubeletClaim> => ({
+  purpose: 'serving',
+  addresses,
+});
+
+/** `approve`, or the cause why not. */
+function decided(claim: Partial<KubeletClaim>, known: Partial<KnownCluster> = {}): string {
+  const { approve, left } = decideRequests([request(claim)], cluster(known));
+  return approve.length === 1 ? 'approve' : (left[0]?.refusal.cause ?? 'nothing');
+}
+
+const nameOnly = (status: string) => ({ hosts: findIn(host({ addresses: [], status })) });
+const unknown = { hosts: undefined };
+
+describe('a client request', () => {
+  it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
+    ['a host that is to join', 'approve', {}, {}],
+    ['a host that is to join, of its first key', 'approve', {}, { keys: new Map([['m0', 'k1']]) }],
+    ['a host that is to join, of another key', 'other-key', {}, { keys: new Map([['m0', 'k0']]) }],
+    [
+      'a host that failed, and comes up late',
+      'approve',
+      {},
+      { hosts: findIn(host({ status: 'error' })) },
+    ],
+    ['a name of no host', 'unknown-host', { node: 'm1' }, {}],
+    ['a node that is there', 'joined', {}, { nodes: nodes('m0') }],
+    ['a host that has joined before', 'joined', {}, { hosts: findIn(host({ stage: 'Joined' })) }],
+    ['a host that was Done before', 'joined', {}, { hosts: findIn(host({ stage: 'Done' })) }],
+    ['a host that is installed', 'joined', {}, { hosts: findIn(host({ status: 'installed' })) }],
+    ['a name that is being installed', 'approve', {}, nameOnly('installing-in-progress')],
+    ['a name whose host failed', 'not-installing', {}, nameOnly('error')],
+    ['a cluster of unknown hosts', 'no-inventory', {}, unknown],
+    ['one of them that a master is to be', 'approve', {}, { ...unknown, mastersToCome: 1 }],
+    [
+      'one more than masters are to come',
+      'no-inventory',
+      {},
+      { ...unknown, mastersToCome: 1, keys: new Map([['m2', 'k2']]) },
+    ],
+    [
+      'the one that was approved before',
+      'approve',
+      {},
+      { ...unknown, mastersToCome: 1, keys: new Map([['m0', 'k1']]) },
+    ],
+    [
+      'the last master, once the others are there',
+      'approve',
+      {},
+      { ...unknown, mastersToCome: 1, keys: new Map([['m2', 'k2']]), nodes: nodes('m2') },
+    ],
+  ])('for %s: %s', (...[, expected, claim, known]) => {
+    expect(decided(claim, known)).toBe(expected);
+  });
+
+  it('of a second key is left beside the first, the older one', () => {
+    const older = request({ key: 'k1' }, { uid: 'u1', name: 'csr-z' });
+    const newer = request({ key: 'k2' }, { uid: 'u2', createdAt: '2026-11-23T08:00:01Z' });
+    const { approve, left } = decideRequests([newer, older], cluster());
+    expect(approve).toEqual([older]);
+    expect(left.map(({ refusal }) => refusal.cause)).toEqual(['other-key']);
+  });
+});
+
+describe('a serving request', () => {
+  it.each<[string, string, Partial<KubeletClaim>, Partial<KnownCluster>]>([
+    ['an address of node and host', 'approve', serving('192.0.2.7'), { nodes: nodes('m0') }],
+    ['no node yet', 'not-joined', serving('192.0.2.7'), {}],
+    ['an address of the node alone', 'names', serving('192.0.2.8'), { nodes: nodes('m0') }],
+    ['an address of the host alone', 'names', serving('2001:db8::7'), { nodes: nodes('m0') }],
+    ['a foreign address too', 'names', serving('192.0.2.7', '192.0.2.1'), { nodes: nodes('m0') }],
+    [
+      'a node of another name at the address of a host',
+      'approve',
+      { ...serving('192.0.2.7'), node: 'localhost' },
+      { nodes: nodes('localhost') },
+    ],
+    [
+      'a node of no host',
+      'unknown-host',
+      serving('192.0.2.7'),
+      { nodes: nodes('m0'), hosts: findIn() },
+    ],
+    [
+      'a host without known addresses',
+      'approve',
+      serving('192.0.2.8'),
+      { nodes: nodes('m0'), ...nameOnly('installed') },
+    ],
+    ['unknown hosts', 'approve', serving('192.0.2.8'), { nodes: nodes('m0'), ...unknown }],
+    ['unknown hosts, foreign', 'names', serving('192.0.2.1'), { nodes: nodes('m0'), ...unknown }],
+  ])('with %s: %s', (...[, expected, claim, known]) => {
+    expect(decided(claim, known)).toBe(expected);
+  });
+});
+
+describe('the tally of requests that are left', () => {
+  const left = (count: number) => ({
+    uid: `u${count}`,
+    name: `csr-${count}`,
+    cause: 'unknown-host' as const,
+  });
+
+  it('counts a request once, after half a minute', () => {
+    const tally = leftTally();
+    for (const now of [0, 10, 29]) tally.add(left(1), seconds(now));
+    expect(tally.due(seconds(29))).toEqual([]);
+    for (const now of [30, 31, 32]) tally.add(left(1), seconds(now));
+    expect(tally.due(seconds(32))).toEqual([{ cause: 'unknown-host', count: 1, names: ['csr-1'] }]);
+  });
+
+  it('forgets one that was answered in time', () => {
+    const tally = leftTally();
+    tally.add(left(1), 0);
+    tally.forget('u1');
+    tally.add(left(1), seconds(30));
+    expect(tally.due(seconds(30))).toEqual([]);
+  });
+
+  it('reports once a minute at most, and only what has grown', () => {
+    const tally = leftTally();
+    const add = (count: number, now: number) => {
+      for (let one = 1; one <= count; one += 1) tally.add(left(one), now);
+    };
+    add(7, 0);
+    add(7, seconds(30));
+    const [first] = tally.due(seconds(30));
+    expect(first).toMatchObject({ count: 7, names: ['csr-1', 'csr-2', 'csr-3', 'csr-4', 'csr-5'] });
+    tally.reported(first!, seconds(30));
+    expect(tally.due(minutes(10))).toEqual([]);
+    add(8, minutes(10));
+    add(8, minutes(10.5));
+    expect(tally.due(minutes(10.5))).toMatchObject([{ count: 8 }]);
+  });
+});
+
+describe('the book of requests', () => {
+  it('is decided on after the first fifty: those that were answered, then the newest', async () => {
+    const pem = await pkcs10();
+    const made = (name: string, second: number, type?: string) => {
+      const status = type === undefined ? {} : { conditions: [{ type, status: 'True' }] };
+      const object = signingRequestObject('client', pem, { name, status });
+      const creationTimestamp = new Date(seconds(second)).toISOString();
+      return {
+        ...object,
+        metadata: { ...object.metadata, creationTimestamp, resourceVersion: name },
+      };
+    };
+    const flood = Array.from({ length: 60 }, (_, index) => made(`flood-${index}`, 60 + index));
+    const objects = [made('first', 1, 'Approved'), ...flood, made('newest', 900)];
+    const book = requestBook(leftTally());
+    expect(await book.read(objects, 0)).toBe('pending');
+    expect([...book.keys().keys()]).toEqual(['m0']);
+    expect(book.open().map(({ name }) => name)).toContain('newest');
+    expect(book.open()).toHaveLength(49);
+    expect(await book.read(objects, 0)).toBe('none');
+    expect(book.open()).toHaveLength(61);
+    expect(await book.read(objects.slice(0, 3), 0)).toBe('none');
+    expect(book.open()).toHaveLength(2);
+  });
+
+  it('reads on at once while requests that were answered are unread', async () => {
+    const denied = Array.from({ length: 51 }, (_, index) => {
+      const status = { conditions: [{ type: 'Denied', status: 'True' }] };
+      const object = signingRequestObject('client', '', { name: `d-${index}`, status });
+      return { ...object, metadata: { ...object.metadata, resourceVersion: '1' } };
+    });
+    const book = requestBook(leftTally());
+    expect(await book.read(denied, 0)).toBe('answered');
+    expect(await book.read(denied, 0)).toBe('none');
+  });
+});

@@ -1,0 +1,83 @@
+// How manifests, and requests about many objects, go over the wire.
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { inTurn, json, type Responder } from './real/http-server.ts';
+import { type KubeStand, openStand, status } from './real/kube-stand.ts';
+
+const { signal } = new AbortController();
+let stand: KubeStand;
+beforeEach(async () => {
+  stand = await openStand();
+});
+afterEach(() => stand.close());
+
+const subscription = {
+  apiVersion: 'operators.coreos.com/v1alpha1',
+  kind: 'Subscription',
+  metadata: { name: 's', namespace: 'n' },
+};
+/** As kube-apiserver 1.34 answers it, without what is not read. */
+const kinds = json(200, {
+  kind: 'APIResourceList',
+  groupVersion: 'operators.coreos.com/v1alpha1',
+  resources: [
+    { name: 'subscriptions', kind: 'Subscription', namespaced: true, verbs: ['patch'] },
+    { name: 'subscriptions/status', kind: 'Subscription', namespaced: true, verbs: ['get'] },
+  ],
+});
+const discovery = 'GET /apis/operators.coreos.com/v1alpha1';
+const path =
+  'PATCH /apis/operators.coreos.com/v1alpha1/namespaces/n/subscriptions/s?fieldManager=bootwright&force=true';
+const made: Responder = json(200, subscription);
+
+it('the kinds of a group are asked for once', async () => {
+  stand.server.answering(inTurn(kinds, made));
+  const kube = stand.cluster();
+  await kube.apply(subscription, signal);
+  await kube.apply(subscription, signal);
+  expect(stand.asked()).toEqual([discovery, path, path]);
+  expect(stand.server.seen[1]).toMatchObject({ body: JSON.stringify(subscription) });
+  expect(stand.server.seen[1]?.headers['content-type']).toBe('application/apply-patch+yaml');
+});
+
+it('a kind that was not served is asked for again with the next manifest', async () => {
+  stand.server.answering(inTurn(json(404, {}), json(200, { resources: [] }), kinds, made));
+  const kube = stand.cluster();
+  for (const _ of [1, 2]) {
+    await expect(kube.apply(subscription, signal)).rejects.toMatchObject({
+      code: 'kube.not-found',
+    });
+  }
+  await kube.apply(subscription, signal);
+  expect(stand.asked()).toEqual([discovery, discovery, discovery, path]);
+});
+
+it('a server that is away while it is asked for its kinds is asked again', async () => {
+  stand.server.answering(inTurn(status(503), kinds, status(503), made));
+  await stand.cluster().apply(subscription, signal);
+  expect(stand.asked()).toEqual([discovery, discovery, path, path]);
+});
+
+it('a manifest that says too little is not sent', async () => {
+  const bare = { metadata: { name: 'x' } };
+  await expect(stand.cluster().apply(bare, signal)).rejects.toMatchObject({
+    code: 'kube.invalid',
+    message: 'a manifest without apiVersion',
+  });
+  expect(stand.asked()).toEqual([]);
+});
+
+it('many objects are removed by one request', async () => {
+  stand.server.answering(json(200, { kind: 'Status' }));
+  const kind = { group: '', version: 'v1', plural: 'pods' };
+  await stand.cluster().removeAll({ kind, namespace: 'n', labelSelector: 'a=b' }, signal);
+  expect(stand.asked()).toEqual([
+    'DELETE /api/v1/namespaces/n/pods?labelSelector=a%3Db&propagationPolicy=Background',
+  ]);
+});
+
+it('the whole log of a pod has no time in its question', async () => {
+  stand.server.answering((_, response) => void response.end('line'));
+  const pod = { namespace: 'n', name: 'p' };
+  expect(await stand.cluster().podLog(pod, undefined, signal)).toBe('line');
+  expect(stand.asked()).toEqual(['GET /api/v1/namespaces/n/pods/p/log?limitBytes=16777216']);
+});

@@ -1,0 +1,238 @@
+// What the API server forbids, in a cluster where refusals are final: how often it is asked.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { KubeCluster, KubeOptions } from '../../src/adapters/kube/kube.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
+import type { KubeSelection, KubeView } from '../../src/ports/kube.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { json, type Responder, type TestServer } from './real/http-server.ts';
+import { type KubeStand, node, openStand, status } from './real/kube-stand.ts';
+
+const nodes = { group: '', version: 'v1', plural: 'nodes' };
+const m0 = { kind: nodes, name: 'm0' };
+const live = new AbortController().signal;
+const often = { interval: 2 };
+
+/** As kube-apiserver 1.34 words it. */
+const forbids = (verb: string, more = ''): Responder =>
+  status(403, {
+    kind: 'Status',
+    reason: 'Forbidden',
+    message: `nodes is forbidden: User "system:serviceaccount:a:b" cannot ${verb} resource "nodes" in API group "" at the cluster scope${more}`,
+  });
+
+let stand: KubeStand;
+let stop: AbortController;
+let ended: Promise<void> | undefined;
+let views: KubeView[];
+beforeEach(async () => {
+  stand = await openStand();
+  stop = new AbortController();
+  ended = undefined;
+  views = [];
+});
+afterEach(async () => {
+  stop.abort(new Error('the test is over'));
+  await ended;
+  await stand.close();
+});
+
+const final = (more: Partial<KubeOptions> = {}): KubeCluster =>
+  stand.cluster({ denials: 'final', ...more });
+const follow = (kube: KubeCluster, selection: Partial<KubeSelection> = {}): void => {
+  ended = kube.follow({ kind: nodes, ...selection }, (view) => void views.push(view), stop.signal);
+};
+const listing = (...items: object[]): Responder =>
+  json(200, { metadata: { resourceVersion: '7' }, items });
+const isWatch = ({ path }: Pick<TestServer['seen'][number], 'path'>): boolean =>
+  path.includes('watch=true');
+const count = (word: string): number => stand.asked().filter((one) => one.includes(word)).length;
+
+describe('what is forbidden', () => {
+  it('is not asked a second time, and fails in the same way', async () => {
+    stand.server.answering(forbids('patch'));
+    const kube = final();
+    const patch = (name: string) =>
+      kube
+        .patch({ ...m0, name }, { type: 'merge', body: {} }, live)
+        .catch((error: unknown) => error);
+    const first = await patch('m0');
+    expect(first).toMatchObject({ code: 'kube.denied', context: { status: 403 } });
+    expect(await patch('m0')).toBe(first);
+    expect(stand.asked()).toHaveLength(1);
+    // A role may allow some names and not others.
+    await patch('m1');
+    expect(stand.asked()).toHaveLength(2);
+    expect(stand.notes).toMatchObject([
+      { step: 'cluster/denied', fields: { permission: 'PATCH /api/v1/nodes/m0' } },
+      { step: 'cluster/denied', fields: { permission: 'PATCH /api/v1/nodes/m1' } },
+    ]);
+  });
+
+  it.each<[string, (kube: KubeCluster) => Promise<unknown>]>([
+    ['get', (kube) => kube.get(m0, live)],
+    ['list', (kube) => kube.list({ kind: nodes }, live)],
+    ['create', (kube) => kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, live)],
+    ['remove', (kube) => kube.remove(m0, live)],
+    ['removeAll', (kube) => kube.removeAll({ kind: nodes }, live)],
+    ['podLog', (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 1, live)],
+  ])('is asked once: %s', async (_, request) => {
+    stand.server.answering(forbids('do that to'));
+    const kube = final();
+    for (const __ of [1, 2]) {
+      await expect(request(kube)).rejects.toMatchObject({ code: 'kube.denied' });
+    }
+    expect(stand.asked()).toHaveLength(1);
+  });
+
+  it('says nothing about other verbs', async () => {
+    stand.server.answering((seen, response) =>
+      (seen.method === 'GET' ? json(200, node(1)) : forbids('patch'))(seen, response),
+    );
+    const kube = final();
+    const patched = kube.patch(m0, { type: 'merge', body: {} }, live);
+    await expect(patched).rejects.toMatchObject({ code: 'kube.denied' });
+    expect(await kube.get(m0, live)).toBeDefined();
+  });
+
+  it.each<[string, string, number]>([
+    [
+      'a certificate that may not be approved',
+      'csr "c" is forbidden: user not permitted to approve requests with signerName "s"',
+      1,
+    ],
+    ['a quota', 'pods "p" is forbidden: exceeded quota: q', 2],
+    [
+      'a namespace that ends',
+      'pods "p" is forbidden: unable to create new content in namespace n because it is being terminated',
+      2,
+    ],
+    [
+      'a role that was not there yet',
+      'pods is forbidden: User "u" cannot create resource "pods" in API group "" in the namespace "n": RBAC: clusterrole.rbac.authorization.k8s.io "r" not found',
+      2,
+    ],
+  ])('is remembered or not: %s', async (_, message, times) => {
+    stand.server.answering(status(403, { kind: 'Status', reason: 'Forbidden', message }));
+    const kube = final();
+    for (const __ of [1, 2]) {
+      const created = kube.create({ kind: nodes }, { metadata: { name: 'm0' } }, live);
+      await expect(created).rejects.toMatchObject({ code: 'kube.denied' });
+    }
+    expect(stand.asked()).toHaveLength(times);
+  });
+
+  it('is not what lacks credentials (401)', async () => {
+    let times = 0;
+    stand.server.answering((seen, response) => {
+      times += 1;
+      return (times < 3 ? status(401) : json(200, node(1)))(seen, response);
+    });
+    expect(await final().get(m0, live)).toBeDefined();
+  });
+});
+
+describe('following where not all is allowed', () => {
+  it('lists each 30 seconds what may not be watched', async () => {
+    let version = 1;
+    stand.server.answering((seen, response) => {
+      if (isWatch(seen)) return forbids('watch')(seen, response);
+      version += 1;
+      return listing(node(Math.min(version, 4)))(seen, response);
+    });
+    const clock = quickClock(1000);
+    const since = clock.elapsed();
+    follow(final({ clock }));
+    await expect.poll(() => count('limit='), often).toBeGreaterThanOrEqual(6);
+    expect(clock.elapsed() - since).toBeGreaterThanOrEqual(5 * seconds(30));
+    expect(count('watch=true')).toBe(1);
+    expect(views.map(({ objects }) => objects[0]?.metadata.resourceVersion)).toEqual([
+      '2',
+      '3',
+      '4',
+    ]);
+    expect(views.some(({ lastError }) => lastError !== undefined)).toBe(false);
+  });
+
+  it('shows what may not be listed, and never asks again', async () => {
+    stand.server.answering(forbids('list'));
+    const clock = quickClock(1000);
+    follow(final({ clock }));
+    await expect.poll(() => views.length, often).toBe(1);
+    expect(views[0]).toMatchObject({ isSynced: false, lastError: { code: 'kube.denied' } });
+    const from = clock.elapsed();
+    await clock.sleep(minutes(5), live);
+    expect(clock.elapsed()).toBeGreaterThan(from);
+    expect(stand.asked()).toEqual(['GET /api/v1/nodes?limit=50']);
+    expect(views).toHaveLength(1);
+  });
+
+  it('reads one that is named where only that is allowed', async () => {
+    let reads = 0;
+    stand.server.answering((seen, response) => {
+      if (isWatch(seen)) return forbids('watch')(seen, response);
+      if (seen.path.includes('limit=')) return forbids('list')(seen, response);
+      reads += 1;
+      if (reads === 1) return status(404, { kind: 'Status', reason: 'NotFound' })(seen, response);
+      return json(200, node(reads))(seen, response);
+    });
+    follow(final({ clock: quickClock(1000) }), { fieldSelector: 'metadata.name=m0' });
+    await expect.poll(() => views.length, often).toBeGreaterThanOrEqual(3);
+    expect(views[0]).toEqual({ isSynced: true, objects: [] });
+    expect(views[1]?.objects[0]?.metadata.resourceVersion).toBe('2');
+    expect([count('limit='), count('watch=true')]).toEqual([1, 1]);
+    expect(stand.asked()).toContain('GET /api/v1/nodes/m0');
+  });
+
+  it('asks again for a write that was allowed before', async () => {
+    let writes = 0;
+    stand.server.answering((seen, response) => {
+      writes += 1;
+      return (writes === 2 ? forbids('update') : json(200, node(writes)))(seen, response);
+    });
+    const kube = final();
+    const replace = () => kube.replace(m0, { metadata: { name: 'm0' } }, { signal: live });
+    await replace();
+    await expect(replace()).rejects.toMatchObject({ code: 'kube.denied' });
+    expect(await replace()).toBeDefined();
+  });
+
+  it('asks again for what was allowed before: a server that starts knows no roles yet', async () => {
+    let lists = 0;
+    stand.server.answering((seen, response) => {
+      if (isWatch(seen)) return status(410)(seen, response);
+      lists += 1;
+      return (lists === 2 ? forbids('list') : listing(node(lists)))(seen, response);
+    });
+    follow(final({ clock: quickClock(1000) }));
+    await expect.poll(() => views.at(-1)?.objects[0]?.metadata.resourceVersion, often).toBe('3');
+    expect(views.some(({ lastError }) => lastError?.code === 'kube.denied')).toBe(true);
+  });
+});
+
+it('keeps of followed objects what it is told to, from lists and from events', async () => {
+  const event = {
+    type: 'ADDED',
+    object: { metadata: { name: 'b', resourceVersion: '8' }, spec: { big: 2 } },
+  };
+  stand.server.answering((seen, response) => {
+    if (!isWatch(seen))
+      return listing({ metadata: { name: 'a' }, spec: { big: 1 } })(seen, response);
+    response.writeHead(200);
+    response.write(`${JSON.stringify(event)}\n`);
+  });
+  const asked: string[] = [];
+  const kube = stand.cluster({
+    keep: (kind, { metadata }) => {
+      asked.push(kind.plural);
+      return { metadata };
+    },
+  });
+  follow(kube);
+  await expect.poll(() => views.at(-1)?.objects.length, often).toBe(2);
+  expect(views.at(-1)?.objects).toEqual([
+    { metadata: { name: 'a' } },
+    { metadata: { name: 'b', resourceVersion: '8' } },
+  ]);
+  expect(asked).toEqual(['nodes', 'nodes']);
+  expect(await kube.list({ kind: nodes }, live)).toMatchObject([{ spec: { big: 1 } }]);
+});

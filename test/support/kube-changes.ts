@@ -1,0 +1,93 @@
+// What the API server makes of a change to an object.
+import { kubeFailure } from '../../src/ports/kube-failures.ts';
+import type { KubeObject, KubePatch } from '../../src/ports/kube.ts';
+
+/** An object after a patch. @throws AgentError `kube.invalid` */
+export function patched(object: KubeObject, { type, body }: KubePatch): KubeObject {
+  if (type === 'merge') return merged(object, body) as KubeObject;
+  const copy = structuredClone(object) as Record<string, unknown>;
+  for (const operation of body as readonly JsonOperation[]) operate(copy, operation);
+  return copy as KubeObject;
+}
+
+interface JsonOperation {
+  readonly op: 'test' | 'remove' | 'replace' | 'add';
+  readonly path: string;
+  readonly value?: unknown;
+}
+
+function operate(object: Record<string, unknown>, { op, path, value }: JsonOperation): void {
+  const { holder, last } = placeIn(object, path);
+  switch (op) {
+    case 'test':
+      if (JSON.stringify(holder[last]) !== JSON.stringify(value)) {
+        throw kubeFailure('kube.invalid', `testing value ${path} failed`);
+      }
+      return;
+    case 'remove':
+      if (Array.isArray(holder)) holder.splice(Number(last), 1);
+      else Reflect.deleteProperty(holder, last);
+      return;
+    case 'add':
+    case 'replace':
+      if (Array.isArray(holder) && op === 'add') {
+        holder.splice(last === '-' ? holder.length : Number(last), 0, value);
+      } else holder[last] = value;
+  }
+}
+
+function placeIn(
+  object: Record<string, unknown>,
+  path: string,
+): { readonly holder: Record<string, unknown>; readonly last: string } {
+  const words = path
+    .split('/')
+    .slice(1)
+    .map((word) => word.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const last = words.pop() ?? '';
+  let at: unknown = object;
+  for (const word of words) at = (at as Record<string, unknown> | undefined)?.[word];
+  if (typeof at !== 'object' || at === null) throw kubeFailure('kube.invalid', `no ${path}`);
+  return { holder: at as Record<string, unknown>, last };
+}
+
+function merged(base: unknown, patch: unknown): unknown {
+  if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch;
+  const result: Record<string, unknown> =
+    typeof base === 'object' && base !== null && !Array.isArray(base) ? { ...base } : {};
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) Reflect.deleteProperty(result, key);
+    else result[key] = merged(result[key], value);
+  }
+  return result;
+}
+
+/**
+ * An object after server-side apply: it says what the manifest says, and no more what only the manifest before said.
+ * Lists count as one value, which they are for members without a key.
+ */
+export function applied(
+  object: KubeObject | undefined,
+  { before, manifest }: { readonly before: unknown; readonly manifest: KubeObject },
+): KubeObject {
+  return merged(without(object, { before, now: manifest }), manifest) as KubeObject;
+}
+
+function without(
+  value: unknown,
+  { before, now }: { readonly before: unknown; readonly now: unknown },
+): unknown {
+  if (!isFields(value) || !isFields(before)) return value;
+  const kept = Object.entries(value).filter(
+    ([key, member]) => !(key in before) || (isFields(now) && key in now) || isFields(member),
+  );
+  return Object.fromEntries(
+    kept.map(([key, member]) => [
+      key,
+      without(member, { before: before[key], now: isFields(now) ? now[key] : undefined }),
+    ]),
+  );
+}
+
+const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

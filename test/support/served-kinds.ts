@@ -1,0 +1,44 @@
+/** A kind that manifests name, as the API server serves it. */
+export interface ServedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly isNamespaced: boolean;
+}
+
+const inCluster = (apiVersion: string, kinds: Readonly<Record<string, string>>) =>
+  Object.entries(kinds).map(([kind, plural]) => ({
+    apiVersion,
+    kind,
+    plural,
+    isNamespaced: false,
+  }));
+
+const inNamespaces = (apiVersion: string, kinds: Readonly<Record<string, string>>) =>
+  Object.entries(kinds).map(([kind, plural]) => ({ apiVersion, kind, plural, isNamespaced: true }));
+
+/** Kinds that any new cluster of OpenShift serves, and of OLM's those that manifests use. */
+export const servedAtFirst: readonly ServedKind[] = [
+  ...inCluster('v1', { Namespace: 'namespaces', Node: 'nodes' }),
+  ...inNamespaces('v1', {
+    ConfigMap: 'configmaps',
+    Event: 'events',
+    Pod: 'pods',
+    Secret: 'secrets',
+    Service: 'services',
+    ServiceAccount: 'serviceaccounts',
+  }),
+  ...inNamespaces('apps/v1', { DaemonSet: 'daemonsets', Deployment: 'deployments' }),
+  ...inNamespaces('batch/v1', { Job: 'jobs' }),
+  ...inCluster('rbac.authorization.k8s.io/v1', {
+    ClusterRole: 'clusterroles',
+    ClusterRoleBinding: 'clusterrolebindings',
+  }),
+  ...inNamespaces('rbac.authorization.k8s.io/v1', { Role: 'roles', RoleBinding: 'rolebindings' }),
+  ...inNamespaces('coordination.k8s.io/v1', { Lease: 'leases' }),
+  ...inNamespaces('operators.coreos.com/v1', { OperatorGroup: 'operatorgroups' }),
+  ...inNamespaces('operators.coreos.com/v1alpha1', {
+    ClusterServiceVersion: 'clusterserviceversions',
+    Subscription: 'subscriptions',
+  }),
+];
