@@ -1,7 +1,7 @@
 import type { Hono } from 'hono';
 import { z } from 'zod';
 import { stagesV1, stagesV2 } from './ladders.ts';
-import type { ClusterRecord, HostRecord } from './records.ts';
+import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
 import type { InventoryStore } from './store.ts';
 
 // The two shapes in which the service says no. A client has to read both.
@@ -109,6 +109,8 @@ export function shownHost(
       stage_started_at: new Date(host.stageStartedAt).toISOString(),
       stage_updated_at: new Date(host.stageUpdatedAt).toISOString(),
     },
+    ...(host.nodeLabels === undefined ? {} : { node_labels: JSON.stringify(host.nodeLabels) }),
+    ...(host.pool === undefined ? {} : { machine_config_pool_name: host.pool }),
     ...(withInventory ? { inventory: host.inventory ?? inventoryOf(host) } : {}),
   };
 }
@@ -126,6 +128,22 @@ function inventoryOf({ hostname, addresses }: HostRecord): string {
   return JSON.stringify({ hostname, interfaces: [eth0] });
 }
 
+/** An operator as the service shows it; empty fields are left out. */
+export function shownOperator(operator: OperatorRecord): object {
+  const { name, type, namespace, subscription, version, status, statusInfo } = operator;
+  const shown = {
+    name,
+    operator_type: type,
+    namespace,
+    subscription_name: subscription,
+    version,
+    status,
+    status_info: statusInfo,
+    timeout_seconds: operator.timeoutSeconds,
+  };
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== ''));
+}
+
 /** A cluster as the service shows it. */
 export function shownCluster(
   cluster: ClusterRecord,
@@ -138,12 +156,22 @@ export function shownCluster(
     name: cluster.name,
     base_dns_domain: cluster.baseDomain,
     status: cluster.status,
+    status_info: cluster.statusInfo,
     openshift_version: cluster.openshiftVersion,
     platform: { type: cluster.platform },
     ...(cluster.installConfigOverrides === ''
       ? {}
       : { install_config_overrides: cluster.installConfigOverrides }),
     ...(cluster.logsState === '' ? {} : { logs_info: cluster.logsState }),
+    progress: {
+      ...(cluster.finalizing === undefined
+        ? {}
+        : {
+            finalizing_stage: cluster.finalizing.stage,
+            finalizing_stage_timed_out: cluster.finalizing.isTimedOut,
+          }),
+    },
+    monitored_operators: cluster.operators.map(shownOperator),
     control_plane_count: cluster.controlPlaneCount,
     hosts: hosts === undefined ? null : hosts.map((host) => shownHost(host, true)),
   };

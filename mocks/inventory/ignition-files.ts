@@ -80,7 +80,7 @@ export function clusterFile(store: InventoryStore, name: string): string | undef
     case 'kubeadmin-password':
       return 'AAAAA-BBBBB-CCCCC-DDDDD';
     default:
-      return undefined;
+      return store.clusterFiles()[name];
   }
 }
 

@@ -39,8 +39,25 @@ export interface HostRecord {
   readonly stageStartedAt: number;
   readonly stageUpdatedAt: number;
   readonly logsState: string;
+  /** Labels that a user wants on the node. */
+  readonly nodeLabels?: Readonly<Record<string, string>>;
+  /** The pool that a user wants the node in. */
+  readonly pool?: string;
   /** Bytes of the logs that were uploaded. */
   readonly logBytes: number;
+}
+
+/** An operator that the service waits for. */
+export interface OperatorRecord {
+  readonly name: string;
+  readonly type: 'builtin' | 'olm';
+  readonly namespace: string;
+  readonly subscription: string;
+  readonly version: string;
+  /** Empty while nobody has reported it. */
+  readonly status: 'failed' | 'progressing' | 'available' | '';
+  readonly statusInfo: string;
+  readonly timeoutSeconds: number;
 }
 
 /** A cluster as the service keeps it. */
@@ -56,6 +73,35 @@ export interface ClusterRecord {
   /** JSON text, empty for none. */
   readonly installConfigOverrides: string;
   readonly logsState: string;
+  readonly statusInfo: string;
+  /** The stage of finalizing that was reported last. */
+  readonly finalizing?: {
+    readonly stage: string;
+    readonly isTimedOut: boolean;
+    readonly startedAt: number;
+  };
+  readonly operators: readonly OperatorRecord[];
+  /** The certificates of the ingress were uploaded, so that there is a whole kubeconfig. */
+  readonly hasIngressCa: boolean;
+}
+
+/** How a controller says that an installation has ended. */
+export interface Completion {
+  readonly isSuccess: boolean;
+  readonly error: string;
+  readonly data?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** An entry of the list that users see, as it came in. */
+export interface ReceivedEvent {
+  readonly name: string;
+  readonly category: string;
+  readonly severity: string;
+  readonly message: string;
+  readonly event_time: string;
+  readonly cluster_id?: string | undefined;
+  readonly host_id?: string | undefined;
+  readonly infra_env_id?: string | undefined;
 }
 
 /** A file that was uploaded. */
@@ -64,6 +110,23 @@ export interface UploadedFile {
   readonly contentType: string;
   readonly bytes: Uint8Array;
 }
+
+/** An operator of the lifecycle manager that nobody has reported yet; every field may be given. */
+export const operatorSeed = (
+  fields: Pick<OperatorRecord, 'name'> & Partial<OperatorRecord>,
+): OperatorRecord => ({
+  type: 'olm',
+  namespace: `openshift-${fields.name}`,
+  subscription: `${fields.name}-operator`,
+  version: '',
+  status: '',
+  statusInfo: '',
+  timeoutSeconds: 4200,
+  ...fields,
+});
+
+const builtin = (name: string): OperatorRecord =>
+  operatorSeed({ name, type: 'builtin', namespace: '', subscription: '', timeoutSeconds: 3600 });
 
 /** A cluster whose installation has begun; every field may be given. */
 export const clusterSeed = (fields: Partial<ClusterRecord> = {}): ClusterRecord => ({
@@ -77,6 +140,9 @@ export const clusterSeed = (fields: Partial<ClusterRecord> = {}): ClusterRecord 
   platform: 'baremetal',
   installConfigOverrides: '',
   logsState: '',
+  statusInfo: 'Installation in progress',
+  operators: [builtin('console'), builtin('cvo')],
+  hasIngressCa: false,
   ...fields,
 });
 

@@ -129,12 +129,12 @@ async function giveClusterFile(
   const content = clusterFile(store, name);
   return content === undefined
     ? asDownloadError(domainError(409, `object ${cluster}/${name} was not found`))
-    : download(servedName(name), content);
+    : download(servedName(store, name), content);
 }
 
 /** Until the ingress has its certificate, the whole kubeconfig is the one without it. */
-const servedName = (name: string): string =>
-  name === 'kubeconfig' ? 'kubeconfig-noingress' : name;
+const servedName = (store: InventoryStore, name: string): string =>
+  name === 'kubeconfig' && !store.cluster().hasIngressCa ? 'kubeconfig-noingress' : name;
 
 function statusRefusal(store: InventoryStore, name = ''): Response | undefined {
   const { status } = store.cluster();

@@ -1,5 +1,6 @@
 // What the service does with a progress report, as a pure function. The rules and the texts are
 // those of assisted-service (UpdateInstallProgress), seen on running services of 2023 and 2024.
+import { isComplete } from './finalizing.ts';
 import { ladderOf } from './ladders.ts';
 import type { ClusterRecord, HostRecord, HostStatus } from './records.ts';
 
@@ -123,8 +124,22 @@ export function settle(view: ClusterView): ClusterView {
   if (view.cluster.status !== 'installing' && view.cluster.status !== 'finalizing') return view;
   const enabled = view.hosts.filter(isEnabled);
   if (hasFailed(enabled)) return failed(view);
+  if (view.cluster.status === 'finalizing') {
+    if (!isComplete(view.cluster, view.hosts)) return view;
+    return {
+      ...view,
+      cluster: { ...view.cluster, status: 'installed', statusInfo: 'Cluster is installed' },
+    };
+  }
   return isEnoughInstalled(enabled)
-    ? { ...view, cluster: { ...view.cluster, status: 'finalizing' } }
+    ? {
+        ...view,
+        cluster: {
+          ...view.cluster,
+          status: 'finalizing',
+          statusInfo: 'Finalizing cluster installation',
+        },
+      }
     : view;
 }
 

@@ -4,6 +4,7 @@ import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import { domainError, frameworkError, isUuid } from './answers.ts';
 import { type Auth, refusalOf } from './auth.ts';
 import type { ClusterView } from './rules.ts';
+import { addFinalizingRoutes } from './finalizing-routes.ts';
 import { addLogRoutes } from './logs.ts';
 import { addClusterRoutes, addDownloadRoutes, addProgressRoutes, addV1Routes } from './routes.ts';
 import { type InventoryStore, inventoryStore } from './store.ts';
@@ -35,7 +36,7 @@ export async function startInventory({
   return { ...server, store };
 }
 
-/** Path below which version 2 onStart. */
+/** Path below which version 2 is. */
 const BASE_V2 = '/api/assisted-install';
 /** Paths below which version 1 lived: until 7 May 2020 and after. */
 const BASES_V1 = ['/api/bm-inventory/v1', '/api/assisted-install/v1'] as const;
@@ -54,7 +55,10 @@ export function inventoryApp(store: InventoryStore, auth: Auth): Hono {
     await next();
     return undefined;
   });
-  for (const add of [addProgressRoutes, addDownloadRoutes, addClusterRoutes, addLogRoutes]) {
+  for (const add of [
+    ...[addProgressRoutes, addDownloadRoutes, addClusterRoutes],
+    ...[addLogRoutes, addFinalizingRoutes],
+  ]) {
     add(app.basePath(BASE_V2), store);
   }
   for (const base of BASES_V1) addV1Routes(app.basePath(base), store);

@@ -1,3 +1,4 @@
+import { overdue } from './finalizing.ts';
 import {
   type ClusterView,
   decideProgress,
@@ -5,7 +6,13 @@ import {
   type ProgressReport,
   settle,
 } from './rules.ts';
-import type { ClusterRecord, HostRecord, UploadedFile } from './records.ts';
+import type {
+  ClusterRecord,
+  Completion,
+  HostRecord,
+  ReceivedEvent,
+  UploadedFile,
+} from './records.ts';
 import { timedOut } from './stage-limits.ts';
 
 /** The service's memory: one cluster and its hosts. */
@@ -29,6 +36,9 @@ export interface InventoryStore {
   /** Puts further files on the bootstrap host, by path. */
   readonly addBootstrapFiles: (files: Readonly<Record<string, string>>) => void;
   readonly bootstrapFiles: () => Readonly<Record<string, string>>;
+  /** Files of the cluster that a test has put there, by name. */
+  readonly clusterFiles: () => Readonly<Record<string, string>>;
+  readonly addClusterFiles: (files: Readonly<Record<string, string>>) => void;
   /** Every upload of the controller's logs. */
   readonly controllerLogs: () => readonly UploadedFile[];
   readonly addControllerLogs: (file: UploadedFile) => void;
@@ -38,6 +48,16 @@ export interface InventoryStore {
     logs: Partial<Pick<HostRecord, 'logsState' | 'logBytes'>>,
   ) => boolean;
   readonly setClusterLogs: (state: string) => void;
+  /** Keeps the cluster as a decision has changed it, with what follows from that. */
+  readonly setCluster: (cluster: ClusterRecord) => void;
+  /** What controllers said of the end, in order. */
+  readonly completions: () => readonly Completion[];
+  readonly addCompletion: (completion: Completion) => void;
+  /** What was added to the list that users see, in order. */
+  readonly events: () => readonly ReceivedEvent[];
+  readonly addEvent: (event: ReceivedEvent) => void;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
   /** Fails the hosts whose stage has lasted too long; the service does so every few seconds. */
   readonly checkStages: () => void;
   /** Cancels the installation as a user does. */
@@ -52,7 +72,10 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
   let kubeconfig: string | undefined;
   let configServer: string | undefined;
   let bootstrapFiles: Readonly<Record<string, string>> = {};
+  let clusterFiles: Readonly<Record<string, string>> = {};
   const controllerLogs: UploadedFile[] = [];
+  const completions: Completion[] = [];
+  const events: ReceivedEvent[] = [];
   const find = (id: string): HostRecord | undefined => view.hosts.find((one) => one.id === id);
   const replace = (host: HostRecord): void => {
     view = { ...view, hosts: view.hosts.map((one) => (one.id === host.id ? host : one)) };
@@ -88,6 +111,10 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
       bootstrapFiles = { ...bootstrapFiles, ...files };
     },
     bootstrapFiles: () => bootstrapFiles,
+    clusterFiles: () => clusterFiles,
+    addClusterFiles: (files) => {
+      clusterFiles = { ...clusterFiles, ...files };
+    },
     controllerLogs: () => controllerLogs,
     addControllerLogs: (file) => {
       controllerLogs.push(file);
@@ -100,6 +127,18 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
     setClusterLogs: (logsState) => {
       view = { ...view, cluster: { ...view.cluster, logsState } };
     },
+    setCluster: (cluster) => {
+      view = settle({ ...view, cluster });
+    },
+    completions: () => completions,
+    addCompletion: (completion) => {
+      completions.push(completion);
+    },
+    events: () => events,
+    addEvent: (event) => {
+      events.push(event);
+    },
+    now,
     checkStages: () => {
       const waitsForUser = view.hosts.some(
         ({ status }) => status === 'installing-pending-user-action',
@@ -108,7 +147,7 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
         const late = timedOut(host, { now: now(), waitsForUser });
         if (late !== undefined) replace(late);
       }
-      view = settle(view);
+      view = settle({ ...view, cluster: overdue(view.cluster, now()) ?? view.cluster });
     },
     cancel: () => {
       view = {

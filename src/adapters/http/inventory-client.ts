@@ -43,7 +43,7 @@ export interface Call {
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   /** Sent as compact JSON that ends with a line feed, as the service's own client does. */
-  readonly body?: Readonly<Record<string, string>>;
+  readonly body?: Readonly<Record<string, unknown>> | string;
   /** Sent as a form instead of a body. */
   readonly upload?: Upload;
   readonly hasRequestId: boolean;

@@ -60,6 +60,47 @@ describe('records of the service', () => {
   });
 });
 
+describe('what the controller reads', () => {
+  it.each([
+    [undefined, {}],
+    ['', {}],
+    ['{"a/b":"c","d":""}', { 'a/b': 'c', d: '' }],
+    ['{', {}],
+    ['["a"]', {}],
+    ['{"a":1}', {}],
+    ['null', {}],
+  ])('labels of a node that are written as %j', (node_labels, labels) => {
+    const hosts = [{ id: 'h', node_labels, machine_config_pool_name: 'infra' }];
+    expect(read('installingCluster', { id: 'c', status: 'installing', hosts })).toMatchObject({
+      hosts: [{ labels, pool: 'infra' }],
+    });
+  });
+
+  it.each([
+    [undefined, undefined],
+    [{ total_percentage: 80 }, undefined],
+    [{ finalizing_stage: 'Done' }, { stage: 'Done', isTimedOut: false }],
+    [
+      { finalizing_stage: 'Done', finalizing_stage_timed_out: true },
+      { stage: 'Done', isTimedOut: true },
+    ],
+  ])('a cluster whose progress is %j', (progress, finalizing) => {
+    const cluster = read('installingCluster', { id: 'c', status: 'x', progress, hosts: null });
+    expect(cluster).toEqual({
+      ...{ id: 'c', kind: 'Cluster', name: '', baseDomain: '', status: 'x', hosts: [] },
+      ...(finalizing === undefined ? {} : { finalizing }),
+    });
+  });
+
+  it('operators, of which most can be left out', () => {
+    expect(read('operators', null)).toEqual([]);
+    expect(read('operators', [{ name: 'cvo', status: null }])).toMatchObject([
+      { name: 'cvo', type: '', status: '', statusInfo: '' },
+    ]);
+    expect(() => read('operators', [{ name: 'cvo', status: 'fine' }])).toThrow('status');
+  });
+});
+
 describe('an address of the inventory service', () => {
   it.each<[string, string | undefined]>([
     ['192.168.126.10/24', '192.168.126.10'],

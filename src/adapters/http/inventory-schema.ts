@@ -2,51 +2,66 @@
 // whatever else they hold is left alone.
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
+import type {
+  InstallingCluster,
+  InstallingHost,
+  MonitoredOperator,
+  OperatorStatus,
+} from '../../ports/installation.ts';
 import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
 
 /** A text that the service may leave out, or send as null. */
 const text = z.string().nullish();
 
+const ClusterShape = z.object({
+  id: z.string(),
+  kind: text,
+  platform: z.object({ type: text }).nullish(),
+  install_config_overrides: text,
+});
+
+const clusterOf = ({
+  id,
+  kind,
+  platform,
+  install_config_overrides: overrides,
+}: z.infer<typeof ClusterShape>): InventoryCluster => ({
+  id,
+  kind: kind ?? 'Cluster',
+  ...(platform?.type ? { platformType: platform.type } : {}),
+  ...(overrides ? { installConfigOverrides: overrides } : {}),
+});
+
 /** A cluster on the wire. */
-const WireCluster = z
-  .object({
-    id: z.string(),
-    kind: text,
-    platform: z.object({ type: text }).nullish(),
-    install_config_overrides: text,
-  })
-  .transform(({ id, kind, platform, install_config_overrides: overrides }): InventoryCluster => ({
-    id,
-    kind: kind ?? 'Cluster',
-    ...(platform?.type ? { platformType: platform.type } : {}),
-    ...(overrides ? { installConfigOverrides: overrides } : {}),
-  }));
+const WireCluster = ClusterShape.transform(clusterOf);
+
+const HostShape = z.object({
+  id: z.string(),
+  infra_env_id: text,
+  requested_hostname: text,
+  role: text,
+  bootstrap: z.boolean().nullish(),
+  status: text,
+  progress: z.object({ current_stage: text }).nullish(),
+  inventory: text,
+});
+
+function hostOf(host: z.infer<typeof HostShape>): InventoryHost {
+  const inventory = inventoryIn(host.inventory ?? '');
+  return {
+    id: host.id,
+    infraEnvId: host.infra_env_id ?? '',
+    // As the service itself names a host that no user has named (`GetHostnameForMsg`).
+    name: [host.requested_hostname, inventory.hostname].find(Boolean) ?? '',
+    role: host.role ?? '',
+    status: host.status ?? '',
+    ...(host.progress?.current_stage ? { stage: host.progress.current_stage } : {}),
+    addresses: addressesOf(inventory),
+  };
+}
 
 /** A host on the wire; `inventory` is JSON inside a string, and mostly left out. */
-const WireHost = z
-  .object({
-    id: z.string(),
-    infra_env_id: text,
-    requested_hostname: text,
-    role: text,
-    bootstrap: z.boolean().nullish(),
-    status: text,
-    progress: z.object({ current_stage: text }).nullish(),
-    inventory: text,
-  })
-  .transform((host): InventoryHost => {
-    const inventory = inventoryIn(host.inventory ?? '');
-    return {
-      id: host.id,
-      infraEnvId: host.infra_env_id ?? '',
-      // As the service itself names a host that no user has named (`GetHostnameForMsg`).
-      name: [host.requested_hostname, inventory.hostname].find(Boolean) ?? '',
-      role: host.role ?? '',
-      status: host.status ?? '',
-      ...(host.progress?.current_stage ? { stage: host.progress.current_stage } : {}),
-      addresses: addressesOf(inventory),
-    };
-  });
+const WireHost = HostShape.transform(hostOf);
 
 /** Hosts on the wire; none is `null` there. */
 const WireHosts = z
@@ -57,17 +72,87 @@ const WireHosts = z
 /** The hosts of a cluster that was asked for with them. */
 const WireClusterHosts = z.object({ hosts: WireHosts }).transform(({ hosts }) => hosts);
 
+/** A host as the controller reads it; its labels are JSON inside a string too. */
+const WireInstallingHost = HostShape.extend({
+  node_labels: text,
+  machine_config_pool_name: text,
+}).transform((host): InstallingHost => ({
+  ...hostOf(host),
+  labels: labelsIn(host.node_labels ?? ''),
+  pool: host.machine_config_pool_name ?? '',
+}));
+
+const WireFinalizing = z.object({
+  finalizing_stage: text,
+  finalizing_stage_timed_out: z.boolean().nullish(),
+});
+
+/** A cluster with its hosts, as the controller reads it. */
+const WireInstallingCluster = ClusterShape.extend({
+  name: text,
+  base_dns_domain: text,
+  status: z.string(),
+  progress: WireFinalizing.nullish(),
+  hosts: z.array(WireInstallingHost).nullish(),
+}).transform(
+  ({ name, base_dns_domain, status, progress, hosts, ...cluster }): InstallingCluster => {
+    const stage = progress?.finalizing_stage;
+    const isTimedOut = progress?.finalizing_stage_timed_out === true;
+    return {
+      ...clusterOf(cluster),
+      name: name ?? '',
+      baseDomain: base_dns_domain ?? '',
+      status,
+      ...(stage ? { finalizing: { stage, isTimedOut } } : {}),
+      hosts: (hosts ?? []).filter((host) => host.status !== 'disabled'),
+    };
+  },
+);
+
+const operatorStatuses = ['available', 'progressing', 'failed'] as const satisfies OperatorStatus[];
+
+/** An operator on the wire. */
+const WireOperator = z
+  .object({
+    name: z.string(),
+    operator_type: text,
+    namespace: text,
+    subscription_name: text,
+    version: text,
+    status: z.enum(['', ...operatorStatuses]).nullish(),
+    status_info: text,
+  })
+  .transform((operator): MonitoredOperator => ({
+    name: operator.name,
+    type: operator.operator_type ?? '',
+    namespace: operator.namespace ?? '',
+    subscription: operator.subscription_name ?? '',
+    version: operator.version ?? '',
+    status: operator.status ?? '',
+    statusInfo: operator.status_info ?? '',
+  }));
+
+/** Operators on the wire; none is `null` there. */
+const WireOperators = z
+  .array(WireOperator)
+  .nullish()
+  .transform((operators) => operators ?? []);
+
 /** What the service answers, by the name of its shape. */
 export interface Records {
   readonly cluster: InventoryCluster;
   readonly hosts: readonly InventoryHost[];
   readonly clusterHosts: readonly InventoryHost[];
+  readonly installingCluster: InstallingCluster;
+  readonly operators: readonly MonitoredOperator[];
 }
 
 const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
   cluster: WireCluster,
   hosts: WireHosts,
   clusterHosts: WireClusterHosts,
+  installingCluster: WireInstallingCluster,
+  operators: WireOperators,
 };
 
 /** Reads an answer. @throws Error when it is no JSON or has another shape */
@@ -91,6 +176,16 @@ function inventoryIn(text: string): z.infer<typeof HostInventory> {
   if (text === '') return {};
   try {
     return HostInventory.safeParse(JSON.parse(text)).data ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** Labels of a node; none where they cannot be read. */
+function labelsIn(text: string): Readonly<Record<string, string>> {
+  if (text === '') return {};
+  try {
+    return z.record(z.string(), z.string()).safeParse(JSON.parse(text)).data ?? {};
   } catch {
     return {};
   }

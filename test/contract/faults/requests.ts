@@ -135,7 +135,11 @@ export const requestKinds: readonly RequestKind[] = [
     endings: { ...unreachable(1), ...refusals(11), ...answersUnread },
   },
   {
-    names: ['state of logs of a host', 'state of logs of the cluster'],
+    names: [
+      ...['state of logs of a host', 'state of logs of the cluster'],
+      ...['stage of finalizing', 'report of an operator', 'certificates of the ingress'],
+      ...['end of the installation', 'event for users'],
+    ],
     limit: minutes(2),
     endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
   },
@@ -145,9 +149,14 @@ export const requestKinds: readonly RequestKind[] = [
     endings: { ...unreachable('limit'), ...refusals(11), ...answersUnread },
   },
   {
-    names: ['cluster', 'hosts of a role', 'named hosts of a role'],
+    names: ['cluster', 'cluster that is followed', 'hosts of a role', 'named hosts of a role'],
     limit: minutes(1),
     endings: { ...unreachable(1), ...refusals(1), ...records(1) },
+  },
+  {
+    names: ['operators that are monitored'],
+    limit: minutes(2),
+    endings: { ...unreachable('limit'), ...refusals(11), ...records('limit') },
   },
   {
     names: ['enabled hosts'],

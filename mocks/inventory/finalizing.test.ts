@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import {
+  decideCompletion,
+  decideIngressCa,
+  decideOperator,
+  decideStage,
+  isComplete,
+  overdue,
+} from './finalizing.ts';
+import {
+  type ClusterRecord,
+  clusterSeed,
+  type HostRecord,
+  hostSeed,
+  operatorSeed,
+} from './records.ts';
+
+const finalizing = clusterSeed({ status: 'finalizing' });
+const pem = '-----BEGIN CERTIFICATE-----\nTEFC\n-----END CERTIFICATE-----\n';
+const minutes = (count: number): number => count * 60_000;
+
+describe('a stage of finalizing', () => {
+  it.each([
+    ['installing', 'changed'],
+    ['finalizing', 'changed'],
+    ['installed', 'refused'],
+    ['error', 'refused'],
+    ['cancelled', 'refused'],
+  ] as const)('of a cluster in status %s is %s', (status, kind) => {
+    const decision = decideStage({ ...finalizing, status }, 'Done', 7);
+    expect(decision).toMatchObject(kind === 'changed' ? { kind } : { kind, status: 400 });
+  });
+
+  it('may be lower than before, and keeps its start when it is sent again', () => {
+    const later: ClusterRecord = {
+      ...finalizing,
+      finalizing: { stage: 'Adding router ca', isTimedOut: false, startedAt: 5 },
+    };
+    expect(decideStage(later, 'Waiting for cluster operators', 9)).toMatchObject({
+      cluster: { finalizing: { stage: 'Waiting for cluster operators', startedAt: 9 } },
+    });
+    expect(decideStage(later, 'Adding router ca', 9)).toMatchObject({ cluster: later });
+  });
+
+  it.each([
+    ['Waiting for cluster operators', 600, { status: 'error' }],
+    ['Adding router ca', 70, { status: 'error' }],
+    ['Applying olm manifests', 10, { status: 'finalizing', finalizing: { isTimedOut: true } }],
+    ['Waiting for olm operators csv', 120, { finalizing: { isTimedOut: true } }],
+    ['Done', 70, { status: 'error' }],
+  ])('%s lasts %i minutes at most', (stage, limit, end) => {
+    const operators = [operatorSeed({ name: 'lso', timeoutSeconds: 7200 })];
+    const cluster = {
+      ...finalizing,
+      operators,
+      finalizing: { stage, isTimedOut: false, startedAt: 0 },
+    };
+    expect(overdue(cluster, minutes(limit))).toBeUndefined();
+    const late = overdue(cluster, minutes(limit) + 1);
+    expect(late).toMatchObject(end);
+    expect(late === undefined || overdue(late, minutes(2 * limit))).toBeUndefined();
+  });
+});
+
+describe('a report of an operator', () => {
+  it('changes that one', () => {
+    const report = { name: 'console', status: 'failed', statusInfo: 'no route' } as const;
+    const decision = decideOperator(finalizing, report);
+    expect(decision).toMatchObject({ cluster: { operators: [report, { name: 'cvo' }] } });
+  });
+
+  it('of another name is refused', () => {
+    const report = { name: 'odf', status: 'failed', statusInfo: '' } as const;
+    expect(decideOperator(finalizing, report)).toMatchObject({ kind: 'refused', status: 404 });
+  });
+});
+
+describe('the certificates of the ingress', () => {
+  it.each([
+    ['installing', pem, { status: 400 }],
+    ['finalizing', 'TEFC', { status: 500 }],
+    ['finalizing', pem, { cluster: { hasIngressCa: true } }],
+    ['installed', pem, { cluster: { hasIngressCa: true } }],
+  ] as const)('in status %s: %#', (status, text, end) => {
+    expect(decideIngressCa({ ...finalizing, status }, text)).toMatchObject(end);
+  });
+});
+
+describe('what the controller says of the end', () => {
+  it.each([
+    ['finalizing', true, { cluster: { status: 'finalizing' } }],
+    ['installed', true, { cluster: { status: 'installed' } }],
+    ['finalizing', false, { cluster: { status: 'error', statusInfo: 'no console' } }],
+    ['installed', false, { kind: 'refused', status: 500 }],
+  ] as const)('in status %s, success %s', (status, isSuccess, end) => {
+    const said = { isSuccess, error: 'no console' };
+    expect(decideCompletion({ ...finalizing, status }, said)).toMatchObject(end);
+  });
+});
+
+describe('a cluster is installed', () => {
+  const host = hostSeed({ clusterId: 'c', infraEnvId: 'i', hostname: 'm', role: 'master' });
+  const whole: ClusterRecord = {
+    ...finalizing,
+    hasIngressCa: true,
+    operators: [
+      ...finalizing.operators.map((one) => ({ ...one, status: 'available' as const })),
+      operatorSeed({ name: 'lso', status: 'failed' }),
+    ],
+  };
+  const done = [{ ...host, status: 'installed' as const }];
+
+  it.each<readonly [string, ClusterRecord, readonly HostRecord[], boolean]>([
+    ['when all is complete; an operator of users may have failed', whole, done, true],
+    ['not without the ingress', { ...whole, hasIngressCa: false }, done, false],
+    [
+      'not without an operator of its own',
+      { ...whole, operators: finalizing.operators },
+      done,
+      false,
+    ],
+    ['not while a host is going on', whole, [...done, host], false],
+  ])('%s', (...[, cluster, hosts, expected]) => {
+    expect(isComplete(cluster, hosts)).toBe(expected);
+  });
+});

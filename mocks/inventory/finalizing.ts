@@ -1,0 +1,131 @@
+// How an installation ends at the service, as pure functions. Written down from assisted-service (`transition.go`,
+// `statemachine.go`, `finalizing_stage.go`, `inventory_v2_handlers.go`) and apart from the product's own table on purpose.
+import type { ClusterRecord, HostRecord, OperatorRecord } from './records.ts';
+
+/** The stages of finalizing that the service knows (swagger, `finalizing-stage`). */
+export const finalizingStages = [
+  'Waiting for finalizing',
+  'Waiting for cluster operators',
+  'Adding router ca',
+  'Applying olm manifests',
+  'Waiting for olm operators csv initialization',
+  'Waiting for olm operators csv',
+  'Waiting for OLM operator setup jobs',
+  'Done',
+] as const;
+
+/** What becomes of a request about the end of an installation. */
+export type EndDecision =
+  | { readonly kind: 'changed'; readonly cluster: ClusterRecord }
+  | { readonly kind: 'refused'; readonly status: 400 | 404 | 500; readonly reason: string };
+
+const refused = (status: 400 | 404 | 500, reason: string): EndDecision => ({
+  kind: 'refused',
+  status,
+  reason,
+});
+
+const changed = (cluster: ClusterRecord, change: Partial<ClusterRecord>): EndDecision => ({
+  kind: 'changed',
+  cluster: { ...cluster, ...change },
+});
+
+/** A stage of finalizing; a lower one than before is taken too, but none outside an installation. */
+export function decideStage(cluster: ClusterRecord, stage: string, now: number): EndDecision {
+  if (cluster.status !== 'installing' && cluster.status !== 'finalizing') {
+    return refused(400, `finalizing stage ${stage} cannot be set in status ${cluster.status}`);
+  }
+  if (cluster.finalizing?.stage === stage) return changed(cluster, {});
+  return changed(cluster, { finalizing: { stage, isTimedOut: false, startedAt: now } });
+}
+
+/** What is reported of an operator; the service takes it in any status. */
+export function decideOperator(
+  cluster: ClusterRecord,
+  report: Pick<OperatorRecord, 'name' | 'status' | 'statusInfo'> & { readonly version?: string },
+): EndDecision {
+  const { name, status, statusInfo, version } = report;
+  if (!cluster.operators.some((one) => one.name === name)) return refused(404, 'record not found');
+  const operators = cluster.operators.map((one) =>
+    one.name === name ? { ...one, status, statusInfo, version: version ?? one.version } : one,
+  );
+  return changed(cluster, { operators });
+}
+
+const takesIngressCa: ReadonlySet<string> = new Set(['finalizing', 'installed', 'adding-hosts']);
+
+/** The certificates of the ingress; from then on there is a whole kubeconfig. */
+export function decideIngressCa(cluster: ClusterRecord, pem: string): EndDecision {
+  if (!takesIngressCa.has(cluster.status)) {
+    return refused(400, `cluster is in ${cluster.status} state, ingress ca cannot be uploaded`);
+  }
+  if (!/-----BEGIN CERTIFICATE-----\n[\s\S]+-----END CERTIFICATE-----/.test(pem)) {
+    return refused(500, 'No certificates were found in the ingress ca');
+  }
+  return changed(cluster, { hasIngressCa: true });
+}
+
+/** The end as the controller sees it: the service believes a failure, and decides about success by itself. */
+export function decideCompletion(
+  cluster: ClusterRecord,
+  { isSuccess, error }: { readonly isSuccess: boolean; readonly error: string },
+): EndDecision {
+  if (isSuccess) return changed(cluster, {});
+  if (cluster.status !== 'finalizing') {
+    return refused(500, `failed to update cluster ${cluster.id}: record not found`);
+  }
+  return changed(cluster, { status: 'error', statusInfo: error });
+}
+
+const doneHosts: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
+
+/** Whether the cluster is installed: its hosts are done, it has its kubeconfig, and its operators are complete. */
+export function isComplete(cluster: ClusterRecord, hosts: readonly HostRecord[]): boolean {
+  return (
+    cluster.hasIngressCa &&
+    hosts.every(({ status }) => doneHosts.has(status)) &&
+    cluster.operators.every(
+      ({ type, status }) => status === 'available' || (type === 'olm' && status === 'failed'),
+    )
+  );
+}
+
+const minutes = (count: number): number => count * 60_000;
+
+/** How long a stage may last, in milliseconds. */
+const stageLimits: Readonly<Record<string, number>> = {
+  'Waiting for cluster operators': minutes(600),
+  'Adding router ca': minutes(70),
+  'Applying olm manifests': minutes(10),
+  'Waiting for olm operators csv initialization': minutes(70),
+  'Waiting for olm operators csv': minutes(70),
+  Done: minutes(70),
+};
+
+/** Stages whose end is no failure: the controller goes on without. */
+const nonFailing: ReadonlySet<string> = new Set([
+  'Applying olm manifests',
+  'Waiting for olm operators csv initialization',
+  'Waiting for olm operators csv',
+]);
+
+/** What becomes of a cluster whose stage of finalizing has lasted too long; undefined for any other. */
+export function overdue(cluster: ClusterRecord, now: number): ClusterRecord | undefined {
+  const { finalizing, status } = cluster;
+  if (finalizing === undefined || (status !== 'installing' && status !== 'finalizing')) {
+    return undefined;
+  }
+  const { stage, startedAt } = finalizing;
+  const limit = limitOf(stage, cluster.operators);
+  if (limit === undefined || finalizing.isTimedOut || now - startedAt <= limit) return undefined;
+  if (nonFailing.has(stage)) return { ...cluster, finalizing: { ...finalizing, isTimedOut: true } };
+  const statusInfo = `finalizing stage '${stage}' took longer than expected ${limit / minutes(1)} minutes`;
+  return { ...cluster, status: 'error', statusInfo };
+}
+
+/** The stages of operators last as long as the slowest of them may take. */
+function limitOf(stage: string, operators: readonly OperatorRecord[]): number | undefined {
+  const limit = stageLimits[stage];
+  if (limit === undefined || !stage.startsWith('Waiting for olm operators')) return limit;
+  return Math.max(limit, ...operators.map(({ timeoutSeconds }) => timeoutSeconds * 1000));
+}

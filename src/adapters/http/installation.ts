@@ -1,0 +1,203 @@
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { untilAborted } from '../../engine/wait.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type {
+  Installation,
+  InstallationView,
+  InstallingCluster,
+  MonitoredOperator,
+} from '../../ports/installation.ts';
+import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
+
+const id = encodeURIComponent;
+
+/** The service as the controller uses it, and the connections to it. */
+export interface InstallationConnection extends Installation {
+  readonly close: () => Promise<void>;
+}
+
+/** Retries of the controller that is replaced, which repeats its calls by itself; an agent has no limit. */
+const mostRetries = 15;
+const fewer = (worth: number): number => Math.min(worth, mostRetries);
+
+/** Of a call with its retries. */
+const callLimit = minutes(2);
+
+/** How long what the service said of its operators is not asked again. */
+const operatorsAge: Millis = seconds(20);
+
+/** The inventory service as the controller uses it; there is no version 1 of this. */
+export function inventoryInstallation(options: InventoryOptions): InstallationConnection {
+  const { clock, clusterId } = options;
+  const client = inventoryClient(options, '/api/assisted-install/v2');
+  const cluster = `clusters/${id(clusterId)}`;
+  const usual = { hasRequestId: true, limit: callLimit, retries: fewer } as const;
+  // The next request comes anyway.
+  const once = { hasRequestId: true, limit: minutes(1), retries: () => 0 } as const;
+  const send = (call: Pick<Call, 'method' | 'path' | 'body'>, signal: AbortSignal) =>
+    client.send({ ...usual, ...call }, signal);
+  const query = { 'exclude-hosts': 'false' };
+  const asked: Call = { ...once, method: 'GET', path: cluster, query };
+  const listed: Call = { ...usual, method: 'GET', path: `${cluster}/monitored-operators` };
+  const known = kept(clock, (signal) => client.json(listed, 'operators', signal));
+  return {
+    ...sharedFollow(clock, (signal) => client.json(asked, 'installingCluster', signal)),
+    close: client.close,
+    reportFinalizing: (stage, signal) => {
+      const body = { finalizing_stage: stage };
+      return send({ method: 'PUT', path: `${cluster}/progress`, body }, signal);
+    },
+    operators: known.get,
+    reportOperator: async ({ name, version, status, statusInfo }, signal) => {
+      const body = {
+        ...{ name, status },
+        ...(version === '' ? {} : { version }),
+        ...(statusInfo === '' ? {} : { status_info: statusInfo }),
+      };
+      try {
+        await send({ method: 'PUT', path: listed.path, body }, signal);
+      } finally {
+        known.forget();
+      }
+    },
+    uploadIngressCa: (body, signal) =>
+      send({ method: 'POST', path: `${cluster}/uploads/ingress-cert`, body }, signal),
+    complete: ({ isSuccess, error, data }, signal) => {
+      const body = {
+        is_success: isSuccess,
+        ...(error === '' ? {} : { error_info: error }),
+        ...(data === undefined ? {} : { data }),
+      };
+      return send(
+        { method: 'POST', path: `${cluster}/actions/complete-installation`, body },
+        signal,
+      );
+    },
+    addEvent: ({ hostId, infraEnvId, ...event }, signal) => {
+      const ids = { cluster_id: clusterId, host_id: hostId, infra_env_id: infraEnvId };
+      const body = { ...event, ...ids, event_time: new Date(clock.now()).toISOString() };
+      return send({ method: 'POST', path: 'events', body }, signal);
+    },
+  };
+}
+
+type Operators = readonly MonitoredOperator[];
+
+/** Keeps an answer as long as it may be shown. */
+function kept(
+  clock: Clock,
+  ask: (signal: AbortSignal) => Promise<Operators>,
+): {
+  readonly get: (signal: AbortSignal) => Promise<Operators>;
+  readonly forget: () => void;
+} {
+  let last: { readonly operators: Operators; readonly at: Millis } | undefined;
+  return {
+    get: async (signal) => {
+      signal.throwIfAborted();
+      if (last !== undefined && clock.elapsed() - last.at <= operatorsAge) return last.operators;
+      const operators = await ask(signal);
+      last = { operators, at: clock.elapsed() };
+      return operators;
+    },
+    forget: () => {
+      last = undefined;
+    },
+  };
+}
+
+const usualPause: Millis = seconds(20);
+/** However urgent it is to somebody. */
+const shortestPause: Millis = seconds(5);
+
+/** One request for all who follow, while anybody does. */
+function sharedFollow(
+  clock: Clock,
+  ask: (signal: AbortSignal) => Promise<InstallingCluster>,
+): Pick<Installation, 'follow' | 'refresh'> {
+  const followers = new Set<Follower>();
+  const { sleep, refresh } = pacer(clock);
+  let view: InstallationView = {};
+  let running: AbortController | undefined;
+
+  const run = async (signal: AbortSignal): Promise<void> => {
+    for (;;) {
+      await sleep(signal);
+      try {
+        view = { cluster: await ask(signal) };
+      } catch (error) {
+        signal.throwIfAborted();
+        view = { ...view, lastError: asAgentError(error) };
+      }
+      for (const { seen } of [...followers]) seen(view);
+    }
+  };
+  const begin = (follower: Follower): void => {
+    followers.add(follower);
+    if (view.cluster !== undefined || view.lastError !== undefined) follower.seen(view);
+    if (running !== undefined || followers.size === 0) return;
+    running = new AbortController();
+    // It ends by its signal alone: what a request fails with is part of the view.
+    run(running.signal).catch(() => undefined);
+  };
+  const end = (follower: Follower): void => {
+    followers.delete(follower);
+    if (followers.size > 0) return;
+    running?.abort(new Error('nobody follows'));
+    running = undefined;
+  };
+  return {
+    refresh,
+    follow: async (seen, signal) => {
+      if (signal.aborted) return;
+      const follower: Follower = {
+        seen: (view) => {
+          if (!signal.aborted) seen(view);
+        },
+      };
+      const ended = untilAborted(signal).then(() => {
+        end(follower);
+      });
+      begin(follower);
+      await ended;
+    },
+  };
+}
+
+interface Follower {
+  readonly seen: (view: InstallationView) => void;
+}
+
+/** Says when the next request may be made: after the usual pause, or sooner where it is urgent. */
+function pacer(clock: Clock): {
+  readonly sleep: (signal: AbortSignal) => Promise<void>;
+  readonly refresh: () => void;
+} {
+  let last: Millis | undefined;
+  let isUrgent = false;
+  let wake = (): void => undefined;
+  const pause = async (since: Millis, signal: AbortSignal): Promise<void> => {
+    const rest = (of: Millis): Millis => Math.max(0, since + of - clock.elapsed());
+    await clock.sleep(rest(shortestPause), signal);
+    if (isUrgent) return;
+    const woken = new AbortController();
+    wake = () => {
+      woken.abort();
+    };
+    await clock.sleep(rest(usualPause), AbortSignal.any([signal, woken.signal])).catch(() => {
+      signal.throwIfAborted();
+    });
+  };
+  return {
+    sleep: async (signal) => {
+      if (last !== undefined) await pause(last, signal);
+      isUrgent = false;
+      last = clock.elapsed();
+    },
+    refresh: () => {
+      isUrgent = true;
+      wake();
+    },
+  };
+}

@@ -1,0 +1,220 @@
+// What the controller sends to the inventory service, and when.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type InstallationConnection,
+  inventoryInstallation,
+} from '../../src/adapters/http/installation.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
+import { Secret } from '../../src/model/secret.ts';
+import type { Installation, InstallationView } from '../../src/ports/installation.ts';
+import { fakeClock } from '../support/fake-clock.ts';
+import { fakeRandom } from '../support/fake-random.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { inTurn, json, startServer, type TestServer } from './real/http-server.ts';
+
+const { signal } = new AbortController();
+const cluster = { id: 'C', status: 'installing' };
+
+let server: TestServer;
+let adapters: InstallationConnection[] = [];
+beforeEach(async () => {
+  server = await startServer(json(200, cluster));
+});
+afterEach(async () => {
+  await Promise.all(adapters.map(({ close }) => close()));
+  adapters = [];
+  await server.close();
+});
+
+function installation(clock = quickClock()): Installation {
+  const adapter = inventoryInstallation({
+    ...{ url: server.url, token: new Secret('token'), clusterId: 'C', infraEnvId: '', hostId: '' },
+    ...{ clock, random: fakeRandom() },
+  });
+  adapters.push(adapter);
+  return adapter;
+}
+
+const event = { name: 'reboots_for_node', category: 'user', severity: 'info' } as const;
+
+describe('requests of the controller', () => {
+  it.each<[string, string, (port: Installation) => Promise<unknown>, string]>([
+    [
+      'a stage of finalizing',
+      'PUT clusters/C/progress',
+      (port) => port.reportFinalizing('Adding router ca', signal),
+      '{"finalizing_stage":"Adding router ca"}',
+    ],
+    [
+      'an operator',
+      'PUT clusters/C/monitored-operators',
+      (port) =>
+        port.reportOperator(
+          { name: 'cvo', version: '4.20.1', status: 'progressing', statusInfo: '80% "done"' },
+          signal,
+        ),
+      '{"name":"cvo","status":"progressing","version":"4.20.1","status_info":"80% \\"done\\""}',
+    ],
+    [
+      'an operator of which little is known',
+      'PUT clusters/C/monitored-operators',
+      (port) =>
+        port.reportOperator(
+          { name: 'cvo', version: '', status: 'available', statusInfo: '' },
+          signal,
+        ),
+      '{"name":"cvo","status":"available"}',
+    ],
+    [
+      'the certificates of the ingress, a text as JSON',
+      'POST clusters/C/uploads/ingress-cert',
+      (port) => port.uploadIngressCa('-----BEGIN\nx\n', signal),
+      '"-----BEGIN\\nx\\n"',
+    ],
+    [
+      'a success',
+      'POST clusters/C/actions/complete-installation',
+      (port) => port.complete({ isSuccess: true, error: '' }, signal),
+      '{"is_success":true}',
+    ],
+    [
+      'a failure',
+      'POST clusters/C/actions/complete-installation',
+      (port) => port.complete({ isSuccess: false, error: 'late', data: { REPORT: [] } }, signal),
+      '{"is_success":false,"error_info":"late","data":{"REPORT":[]}}',
+    ],
+    [
+      'an event',
+      'POST events',
+      (port) => port.addEvent({ ...event, message: 'm', hostId: 'H', infraEnvId: 'I' }, signal),
+      '{"name":"reboots_for_node","category":"user","severity":"info","message":"m","cluster_id":"C","host_id":"H","infra_env_id":"I","event_time":"1970-01-01T00:00:00.000Z"}',
+    ],
+  ])('%s', async (...[, line, call, body]) => {
+    await call(installation(fakeClock({ auto: false })));
+    const [seen] = server.seen;
+    const [method, path] = line.split(' ');
+    expect(`${seen?.method} ${seen?.path}`).toBe(`${method} /api/assisted-install/v2/${path}`);
+    expect(seen?.body).toBe(`${body}\n`);
+    expect(seen?.headers).toMatchObject({
+      ...{ 'x-secret-key': 'token', 'content-type': 'application/json' },
+      'x-request-id': expect.any(String) as string,
+    });
+  });
+
+  it('are tried 16 times at most: what it does, it does again', async () => {
+    server.answering(json(503, {}));
+    const call = installation(quickClock(2000)).reportFinalizing('Done', signal);
+    await expect(call).rejects.toMatchObject({ code: 'inventory.unreachable' });
+    expect(server.seen.length).toBeLessThanOrEqual(16);
+    expect(server.seen.length).toBeGreaterThan(5);
+  });
+
+  it('ask for the operators again after 20 seconds, and after a report', async () => {
+    server.answering(json(200, []));
+    const clock = fakeClock({ auto: false });
+    const port = installation(clock);
+    const asked = () => server.seen.filter(({ method }) => method === 'GET').length;
+    await port.operators(signal);
+    await clock.advance(seconds(20));
+    await port.operators(signal);
+    expect(asked()).toBe(1);
+    await clock.advance(1);
+    await port.operators(signal);
+    expect(asked()).toBe(2);
+    const report = { name: 'cvo', version: '', status: 'available', statusInfo: '' } as const;
+    await port.reportOperator(report, signal);
+    await port.operators(signal);
+    expect(asked()).toBe(3);
+  });
+});
+
+describe('following the cluster', () => {
+  /** Follows until the test ends; gives what was seen. */
+  function following(port: Installation, until: AbortSignal): readonly InstallationView[] {
+    const views: InstallationView[] = [];
+    void port.follow((view) => views.push(view), until);
+    return views;
+  }
+
+  it('takes one request each 20 seconds for all, with an id each', async () => {
+    const clock = fakeClock({ auto: false });
+    const port = installation(clock);
+    const stop = new AbortController();
+    const [one, other] = [following(port, stop.signal), following(port, stop.signal)];
+    for (let round = 1; round <= 4; round += 1) {
+      await expect.poll(() => [one.length, other.length]).toEqual([round, round]);
+      await clock.advance(seconds(20) - 1);
+      expect(server.seen).toHaveLength(round);
+      await clock.advance(1);
+    }
+    await expect.poll(() => one.length).toBe(5);
+    stop.abort();
+    await clock.advance(minutes(5));
+    expect(server.seen).toHaveLength(5);
+    const [first, second] = server.seen;
+    expect(first?.path).toBe('/api/assisted-install/v2/clusters/C?exclude-hosts=false');
+    expect(first?.headers['x-request-id']).not.toBe(second?.headers['x-request-id']);
+  });
+
+  it('is sooner where somebody asks, but five seconds after the last request', async () => {
+    const clock = fakeClock({ auto: false });
+    const port = installation(clock);
+    const stop = new AbortController();
+    const views = following(port, stop.signal);
+    await expect.poll(() => views.length).toBe(1);
+    port.refresh();
+    port.refresh();
+    await clock.advance(seconds(5) - 1);
+    expect(server.seen).toHaveLength(1);
+    await clock.advance(1);
+    await expect.poll(() => views.length).toBe(2);
+    await clock.advance(seconds(8));
+    port.refresh();
+    await expect.poll(() => views.length).toBe(3);
+    await clock.advance(seconds(20) - 1);
+    expect(server.seen).toHaveLength(3);
+    stop.abort();
+  });
+
+  it('begins again no sooner, and shows meanwhile what is known', async () => {
+    const clock = fakeClock({ auto: false });
+    const port = installation(clock);
+    const first = new AbortController();
+    const before = following(port, first.signal);
+    await expect.poll(() => before.length).toBe(1);
+    first.abort();
+    const second = new AbortController();
+    const after = following(port, second.signal);
+    expect(after).toEqual(before);
+    await clock.advance(seconds(20) - 1);
+    expect(server.seen).toHaveLength(1);
+    await clock.advance(1);
+    await expect.poll(() => after.length).toBe(2);
+    second.abort();
+  });
+
+  it.each([
+    [401, 'inventory.denied'],
+    [404, 'inventory.not-found'],
+    [500, 'inventory.unreachable'],
+  ])(
+    'shows an answer of %i beside the cluster as it was, until there is another',
+    async (...row) => {
+      const [status, code] = row;
+      server.answering(inTurn(json(200, cluster), json(status, {}), json(200, cluster)));
+      const clock = fakeClock({ auto: false });
+      const stop = new AbortController();
+      const views = following(installation(clock), stop.signal);
+      for (let round = 1; round <= 3; round += 1) {
+        if (round > 1) await clock.advance(seconds(20));
+        await expect.poll(() => views.length).toBe(round);
+      }
+      expect(views.map(({ cluster: seen, lastError }) => [seen?.id, lastError?.code])).toEqual([
+        ['C', undefined],
+        ['C', code],
+        ['C', undefined],
+      ]);
+      stop.abort();
+    },
+  );
+});
