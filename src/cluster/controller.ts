@@ -18,9 +18,12 @@ export function runningController(pods: readonly KubeObject[]): KubeObject | und
   const pod = pods.find(({ metadata: { name } }) =>
     name.startsWith('assisted-installer-controller'),
   );
-  const { status } = (pod ?? {}) as { readonly status?: { readonly phase?: string } };
-  return status?.phase === 'Running' ? pod : undefined;
+  return pod !== undefined && isRunning(pod) ? pod : undefined;
 }
+
+/** Whether a pod is running. */
+export const isRunning = (pod: KubeObject): boolean =>
+  (pod as { readonly status?: { readonly phase?: string } }).status?.phase === 'Running';
 
 /** What we read of the status of a pod (core/v1). */
 interface PodStatus {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { installConfigMap } from '../../test/support/cluster-objects.ts';
 import { invokerOf, readInstallConfig } from './install-config.ts';
 
-const none = { controlPlaneReplicas: 0, arbiterReplicas: 0 };
+const none = { controlPlaneReplicas: 0, arbiterReplicas: 0, serviceNetworks: [] };
 
 describe('the install-config of a cluster', () => {
   it.each([
@@ -10,7 +10,12 @@ describe('the install-config of a cluster', () => {
     [
       'two masters and an arbiter',
       'controlPlane: {name: master, replicas: 2}\narbiter:\n  replicas: 1\nplatform: {baremetal: {}}',
-      { controlPlaneReplicas: 2, arbiterReplicas: 1, platform: 'baremetal' },
+      { ...none, controlPlaneReplicas: 2, arbiterReplicas: 1, platform: 'baremetal' },
+    ],
+    [
+      'service networks',
+      'networking:\n  serviceNetwork:\n  - 172.30.0.0/16\n  - fd02::/112\n',
+      { ...none, serviceNetworks: ['172.30.0.0/16', 'fd02::/112'] },
     ],
     ['a pool without a number', 'controlPlane:\n  name: master\n', none],
     ['a number as text', 'controlPlane: {replicas: "3"}', { ...none, controlPlaneReplicas: 3 }],

@@ -20,6 +20,8 @@ export interface InstallConfig {
   readonly platform?: string;
   /** Name of the first vCenter. */
   readonly vcenterServer?: string;
+  /** The networks of services, as they are written: `172.30.0.0/16`. */
+  readonly serviceNetworks: readonly string[];
 }
 
 /** An install-config, or why it cannot be read. */
@@ -36,6 +38,9 @@ const Shape = z.object({
   controlPlane: Pool,
   arbiter: Pool,
   platform: z.record(z.string(), z.unknown()).catch({}),
+  networking: z
+    .object({ serviceNetwork: z.array(z.string()).catch([]) })
+    .catch({ serviceNetwork: [] }),
 });
 
 /** Reads the ConfigMap of `installConfigRef`. The problem is the same text each time. */
@@ -47,7 +52,7 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
   if (text === undefined) return { problem: `${place} holds no install-config` };
   const shape = Shape.safeParse(parsed(text));
   if (!shape.success) return { problem: `the install-config in ${place} cannot be read` };
-  const { controlPlane, arbiter, platform } = shape.data;
+  const { controlPlane, arbiter, platform, networking } = shape.data;
   const [name] = Object.keys(platform);
   const [vcenter] = Vcenters.parse(platform['vsphere']).vcenters;
   return {
@@ -56,6 +61,7 @@ export function readInstallConfig(configMap: KubeObject | undefined): InstallCon
       arbiterReplicas: arbiter.replicas,
       ...(name === undefined ? {} : { platform: name }),
       ...(vcenter === undefined ? {} : { vcenterServer: vcenter.server }),
+      serviceNetworks: networking.serviceNetwork,
     },
   };
 }

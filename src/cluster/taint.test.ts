@@ -89,6 +89,12 @@ it.each([
   ['an empty server', { vcenterServer: '' }, false],
   ['no server', {}, false],
 ])('credentials by the install-config with %s', (_, vsphere, has) => {
-  const config = { controlPlaneReplicas: 3, arbiterReplicas: 0, platform: 'vsphere', ...vsphere };
+  const config = {
+    controlPlaneReplicas: 3,
+    arbiterReplicas: 0,
+    platform: 'vsphere',
+    serviceNetworks: [],
+    ...vsphere,
+  };
   expect(clusterHasCredentials(config)).toBe(has);
 });

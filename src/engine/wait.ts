@@ -12,6 +12,14 @@ export type PollResult<T> = { readonly done: T } | { readonly status: string };
  */
 export type Watch = (changed: () => void, signal: AbortSignal) => Promise<void>;
 
+/** Resolves when the signal aborts: the end of a watch that something else notifies. */
+export function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
 /** How long to wait, and when to poll again. */
 export type WaitLimits = {
   /** The wait fails after this time with the last status; there is no wait without it. */

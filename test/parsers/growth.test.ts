@@ -76,6 +76,10 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     { image: 'h/i@sha256:0', path: 'x' },
   ],
   'layering/registry/credentials.ts#narrowedTo': (text) => ['h/r', { from: 'x', text }],
+  'steps/controller/must-gather.ts#gatheringImages': (text) => [
+    text,
+    { isInError: true, failedOperators: ['odf'] },
+  ],
   'steps/image/image-file.ts#refuseUnfit': (text) => [
     Buffer.from(text),
     { origin: 'x', sectorBytes: 512 },

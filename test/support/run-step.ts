@@ -15,9 +15,10 @@ import type { ImageRelay, RelayOutcome, RelaySource } from '../../src/ports/imag
 import type { LadderName, Stage } from '../../src/model/stage.ts';
 import type { Ports } from '../../src/ports/ports.ts';
 import { ladderOf } from '../../src/reporting/ladder.ts';
-import type { InstallWorld } from '../../src/steps/step.ts';
+import type { ControllerConfig, ControllerPorts } from '../../src/steps/controller/world.ts';
 import { fakeClock } from './fake-clock.ts';
 import { fakeHost, type FakeHost } from './fake-host.ts';
+import { fakeInstallation } from './fake-installation.ts';
 import { fakeInventory, fakeReports } from './fake-inventory.ts';
 import { fakeKube } from './fake-kube.ts';
 import { fakeObjects } from './fake-objects.ts';
@@ -25,15 +26,23 @@ import { fakeRandom } from './fake-random.ts';
 import { fakeWeb } from './fake-web.ts';
 import { memoryJournal } from './memory-journal.ts';
 
+/** All that the steps of the agent and of the controller can reach. */
+interface AllPorts extends Ports, ControllerPorts {}
+
+interface TestWorld {
+  readonly config: ControllerConfig;
+  readonly ports: AllPorts;
+}
+
 /** A step of the product. */
 type ProductStep<
-  Uses extends keyof Ports,
+  Uses extends keyof AllPorts,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
-> = Step<InstallWorld, Uses, Needs, Gives>;
+> = Step<TestWorld, Uses, Needs, Gives>;
 
 /** What a step is run with; a port that is not given is an empty fake. */
-interface StepRun<Needs extends NeedsOf> extends Partial<Ports> {
+interface StepRun<Needs extends NeedsOf> extends Partial<AllPorts> {
   readonly config?: ConfigInput;
   /** Values of the facts it needs, under the step's own names for them. */
   readonly facts?: NeedValues<Needs>;
@@ -56,7 +65,7 @@ interface StepEnd<Gives extends AnyFact | undefined> {
 
 /** Runs one step with the real engine, and tells how it ended. */
 export async function tryStep<
-  Uses extends keyof Ports,
+  Uses extends keyof AllPorts,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(step: ProductStep<Uses, Needs, Gives>, run: StepRun<Needs>): Promise<StepEnd<Gives>> {
@@ -69,7 +78,7 @@ export async function tryStep<
   }
   const past: Past = run.wasBegun === true ? new Map([[step.id, { state: 'begun' }]]) : new Map();
   const context = {
-    config: Config.parse(run.config ?? {}),
+    config: { ...Config.parse(run.config ?? {}), namespace: 'assisted-installer' },
     ports: portsOf(run, clock),
     clock,
     journal: memoryJournal(),
@@ -100,7 +109,7 @@ export async function tryStep<
  * @throws what the step failed with
  */
 export async function runStep<
-  Uses extends keyof Ports,
+  Uses extends keyof AllPorts,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(
@@ -116,12 +125,14 @@ export async function runStep<
   return { ...end, value: end.value as never };
 }
 
-function portsOf(run: Partial<Ports>, clock: Ports['clock']): Ports {
+function portsOf(run: Partial<AllPorts>, clock: Ports['clock']): AllPorts {
   return {
     host: run.host ?? fakeHost({ clock }),
     inventory: run.inventory ?? fakeInventory(),
+    installation: run.installation ?? fakeInstallation(),
     reports: run.reports ?? fakeReports(),
     kube: run.kube ?? fakeKube(),
+    adminKube: run.adminKube ?? run.kube ?? fakeKube(),
     web: run.web ?? fakeWeb(),
     objects: run.objects ?? fakeObjects(),
     imageRelay: run.imageRelay ?? fakeImageRelay(),
@@ -153,7 +164,7 @@ type RepeatedRun<Needs extends NeedsOf> = StepRun<Needs> & {
  * run again, it leaves the same world and the same fact as one run.
  */
 export async function isSafeToRepeat<
-  Uses extends keyof Ports,
+  Uses extends keyof AllPorts,
   Needs extends NeedsOf,
   Gives extends AnyFact | undefined,
 >(step: ProductStep<Uses, Needs, Gives>, fresh: () => RepeatedRun<Needs>): Promise<void> {

@@ -140,7 +140,9 @@ describe('after-pivot/approve-requests', () => {
 
   it('takes what another has approved for approved', async () => {
     const run = cluster();
-    run.kube.put(nodes, node(true)).put(requests, approved(serving, { message: '', at: 0 }));
+    run.kube
+      .put(nodes, node(true))
+      .put(requests, approved(serving, { reason: 'x', message: '', at: 0 }));
     await runStep(approveOwnRequests, { ...run, facts });
     expect(run.clock.now()).toBe(0);
     expect(run.kube.writes).toEqual([]);

@@ -1,10 +1,6 @@
 import { type ExpectedNode, isAbout, verifyRequest } from '../../cluster/csr/verify.ts';
 import { type CertificateRequest, readPkcs10 } from '../../cluster/csr/pkcs10.ts';
-import {
-  approved,
-  readSigningRequest,
-  type SigningRequest,
-} from '../../cluster/csr/signing-request.ts';
+import { readSigningRequest, type SigningRequest } from '../../cluster/csr/signing-request.ts';
 import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
 import { readinessOf } from '../../cluster/node.ts';
 import type { PollResult } from '../../engine/wait.ts';
@@ -19,12 +15,10 @@ import {
   longestWait,
   together,
 } from '../cluster/kube-watch.ts';
+import { approveRequest } from '../controller/approve-requests.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
 import { type OwnRequest, statusOfOwnNode } from './own-node.ts';
-
-/** How often a request is read again when another writes it at the same time. */
-const mostConflicts = 3;
 
 /**
  * Approves the certificate requests of the host that has left for this cluster, and of no other,
@@ -156,7 +150,11 @@ async function decide(
   }
   try {
     if (purpose === 'client' && content !== undefined) await pinKey(scope, memory, content.key);
-    return { name, purpose, state: await approve(scope, request, record.node) };
+    const why = {
+      reason: 'BootwrightAfterPivot',
+      message: `bootwright after-pivot: the ${purpose} certificate of node ${record.node}`,
+    };
+    return { name, purpose, state: await approveRequest(scope, request.object, why) };
   } catch (error) {
     scope.signal.throwIfAborted();
     if (!(error instanceof AgentError) || error.code === 'kube.denied') throw error;
@@ -169,35 +167,4 @@ async function pinKey({ kube, signal }: ApproveScope, memory: Memory, key: strin
   if (memory.clientKey !== undefined) return;
   await kube.patch(recordRef, clientKeyPatch(key), signal);
   memory.clientKey = key;
-}
-
-/**
- * Approves a request. What was judged of it stays true when another writes it at the same time: only
- * its status can change.
- * @throws AgentError `kube.*`
- */
-async function approve(
-  { kube, clock, signal, note }: ApproveScope,
-  { object, asked: { name, purpose, uid } }: ReadRequest,
-  node: string,
-): Promise<SigningRequest['state']> {
-  const ref = { kind: certificateSigningRequests, name };
-  const message = `bootwright after-pivot: the ${purpose} certificate of node ${node}`;
-  let latest = object;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const next = approved(latest, { message, at: clock.now() });
-      await kube.replace(ref, next, { subresource: 'approval', signal });
-      note('info', `certificate request ${name} is approved`, { purpose, node });
-      return 'approved';
-    } catch (error) {
-      const isConflict = error instanceof AgentError && error.code === 'kube.conflict';
-      if (!isConflict || attempt >= mostConflicts) throw error;
-    }
-    const found = await kube.get(ref, signal);
-    const again = found && readSigningRequest(found);
-    if (found === undefined || again?.uid !== uid) return 'denied';
-    if (again.state !== 'pending') return again.state;
-    latest = found;
-  }
 }

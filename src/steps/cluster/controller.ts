@@ -1,6 +1,3 @@
-import { buffer } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
-import { pack } from 'tar-stream';
 import {
   controllerLabel,
   controllerNamespace,
@@ -16,6 +13,7 @@ import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
 import { hasService } from '../conditions.ts';
+import { controllerLogArchive } from '../logs/controller-log.ts';
 import { step, type StepScope } from '../step.ts';
 import { followed, gapIn, longestWait, together } from './kube-watch.ts';
 
@@ -113,9 +111,6 @@ export const followControllerLogs = step({
 /** How far back the log of the controller is read. */
 const sinceSeconds = 3600;
 
-/** Where a controller that runs on this host writes its log. */
-const localLog = '/tmp/controller_logs.log';
-
 /** The ports that the upload uses. */
 type LogScope = StepScope<'kube' | 'inventory' | 'host' | 'clock'>;
 
@@ -128,53 +123,11 @@ async function uploadControllerLogs(scope: LogScope): Promise<void> {
   try {
     const pod = runningController(await kube.list(controllerPods, signal));
     if (pod === undefined) return;
-    const archive = await archiveOf(await logOf(scope, pod), clock.now());
-    // The log of an hour is small, so compressing it takes milliseconds.
-    await inventory.uploadControllerLogs(gzipSync(archive), signal);
+    const archive = await controllerLogArchive(scope, { pod, sinceSeconds, now: clock.now() });
+    await inventory.uploadControllerLogs(archive, signal);
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
     note('warn', 'could not upload the controller log', { code, reason: message });
-  }
-}
-
-/** A tar archive with the log as its one file, as the service takes it. */
-async function archiveOf(log: string, time: number): Promise<Uint8Array> {
-  const archive = pack();
-  archive.entry(
-    { name: 'assisted-installer-controller.logs', mode: 0o644, mtime: new Date(time) },
-    log,
-  );
-  archive.finalize();
-  return buffer(archive);
-}
-
-/** The log of the pod, else the local one, else why there is none. */
-async function logOf({ kube, host, signal }: LogScope, pod: KubeObject): Promise<string> {
-  const place = { namespace: controllerNamespace, name: pod.metadata.name };
-  const fromPod = await tried(() => kube.podLog(place, sinceSeconds, signal), signal);
-  if (fromPod.text !== '') return fromPod.text;
-  const readLocal = async (): Promise<string> =>
-    (await host.readText(localLog, signal, { isOurs: true })) ?? '';
-  const local = await tried(readLocal, signal);
-  if (local.text !== '') return local.text;
-  return (
-    `could not read the log of pod ${place.name}: ${fromPod.reason}\n` +
-    `could not read ${localLog}: ${local.reason}\n`
-  );
-}
-
-interface Tried {
-  readonly text: string;
-  /** Why there is no text. */
-  readonly reason: string;
-}
-
-async function tried(read: () => Promise<string>, signal: AbortSignal): Promise<Tried> {
-  try {
-    return { text: await read(), reason: 'it is empty or missing' };
-  } catch (error) {
-    signal.throwIfAborted();
-    return { text: '', reason: asAgentError(error).message };
   }
 }

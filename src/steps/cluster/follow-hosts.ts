@@ -1,7 +1,7 @@
 import { containerLogs, isMcsLog, type McsLog, readOn, unreadLog } from '../../cluster/mcs-log.ts';
 import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { type PollResult, silently, untilOf, type Watch } from '../../engine/wait.ts';
+import { type PollResult, silently, untilAborted, untilOf, type Watch } from '../../engine/wait.ts';
 import { heldControllerConfig } from '../../layering/manifests/delivery.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
@@ -104,10 +104,7 @@ function followingOf(scope: StepScope<'host' | 'inventory' | 'clock'>): Followin
     poll,
     watch: (changed, signal) => {
       notify = changed;
-      return new Promise((resolve) => {
-        if (signal.aborted) resolve();
-        else signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      return untilAborted(signal);
     },
     close: async () => {
       await Promise.all([files.close(), tasks.close()]);

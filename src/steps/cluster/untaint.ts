@@ -84,8 +84,8 @@ export function untaintOf(
   };
 }
 
-/** Requests only what the decision depends on. */
-async function decideUntaint(
+/** Whether the cloud provider taint is to be removed. Requests only what that depends on. */
+export async function decideUntaint(
   scope: UntaintScope,
   installConfig: InstallConfig,
   signal: AbortSignal,

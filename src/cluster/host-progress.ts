@@ -1,0 +1,54 @@
+import { type Stage, stages } from '../model/stage.ts';
+import type { InventoryHost } from '../ports/inventory.ts';
+
+/** What the cluster shows of a host. */
+export interface HostSigns {
+  /** Its node: none yet, there, or Ready. */
+  readonly node: 'none' | 'joined' | 'ready';
+  /** The config server of the cluster has been asked for its Ignition. */
+  readonly hasAskedIgnition: boolean;
+}
+
+/** The last report of a host that the service has answered. */
+export interface AnsweredReport {
+  readonly stage: Stage;
+  /** What the service had of the host when it refused the report; undefined for one that it took. */
+  readonly refusedAt?: string;
+}
+
+/** What the service has of a host, as one text: it takes what it refused only after that has changed. */
+export const recordOf = ({ status, stage = '' }: InventoryHost): string => `${status}|${stage}`;
+
+const positionOf = (stage: string | undefined): number => stages.findIndex((one) => one === stage);
+
+/** Statuses of hosts whose stage nobody can change any more. */
+const ended: ReadonlySet<string> = new Set(['installed', 'error', 'disabled']);
+
+/** Whether a host is on its way into the cluster. */
+export const isUnderWay = ({ status }: InventoryHost): boolean => !ended.has(status);
+
+/**
+ * The stage to report of a host next, or undefined. It is never one that the service has already, or has answered;
+ * a host whose node is Ready at once is Joined first, as with the controller that is replaced.
+ */
+export function nextStage(
+  host: InventoryHost,
+  { node, hasAskedIgnition }: HostSigns,
+  answered?: AnsweredReport,
+): Stage | undefined {
+  if (!isUnderWay(host)) return undefined;
+  const isOld = answered?.refusedAt !== undefined && answered.refusedAt !== recordOf(host);
+  const reached = Math.max(positionOf(host.stage), isOld ? -1 : positionOf(answered?.stage));
+  const isBelow = (stage: Stage): boolean => reached < positionOf(stage);
+  if (node !== 'none' && isBelow('Joined')) return 'Joined';
+  if (node === 'ready') return isBelow('Done') ? 'Done' : undefined;
+  return hasAskedIgnition && isBelow('Configuring') ? 'Configuring' : undefined;
+}
+
+/** Whether the log of the config server can say something new of a host. */
+export const mayAskIgnition = (host: InventoryHost, node: HostSigns['node']): boolean =>
+  isUnderWay(host) && node === 'none' && positionOf(host.stage) < positionOf('Configuring');
+
+/** Nothing more is to be reported: every host is installed, or all that are not have failed. */
+export const isOver = (hosts: readonly InventoryHost[]): boolean =>
+  hosts.length > 0 && !hosts.some(isUnderWay);

@@ -1,0 +1,126 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { events } from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { announceReady } from './announce-ready.ts';
+
+const away = inventoryFailure('inventory.unreachable', 'no route to host');
+const unreachable = kubeFailure('kube.unreachable', 'connection refused');
+
+function setUp({ isAgentBased = false, nodes = 3, kube = fakeKube() } = {}) {
+  const clock = fakeClock({ start: Date.parse('2026-11-23T08:00:00.250Z') });
+  const installation = fakeInstallation();
+  const cluster = { isAgentBased, platform: 'baremetal', serviceNetworks: [] };
+  const run = () =>
+    tryStep(announceReady, {
+      clock,
+      installation,
+      kube,
+      facts: { cluster },
+      config: { cluster: { controlPlaneCount: nodes } },
+    });
+  return { clock, installation, kube, run };
+}
+
+const namesIn = (kube: FakeKube) => kube.objectsOf(events).map(({ metadata }) => metadata.name);
+
+describe('announcing that the controller is ready', () => {
+  it('creates the event that bootstrap hosts wait for, word for word', async () => {
+    const { kube, run } = setUp();
+    const { failure } = await run();
+    expect(failure).toBeUndefined();
+    expect(kube.writes).toEqual([
+      {
+        verb: 'create',
+        kind: 'events',
+        namespace: 'assisted-installer',
+        name: 'AssistedControllerIsReady',
+        body: {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name: 'AssistedControllerIsReady', namespace: 'assisted-installer' },
+          involvedObject: {
+            namespace: 'assisted-installer',
+            name: 'assisted-installer-controller',
+          },
+          reason: 'AssistedControllerIsReady',
+          message:
+            'Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start',
+          type: 'Normal',
+          count: 1,
+          firstTimestamp: '2026-11-23T08:00:00Z',
+          lastTimestamp: '2026-11-23T08:00:00Z',
+        },
+      },
+    ]);
+  });
+
+  it('is content with the event of an earlier run', async () => {
+    const { kube, run } = setUp();
+    await run();
+    expect((await run()).failure).toBeUndefined();
+    expect(namesIn(kube)).toHaveLength(1);
+  });
+
+  it('waits for the service and for the API server', async () => {
+    const { clock, installation, kube, run } = setUp();
+    installation.lose(away);
+    kube.lastError(unreachable);
+    const ended = run();
+    await clock.sleep(seconds(30), new AbortController().signal);
+    installation.set({});
+    await clock.sleep(seconds(30), new AbortController().signal);
+    expect(namesIn(kube)).toEqual([]);
+    kube.lastError(undefined);
+    expect((await ended).failure).toBeUndefined();
+    expect(clock.elapsed()).toBeLessThanOrEqual(seconds(62));
+    expect(namesIn(kube)).toEqual(['AssistedControllerIsReady']);
+  });
+
+  it('fails after 70 minutes without the service, so that its job starts it again', async () => {
+    const { clock, installation, run } = setUp();
+    installation.lose(away);
+    const { failure } = await run();
+    expect(failure).toMatchObject({ code: 'wait.timed-out' });
+    expect(clock.elapsed()).toBe(minutes(70));
+  });
+
+  it('goes on after five minutes where the agent-based installer installs', async () => {
+    const { clock, installation, kube, run } = setUp({ isAgentBased: true });
+    installation.lose(away);
+    const { failure, notes } = await run();
+    expect(failure).toBeUndefined();
+    expect(clock.elapsed()).toBe(minutes(5));
+    expect(notes).toEqual(['warn: going on without the service']);
+    expect(namesIn(kube)).toEqual([]);
+  });
+
+  it('asks a server that refuses twice a minute: the permissions may come later', async () => {
+    let creates = 0;
+    const kube: FakeKube = {
+      ...fakeKube(),
+      create: () => {
+        creates += 1;
+        return Promise.reject(kubeFailure('kube.denied', 'forbidden'));
+      },
+    };
+    await setUp({ kube, isAgentBased: true }).run();
+    expect(creates).toBe(11);
+  });
+
+  it.each([
+    { isAgentBased: true, nodes: 1, isSkipped: true },
+    { isAgentBased: true, nodes: 3, isSkipped: false },
+    { isAgentBased: false, nodes: 1, isSkipped: false },
+  ])('is left out on an agent-based single node alone: $isSkipped', async (given) => {
+    const { isSkipped } = given;
+    const { run } = setUp(given);
+    const { events: seen } = await run();
+    expect(seen.some(({ type }) => type === 'step.skipped')).toBe(isSkipped);
+  });
+});

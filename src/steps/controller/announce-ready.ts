@@ -1,0 +1,108 @@
+import { events } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { type PollResult } from '../../engine/wait.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { NewCluster } from './new-cluster.ts';
+import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
+
+/** The name of the event by which a bootstrap host knows that it may leave (assisted-installer). */
+const readyEvent = 'AssistedControllerIsReady';
+
+/** The bootstrap host of an agent-based installation is the service, and may be away for good. */
+const agentBasedLimit: Millis = minutes(5);
+
+/** Its job starts the controller again after that. */
+const serviceLimit: Millis = minutes(70);
+
+/** As often as the one that is replaced asks. */
+const tryEvery: Millis = seconds(1);
+
+/** After a refusal: the permissions may come a moment after the job, with the other manifests. */
+const pauseAfterRefusal: Millis = seconds(30);
+
+/**
+ * Waits for the service and the API server, and says so by an event in its own namespace. An installation of the
+ * agent-based installer goes on without the service.
+ */
+export const announceReady = controllerStep({
+  id: 'controller/announce-ready',
+  title: 'Announce that the controller is ready',
+  uses: ['installation', 'kube', 'clock'],
+  needs: { cluster: NewCluster },
+  skipIf: ({ cluster: { isAgentBased } }, { cluster }) =>
+    isAgentBased && cluster.controlPlaneCount === 1
+      ? 'on an agent-based single node the service has left, and nobody waits'
+      : undefined,
+  limit: serviceLimit + minutes(5),
+  waitsFor:
+    'the service and the API server, at most 70 minutes; at most five where it is agent-based',
+  run: async (scope, { cluster: { isAgentBased } }) => {
+    const within = isAgentBased ? agentBasedLimit : serviceLimit;
+    const service = followedInstallation(scope.installation);
+    const poll = announcing(scope, () => {
+      const { cluster, lastError } = service.view();
+      if (lastError !== undefined) return `the service does not answer (${lastError.code})`;
+      return cluster === undefined ? 'the service has not answered yet' : undefined;
+    });
+    try {
+      await scope.until('the service and the API server answer', poll, {
+        watch: service.watch,
+        every: tryEvery,
+        within,
+      });
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      if (!isAgentBased || asAgentError(error).code !== 'wait.timed-out') throw error;
+      scope.note('warn', 'going on without the service', { reason: asAgentError(error).message });
+    }
+  },
+});
+
+function announcing(
+  { config: { namespace }, kube, clock, signal, note }: ControllerScope<'kube' | 'clock'>,
+  gapAtService: () => string | undefined,
+): () => Promise<PollResult<undefined>> {
+  let refusedUntil = 0;
+  return async () => {
+    const gap = gapAtService();
+    if (gap !== undefined) return { status: gap };
+    const refusal = 'the API server refuses the event of this controller';
+    if (clock.elapsed() < refusedUntil) return { status: refusal };
+    try {
+      const event = readyEventOf(namespace, clock.now());
+      await kube.create({ kind: events, namespace }, event, signal);
+      note('info', `event ${readyEvent} is created`);
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code } = asAgentError(error);
+      if (!(error instanceof AgentError)) throw error;
+      if (code === 'kube.denied') {
+        refusedUntil = clock.elapsed() + pauseAfterRefusal;
+        return { status: refusal };
+      }
+      // An earlier run of the job has created it, and one is enough.
+      if (code !== 'kube.conflict') return { status: `the API server does not answer (${code})` };
+    }
+    return { done: undefined };
+  };
+}
+
+/** The event, word for word as bootstrap hosts know it. */
+function readyEventOf(namespace: string, at: number): KubeObject {
+  const time = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: readyEvent, namespace },
+    involvedObject: { namespace, name: 'assisted-installer-controller' },
+    reason: readyEvent,
+    message:
+      'Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start',
+    type: 'Normal',
+    count: 1,
+    firstTimestamp: time,
+    lastTimestamp: time,
+  };
+}

@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest';
+import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import {
+  alternativeNames,
+  keyPair,
+  pkcs10,
+  signingRequestObject,
+} from '../../../test/support/kubelet-request.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
+import { certificateSigningRequests, events, nodes } from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { InstallingHost } from '../../ports/installation.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { approveRequests } from './approve-requests.ts';
+
+const host = (name: string, change: Partial<InstallingHost> = {}) =>
+  installingHost({ id: `id-${name}`, name, addresses: ['192.0.2.7'], ...change });
+
+const away = inventoryFailure('inventory.unreachable', 'no route to host');
+
+interface World {
+  readonly kube?: FakeKube;
+  readonly hosts?: readonly InstallingHost[];
+  readonly isAgentBased?: boolean;
+  /** The service left before it was asked. */
+  readonly isAway?: boolean;
+}
+
+function setUp({ kube = fakeKube(), hosts, isAgentBased = false, isAway = false }: World = {}) {
+  const clock = fakeClock({ auto: false });
+  const controller = new AbortController();
+  const known = fakeInstallation({ hosts: hosts ?? [host('m0')] });
+  const installation: typeof known = {
+    ...known,
+    follow: (seen, signal) =>
+      known.follow((view) => seen(isAway ? { lastError: away } : view), signal),
+  };
+  const ended = tryStep(approveRequests, {
+    kube,
+    clock,
+    installation,
+    signal: controller.signal,
+    config: { cluster: { controlPlaneCount: 3 } },
+    facts: { cluster: { isAgentBased, platform: 'baremetal', serviceNetworks: [] } },
+  });
+  const put = async (
+    purpose: RequestPurpose,
+    { name = `csr-${purpose}`, node = 'm0', keys = keyPair(), status = {} } = {},
+  ) => {
+    const names = purpose === 'serving' ? alternativeNames(node, '192.0.2.7') : [];
+    const subject = `O=system:nodes, CN=system:node:${node}`;
+    const pem = await pkcs10({ subject, names, keys: await keys });
+    const spec = purpose === 'serving' ? { username: `system:node:${node}` } : {};
+    kube.put(
+      certificateSigningRequests,
+      signingRequestObject(purpose, pem, { name, spec, status }),
+    );
+    await clock.advance(seconds(1));
+  };
+  const join = (name: string, role = 'master') =>
+    kube.put(nodes, nodeObject({ name, role, addresses: ['192.0.2.7'] }));
+  const approvals = () =>
+    kube.writes.flatMap(({ subresource, name }) => (subresource === 'approval' ? [name] : []));
+  const stop = async () => {
+    controller.abort(new Error('the controller ends'));
+    return ended;
+  };
+  return { approvals, clock, join, kube, put, stop };
+}
+
+const condition = (type: string) => ({ conditions: [{ type, status: 'True' }] });
+
+describe('approving certificate requests', () => {
+  it('answers a host that is to join, and its node that has joined, as they come', async () => {
+    const { approvals, join, kube, put, stop } = setUp();
+    await put('client');
+    expect(approvals()).toEqual(['csr-client']);
+    join('m0');
+    await put('serving');
+    expect(approvals()).toEqual(['csr-client', 'csr-serving']);
+    const [request] = kube.objectsOf(certificateSigningRequests);
+    expect(request?.['status']).toEqual({
+      conditions: [
+        {
+          type: 'Approved',
+          status: 'True',
+          reason: 'NodeCSRApprove',
+          message: 'This CSR was approved by the assisted-installer-controller',
+          lastUpdateTime: expect.any(String) as string,
+        },
+      ],
+    });
+    await stop();
+  });
+
+  it('approves a serving certificate when the node comes after its request', async () => {
+    const { approvals, clock, join, put, stop } = setUp();
+    await put('serving');
+    expect(approvals()).toEqual([]);
+    join('m0');
+    await clock.advance(seconds(1));
+    expect(approvals()).toEqual(['csr-serving']);
+    await stop();
+  });
+
+  it('approves one key of a host, and leaves a second one', async () => {
+    const { approvals, put, stop } = setUp();
+    const keys = keyPair();
+    await put('client', { name: 'first', keys });
+    await put('client', { name: 'other' });
+    await put('client', { name: 'again', keys });
+    expect(approvals()).toEqual(['first', 'again']);
+    await stop();
+  });
+
+  it('knows after a restart which key was approved, by the request that is still there', async () => {
+    const kube = fakeKube();
+    const before = setUp({ kube });
+    const keys = keyPair();
+    await before.put('client', { name: 'first', keys });
+    await before.stop();
+    const { approvals, put, stop } = setUp({ kube });
+    await put('client', { name: 'other' });
+    await put('client', { name: 'again', keys });
+    expect(approvals()).toEqual(['first', 'again']);
+    await stop();
+  });
+
+  it('remembers the key when the request is cleaned away', async () => {
+    const { approvals, kube, put, stop } = setUp();
+    await put('client', { name: 'first' });
+    kube.drop({ kind: certificateSigningRequests, name: 'first' });
+    await put('client', { name: 'other' });
+    expect(approvals()).toEqual(['first']);
+    await stop();
+  });
+
+  it('takes the next key when the first request went away unapproved', async () => {
+    const inner = fakeKube();
+    let fails = true;
+    const kube: FakeKube = {
+      ...inner,
+      replace: (ref, object, options) =>
+        fails
+          ? Promise.reject(kubeFailure('kube.failed', 'etcd leader changed'))
+          : inner.replace(ref, object, options),
+    };
+    const { approvals, put, stop } = setUp({ kube });
+    await put('client', { name: 'first' });
+    inner.drop({ kind: certificateSigningRequests, name: 'first' });
+    fails = false;
+    await put('client', { name: 'second' });
+    expect(approvals()).toEqual(['second']);
+    await stop();
+  });
+
+  it.each(['Denied', 'Failed', 'Approved'])('leaves one that is %s', async (type) => {
+    const { approvals, put, stop } = setUp();
+    await put('client', { status: condition(type) });
+    expect(approvals()).toEqual([]);
+    await stop();
+  });
+
+  it('asks once where the permissions do not allow it', async () => {
+    let asked = 0;
+    const kube: FakeKube = {
+      ...fakeKube(),
+      replace: () => {
+        asked += 1;
+        return Promise.reject(kubeFailure('kube.denied', 'signer'));
+      },
+    };
+    const { clock, put, stop } = setUp({ kube });
+    await put('client');
+    await clock.advance(minutes(5));
+    expect(asked).toBe(1);
+    expect(kube.objectsOf(events).map(({ metadata }) => metadata.name)).toEqual([
+      'certificate-requests-left.forbidden',
+    ]);
+    await stop();
+  });
+
+  it('tries again what failed in passing', async () => {
+    const inner = fakeKube();
+    let failures = 1;
+    const kube: FakeKube = {
+      ...inner,
+      replace: (ref, object, options) => {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'leader changed'));
+        return inner.replace(ref, object, options);
+      },
+    };
+    const { approvals, clock, put, stop } = setUp({ kube });
+    await put('client');
+    await clock.advance(seconds(2));
+    expect(approvals()).toEqual(['csr-client']);
+    await stop();
+  });
+});
+
+describe('where the service has left', () => {
+  it('a master that is still to come is approved, and no more than are missing', async () => {
+    const { approvals, join, put, stop } = setUp({ isAgentBased: true, isAway: true });
+    join('m1');
+    join('m2');
+    await put('client');
+    await put('client', { name: 'one-too-many', node: 'm9' });
+    expect(approvals()).toEqual(['csr-client']);
+    join('m0');
+    await put('serving');
+    expect(approvals()).toEqual(['csr-client', 'csr-serving']);
+    await stop();
+  });
+
+  it('nothing is approved before it has answered where it will be back', async () => {
+    const { approvals, join, put, stop } = setUp({ isAway: true });
+    join('m0');
+    await put('serving');
+    await put('client', { node: 'm1' });
+    expect(approvals()).toEqual([]);
+    await stop();
+  });
+});
+
+describe('requests that are left', () => {
+  it('are counted in one event for each cause', async () => {
+    const { clock, kube, put, stop } = setUp();
+    await put('client', { name: 'a', node: 'x1' });
+    await put('client', { name: 'b', node: 'x2' });
+    await clock.advance(seconds(60));
+    await put('client', { name: 'c', node: 'x3' });
+    await clock.advance(minutes(5));
+    const written = kube.objectsOf(events);
+    expect(written).toHaveLength(1);
+    expect(written[0]).toMatchObject({
+      metadata: {
+        name: 'certificate-requests-left.unknown-host',
+        namespace: 'assisted-installer',
+      },
+      involvedObject: { name: 'assisted-installer-controller' },
+      reason: 'CertificateRequestsLeft',
+      type: 'Warning',
+      count: 3,
+      message:
+        'Certificate requests that are not approved, as no host of this cluster has the name: a, b, c',
+    });
+    expect((await stop()).notes).toContain(
+      'warn: certificate requests are left: no host of this cluster has the name',
+    );
+  });
+
+  it('have no count where the permissions do not let an event change, which is asked once', async () => {
+    let patches = 0;
+    const kube: FakeKube = {
+      ...fakeKube(),
+      patch: () => {
+        patches += 1;
+        return Promise.reject(kubeFailure('kube.denied', 'events'));
+      },
+    };
+    const { clock, put, stop } = setUp({ kube });
+    for (const name of ['a', 'b', 'c']) {
+      await put('client', { name, node: `x-${name}` });
+      await clock.advance(minutes(3));
+    }
+    expect(patches).toBe(1);
+    expect(kube.objectsOf(events)).toMatchObject([{ count: 1 }]);
+    await stop();
+  });
+});

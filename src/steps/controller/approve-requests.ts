@@ -1,0 +1,236 @@
+import {
+  decideRequests,
+  type KnownCluster,
+  type LeftCount,
+  type LeftTally,
+  leftTally,
+  type OpenRequest,
+  type RequestBook,
+  requestBook,
+} from '../../cluster/csr/hosts-requests.ts';
+import {
+  type ApprovalReason,
+  approved,
+  readSigningRequest,
+  type SigningRequest,
+} from '../../cluster/csr/signing-request.ts';
+import { refusalCauses } from '../../cluster/csr/verify.ts';
+import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
+import { nodeLabel } from '../../cluster/node.ts';
+import { untilAborted } from '../../engine/wait.ts';
+import { seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { InstallationView } from '../../ports/installation.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { hostIndexOf } from '../cluster/inventory-hosts.ts';
+import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
+import { NewCluster } from './new-cluster.ts';
+import { type Action, noLimit, reconcile } from './reconcile.ts';
+import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
+
+/**
+ * Approves the certificate requests of hosts of this cluster as they come, each host's first certificate for one key
+ * only. All others are left for others to decide, and counted in an event. Goes on until the installation has ended.
+ */
+export const approveRequests = controllerStep({
+  id: 'controller/approve-requests',
+  title: 'Approve the certificate requests of the hosts of this cluster',
+  uses: ['installation', 'kube', 'clock'],
+  needs: { cluster: NewCluster },
+  limit: noLimit,
+  waitsFor: 'certificate requests, until the installation has ended',
+  run: async (scope, { cluster: { isAgentBased } }) => {
+    const { clock, config, installation, kube } = scope;
+    const masters = isAgentBased ? config.cluster.controlPlaneCount : 0;
+    const service = followedInstallation(installation);
+    const requests = followed(kube, { kind: certificateSigningRequests });
+    const nodes = followed(kube, { kind: nodeKind });
+    const tally = leftTally();
+    const book = requestBook(tally);
+    const reportLeft = leftReports(scope, tally);
+    let took = 0;
+    let notify = (): void => undefined;
+    await reconcile<Seen, Work>(scope, 'every certificate request is answered', {
+      watch: together(requests.watch, nodes.watch, service.watch, (changed, signal) => {
+        notify = changed;
+        return untilAborted(signal);
+      }),
+      every: seconds(10),
+      observe: async (signal) => {
+        // Ten thousand requests that come one by one must not keep the processor from all others.
+        if (took > 0) await clock.sleep(Math.min(longestRest, took * 4), signal);
+        const began = clock.elapsed();
+        const gap = gapAmong(requests, nodes);
+        if (gap !== undefined) return { missing: gap, approve: [], counts: [] };
+        const { objects } = requests.view();
+        let unread = await book.read(objects, clock.elapsed());
+        // What was approved before names the keys that count.
+        while (unread === 'answered') {
+          await clock.sleep(1, signal);
+          unread = await book.read(objects, clock.elapsed());
+        }
+        if (unread === 'pending') notify();
+        const known = knownCluster(service.view(), nodes.view().objects, masters);
+        if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
+        const { approve, left } = decideRequests(book.open(), { ...known, keys: book.keys() });
+        for (const { request, refusal } of left) {
+          tally.add({ ...request, cause: refusal.cause }, clock.elapsed());
+        }
+        const missing = 'waiting for certificate requests';
+        took = clock.elapsed() - began;
+        return { missing, approve, counts: tally.due(clock.elapsed()) };
+      },
+      decide: ({ missing, approve, counts }) => ({
+        actions: [
+          ...approve.map((request) => ({ key: `certificate request ${request.name}`, request })),
+          ...counts.map((count) => ({ key: `event about requests: ${count.cause}`, count })),
+        ],
+        missing,
+      }),
+      apply: async (work, signal) => {
+        if ('count' in work) await reportLeft(work.count, signal);
+        else await approveOne(scope, { book, objects: requests.view().objects }, work.request);
+      },
+    });
+  },
+});
+
+/** The longest rest between two passes over the requests; a request is answered within two seconds. */
+const longestRest = 500;
+
+interface Seen {
+  readonly missing: string;
+  readonly approve: readonly OpenRequest[];
+  readonly counts: readonly LeftCount[];
+}
+
+type Work = Action & ({ readonly request: OpenRequest } | { readonly count: LeftCount });
+
+/** What is known of the hosts, or why nothing may be decided yet. */
+function knownCluster(
+  { cluster, lastError }: InstallationView,
+  nodes: readonly KubeObject[],
+  masters: number,
+): Omit<KnownCluster, 'keys'> | string {
+  if (cluster === undefined && (lastError === undefined || masters === 0)) {
+    return 'the service has not listed the hosts yet';
+  }
+  const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
+  const joined = nodes.filter(({ metadata }) => metadata.labels?.[nodeLabel('master')] === '');
+  return {
+    hosts: cluster === undefined ? undefined : hostIndexOf(cluster.hosts),
+    nodes: byName,
+    mastersToCome: masters - joined.length,
+  };
+}
+
+/** What a request of a host is approved with, as by the controller that is replaced. */
+const approval: ApprovalReason = {
+  reason: 'NodeCSRApprove',
+  message: 'This CSR was approved by the assisted-installer-controller',
+};
+
+async function approveOne(
+  scope: ControllerScope<'kube' | 'clock'>,
+  { book, objects }: { readonly book: RequestBook; readonly objects: readonly KubeObject[] },
+  { uid, name, claim: { node, purpose } }: OpenRequest,
+): Promise<void> {
+  const object = objects.find(({ metadata }) => metadata.uid === uid);
+  if (object === undefined) return;
+  // Before it is sent: a second key of the host must not be approved meanwhile.
+  book.set(uid, { state: 'approved' });
+  try {
+    const state = await approveRequest(scope, object, approval);
+    book.set(uid, { state });
+    if (state === 'approved') {
+      scope.note('info', `certificate request ${name} is approved`, { node, purpose });
+    }
+  } catch (error) {
+    const isDenied = error instanceof AgentError && error.code === 'kube.denied';
+    book.set(uid, {
+      state: 'pending',
+      ...(isDenied ? { open: undefined, cause: 'forbidden' } : {}),
+    });
+    if (!isDenied) throw error;
+  }
+}
+
+/** How often a request is read again when another writes it at the same time. */
+const mostConflicts = 3;
+
+/**
+ * Approves a request. What was verified of it stays true when another writes it at the same time: only
+ * its status can change.
+ * @throws AgentError `kube.*`
+ */
+export async function approveRequest(
+  { kube, clock, signal }: Pick<ControllerScope<'kube' | 'clock'>, 'kube' | 'clock' | 'signal'>,
+  object: KubeObject,
+  why: ApprovalReason,
+): Promise<SigningRequest['state']> {
+  const { name, uid } = object.metadata;
+  const ref = { kind: certificateSigningRequests, name };
+  let latest = object;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const next = approved(latest, { ...why, at: clock.now() });
+      await kube.replace(ref, next, { subresource: 'approval', signal });
+      return 'approved';
+    } catch (error) {
+      const isConflict = error instanceof AgentError && error.code === 'kube.conflict';
+      if (!isConflict || attempt >= mostConflicts) throw error;
+    }
+    const found = await kube.get(ref, signal);
+    const again = found && readSigningRequest(found);
+    if (found === undefined || again === undefined || again.uid !== uid) return 'denied';
+    if (again.state !== 'pending') return again.state;
+    latest = found;
+  }
+}
+
+/** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
+function leftReports(
+  { kube, clock, config: { namespace }, note }: ControllerScope<'kube' | 'clock'>,
+  tally: LeftTally,
+): (count: LeftCount, signal: AbortSignal) => Promise<void> {
+  let isDenied = false;
+  const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
+    const name = `certificate-requests-left.${cause}`;
+    const lastTimestamp = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+    const message = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${names.join(', ')}`;
+    try {
+      await kube.create(
+        { kind: events, namespace },
+        {
+          apiVersion: 'v1',
+          kind: 'Event',
+          metadata: { name, namespace },
+          involvedObject: { namespace, name: 'assisted-installer-controller' },
+          reason: 'CertificateRequestsLeft',
+          message,
+          type: 'Warning',
+          count,
+          firstTimestamp: lastTimestamp,
+          lastTimestamp,
+        },
+        signal,
+      );
+    } catch (error) {
+      if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+      const body = { count, message, lastTimestamp };
+      await kube.patch({ kind: events, namespace, name }, { type: 'merge', body }, signal);
+    }
+  };
+  return async (left, signal) => {
+    const { cause, count, names } = left;
+    try {
+      if (!isDenied) await write(left, signal);
+    } catch (error) {
+      isDenied = error instanceof AgentError && error.code === 'kube.denied';
+      if (!isDenied) throw error;
+    }
+    const first = names.join(', ');
+    note('warn', `certificate requests are left: ${refusalCauses[cause]}`, { count, first });
+    tally.reported(left, clock.elapsed());
+  };
+}

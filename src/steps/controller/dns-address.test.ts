@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { pods, services } from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { dnsAddressOf, freeDnsAddress } from './dns-address.ts';
+
+describe('the address of the DNS service', () => {
+  it.each([
+    ['172.30.0.0/16', '172.30.0.10'],
+    // Written otherwise than as a network: the one that is replaced takes 172.30.5.10.
+    ['172.30.5.77/16', '172.30.0.10'],
+    ['10.0.7.0/20', '10.0.0.10'],
+    ['192.0.2.32/28', '192.0.2.42'],
+    ['fd02::/112', 'fd02::a'],
+    ['fd02:0:0:0::1:0/108', 'fd02::a'],
+    ['FD02::FFFF/112', 'fd02::a'],
+    ['2001:db8:1:2:3:4:5:6/64', '2001:db8:1:2::a'],
+    ['172.30.0.0', undefined],
+    ['172.30.0.0/29', undefined],
+    ['172.30.0.0/99', undefined],
+    ['fd02::/x', undefined],
+    ['example.com/16', undefined],
+    ['', undefined],
+  ])('in %s is %s', (network, address) => {
+    expect(dnsAddressOf(network)).toBe(address);
+  });
+});
+
+const service = (namespace: string, name: string, clusterIP: string) => ({
+  metadata: { namespace, name },
+  spec: { clusterIP },
+});
+
+function setUp(kube: FakeKube = fakeKube(), network = '172.30.0.0/16') {
+  const clock = fakeClock({ auto: false });
+  const controller = new AbortController();
+  const ended = tryStep(freeDnsAddress, {
+    kube,
+    clock,
+    signal: controller.signal,
+    facts: { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [network] } },
+  });
+  const written = () =>
+    kube.writes.map(({ verb, namespace, name = '*' }) => `${verb} ${namespace}/${name}`);
+  return { clock, controller, ended, kube, written };
+}
+
+describe('freeing the address', () => {
+  it.each([
+    ['172.30.0.0/16', '172.30.0.10'],
+    ['fd02::/112', 'fd02::a'],
+  ])('of %s removes the service that has it, and restarts the operator', async (network, taken) => {
+    const kube = fakeKube()
+      .put(services, service('default', 'other', '172.30.0.1'))
+      .put(services, service('shop', 'cart', taken))
+      .put(pods, { metadata: { namespace: 'openshift-dns-operator', name: 'dns-operator-1' } });
+    const { ended, written } = setUp(kube, network);
+    await settle();
+    expect(written()).toEqual(['remove shop/cart', 'removeAll openshift-dns-operator/*']);
+    kube.put(services, service('openshift-dns', 'dns-default', taken));
+    expect((await ended).failure).toBeUndefined();
+    expect(written()).toHaveLength(2);
+  });
+
+  it('removes the next one that gets it', async () => {
+    const { clock, ended, kube, written } = setUp();
+    await clock.advance(seconds(5));
+    for (const name of ['a', 'b']) {
+      kube.put(services, service('shop', name, '172.30.0.10'));
+      await clock.advance(seconds(2));
+    }
+    expect(written().filter((one) => one.startsWith('remove shop'))).toEqual([
+      'remove shop/a',
+      'remove shop/b',
+    ]);
+    kube.put(services, service('openshift-dns', 'dns-default', '172.30.0.10'));
+    expect((await ended).failure).toBeUndefined();
+  });
+
+  it('tries a removal again that failed', async () => {
+    const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
+    let failures = 4;
+    const kube: FakeKube = {
+      ...inner,
+      remove: (ref, signal) => {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
+        return inner.remove(ref, signal);
+      },
+    };
+    const { clock, controller, ended } = setUp(kube);
+    await clock.advance(minutes(1));
+    expect(inner.objectsOf(services)).toEqual([]);
+    controller.abort(new Error('the controller ends'));
+    await ended;
+  });
+
+  it('ends where it may remove no service', async () => {
+    const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
+    const denied = () => Promise.reject(kubeFailure('kube.denied', 'services'));
+    const { clock, ended } = setUp({ ...inner, remove: denied });
+    await clock.advance(seconds(5));
+    expect((await ended).notes).toEqual(['warn: service shop/cart: may not be removed']);
+  });
+
+  it('goes on where the operator cannot be restarted', async () => {
+    const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
+    const denied = () => Promise.reject(kubeFailure('kube.denied', 'pods'));
+    const { ended } = setUp({ ...inner, removeAll: denied });
+    await settle();
+    inner.put(services, service('openshift-dns', 'dns-default', '172.30.0.10'));
+    expect((await ended).notes).toEqual([
+      'warn: service shop/cart: removed, as it had the address of the DNS service',
+      'warn: cannot restart the DNS operator',
+    ]);
+  });
+
+  it('ends after 15 minutes without a DNS service, and at once when the controller ends', async () => {
+    const late = setUp();
+    await late.clock.advance(minutes(15));
+    expect((await late.ended).failure).toBeUndefined();
+    const stopped = setUp();
+    await settle();
+    stopped.controller.abort(new Error('the controller ends'));
+    expect((await stopped.ended).failure).toBeDefined();
+  });
+
+  it('is left out without a network', async () => {
+    const { ended } = setUp(fakeKube(), '');
+    expect((await ended).events.some(({ type }) => type === 'step.skipped')).toBe(true);
+  });
+});

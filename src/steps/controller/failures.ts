@@ -1,0 +1,23 @@
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+
+/** Failures of the controller in the cluster. */
+export const controllerFailures = {
+  'controller.lease-lost': {
+    kind: 'cluster',
+    title: 'Another controller may work on this cluster now',
+    hint: 'the job starts this one again; look at the lease bootwright-controller if it happens often',
+  },
+  'controller.not-counted': {
+    kind: 'cluster',
+    title: 'How often a node has started could not be counted',
+    hint: 'nothing depends on it; `last reboot` on the node has the starts',
+  },
+  'controller.not-gathered': {
+    kind: 'cluster',
+    title: 'The state of the cluster could not be gathered and uploaded',
+    hint: 'run `oc adm must-gather` by hand; the message has what the pod said last',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the controller. */
+export const controllerFailure = failuresOf(controllerFailures);

@@ -1,0 +1,209 @@
+import { expect, it } from 'vitest';
+import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import {
+  alternativeNames,
+  ExtendedKeyUsageExtension,
+  keyPair,
+  pkcs10,
+  type RequestWishes,
+  signingRequestObject,
+} from '../../../test/support/kubelet-request.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { certificateSigningRequests, nodes } from '../../cluster/kinds.ts';
+import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
+import { nodeBootstrapper } from '../../cluster/csr/verify.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { approveRequests } from './approve-requests.ts';
+
+type Spec = Readonly<Record<string, unknown>>;
+
+/** The host that is to join (m0), and one whose node is there (w0). */
+const subjects = {
+  client: 'O=system:nodes, CN=system:node:m0',
+  serving: 'O=system:nodes, CN=system:node:w0',
+} as const;
+const rightNames = { client: [], serving: alternativeNames('w0', '192.0.2.20') } as const;
+const auth = { client: 'client auth', serving: 'server auth' } as const;
+const otherAuth = { client: 'server auth', serving: 'client auth' } as const;
+const rightUser = {
+  client: { username: nodeBootstrapper.username, groups: [...nodeBootstrapper.groups] },
+  serving: { username: 'system:node:w0', groups: ['system:nodes'] },
+} as const;
+
+const account = (namespace: string, name: string): Spec => ({
+  username: `system:serviceaccount:${namespace}:${name}`,
+  groups: ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'],
+});
+
+/** Who asks, whom, and for what: each is wrong in one way. */
+const wrongSpecs = (purpose: RequestPurpose): readonly Spec[] => [
+  ...['', 'admin', 'system:node:m1', 'system:node:M0', 'system:node:', 'system:anonymous'].map(
+    (username) => ({ username }),
+  ),
+  { ...rightUser[purpose === 'client' ? 'serving' : 'client'] },
+  { username: 'system:node:m0', groups: ['system:nodes', 'system:authenticated'] },
+  account('openshift-machine-config-operator', 'default'),
+  account('default', 'node-bootstrapper'),
+  account('kube-system', 'node-bootstrapper'),
+  { ...account('default', 'x'), username: nodeBootstrapper.username },
+  ...[
+    [],
+    ['system:authenticated'],
+    [...rightUser[purpose].groups, 'system:masters'],
+    [...rightUser[purpose].groups, 'system:bootstrappers'],
+    ['system:masters'],
+  ].map((groups) => ({ groups })),
+  ...[
+    'kubernetes.io/kube-apiserver-client',
+    'kubernetes.io/legacy-unknown',
+    'example.com/kubelet-serving',
+    purpose === 'client'
+      ? 'kubernetes.io/kubelet-serving'
+      : 'kubernetes.io/kube-apiserver-client-kubelet',
+  ].map((signerName) => ({ signerName })),
+  ...[
+    [],
+    [auth[purpose]],
+    ['digital signature'],
+    ['digital signature', otherAuth[purpose]],
+    ['digital signature', 'client auth', 'server auth'],
+    ['digital signature', auth[purpose], 'any'],
+    ['digital signature', auth[purpose], 'cert sign'],
+    ['digital signature', auth[purpose], 'key encipherment', 'code signing'],
+    ['digital signature', 'digital signature', auth[purpose]],
+  ].map((usages) => ({ usages })),
+];
+
+/** What the request itself holds: each is wrong in one way. */
+const wrongContents = (purpose: RequestPurpose): readonly RequestWishes[] => {
+  const user = subjects[purpose].slice('O=system:nodes, CN='.length);
+  const name = user.slice('system:node:'.length);
+  return [
+    ...[
+      `CN=${user}`,
+      'O=system:nodes',
+      `O=system:masters, CN=${user}`,
+      `O=system:nodes, O=system:masters, CN=${user}`,
+      `O=system:nodes, OU=x, CN=${user}`,
+      `O=system:nodes, C=XX, CN=${user}`,
+      `O=system:nodes, CN=${user}, CN=admin`,
+      `O=system:nodes, CN=${name}`,
+      'O=system:nodes, CN=admin',
+      'O=system:nodes, CN=system:node:',
+      `O=system:nodes, CN=system:node:${name.toUpperCase()}`,
+      `O=system:nodes, CN=${user}.example.com`,
+      `O=system:nodes, CN=x${user}`,
+      // A host that is installed, one that has joined before, one that nobody knows, and a node that is there.
+      'O=system:nodes, CN=system:node:m1',
+      'O=system:nodes, CN=system:node:m2',
+      'O=system:nodes, CN=system:node:m3',
+      `O=system:nodes, CN=system:node:${purpose === 'client' ? 'w0' : 'm0'}`,
+    ].map((subject) => ({ subject, names: rightNames[purpose] })),
+    ...[
+      alternativeNames('m0'),
+      alternativeNames('192.0.2.10'),
+      alternativeNames('w0', '192.0.2.20', '192.0.2.10'),
+      alternativeNames('w0', '192.0.2.20', '127.0.0.1'),
+      alternativeNames('w0', '192.0.2.20', '192.0.2.21'),
+      alternativeNames('w0', '192.0.2.20', '2001:db8::20'),
+      alternativeNames('w0', 'api-int.lab.example.com', '192.0.2.20'),
+      alternativeNames('w0', '*', '192.0.2.20'),
+      alternativeNames('w0.example.com', '192.0.2.20'),
+      alternativeNames('kubernetes.default.svc', '192.0.2.20'),
+      ...(['email', 'url', 'dn', 'id'] as const).map((type) => [
+        ...rightNames[purpose],
+        {
+          type,
+          value: { email: 'a@b', url: 'http://w0', dn: 'CN=admin', id: '1.2.3' }[type],
+        },
+      ]),
+    ].map((names) => ({ names })),
+    {
+      names: rightNames[purpose],
+      extensions: [new ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.1'])],
+    },
+  ];
+};
+
+async function forgedRequests(): Promise<readonly KubeObject[]> {
+  const [keys, weak, other] = await Promise.all([keyPair(), keyPair('RSA 1024'), keyPair()]);
+  const made: KubeObject[] = [];
+  for (const purpose of ['client', 'serving'] as const) {
+    const right = { subject: subjects[purpose], names: rightNames[purpose], keys };
+    const add = (pem: string, spec: Spec): void => {
+      const name = `forged-${purpose}-${made.length}`;
+      made.push(
+        signingRequestObject(purpose, pem, { name, spec: { ...rightUser[purpose], ...spec } }),
+      );
+    };
+    const pem = await pkcs10(right);
+    for (const spec of wrongSpecs(purpose)) add(pem, spec);
+    for (const wishes of wrongContents(purpose)) add(await pkcs10({ ...right, ...wishes }), {});
+    add(await pkcs10({ ...right, keys: weak, key: 'RSA 1024' }), {});
+    const swapped = { publicKey: other.publicKey, privateKey: keys.privateKey };
+    add(await pkcs10({ ...right, keys: swapped }), {});
+    add(pem + pem, {});
+    add(`${pem}trailing`, {});
+    add(pem.replace('CERTIFICATE REQUEST', 'CERTIFICATE'), {});
+    const der = Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ''), 'base64');
+    const longer = Buffer.concat([der, Buffer.from([5, 0])]).toString('base64');
+    add(`-----BEGIN CERTIFICATE REQUEST-----\n${longer}\n-----END CERTIFICATE REQUEST-----\n`, {});
+    add(`-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n`, {});
+    add('', {});
+  }
+  return made;
+}
+
+it('approves no request that is forged, in more than a hundred ways, and the right ones beside them', async () => {
+  const forged = await forgedRequests();
+  expect(forged.length).toBeGreaterThan(100);
+  const kube = fakeKube();
+  for (const name of ['w0', 'm9']) {
+    kube.put(
+      nodes,
+      nodeObject({ name, addresses: [name === 'w0' ? '192.0.2.20' : '192.0.2.29', '192.0.2.21'] }),
+    );
+  }
+  for (const object of forged) kube.put(certificateSigningRequests, object);
+  const clock = fakeClock({ auto: false });
+  const controller = new AbortController();
+  const ended = tryStep(approveRequests, {
+    kube,
+    clock,
+    signal: controller.signal,
+    installation: fakeInstallation({
+      hosts: [
+        installingHost({ id: 'a', name: 'm0', addresses: ['192.0.2.10'] }),
+        installingHost({ id: 'b', name: 'm1', addresses: ['192.0.2.11'], status: 'installed' }),
+        installingHost({ id: 'c', name: 'm2', addresses: ['192.0.2.12'], stage: 'Joined' }),
+        installingHost({ id: 'd', name: 'w0', addresses: ['192.0.2.20', '2001:db8::20'] }),
+      ],
+    }),
+    facts: { cluster: { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] } },
+  });
+  await clock.advance(minutes(2));
+  const approvals = () =>
+    kube.writes.flatMap(({ subresource, name }) => (subresource === 'approval' ? [name] : []));
+  expect(approvals()).toEqual([]);
+  const counted = kube.writes
+    .filter(({ kind }) => kind === 'events')
+    .map(({ body }) => (body as { readonly count: number }).count);
+  expect(counted.reduce((sum, count) => sum + count, 0)).toBe(forged.length);
+
+  for (const purpose of ['client', 'serving'] as const) {
+    const pem = await pkcs10({ subject: subjects[purpose], names: rightNames[purpose] });
+    const right = signingRequestObject(purpose, pem, {
+      name: `right-${purpose}`,
+      spec: rightUser[purpose],
+    });
+    kube.put(certificateSigningRequests, right);
+  }
+  await clock.advance(seconds(1));
+  expect(approvals().toSorted()).toEqual(['right-client', 'right-serving']);
+  controller.abort(new Error('the controller ends'));
+  await ended;
+});

@@ -1,0 +1,299 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type FakeClock, fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { fakeRandom } from '../../../test/support/fake-random.ts';
+import { leases } from '../../cluster/kinds.ts';
+import { hours, type Millis, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { claimOf, type HeldLease, holdLease } from './lease.ts';
+
+const namespace = 'assisted-installer';
+const ref = { kind: leases, namespace, name: 'bootwright-controller' };
+const live = new AbortController().signal;
+const times = { duration: seconds(137), renewDeadline: seconds(107), retryPeriod: seconds(26) };
+
+describe('a lease', () => {
+  const leaseOf = (spec: object): KubeObject => ({ metadata: { name: 'l' }, spec });
+  const me = { identity: 'pod-a_1', pod: 'pod-a', times };
+  const free = { isFree: true, isExpired: false };
+  const held = (holder: string, pause: Millis) => ({ isFree: false, holder, pause });
+
+  it.each<[string, KubeObject | undefined, Millis, object]>([
+    ['that is not there', undefined, 0, free],
+    ['that nobody holds', leaseOf({ holderIdentity: '' }), 0, free],
+    ['without holder', leaseOf({}), 0, free],
+    ['of ours', leaseOf({ holderIdentity: 'pod-a_1', leaseDurationSeconds: 9 }), 0, free],
+    ['of an earlier process of this pod', leaseOf({ holderIdentity: 'pod-a_0' }), 0, free],
+    [
+      'of a pod with a longer name',
+      leaseOf({ holderIdentity: 'pod-ab_0' }),
+      0,
+      held('pod-ab_0', times.duration),
+    ],
+    [
+      'with a duration of its own',
+      leaseOf({ holderIdentity: 'b', renewTime: 'x', leaseDurationSeconds: 270 }),
+      seconds(200),
+      held('b', seconds(70)),
+    ],
+    ['just before it ends', leaseOf({ holderIdentity: 'b' }), times.duration - 1, held('b', 1)],
+    [
+      'that was not renewed',
+      leaseOf({ holderIdentity: 'b' }),
+      times.duration,
+      { isFree: true, isExpired: true },
+    ],
+  ])('%s', (...[, object, elapsed, expected]) => {
+    const since = 5000;
+    expect(claimOf({ object, since }, me, since + elapsed)).toEqual(expected);
+  });
+});
+
+describe('contenders', () => {
+  let clock: FakeClock;
+  let kube: FakeKube;
+  let stops: AbortController[];
+  beforeEach(() => {
+    clock = fakeClock({ auto: false, start: Date.parse('2026-11-23T00:00:00Z') });
+    kube = fakeKube();
+    stops = [];
+  });
+  afterEach(() => {
+    for (const stop of stops) stop.abort(new Error('the test is over'));
+  });
+
+  const join = (pod: string, more: { kube?: Kube; skew?: Millis; isSingleNode?: boolean } = {}) => {
+    const stop = new AbortController();
+    stops.push(stop);
+    const notes: string[] = [];
+    const { skew = 0, isSingleNode = false } = more;
+    const scope = {
+      kube: more.kube ?? kube,
+      clock: { ...clock, now: () => clock.now() + skew },
+      random: fakeRandom(),
+      signal: stop.signal,
+      note: (_: string, message: string, fields: Readonly<Record<string, unknown>> = {}) =>
+        void notes.push([message, ...Object.values(fields)].join(': ')),
+    };
+    const state: { lease?: HeldLease } = {};
+    const ended = holdLease(scope, { namespace, pod, isSingleNode }).then((lease) => {
+      state.lease = lease;
+    });
+    ended.catch(() => undefined);
+    return { ended, notes, state, stop };
+  };
+  const stored = (): Readonly<Record<string, unknown>> => {
+    const [lease] = kube.objectsOf(leases);
+    return Object(lease?.['spec']) as Readonly<Record<string, unknown>>;
+  };
+  const identity = (pod: string) => `${pod}_00000000-0000-4000-8000-000000000001`;
+
+  it('take one that is not there, and renew it', async () => {
+    const one = join('a');
+    await settle();
+    expect(one.state.lease).toBeDefined();
+    expect(stored()).toEqual({
+      holderIdentity: identity('a'),
+      leaseDurationSeconds: 137,
+      acquireTime: '2026-11-23T00:00:00.000000Z',
+      renewTime: '2026-11-23T00:00:00.000000Z',
+      leaseTransitions: 0,
+    });
+    await clock.advance(hours(1));
+    expect(stored()).toMatchObject({
+      acquireTime: '2026-11-23T00:00:00.000000Z',
+      renewTime: '2026-11-23T00:59:48.000000Z',
+    });
+    expect(one.state.lease?.lost.aborted).toBe(false);
+    expect(one.notes).toEqual([`the lease is held: ${identity('a')}`]);
+  });
+
+  it('wait for the one who holds it, say who, and take it when it is released', async () => {
+    const one = join('a');
+    await settle();
+    const two = join('b');
+    await clock.advance(hours(1));
+    expect(two.state.lease).toBeUndefined();
+    expect(two.notes).toEqual([`another controller holds the lease: ${identity('a')}`]);
+    await one.state.lease?.release();
+    expect(stored()).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    await clock.advance(seconds(32));
+    expect(stored()).toMatchObject({ holderIdentity: identity('b'), leaseTransitions: 1 });
+    expect(two.state.lease?.lost.aborted).toBe(false);
+    expect(one.state.lease?.lost.aborted).toBe(false);
+  });
+
+  it('release it when they are stopped', async () => {
+    const one = join('a');
+    await settle();
+    await kube.patch(ref, { type: 'merge', body: { metadata: { labels: { a: 'b' } } } }, live);
+    one.stop.abort(new Error('the end'));
+    await one.state.lease?.release();
+    expect(stored()).toMatchObject({ holderIdentity: '' });
+  });
+
+  it.each([-hours(5), 0, hours(5)])(
+    'take over from one that died, by their own clock (%i ms apart)',
+    async (skew) => {
+      const one = join('a');
+      await settle();
+      const two = join('b', { skew });
+      await clock.advance(seconds(60));
+      const renewed = stored()['renewTime'];
+      one.stop.abort(new Error('killed'));
+      await clock.advance(seconds(100));
+      expect(two.state.lease).toBeUndefined();
+      await clock.advance(seconds(70));
+      expect(stored()).toMatchObject({ holderIdentity: identity('b'), leaseTransitions: 1 });
+      expect(stored()['renewTime']).not.toBe(renewed);
+      expect(two.notes).toContain(`the lease is taken over: it was not renewed: ${identity('a')}`);
+    },
+  );
+
+  it('take over at once from an earlier process of their pod', async () => {
+    kube.put(leases, {
+      metadata: { name: ref.name, namespace },
+      spec: { holderIdentity: 'a_x', leaseDurationSeconds: 137, leaseTransitions: 3 },
+    });
+    const one = join('a');
+    await settle();
+    expect(one.state.lease).toBeDefined();
+    expect(stored()).toMatchObject({ holderIdentity: identity('a'), leaseTransitions: 4 });
+  });
+
+  it('that could not renew it for 107 seconds have lost it before another can take it', async () => {
+    const away = { until: Number.POSITIVE_INFINITY };
+    const shaky: Kube = {
+      ...kube,
+      replace: async (...given) => {
+        if (clock.elapsed() >= away.until) throw kubeFailure('kube.unreachable', 'away');
+        return kube.replace(...given);
+      },
+    };
+    const one = join('a', { kube: shaky });
+    await settle();
+    const two = join('b');
+    await clock.advance(seconds(26));
+    away.until = seconds(26) + 1;
+    await clock.advance(seconds(106));
+    expect(one.state.lease?.lost.aborted).toBe(false);
+    await clock.advance(seconds(2));
+    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(two.state.lease).toBeUndefined();
+    await clock.advance(seconds(60));
+    expect(two.state.lease).toBeDefined();
+    expect(stored()).toMatchObject({ holderIdentity: identity('b') });
+    // What is lost is not given away.
+    await one.state.lease?.release();
+    expect(stored()).toMatchObject({ holderIdentity: identity('b') });
+  });
+
+  it('take one that is not renewed as soon as it ends', async () => {
+    const spec = { holderIdentity: 'z', leaseDurationSeconds: 137 };
+    kube.put(leases, { metadata: { name: ref.name, namespace }, spec });
+    const one = join('a');
+    await clock.advance(seconds(136));
+    expect(one.state.lease).toBeUndefined();
+    await clock.advance(seconds(1));
+    expect(one.state.lease).toBeDefined();
+  });
+
+  it('count from the moment when a renewal began, however late its answer', async () => {
+    let renewals = 0;
+    const slow: Kube = {
+      ...kube,
+      replace: async (...given) => {
+        renewals += 1;
+        if (renewals > 1) throw kubeFailure('kube.unreachable', 'away');
+        await clock.sleep(seconds(60), live);
+        return kube.replace(...given);
+      },
+    };
+    const one = join('a', { kube: slow });
+    await clock.advance(seconds(26 + 106));
+    expect(one.state.lease?.lost.aborted).toBe(false);
+    await clock.advance(seconds(2));
+    expect(one.state.lease?.lost.aborted).toBe(true);
+  });
+
+  it('bear an API server that is away for 78 seconds', async () => {
+    const one = join('a');
+    await settle();
+    kube.lastError(kubeFailure('kube.unreachable', 'away'));
+    await clock.advance(seconds(78));
+    kube.lastError(undefined);
+    await clock.advance(seconds(200));
+    expect(one.state.lease?.lost.aborted).toBe(false);
+  });
+
+  it('have lost it at once when another holds it', async () => {
+    const one = join('a');
+    await settle();
+    kube.put(leases, {
+      metadata: { name: ref.name, namespace },
+      spec: { holderIdentity: 'z', leaseDurationSeconds: 137 },
+    });
+    await clock.advance(seconds(26));
+    expect(one.state.lease?.lost.aborted).toBe(true);
+    expect(one.notes.at(-1)).toBe('the lease is lost: z holds it');
+    expect(stored()).toMatchObject({ holderIdentity: 'z' });
+  });
+
+  it('keep it when somebody else only labels it, or deletes it', async () => {
+    const one = join('a');
+    await settle();
+    const body = { metadata: { labels: { a: 'b' } } };
+    await kube.patch(ref, { type: 'merge', body }, live);
+    await clock.advance(seconds(60));
+    expect(stored()).toMatchObject({ renewTime: expect.stringContaining('T00:00:5') as unknown });
+    kube.drop(ref);
+    await clock.advance(seconds(60));
+    expect(stored()).toMatchObject({ holderIdentity: identity('a') });
+    expect(one.state.lease?.lost.aborted).toBe(false);
+  });
+
+  it('of which two write at once: one has it', async () => {
+    kube.put(leases, { metadata: { name: ref.name, namespace }, spec: { holderIdentity: '' } });
+    const both = [join('a'), join('b')];
+    await clock.advance(seconds(100));
+    expect(both.filter(({ state }) => state.lease !== undefined)).toHaveLength(1);
+  });
+
+  it('go on without one where the role permits none, and say so once', async () => {
+    const denied = kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } });
+    kube.lastError(denied);
+    const one = join('a');
+    await settle();
+    expect(one.notes).toEqual(['the role permits no lease: going on without one: forbidden']);
+    await clock.advance(hours(1));
+    expect(one.state.lease?.lost.aborted).toBe(false);
+    await one.state.lease?.release();
+    expect(one.notes).toHaveLength(1);
+  });
+
+  it('try again while the API server is away or refuses their credentials, and say so once', async () => {
+    kube.lastError(kubeFailure('kube.denied', 'who?', { context: { status: 401 } }));
+    const one = join('a');
+    await clock.advance(hours(1));
+    expect(one.notes).toEqual(['the lease cannot be taken: trying again: kube.denied']);
+    kube.lastError(undefined);
+    await clock.advance(seconds(32));
+    expect(one.state.lease).toBeDefined();
+  });
+
+  it('on a single node hold it longer', async () => {
+    join('a', { isSingleNode: true });
+    await settle();
+    expect(stored()).toMatchObject({ leaseDurationSeconds: 270 });
+  });
+
+  it('end with the reason of who stops them while they wait', async () => {
+    join('a');
+    await settle();
+    const two = join('b');
+    await settle();
+    two.stop.abort(new Error('the end'));
+    await expect(two.ended).rejects.toThrow('the end');
+  });
+});
