@@ -1,0 +1,234 @@
+import { describe, expect, it } from 'vitest';
+import { minutes, seconds } from '../model/duration.ts';
+import type { MonitoredOperator, OperatorStatus } from '../ports/installation.ts';
+import type { KubeObject } from '../ports/kube.ts';
+import {
+  clusterOperatorSnapshot,
+  clusterOperatorsReport,
+  clusterVersionSnapshot,
+  csvOf,
+  csvSnapshot,
+  failedSetup,
+  hasConsole,
+  inRelease,
+  operatorInRelease,
+  operatorReport,
+} from './operators.ts';
+
+/** `Available=True said` as a condition. */
+const condition = (words: string) => {
+  const [, type = '', status = '', message = ''] = /^(\w+)=(\w+) ?(.*)$/.exec(words) ?? [];
+  return { type, status, message };
+};
+
+const operator = (...conditions: readonly string[]) => ({
+  metadata: { name: 'console' },
+  status: { conditions: conditions.map(condition), versions: [{ version: '4.16.2' }] },
+});
+
+describe('the status of an operator by its conditions', () => {
+  it.each<readonly [string, readonly string[], OperatorStatus, string]>([
+    ['none', [], 'progressing', ''],
+    [
+      'available',
+      ['Degraded=False', 'Progressing=False', 'Available=True well'],
+      'available',
+      'well',
+    ],
+    [
+      'available while it rolls out',
+      ['Progressing=True new', 'Available=True well'],
+      'available',
+      'well',
+    ],
+    [
+      'available though degraded',
+      ['Degraded=True bad', 'Available=True well'],
+      'available',
+      'well',
+    ],
+    [
+      'a new cluster version',
+      ['Available=False none', 'Progressing=True 5 of 9'],
+      'progressing',
+      '5 of 9',
+    ],
+    [
+      'degraded',
+      ['Available=False none', 'Progressing=True on', 'Degraded=True bad'],
+      'failed',
+      'bad',
+    ],
+    ['not available', ['Progressing=False', 'Available=False none'], 'failed', 'none'],
+    ['unknown', ['Available=Unknown', 'Progressing=Unknown'], 'progressing', ''],
+  ])('%s', (_, conditions, ...[status, text]) => {
+    const expected = { status, text, version: '4.16.2' };
+    expect(clusterOperatorSnapshot(operator(...conditions))).toEqual(expected);
+    expect(clusterOperatorSnapshot(operator(...conditions.toReversed()))).toEqual(expected);
+  });
+
+  it.each([{}, { status: null }, { status: { conditions: 'none', versions: [{}] } }])(
+    'of what has no such form: %j',
+    (members) => {
+      const odd = { metadata: { name: 'odd' }, ...members };
+      const expected = { status: 'progressing', text: '', version: '' };
+      expect(clusterOperatorSnapshot(odd)).toEqual(expected);
+      expect(clusterVersionSnapshot(odd)).toEqual(expected);
+    },
+  );
+
+  it('of a cluster version has the version that is wanted', () => {
+    const version = {
+      metadata: { name: 'version' },
+      status: { conditions: [condition('Available=True done')], desired: { version: '4.17.0' } },
+    };
+    expect(clusterVersionSnapshot(version)).toEqual({
+      status: 'available',
+      text: 'done',
+      version: '4.17.0',
+    });
+  });
+
+  it('is what the service gets of every one with a failure', () => {
+    expect(clusterOperatorsReport([operator('Available=False no route')])).toEqual({
+      CLUSTER_OPERATORS_REPORT: [{ name: 'console', status: 'failed', status_info: 'no route' }],
+    });
+  });
+});
+
+describe('the console of a cluster', () => {
+  it.each([
+    ['is enabled', { enabledCapabilities: ['Console'], knownCapabilities: ['Console'] }, true],
+    [
+      'is known and not enabled',
+      { enabledCapabilities: [], knownCapabilities: ['Console'] },
+      false,
+    ],
+    [
+      'is not known as a capability',
+      { enabledCapabilities: ['x'], knownCapabilities: ['x'] },
+      true,
+    ],
+    ['of an old release', undefined, true],
+  ])('%s', (_, capabilities, expected) => {
+    expect(hasConsole({ metadata: { name: 'version' }, status: { capabilities } })).toBe(expected);
+  });
+});
+
+const known = (status: MonitoredOperator['status'], statusInfo = '', type = 'builtin') => ({
+  ...{ name: 'cvo', type, namespace: '', subscription: '', version: '' },
+  ...{ status, statusInfo },
+});
+
+describe('the report of an operator', () => {
+  it.each<readonly [string, MonitoredOperator, OperatorStatus, string, boolean]>([
+    ['nothing new', known('progressing', 'a'), 'progressing', 'a', false],
+    ['no text at all', known('progressing'), 'progressing', '', false],
+    ['a text that appears', known('progressing'), 'progressing', 'a', true],
+    ['a text that changes', known('progressing', 'a'), 'progressing', 'b', true],
+    ['a text that goes', known('progressing', 'a'), 'progressing', '', false],
+    ['a first status', known(''), 'progressing', '', true],
+    ['a status that changes', known('progressing', 'a'), 'available', '', true],
+    ['a builtin one that fails', known('progressing', 'a'), 'failed', '', true],
+    ['one that is available', known('available'), 'failed', 'b', false],
+    ['one that recovers', known('failed'), 'available', '', true],
+  ])('%s', (_, entry, ...[status, text, isSent]) => {
+    const seen = { status, text, version: '4.16.2' };
+    const report = operatorReport({ known: entry, seen, failedFor: 0, sinceReport: minutes(1) });
+    const expected = { name: 'cvo', version: '4.16.2', status, statusInfo: text };
+    expect(report).toEqual(isSent ? expected : undefined);
+  });
+
+  it('sends text alone once a minute, and a status at once', () => {
+    const progress = { known: known('progressing', 'a'), failedFor: 0, sinceReport: seconds(59) };
+    const seen = { status: 'progressing', text: 'b', version: '' } as const;
+    expect(operatorReport({ ...progress, seen })).toBeUndefined();
+    expect(operatorReport({ ...progress, seen: { ...seen, status: 'available' } })).toBeDefined();
+  });
+
+  it('calls one of OLM failed after five minutes of failure', () => {
+    const progress = { known: known('progressing', '', 'olm'), sinceReport: minutes(9) };
+    const seen = { status: 'failed', text: 'no', version: '' } as const;
+    expect(operatorReport({ ...progress, seen, failedFor: minutes(5) - 1 })).toBeUndefined();
+    expect(operatorReport({ ...progress, seen, failedFor: minutes(5) })?.status).toBe('failed');
+  });
+});
+
+const odf = { name: 'odf', namespace: 'openshift-storage', subscription: 'odf-operator' };
+
+describe('the name of ODF', () => {
+  it.each([
+    ['4.8.5', 'ocs-operator', 'odf'],
+    ['4.8.0-rc.1', 'odf-operator', 'ocs'],
+    ['4.18.1', 'odf-operator', 'ocs'],
+    ['4.9.0', 'odf-operator', 'ocs'],
+  ])('in %s', (release, subscription, ofManifest) => {
+    expect(inRelease(odf, release)).toEqual({ ...odf, subscription });
+    expect(operatorInRelease('ocs', release)).toBe(ofManifest);
+    expect(operatorInRelease('odf', release)).toBe('odf');
+  });
+});
+
+const named = (name: string, members: object = {}, namespace = 'openshift-storage') => ({
+  metadata: { name, namespace },
+  ...members,
+});
+
+describe('what OLM makes of an operator', () => {
+  const subscription = named('odf-operator', { status: { currentCSV: 'odf.v1' } });
+  const none = { subscriptions: [], csvs: [], installPlans: [], jobs: [] };
+
+  it.each<readonly [string, readonly KubeObject[], readonly KubeObject[], string | undefined]>([
+    ['no subscription', [], [named('odf.v1')], undefined],
+    ['one that names no CSV', [named('odf-operator')], [named('odf.v1')], undefined],
+    [
+      'one of another namespace',
+      [{ ...subscription, metadata: { name: 'odf-operator', namespace: 'other' } }],
+      [named('odf.v1')],
+      undefined,
+    ],
+    ['a CSV that is not there', [subscription], [named('odf.v0')], undefined],
+    ['a CSV of another namespace', [subscription], [named('odf.v1', {}, 'other')], undefined],
+    ['a CSV', [subscription], [named('odf.v1')], 'odf.v1'],
+  ])('%s', (_, subscriptions, ...[csvs, expected]) => {
+    expect(csvOf(odf, { ...none, subscriptions, csvs })?.metadata.name).toBe(expected);
+  });
+
+  it.each([
+    ['Succeeded', 'available'],
+    ['Failed', 'failed'],
+    ['Installing', 'progressing'],
+    [undefined, 'progressing'],
+  ])('a CSV that is %s is %s', (phase, status) => {
+    const csv = named('odf.v1', { spec: { version: '1.2.3' }, status: { phase, message: 'why' } });
+    expect(csvSnapshot(csv)).toEqual({ status, text: 'why', version: '1.2.3' });
+  });
+
+  it('is removed where it failed: jobs by count or condition, plans of these operators', () => {
+    const owned = (name: string, phase: string, owner: string) => ({
+      metadata: { name, namespace: odf.namespace, ownerReferences: [{ name: owner }] },
+      status: { phase },
+    });
+    const jobs = [
+      named('by-count', { status: { failed: 1 } }),
+      named('by-condition', { status: { conditions: [condition('Failed=True')] } }),
+      named('well', { status: { succeeded: 1, conditions: [condition('Complete=True')] } }),
+      named('not-failed', { status: { conditions: [condition('Failed=False')] } }),
+      {
+        ...named('leaving', { status: { failed: 1 } }),
+        metadata: { name: 'leaving', deletionTimestamp: 'now' },
+      },
+    ];
+    const installPlans = [
+      owned('failed', 'Failed', 'odf-operator'),
+      owned('running', 'Installing', 'odf-operator'),
+      owned('of-another', 'Failed', 'lso'),
+    ];
+    const removed = failedSetup([odf], { jobs, installPlans });
+    expect(removed.map(({ kind, name }) => `${kind.plural} ${name}`)).toEqual([
+      'jobs by-count',
+      'jobs by-condition',
+      'installplans failed',
+    ]);
+  });
+});

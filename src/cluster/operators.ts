@@ -1,0 +1,237 @@
+import * as z from 'zod';
+import { type Millis, minutes } from '../model/duration.ts';
+import type { MonitoredOperator, OperatorReport, OperatorStatus } from '../ports/installation.ts';
+import type { KubeObject, KubeRef } from '../ports/kube.ts';
+import { clusterVersions, installPlans, jobs } from './kinds.ts';
+
+/** The version of the cluster, and how far its operators are with it. */
+export const clusterVersionRef: KubeRef = { kind: clusterVersions, name: 'version' };
+
+/** How far an operator is in the cluster. */
+export interface OperatorSnapshot {
+  readonly status: OperatorStatus;
+  /** What it says of that itself. */
+  readonly text: string;
+  readonly version: string;
+}
+
+const text = z.string().catch('');
+const texts = z.array(z.string()).catch([]);
+
+const Conditions = z
+  .array(
+    z
+      .object({ type: text, status: text, message: text })
+      .catch({ type: '', status: '', message: '' }),
+  )
+  .catch([]);
+type Conditions = z.infer<typeof Conditions>;
+
+/** The first that holds decides; in which order an object lists its conditions means nothing. */
+const statusByCondition: readonly (readonly [string, string, OperatorStatus])[] = [
+  ['Available', 'True', 'available'],
+  ['Degraded', 'True', 'failed'],
+  ['Progressing', 'True', 'progressing'],
+  ['Available', 'False', 'failed'],
+];
+
+function statusOf(conditions: Conditions): Omit<OperatorSnapshot, 'version'> {
+  for (const [type, value, status] of statusByCondition) {
+    const found = conditions.find((one) => one.type === type && one.status === value);
+    if (found !== undefined) return { status, text: found.message };
+  }
+  return { status: 'progressing', text: '' };
+}
+
+const OperatorShape = z.object({
+  status: z
+    .object({ conditions: Conditions, versions: z.array(z.object({ version: text })).catch([]) })
+    .catch({ conditions: [], versions: [] }),
+});
+
+/** Reads a ClusterOperator. */
+export function clusterOperatorSnapshot(operator: KubeObject): OperatorSnapshot {
+  const { status } = OperatorShape.parse(operator);
+  return { ...statusOf(status.conditions), version: status.versions[0]?.version ?? '' };
+}
+
+const VersionShape = z.object({
+  status: z
+    .object({
+      conditions: Conditions,
+      desired: z.object({ version: text }).catch({ version: '' }),
+      capabilities: z
+        .object({ enabledCapabilities: texts, knownCapabilities: texts })
+        .catch({ enabledCapabilities: [], knownCapabilities: [] }),
+    })
+    .catch({
+      conditions: [],
+      desired: { version: '' },
+      capabilities: { enabledCapabilities: [], knownCapabilities: [] },
+    }),
+});
+
+/** Reads the ClusterVersion as an operator: the service calls it `cvo`. */
+export function clusterVersionSnapshot(version: KubeObject): OperatorSnapshot {
+  const { status } = VersionShape.parse(version);
+  return { ...statusOf(status.conditions), version: status.desired.version };
+}
+
+/** Whether the cluster has a console: releases before 4.12 do not know it as a capability. */
+export function hasConsole(version: KubeObject): boolean {
+  const { enabledCapabilities, knownCapabilities } =
+    VersionShape.parse(version).status.capabilities;
+  return enabledCapabilities.includes('Console') || !knownCapabilities.includes('Console');
+}
+
+/** Every ClusterOperator, as the service shows it with a failed installation. */
+export const clusterOperatorsReport = (operators: readonly KubeObject[]) => ({
+  CLUSTER_OPERATORS_REPORT: operators.map((operator) => {
+    const { status, text: statusInfo } = clusterOperatorSnapshot(operator);
+    return { name: operator.metadata.name, status, status_info: statusInfo };
+  }),
+});
+
+/** Text alone that changes is reported this often. */
+const textInterval: Millis = minutes(1);
+
+/** Ten polls of 30 s: a CSV may fail for a while before it succeeds. */
+const failsFor: Millis = minutes(5);
+
+/** An operator here and at the service. */
+export interface OperatorProgress {
+  readonly known: MonitoredOperator;
+  readonly seen: OperatorSnapshot;
+  /** How long it has been failed without a pause. */
+  readonly failedFor: Millis;
+  /** Since it was reported last. */
+  readonly sinceReport: Millis;
+}
+
+/**
+ * What the service is to be told of an operator, if anything. What it has as available stays so. An empty text never
+ * replaces another: a person may be reading it. One of OLM is failed only when it stays so.
+ */
+export function operatorReport(progress: OperatorProgress): OperatorReport | undefined {
+  const { known, seen, failedFor, sinceReport } = progress;
+  const { status, text: statusInfo, version } = seen;
+  if (known.status === 'available') return undefined;
+  const report = { name: known.name, version, status, statusInfo };
+  if (known.status !== status) {
+    return status === 'failed' && known.type === 'olm' && failedFor < failsFor ? undefined : report;
+  }
+  const isNews = statusInfo !== '' && statusInfo !== known.statusInfo;
+  return isNews && sinceReport >= textInterval ? report : undefined;
+}
+
+/** An operator that OLM installs. */
+export interface OlmOperator {
+  readonly name: string;
+  readonly namespace: string;
+  readonly subscription: string;
+}
+
+/** What OLM makes of its operators. */
+export interface OlmObjects {
+  readonly subscriptions: readonly KubeObject[];
+  /** Without the copies in other namespaces. */
+  readonly csvs: readonly KubeObject[];
+  readonly installPlans: readonly KubeObject[];
+  /** Those that unpack bundles. */
+  readonly jobs: readonly KubeObject[];
+}
+
+/** Releases in which the operator `odf` was still called `ocs`. */
+const isOcsRelease = (release: string): boolean => /^v?4\.8(\.\d+)?$/.test(release);
+
+/** The operators as OLM names them in a release of OpenShift. */
+export const inRelease = (
+  { name, namespace, subscription }: OlmOperator,
+  release: string,
+): OlmOperator =>
+  name === 'odf' && isOcsRelease(release)
+    ? { name, namespace, subscription: 'ocs-operator' }
+    : { name, namespace, subscription };
+
+/** The name of the operator that a manifest belongs to. */
+export const operatorInRelease = (name: string, release: string): string =>
+  name === 'ocs' && isOcsRelease(release) ? 'odf' : name;
+
+const SubscriptionShape = z.object({
+  status: z.object({ currentCSV: text }).catch({ currentCSV: '' }),
+});
+
+/** The CSV that OLM is installing for an operator; undefined until there is one: it is initialised then. */
+export function csvOf(
+  operator: OlmOperator,
+  { subscriptions, csvs }: OlmObjects,
+): KubeObject | undefined {
+  const here = ({ metadata }: KubeObject): boolean => metadata.namespace === operator.namespace;
+  const found = subscriptions.find(
+    (one) => here(one) && one.metadata.name === operator.subscription,
+  );
+  if (found === undefined) return undefined;
+  const { currentCSV } = SubscriptionShape.parse(found).status;
+  return csvs.find((csv) => here(csv) && csv.metadata.name === currentCSV);
+}
+
+const CsvShape = z.object({
+  spec: z.object({ version: text }).catch({ version: '' }),
+  status: z.object({ phase: text, message: text }).catch({ phase: '', message: '' }),
+});
+
+const statusByPhase: ReadonlyMap<string, OperatorStatus> = new Map([
+  ['Succeeded', 'available'],
+  ['Failed', 'failed'],
+]);
+
+/** Reads a ClusterServiceVersion. */
+export function csvSnapshot(csv: KubeObject): OperatorSnapshot {
+  const { spec, status } = CsvShape.parse(csv);
+  return {
+    status: statusByPhase.get(status.phase) ?? 'progressing',
+    text: status.message,
+    version: spec.version,
+  };
+}
+
+const JobShape = z.object({
+  status: z
+    .object({ failed: z.number().catch(0), conditions: Conditions })
+    .catch({ failed: 0, conditions: [] }),
+});
+
+const hasFailed = (job: KubeObject): boolean => {
+  const { failed, conditions } = JobShape.parse(job).status;
+  return failed > 0 || conditions.find(({ type }) => type === 'Failed')?.status === 'True';
+};
+
+const PlanShape = z.object({
+  metadata: z.object({ ownerReferences: z.array(z.object({ name: text })).catch([]) }),
+  status: z.object({ phase: text }).catch({ phase: '' }),
+});
+
+/**
+ * What OLM never tries again by itself, and makes again once it is gone: failed jobs that unpack a bundle, and failed
+ * install plans of these operators.
+ */
+export function failedSetup(
+  operators: readonly OlmOperator[],
+  objects: Pick<OlmObjects, 'jobs' | 'installPlans'>,
+): readonly KubeRef[] {
+  const isOf = (plan: KubeObject, { namespace, subscription }: OlmOperator): boolean =>
+    plan.metadata.namespace === namespace &&
+    PlanShape.parse(plan).metadata.ownerReferences.some(({ name }) => name === subscription);
+  const plans = objects.installPlans.filter(
+    (plan) =>
+      PlanShape.parse(plan).status.phase === 'Failed' && operators.some((one) => isOf(plan, one)),
+  );
+  const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
+  const refsOf = (kind: KubeRef['kind'], found: readonly KubeObject[]): readonly KubeRef[] =>
+    found.filter(isThere).map(({ metadata: { name, namespace } }) => ({
+      kind,
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+    }));
+  return [...refsOf(jobs, objects.jobs.filter(hasFailed)), ...refsOf(installPlans, plans)];
+}

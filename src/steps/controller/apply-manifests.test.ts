@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { clusterServiceVersions, installPlans, jobs } from '../../cluster/kinds.ts';
+import {
+  decideSetup,
+  followedOlm,
+  type OperatorManifest,
+  readCustomManifests,
+  decodeManifest,
+} from './apply-manifests.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+const objectOf = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
+const yaml = (name: string) => `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\n`;
+
+describe('a manifest', () => {
+  it.each([
+    ['one document', yaml('a'), ['a']],
+    ['several, some of them empty', `---\n${yaml('a')}---\n---\n${yaml('b')}`, ['a', 'b']],
+    ['JSON', JSON.stringify(objectOf('a')), ['a']],
+    ['nothing', '# none\n', []],
+  ])('of %s', (_, text, names) => {
+    expect(decodeManifest(base64(text))).toEqual({ objects: names.map(objectOf) });
+  });
+
+  it('may have its base64 in lines', () => {
+    const text = base64(yaml('a')).replaceAll(/(.{20})/g, '$1\n');
+    expect(decodeManifest(`${text}\n`)).toEqual({ objects: [objectOf('a')] });
+  });
+
+  it.each([
+    ['what is not base64', 'kind: ConfigMap', 'it is not base64'],
+    ['duplicate keys', base64('kind: a\nkind: b\n'), 'Map keys must be unique'],
+    [
+      'aliases',
+      base64('kind: &a b\napiVersion: *a\n'),
+      'aliases are not taken: write the value out',
+    ],
+    [
+      'no name',
+      base64('kind: a\napiVersion: v1\nmetadata: {}\n'),
+      'an object has no apiVersion, kind or name',
+    ],
+    ['a list', base64('- a\n'), 'an object has no apiVersion, kind or name'],
+  ])('with %s is refused', (_, text, problem) => {
+    expect(decodeManifest(text)).toEqual({ problem });
+  });
+});
+
+describe('the list of manifests', () => {
+  it('is read with names in any case, in its order, without what cannot be read', () => {
+    const list = [
+      { Name: 'lso', Content: base64(yaml('a')) },
+      { name: 'ocs', content: base64(yaml('b')) },
+      { NAME: 'cnv', CONTENT: '%' },
+      { Name: 'cnv' },
+    ];
+    expect(readCustomManifests(JSON.stringify(list), '4.8.1')).toEqual({
+      manifests: [
+        { operator: 'lso', object: objectOf('a') },
+        { operator: 'odf', object: objectOf('b') },
+      ],
+      problems: [
+        'a manifest of operator cnv: it is not base64',
+        'a manifest has no name or no content',
+      ],
+    });
+  });
+
+  it('is empty for null, and nothing for another thing', () => {
+    expect(readCustomManifests('null', '')).toEqual({ manifests: [], problems: [] });
+    for (const text of ['', '{}', '["a"]']) expect(readCustomManifests(text, '')).toBeUndefined();
+  });
+});
+
+describe('what is followed of OLM', () => {
+  it('has no copies of a CSV, and the jobs that unpack bundles alone', async () => {
+    const kube = fakeKube();
+    const at = (name: string, namespace: string, labels = {}) => ({
+      metadata: { name, namespace, labels },
+    });
+    kube.put(clusterServiceVersions, at('lso.v1', 'local'));
+    kube.put(clusterServiceVersions, at('lso.v1', 'default', { 'olm.copiedFrom': 'local' }));
+    kube.put(jobs, at('unpack', 'openshift-marketplace')).put(jobs, at('other', 'default'));
+    const olm = followedOlm(kube);
+    const stop = new AbortController();
+    const ended = olm.watch(() => undefined, stop.signal);
+    const { csvs, jobs: unpacking } = olm.objects();
+    expect(csvs.map(({ metadata }) => metadata.namespace)).toEqual(['local']);
+    expect(unpacking.map(({ metadata }) => metadata.name)).toEqual(['unpack']);
+    stop.abort();
+    await ended;
+  });
+});
+
+describe('the setup of operators', () => {
+  const lso = { name: 'lso', namespace: 'local', subscription: 'lso-operator' };
+  const cnv = { name: 'cnv', namespace: 'cnv', subscription: 'cnv-operator' };
+  const subscription = {
+    metadata: { name: 'lso-operator', namespace: 'local' },
+    status: { currentCSV: 'lso.v1' },
+  };
+  const csv = { metadata: { name: 'lso.v1', namespace: 'local' } };
+  const failedJob = { metadata: { name: 'unpack' }, status: { failed: 2 } };
+  const failedPlan = {
+    metadata: { name: 'plan', namespace: 'cnv', ownerReferences: [{ name: 'cnv-operator' }] },
+    status: { phase: 'Failed' },
+  };
+  const ofLso: OperatorManifest = { operator: 'lso', object: objectOf('a') };
+  const ofCnv: OperatorManifest = { operator: 'cnv', object: objectOf('b') };
+  const state = {
+    operators: [lso, cnv],
+    manifests: [ofLso, ofCnv],
+    isStopped: false,
+    objects: {
+      subscriptions: [subscription],
+      csvs: [csv],
+      installPlans: [failedPlan],
+      jobs: [failedJob],
+    },
+    gap: undefined,
+    applied: new Set<string>(),
+    denied: new Set<string>(),
+  };
+
+  it('applies what is ready, and removes what failed while one is not', () => {
+    const { actions, missing } = decideSetup(state);
+    expect(actions).toEqual([
+      { key: 'removal of jobs unpack', remove: { kind: jobs, name: 'unpack' } },
+      {
+        key: 'removal of installplans plan',
+        remove: { kind: installPlans, name: 'plan', namespace: 'cnv' },
+      },
+      { key: 'manifests of operator lso', apply: [ofLso] },
+    ]);
+    expect(missing).toBe('operator cnv has no CSV yet; manifests of operator lso are not applied');
+  });
+
+  it.each([
+    [
+      'leaves alone what it may not remove',
+      { denied: new Set(['jobs', 'installplans']), manifests: [] },
+      'operator cnv has no CSV yet',
+    ],
+    ['removes nothing once all are ready', { operators: [lso], manifests: [ofCnv] }, undefined],
+    [
+      'applies nothing twice',
+      { operators: [lso], applied: new Set([`lso ${JSON.stringify(objectOf('a'))}`]) },
+      undefined,
+    ],
+    [
+      'says what keeps it from seeing',
+      {
+        operators: [cnv],
+        gap: 'no answer',
+        objects: { ...state.objects, jobs: [], installPlans: [] },
+      },
+      'no answer; operator cnv has no CSV yet',
+    ],
+    ['says what is missing beside', { operators: [], missing: 'a file' }, 'a file'],
+    ['ends when it is stopped', { isStopped: true }, undefined],
+  ])('%s', (_, members, missing) => {
+    expect(decideSetup({ ...state, ...members })).toEqual({ actions: [], missing });
+  });
+});

@@ -1,0 +1,289 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { clusterOperators, clusterVersions, configMaps } from '../../cluster/kinds.ts';
+import { hours, minutes, seconds } from '../../model/duration.ts';
+import type { InstallingCluster } from '../../ports/installation.ts';
+import { builtinOperators, completeInstallation } from './complete-installation.ts';
+
+const away = inventoryFailure('inventory.unreachable', 'no route to host');
+const gone = inventoryFailure('inventory.not-found', 'record not found');
+const rejected = inventoryFailure('inventory.rejected', 'cluster is installed');
+
+const conditions = (words: Readonly<Record<string, string>>, message = '') =>
+  Object.entries(words).map(([type, status]) => ({ type, status, message }));
+
+const console = (words: Readonly<Record<string, string>>, message = '') => ({
+  metadata: { name: 'console' },
+  status: { conditions: conditions(words, message), versions: [{ version: '4.16.2' }] },
+});
+const version = (
+  words: Readonly<Record<string, string>>,
+  message = '',
+  known: readonly string[] = [],
+) => ({
+  metadata: { name: 'version' },
+  status: {
+    conditions: conditions(words, message),
+    desired: { version: '4.16.2' },
+    capabilities: { knownCapabilities: known, enabledCapabilities: [] },
+  },
+});
+const routerCa = {
+  metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
+  data: { 'ca-bundle.crt': 'PEM' },
+};
+
+interface Given {
+  readonly cluster?: Partial<InstallingCluster>;
+  readonly checkClusterVersion?: boolean;
+  readonly isAgentBased?: boolean;
+}
+
+function setUp({ cluster, checkClusterVersion = true, isAgentBased = false }: Given = {}) {
+  const clock = fakeClock();
+  const installation = fakeInstallation({ status: 'finalizing', ...cluster });
+  installation.setOperators([{ name: 'console' }, { name: 'cvo' }]);
+  const kube = fakeKube();
+  const later = (after: number, change: () => void): void => {
+    void clock.sleep(after, new AbortController().signal).then(change);
+  };
+  const run = (signal = new AbortController().signal) =>
+    tryStep(completeInstallation, {
+      ...{ clock, installation, kube, signal, inventory: fakeInventory() },
+      facts: { cluster: { isAgentBased, platform: 'none', serviceNetworks: [] } },
+      config: { cluster: { openshiftVersion: '4.16.2' }, controller: { checkClusterVersion } },
+    });
+  const ready = () =>
+    kube
+      .put(clusterOperators, console({ Available: 'True' }, 'well'))
+      .put(clusterVersions, version({ Available: 'True' }, 'done'))
+      .put(configMaps, routerCa);
+  const changes = () => installation.calls.filter((call) => call !== 'operators');
+  return { clock, installation, kube, later, run, ready, changes };
+}
+
+const operators = ['operator console available', 'operator cvo available'];
+const stages = [
+  'stage Waiting for cluster operators',
+  'stage Adding router ca',
+  'stage Waiting for olm operators csv initialization',
+  'stage Done',
+] as const;
+const [atOperators, atRouter, atOlm, atDone] = stages;
+
+describe('completing the installation', () => {
+  it('waits for the service to finalize, and reports the stages in their order', async () => {
+    const { clock, installation, later, ready, run, changes } = setUp({
+      cluster: { status: 'installing' },
+    });
+    ready();
+    later(minutes(7), () => installation.set({ status: 'finalizing' }));
+    const { failure } = await run();
+    expect(failure).toBeUndefined();
+    expect(changes()).toEqual([
+      atOperators,
+      ...operators,
+      atRouter,
+      'ingress ca PEM',
+      atOlm,
+      atDone,
+      'complete true',
+    ]);
+    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+    expect(clock.elapsed()).toBeLessThan(minutes(7.2));
+  });
+
+  it('is left to nobody where the installation is agent-based', async () => {
+    const { run, changes } = setUp({ isAgentBased: true });
+    expect((await run()).failure).toBeUndefined();
+    expect(changes()).toEqual([]);
+  });
+
+  it('reports what the operators say, their text once a minute', async () => {
+    const { kube, later, ready, run, installation } = setUp();
+    kube.put(clusterVersions, version({ Available: 'False', Progressing: 'True' }, '1 of 9'));
+    for (let count = 2; count < 9; count += 1)
+      later(count * 20_000, () =>
+        kube.put(
+          clusterVersions,
+          version({ Available: 'False', Progressing: 'True' }, `${count} of 9`),
+        ),
+      );
+    later(minutes(30), ready);
+    await run();
+    const reports = installation.operatorReports.map(
+      ({ name, status, statusInfo }) => `${name} ${status} ${statusInfo}`,
+    );
+    expect(reports).toEqual([
+      'cvo progressing 1 of 9',
+      'cvo progressing 3 of 9',
+      'cvo progressing 6 of 9',
+      'cvo progressing 8 of 9',
+      'console available well',
+      'cvo available done',
+    ]);
+    expect(installation.operatorReports.every((one) => one.version === '4.16.2')).toBe(true);
+    expect(installation.calls.filter((call) => call === 'operators')).toHaveLength(2);
+  });
+
+  it('sends again what the service did not take', async () => {
+    const { installation, ready, run, changes } = setUp();
+    ready();
+    for (const call of [
+      'reportFinalizing',
+      'operators',
+      'reportOperator',
+      'uploadIngressCa',
+      'complete',
+    ] as const)
+      installation.failing(call, away, 2);
+    expect((await run()).failure).toBeUndefined();
+    const count = (what: string) => changes().filter((call) => call.startsWith(what)).length;
+    expect([count('stage'), count('ingress'), count('complete')]).toEqual([6, 3, 3]);
+    expect(installation.operatorReports).toHaveLength(2);
+  });
+
+  it('waits for a router CA that comes late', async () => {
+    const { clock, kube, later, ready, run } = setUp();
+    ready().drop({
+      kind: configMaps,
+      name: 'default-ingress-cert',
+      namespace: 'openshift-config-managed',
+    });
+    later(minutes(20), () => kube.put(configMaps, { ...routerCa, data: {} }));
+    later(minutes(50), () => kube.put(configMaps, routerCa));
+    expect((await run()).failure).toBeUndefined();
+    expect(clock.elapsed()).toBeLessThan(minutes(50.2));
+  });
+
+  it('fails the installation after ten hours, with what every operator says', async () => {
+    const { clock, installation, kube, run } = setUp();
+    kube.put(clusterVersions, version({ Available: 'False' }));
+    kube.put(clusterOperators, console({ Available: 'False' }, 'no route'));
+    expect((await run()).failure).toBeUndefined();
+    expect(installation.results).toEqual([
+      {
+        isSuccess: false,
+        error: 'Stopped waiting for cluster operators to be available: context deadline exceeded',
+        data: {
+          CLUSTER_OPERATORS_REPORT: [
+            { name: 'console', status: 'failed', status_info: 'no route' },
+          ],
+        },
+      },
+    ]);
+    expect(clock.elapsed()).toBeGreaterThanOrEqual(hours(10));
+  });
+});
+
+describe('completing after a restart', () => {
+  it.each([
+    ['Waiting for cluster operators', [...operators, atRouter, 'ingress ca PEM', atOlm, atDone]],
+    ['Adding router ca', ['ingress ca PEM', atOlm, atDone]],
+    ['Waiting for olm operators csv initialization', [atDone]],
+    ['Applying olm manifests', [atDone]],
+    ['Waiting for olm operators csv', [atDone]],
+    ['Done', []],
+  ])('goes on at the stage "%s"', async (stage, expected) => {
+    const { ready, run, changes } = setUp({
+      cluster: { finalizing: { stage, isTimedOut: false } },
+    });
+    ready();
+    await run();
+    expect(changes()).toEqual([...expected, 'complete true']);
+  });
+
+  it.each(['installed', 'error', 'cancelled', 'adding-hosts'])(
+    'ends where the cluster is %s',
+    async (status) => {
+      const { ready, run, changes } = setUp({ cluster: { status } });
+      ready();
+      expect((await run()).failure).toBeUndefined();
+      expect(changes()).toEqual([]);
+    },
+  );
+});
+
+describe('completing what the service has ended', () => {
+  it('takes a refused stage as answered once the cluster is installed', async () => {
+    const { clock, installation, later, ready, run, changes } = setUp({
+      cluster: { finalizing: { stage: 'Waiting for olm operators csv', isTimedOut: false } },
+    });
+    ready();
+    installation.failing('reportFinalizing', rejected);
+    for (let count = 1; count < 14; count += 1)
+      later(seconds(5 * count), () => installation.set({ status: 'finalizing' }));
+    later(minutes(1.2), () => installation.set({ status: 'installed' }));
+    const { failure, notes } = await run();
+    expect(failure).toBeUndefined();
+    expect(installation.results).toEqual([]);
+    expect(installation.refreshes()).toBe(1);
+    expect(changes()).toEqual([atDone, atDone, atDone]);
+    expect(notes).toEqual(['warn: the stage Done: trying again']);
+    expect(clock.elapsed()).toBe(minutes(1.2));
+  });
+
+  it.each([
+    ['waits for the operators', 'Waiting for cluster operators'],
+    ['waits for the CA of the router', 'Adding router ca'],
+  ])('ends while it %s', async (_, stage) => {
+    const { clock, installation, later, run, changes } = setUp({
+      cluster: { finalizing: { stage, isTimedOut: false } },
+    });
+    later(minutes(3), () => installation.set({ status: 'installed' }));
+    expect((await run()).failure).toBeUndefined();
+    expect(changes()).toEqual([]);
+    expect(clock.elapsed()).toBe(minutes(3));
+  });
+});
+
+describe('the operators of the cluster that are waited for', () => {
+  const state = { console: console({ Available: 'True' }), gap: undefined, waitsForVersion: false };
+  const seen = { status: 'available', text: '', version: '4.16.2' };
+
+  it.each([
+    ['the console, once its capability is known', { version: undefined }, [['console', undefined]]],
+    ['the console', { version: version({}) }, [['console', seen]]],
+    ['nothing without a console', { version: version({}, '', ['Console']) }, []],
+    [
+      'the version alone',
+      { version: version({ Available: 'True' }, '', ['Console']), waitsForVersion: true },
+      [['cvo', seen]],
+    ],
+    [
+      'both',
+      { version: undefined, waitsForVersion: true },
+      [
+        ['console', undefined],
+        ['cvo', undefined],
+      ],
+    ],
+  ])('are %s', (_, members, expected) => {
+    const found = builtinOperators({ ...state, ...members });
+    expect(found.map((one) => [one.name, one.seen])).toEqual(expected);
+  });
+
+  it('counts one that the service does not know as available by the cluster alone', async () => {
+    const { installation, ready, run, changes } = setUp();
+    ready();
+    installation.setOperators([{ name: 'console' }]);
+    expect((await run()).failure).toBeUndefined();
+    expect(changes()).not.toContain('operator cvo available');
+    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+  });
+
+  it('asks again for what the service knows when it does not take a report', async () => {
+    const { installation, later, ready, run } = setUp();
+    ready();
+    installation.failing('reportOperator', gone);
+    later(minutes(1), () => installation.setOperators([]));
+    await run();
+    expect(installation.operatorReports).toEqual([]);
+    expect(installation.results).toEqual([{ isSuccess: true, error: '' }]);
+  });
+});

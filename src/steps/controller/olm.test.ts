@@ -1,0 +1,377 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import {
+  clusterServiceVersions,
+  clusterVersions,
+  configMaps,
+  installPlans,
+  jobs,
+  subscriptions,
+} from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { type FinalizingStage, finalizingStages } from '../../ports/installation.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { completeInstallation } from './complete-installation.ts';
+
+const away = inventoryFailure('inventory.unreachable', 'no route to host');
+
+const operator = (name: string) =>
+  ({
+    name,
+    type: 'olm',
+    namespace: `openshift-${name}`,
+    subscription: `${name}-operator`,
+  }) as const;
+const manifest = (name: string) => ({
+  Name: name,
+  Content: Buffer.from(`apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: of-${name}\n`).toString(
+    'base64',
+  ),
+});
+const stage = (name: FinalizingStage): string => `stage ${name}`;
+const [init, apply, wait] = [
+  'Waiting for olm operators csv initialization',
+  'Applying olm manifests',
+  'Waiting for olm operators csv',
+] as const;
+
+/** An installation that is at the stages of OLM, with operators of these names. */
+function setUp(...names: readonly string[]) {
+  const clock = fakeClock();
+  const installation = fakeInstallation({
+    status: 'finalizing',
+    finalizing: { stage: 'Adding router ca', isTimedOut: false },
+  });
+  installation.setOperators(names.map(operator));
+  const [kube, adminKube] = [fakeKube(), fakeKube()];
+  const files = { 'custom_manifests.json': JSON.stringify(names.map(manifest)) };
+  const inventory = fakeInventory({ files });
+  kube.put(configMaps, {
+    metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
+    data: { 'ca-bundle.crt': 'PEM' },
+  });
+  const subscribe = (name: string) =>
+    kube
+      .put(subscriptions, {
+        metadata: { name: `${name}-operator`, namespace: `openshift-${name}` },
+        status: { currentCSV: `${name}.v4` },
+      })
+      .put(clusterServiceVersions, {
+        // A copy, as OLM makes one in each namespace.
+        metadata: { name: `${name}.v4`, namespace: 'default', labels: { 'olm.copiedFrom': 'x' } },
+      });
+  const phase = (name: string, to: string, message = '') =>
+    kube.put(clusterServiceVersions, {
+      metadata: { name: `${name}.v4`, namespace: `openshift-${name}` },
+      spec: { version: '4.12.0' },
+      status: { phase: to, message },
+    });
+  const later = (after: number, change: () => void): void => {
+    void clock.sleep(after, new AbortController().signal).then(change);
+  };
+  const giveUp = (after: number, name: FinalizingStage): void =>
+    later(after, () => installation.set({ finalizing: { stage: name, isTimedOut: true } }));
+  const run = (signal = new AbortController().signal) =>
+    tryStep(completeInstallation, {
+      ...{ clock, installation, kube, adminKube, inventory, signal },
+      facts: { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } },
+      config: { cluster: { openshiftVersion: '4.16.2' } },
+    });
+  const changes = () => installation.calls.filter((call) => !/^(operators|ingress)/.test(call));
+  const applied = () => adminKube.objectsOf(configMaps).map(({ metadata }) => metadata.name);
+  return {
+    clock,
+    installation,
+    inventory,
+    kube,
+    adminKube,
+    subscribe,
+    phase,
+    later,
+    giveUp,
+    run,
+    changes,
+    applied,
+  };
+}
+
+describe('the operators of OLM', () => {
+  it('get their manifests once they have a CSV, and are reported until they are available', async () => {
+    const { subscribe, phase, later, run, changes, applied, installation, kube, clock } =
+      setUp('lso');
+    later(minutes(1), () => subscribe('lso'));
+    later(minutes(2), () => phase('lso', 'InstallReady', 'waiting'));
+    later(minutes(4), () => phase('lso', 'Succeeded', 'done'));
+    const { failure } = await run();
+    expect(failure).toBeUndefined();
+    expect(changes()).toEqual([
+      ...[stage(init), stage(apply), stage(wait)],
+      ...['operator lso progressing', 'operator lso available'],
+      ...[stage('Done'), 'complete true'],
+    ]);
+    expect(installation.operatorReports.at(-1)).toEqual({
+      ...{ name: 'lso', version: '4.12.0', status: 'available', statusInfo: 'done' },
+    });
+    expect(applied()).toEqual(['of-lso']);
+    expect(kube.writes).toEqual([]);
+    expect(clock.elapsed()).toBeLessThan(minutes(4.2));
+  });
+
+  it('finish independently, also with a failure in between', async () => {
+    const { subscribe, phase, later, run, changes } = setUp('lso', 'cnv');
+    for (const name of ['lso', 'cnv']) {
+      subscribe(name);
+      phase(name, 'Installing');
+    }
+    later(minutes(1), () => phase('cnv', 'Failed', 'no'));
+    later(minutes(2), () => phase('lso', 'Succeeded'));
+    later(minutes(3), () => phase('cnv', 'Succeeded'));
+    await run();
+    expect(changes().filter((call) => call.startsWith('operator'))).toEqual([
+      'operator lso progressing',
+      'operator cnv progressing',
+      'operator lso available',
+      'operator cnv available',
+    ]);
+  });
+
+  it('are reported as failed when they stay so for five minutes, and may recover', async () => {
+    const { subscribe, phase, later, run, installation } = setUp('lso');
+    subscribe('lso');
+    phase('lso', 'Failed', 'no');
+    later(minutes(9), () => phase('lso', 'Succeeded', 'done'));
+    await run();
+    const reports = installation.operatorReports.map(
+      ({ status, statusInfo }) => `${status} ${statusInfo}`,
+    );
+    expect(reports).toEqual(['failed no', 'available done']);
+  });
+
+  it('lose their failed jobs and install plans while they have no CSV', async () => {
+    const { subscribe, phase, later, run, kube } = setUp('lso');
+    const failed = { namespace: 'openshift-marketplace', name: 'unpack' };
+    kube.put(jobs, { metadata: failed, status: { failed: 1 } });
+    kube.put(installPlans, {
+      metadata: {
+        name: 'plan',
+        namespace: 'openshift-lso',
+        ownerReferences: [{ name: 'lso-operator' }],
+      } as never,
+      status: { phase: 'Failed' },
+    });
+    later(minutes(1), () => {
+      subscribe('lso');
+      phase('lso', 'Succeeded');
+    });
+    await run();
+    expect(kube.writes.map(({ verb, kind, name }) => `${verb} ${kind} ${name}`)).toEqual([
+      'remove jobs unpack',
+      'remove installplans plan',
+    ]);
+  });
+
+  it('are not asked to lose twice what may not be removed', async () => {
+    const { subscribe, phase, later, run, kube } = setUp('lso');
+    kube.put(jobs, {
+      metadata: { namespace: 'openshift-marketplace', name: 'unpack' },
+      status: { failed: 1 },
+    });
+    let asked = 0;
+    const remove = () => {
+      asked += 1;
+      return Promise.reject(kubeFailure('kube.denied', 'jobs is forbidden'));
+    };
+    Object.assign(kube, { remove });
+    later(minutes(5), () => {
+      subscribe('lso');
+      phase('lso', 'Succeeded');
+    });
+    expect((await run()).notes).toContain('warn: may not remove failed jobs');
+    expect(asked).toBe(1);
+  });
+
+  it('get each manifest once, whatever fails in between', async () => {
+    const { subscribe, phase, run, adminKube, inventory, applied } = setUp('cnv', 'lso');
+    for (const name of ['lso', 'cnv']) {
+      subscribe(name);
+      phase(name, 'Succeeded');
+    }
+    inventory.failing('clusterFile', away, 2);
+    const { apply: whole } = adminKube;
+    let refusals = 3;
+    const apply: typeof whole = (object, signal) => {
+      if (object.metadata.name !== 'of-cnv' || refusals === 0) return whole(object, signal);
+      refusals -= 1;
+      return Promise.reject(kubeFailure('kube.invalid', 'a webhook does not answer'));
+    };
+    Object.assign(adminKube, { apply });
+    expect((await run()).failure).toBeUndefined();
+    expect(applied()).toEqual(['of-cnv', 'of-lso']);
+    expect(adminKube.writes.map(({ name }) => name)).toEqual(['of-lso', 'of-cnv']);
+  });
+});
+
+describe('operators that the service gives up', () => {
+  it('are reported as failed, and the installation succeeds without them', async () => {
+    const { clock, giveUp, run, changes, installation, applied } = setUp('lso', 'cnv');
+    giveUp(minutes(70), init);
+    giveUp(minutes(80), apply);
+    giveUp(minutes(150), wait);
+    const { failure } = await run();
+    expect(failure).toBeUndefined();
+    expect(changes()).toEqual([
+      ...[stage(init), stage(apply), stage(wait)],
+      ...['operator lso failed', 'operator cnv failed'],
+      ...[stage('Done'), 'complete true'],
+    ]);
+    expect(installation.operatorReports.map(({ statusInfo }) => statusInfo)).toEqual(
+      Array.from({ length: 2 }, () => 'Waiting for operator timed out'),
+    );
+    expect(clock.elapsed()).toBe(minutes(150));
+    expect(applied()).toEqual([]);
+  });
+
+  it('keep what they reached: one that is available, one that failed', async () => {
+    const { subscribe, phase, giveUp, run, installation, applied } = setUp('lso', 'cnv', 'odf');
+    for (const [name, to] of [
+      ['lso', 'Succeeded'],
+      ['cnv', 'Failed'],
+      ['odf', 'Installing'],
+    ] as const) {
+      subscribe(name);
+      phase(name, to);
+    }
+    giveUp(minutes(70), wait);
+    await run();
+    const reports = installation.operatorReports.map(({ name, status }) => `${name} ${status}`);
+    expect(reports).toEqual(['lso available', 'odf progressing', 'cnv failed', 'odf failed']);
+    expect(applied()).toEqual(['of-cnv', 'of-lso', 'of-odf']);
+  });
+
+  it('are given up before the service has listed them', async () => {
+    const { giveUp, run, changes, installation } = setUp('lso');
+    installation.failing('operators', away);
+    giveUp(minutes(70), init);
+    await run();
+    expect(changes()).toEqual([stage(init), stage('Done'), 'complete true']);
+  });
+
+  it('are left as they are where the service does not take the report', async () => {
+    const { giveUp, run, changes, installation } = setUp('lso');
+    installation.set({ finalizing: { stage: wait, isTimedOut: false } });
+    installation.failing('reportOperator', away);
+    giveUp(minutes(70), wait);
+    const { notes } = await run();
+    expect(notes).toContain('warn: going on without the report of failed operators');
+    expect(changes().at(-1)).toBe('complete true');
+  });
+
+  it('end with the installation', async () => {
+    const { clock, later, run, changes, installation } = setUp('lso');
+    later(seconds(90), () => installation.set({ status: 'installed' }));
+    await run();
+    expect(changes()).toEqual([stage(init)]);
+    expect(clock.elapsed()).toBe(seconds(90));
+  });
+});
+
+describe('operators of OLM after a restart', () => {
+  it.each([
+    [apply, [stage(wait), 'operator lso available']],
+    [wait, ['operator lso available']],
+    ['Done', []],
+  ] as const)('at the stage "%s"', async (at, expected) => {
+    const { subscribe, phase, run, changes, applied, installation } = setUp('lso');
+    installation.set({ finalizing: { stage: at, isTimedOut: false } });
+    subscribe('lso');
+    phase('lso', 'Succeeded');
+    await run();
+    expect(changes()).toEqual([
+      ...expected,
+      ...(at === 'Done' ? [] : [stage('Done')]),
+      'complete true',
+    ]);
+    expect(applied()).toEqual(at === apply ? ['of-lso'] : []);
+    expect(installation.calls.includes('operators')).toBe(at !== 'Done');
+  });
+});
+
+describe('a controller that is killed', () => {
+  /** A service that remembers its stage, and a controller that is killed at one of its calls, before or after it took effect. */
+  async function killedAt(call: number, when: 'before' | 'after') {
+    const test = setUp('lso');
+    const { installation, kube, adminKube, subscribe, phase } = test;
+    installation.set({ finalizing: { stage: '', isTimedOut: false } });
+    // A cluster without a console.
+    kube.put(clusterVersions, {
+      metadata: { name: 'version' },
+      status: { capabilities: { knownCapabilities: ['Console'] } },
+    });
+    subscribe('lso');
+    phase('lso', 'Succeeded', 'done');
+    const killer = new AbortController();
+    let [count, isKilled] = [0, false];
+    const killing =
+      <A extends readonly unknown[], R>(work: (...given: A) => Promise<R>) =>
+      async (...given: A): Promise<R> => {
+        count += 1;
+        const isNow = count === call;
+        if (isNow) isKilled = true;
+        if (isNow && when === 'before') killer.abort(new Error('killed'));
+        killer.signal.throwIfAborted();
+        const result = await work(...given);
+        if (isNow) killer.abort(new Error('killed'));
+        return result;
+      };
+    const { reportFinalizing, reportOperator, uploadIngressCa, complete } = installation;
+    const stages: string[] = [];
+    const remembering: typeof reportFinalizing = async (at, signal) => {
+      await reportFinalizing(at, signal);
+      stages.push(at);
+      installation.set({ finalizing: { stage: at, isTimedOut: false } });
+    };
+    const calls = {
+      reportFinalizing: killing(remembering),
+      reportOperator: killing(reportOperator),
+      uploadIngressCa: killing(uploadIngressCa),
+      complete: killing(complete),
+    };
+    Object.assign(installation, calls);
+    const { apply: applying } = adminKube;
+    Object.assign(adminKube, { apply: killing(applying) });
+    await test.run(killer.signal);
+    if (isKilled) {
+      Object.assign(installation, {
+        reportOperator,
+        uploadIngressCa,
+        complete,
+        reportFinalizing: remembering,
+      });
+      Object.assign(adminKube, { apply: applying });
+      await test.run();
+    }
+    return { ...test, stages, isKilled };
+  }
+
+  it.each(['before', 'after'] as const)(
+    '%s any of its calls goes on where it was',
+    async (when) => {
+      for (let call = 1; ; call += 1) {
+        const { installation, applied, stages, isKilled } = await killedAt(call, when);
+        expect(stages, `killed ${when} call ${call}`).toEqual(finalizingStages);
+        expect(applied()).toEqual(['of-lso']);
+        expect(installation.operatorReports.at(-1)?.status).toBe('available');
+        expect(installation.results.at(-1)).toEqual({ isSuccess: true, error: '' });
+        if (!isKilled) {
+          expect(call).toBe(11);
+          return;
+        }
+      }
+    },
+  );
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { installConfigRef, invokerRef } from '../../cluster/install-config.ts';
+import { clusterVersions, configMaps, nodes } from '../../cluster/kinds.ts';
+import { cloudTaint } from '../../cluster/taint.ts';
+import { minutes } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { endReason, waitForEnd } from './wait-for-end.ts';
+
+const refused = inventoryFailure('inventory.denied', 'no token', { context: { status: 401 } });
+const forbidden = inventoryFailure('inventory.denied', 'no rights', { context: { status: 403 } });
+const unknown = inventoryFailure('inventory.not-found', 'no cluster', { context: { status: 404 } });
+const away = inventoryFailure('inventory.unreachable', 'no route to host');
+
+function setUp({ isAgentBased = false, controlPlaneCount = 3 } = {}) {
+  const clock = fakeClock();
+  const [installation, kube] = [fakeInstallation(), fakeKube()];
+  const later = (after: number, change: () => void): void => {
+    void clock.sleep(after, new AbortController().signal).then(change);
+  };
+  const run = () =>
+    tryStep(waitForEnd, {
+      ...{ clock, installation, kube },
+      facts: { cluster: { isAgentBased, platform: 'vsphere', serviceNetworks: [] } },
+      config: { cluster: { controlPlaneCount, openshiftVersion: '4.14.0' } },
+    });
+  return { clock, installation, kube, later, run };
+}
+
+describe('the end by the service', () => {
+  it.each([
+    ['installed', 'installed'],
+    ['cancelled', 'cancelled'],
+    ['in error', 'error'],
+    ['adding hosts', 'adding-hosts'],
+  ])('comes when the cluster is %s, after answers that were missing', async (_, status) => {
+    const { clock, installation, later, run } = setUp();
+    later(minutes(1), () => installation.lose(away));
+    later(minutes(90), () => installation.set({ status: 'finalizing' }));
+    later(minutes(95), () => installation.set({ status }));
+    const { failure, notes } = await run();
+    expect(failure).toBeUndefined();
+    expect(notes).toEqual([`info: the cluster is ${status}`]);
+    expect(clock.elapsed()).toBe(minutes(95));
+  });
+
+  it.each([
+    ['does not know the cluster', unknown],
+    ['does not take our token', refused],
+  ])('comes where the service %s for two minutes', async (what, error) => {
+    const { clock, installation, later, run } = setUp();
+    for (const at of [1, 2, 3]) later(minutes(at), () => installation.lose(error));
+    const { notes } = await run();
+    expect(notes).toEqual([`info: the service ${what} any more`]);
+    expect(clock.elapsed()).toBe(minutes(3));
+  });
+
+  it('does not come by what is rejected for a moment, nor by what else is refused', async () => {
+    const { installation, later, run } = setUp();
+    later(minutes(1), () => installation.lose(refused));
+    later(minutes(2), () => installation.set({ status: 'installing' }));
+    later(minutes(3.5), () => installation.lose(unknown));
+    later(minutes(4), () => installation.set({ status: 'installing' }));
+    later(minutes(5), () => installation.lose(forbidden));
+    later(minutes(50), () => installation.set({ status: 'installed' }));
+    expect((await run()).notes).toEqual(['info: the cluster is installed']);
+  });
+
+  it('is no end while another thing keeps the service from answering', () => {
+    expect(endReason({ lastError: away }, minutes(9))).toEqual({
+      status: 'the service does not answer (inventory.unreachable)',
+    });
+  });
+});
+
+const version = (...conditions: readonly (readonly [string, string, string])[]) => ({
+  metadata: { name: 'version' },
+  status: { conditions: conditions.map(([type, status, message]) => ({ type, status, message })) },
+});
+const available = version(['Available', 'True', 'done']);
+const working = version(['Available', 'False', ''], ['Progressing', 'True', '5 of 9 done']);
+
+const master = (name: string, taints: readonly object[] = []) => ({
+  metadata: { name, labels: { 'node-role.kubernetes.io/master': '' } },
+  spec: { taints },
+});
+
+describe('the end of an agent-based installation', () => {
+  it('comes when the cluster is available and every control-plane node has joined', async () => {
+    const { clock, kube, later, run } = setUp({ isAgentBased: true });
+    kube
+      .put(clusterVersions, working)
+      .put(nodes, master('master-0'))
+      .put(nodes, master('master-1'));
+    kube.put(nodes, { metadata: { name: 'worker-0' } });
+    later(minutes(20), () => kube.put(clusterVersions, available));
+    later(minutes(25), () => kube.put(clusterVersions, working));
+    later(minutes(30), () => kube.put(nodes, master('master-2')));
+    const { failure, events } = await run();
+    expect(failure).toBeUndefined();
+    expect(clock.elapsed()).toBe(minutes(30));
+    expect(statusesOf(events)).toEqual([
+      'the cluster version is not available yet: 5 of 9 done',
+      '2 of 3 control-plane nodes have joined',
+    ]);
+  });
+
+  it('needs no node and removes no taint on a single node', async () => {
+    const { kube, run } = setUp({ isAgentBased: true, controlPlaneCount: 1 });
+    const taint = { key: cloudTaint, effect: 'NoSchedule' };
+    kube.put(clusterVersions, available).put(nodes, master('master-0', [taint]));
+    expect((await run()).failure).toBeUndefined();
+    expect(kube.writes).toEqual([]);
+  });
+
+  const tainted = (isReady: string) => ({
+    ...master(`master-${isReady}`, [
+      { key: 'other', effect: 'NoExecute' },
+      { key: cloudTaint, effect: 'NoSchedule' },
+    ]),
+    status: { conditions: [{ type: 'Ready', status: isReady }] },
+  });
+  const vsphere = 'platform:\n  vsphere:\n    vcenters:\n    - server: vcenterplaceholder\n';
+  const cluster = ({ kube }: ReturnType<typeof setUp>) =>
+    kube
+      .put(clusterVersions, working)
+      .put(configMaps, { metadata: invokerRef, data: { invoker: 'agent-installer' } })
+      .put(configMaps, {
+        metadata: installConfigRef,
+        data: { 'install-config': vsphere },
+      });
+
+  it('takes the taint of cloud providers from every node meanwhile', async () => {
+    const test = setUp({ isAgentBased: true, controlPlaneCount: 2 });
+    const kube = cluster(test).put(nodes, tainted('True')).put(nodes, tainted('False'));
+    test.later(minutes(5), () => kube.put(clusterVersions, available));
+    const { failure, notes } = await test.run();
+    expect(failure).toBeUndefined();
+    expect(kube.objectsOf(nodes).map(({ spec }) => spec)).toEqual(
+      Array.from({ length: 2 }, () => ({ taints: [{ key: 'other', effect: 'NoExecute' }] })),
+    );
+    expect(notes.filter((note) => note.includes('removed'))).toHaveLength(2);
+  });
+
+  it('does not try twice to take a taint that it may not take', async () => {
+    const test = setUp({ isAgentBased: true, controlPlaneCount: 2 });
+    const kube = cluster(test).put(nodes, tainted('True')).put(nodes, tainted('False'));
+    let patches = 0;
+    const patch = () => {
+      patches += 1;
+      return Promise.reject(kubeFailure('kube.denied', 'nodes is forbidden'));
+    };
+    test.later(minutes(5), () => kube.put(clusterVersions, available));
+    Object.assign(kube, { patch });
+    expect((await test.run()).notes).toContain('warn: may not remove the cloud provider taint');
+    expect(patches).toBe(2);
+  });
+});

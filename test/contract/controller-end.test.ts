@@ -1,0 +1,114 @@
+// The controller ends an installation at the stand-in of the service, over HTTP.
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { clusterSeed, hostSeed, operatorSeed } from '../../mocks/inventory/records.ts';
+import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
+import {
+  type InstallationConnection,
+  inventoryInstallation,
+} from '../../src/adapters/http/installation.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import {
+  clusterOperators,
+  clusterServiceVersions,
+  clusterVersions,
+  configMaps,
+  subscriptions,
+} from '../../src/cluster/kinds.ts';
+import { completeInstallation } from '../../src/steps/controller/complete-installation.ts';
+import { waitForEnd } from '../../src/steps/controller/wait-for-end.ts';
+import { fakeInventory } from '../support/fake-inventory.ts';
+import { fakeKube } from '../support/fake-kube.ts';
+import { quickClock } from '../support/quick-clock.ts';
+import { tryStep } from '../support/run-step.ts';
+
+const [clusterId, infraEnvId] = [
+  '0123e456-0000-4000-8000-000000000000',
+  '0123e456-0000-4000-8000-000000000001',
+];
+const pem = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+const available = [{ type: 'Available', status: 'True', message: 'well' }];
+const content = Buffer.from('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-lso}\n');
+
+let server: InventoryServer;
+let installation: InstallationConnection;
+const clock = quickClock(1000);
+beforeEach(async () => {
+  const cluster = clusterSeed({
+    ...{ id: clusterId, platform: 'none', status: 'finalizing' },
+    operators: [
+      operatorSeed({ name: 'console', type: 'builtin' }),
+      operatorSeed({ name: 'cvo', type: 'builtin' }),
+      operatorSeed({ name: 'lso', namespace: 'local', subscription: 'lso-operator' }),
+    ],
+  });
+  const hosts = [
+    hostSeed({ clusterId, infraEnvId, hostname: 'm0', role: 'master', status: 'installed' }),
+  ];
+  server = await startInventory({ cluster, hosts });
+  installation = inventoryInstallation({
+    ...{ url: server.url, clusterId, infraEnvId, hostId: '' },
+    ...{ clock, random: systemRandom },
+  });
+});
+afterEach(async () => {
+  await installation.close();
+  await server.close();
+});
+
+/** A cluster that has all but its operators of OLM. */
+const newCluster = () =>
+  fakeKube()
+    .put(clusterOperators, { metadata: { name: 'console' }, status: { conditions: available } })
+    .put(clusterVersions, { metadata: { name: 'version' }, status: { conditions: available } })
+    .put(configMaps, {
+      metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
+      data: { 'ca-bundle.crt': pem },
+    });
+
+/** The service gives up a stage once it is in it: its own limit is real time. */
+async function giveUp(stage: string): Promise<void> {
+  await vi.waitFor(() => {
+    expect(server.store.cluster().finalizing?.stage).toBe(stage);
+  });
+  const finalizing = { stage, isTimedOut: true, startedAt: 0 };
+  server.store.setCluster({ ...server.store.cluster(), finalizing });
+}
+
+it.each([
+  ['Succeeded', 'available'],
+  ['Installing', 'failed'],
+])('a cluster whose operator of OLM is %s is installed with it %s', async (phase, status) => {
+  const kube = newCluster()
+    .put(subscriptions, {
+      metadata: { name: 'lso-operator', namespace: 'local' },
+      status: { currentCSV: 'lso.v1' },
+    })
+    .put(clusterServiceVersions, {
+      metadata: { name: 'lso.v1', namespace: 'local' },
+      status: { phase },
+    });
+  const files = {
+    'custom_manifests.json': JSON.stringify([{ Name: 'lso', Content: content.toString('base64') }]),
+  };
+  const ports = { installation, kube, clock, inventory: fakeInventory({ files }) };
+  const facts = { cluster: { isAgentBased: false, platform: 'none', serviceNetworks: [] } };
+  const config = { controller: { checkClusterVersion: true } };
+  const stop = new AbortController();
+  const completing = tryStep(completeInstallation, {
+    ...ports,
+    facts,
+    config,
+    signal: stop.signal,
+  });
+  if (status === 'failed') await giveUp('Waiting for olm operators csv');
+  expect((await tryStep(waitForEnd, { ...ports, facts })).notes).toEqual([
+    'info: the cluster is installed',
+  ]);
+  stop.abort(new Error('the installation has ended'));
+  await completing;
+  const { operators, hasIngressCa, finalizing } = server.store.cluster();
+  expect(operators.map((one) => one.status)).toEqual(['available', 'available', status]);
+  expect(hasIngressCa).toBe(true);
+  expect(finalizing?.stage).toMatch(/^(Done|Waiting for olm operators csv)$/);
+  expect(kube.objectsOf(configMaps).map(({ metadata }) => metadata.name)).toContain('of-lso');
+});
