@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import { withEndedPods } from '../../../test/support/ended-pods.ts';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { nodes, pods } from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { countingPod, countIn, countReboots, countsDue } from './count-reboots.ts';
+
+const config = { controller: { notifyNumReboots: true } };
+const own = {
+  metadata: {
+    name: 'assisted-installer-controller-x',
+    namespace: 'assisted-installer',
+    labels: { 'job-name': 'assisted-installer-controller' },
+  },
+  spec: { containers: [{ image: 'registry.example/bootwright@sha256:1' }] },
+  status: { phase: 'Running' },
+};
+const node = (name: string, annotations = {}) => ({ metadata: { name, annotations } });
+const host = (name: string, stage: string | undefined, status = 'installed') =>
+  installingHost({ id: `id-${name}`, infraEnvId: 'I', name, status, ...(stage ? { stage } : {}) });
+const twice = 'reboot   system boot  5.14\nreboot   system boot  5.14\n\nwtmp begins Mon\n';
+const counted = (log = twice) => withEndedPods(fakeKube(), { phase: 'Succeeded', log });
+const clusterWith = (...names: readonly string[]) =>
+  names.reduce((kube, name) => kube.put(nodes, node(name)), fakeKube().put(pods, own));
+
+describe('controller/count-reboots', () => {
+  it('tells of each node that is Done, marks it and leaves no pod', async () => {
+    const kube = clusterWith('m0', 'm1');
+    const admin = counted();
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done'), host('M1', 'Done')] });
+    await runStep(countReboots, { kube, adminKube: admin, installation, config });
+    expect(installation.events).toEqual(
+      ['m0', 'M1'].map((name) => ({
+        name: 'reboots_for_node',
+        category: 'user',
+        severity: 'info',
+        message: `Node ${name.toLowerCase()} has been rebooted 2 times before completing installation`,
+        hostId: `id-${name}`,
+        infraEnvId: 'I',
+      })),
+    );
+    expect(kube.objectsOf(nodes).map(({ metadata }) => metadata.annotations)).toEqual(
+      Array.from({ length: 2 }, () => ({ 'bootwright.io/reboots-reported': '2' })),
+    );
+    expect(admin.objectsOf(pods)).toEqual([]);
+    expect(admin.writes[0]?.body).toMatchObject({
+      spec: { nodeName: 'm0', containers: [{ image: 'registry.example/bootwright@sha256:1' }] },
+    });
+  });
+
+  it('tells nothing of a node that an earlier controller has told of', async () => {
+    const kube = fakeKube().put(nodes, node('m0', { 'bootwright.io/reboots-reported': '1' }));
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const admin = fakeKube();
+    await runStep(countReboots, { kube, adminKube: admin, installation, config });
+    expect([...installation.events, ...admin.writes]).toEqual([]);
+  });
+
+  it('waits for a host to be Done', async () => {
+    const kube = clusterWith('m0');
+    const installation = fakeInstallation({ hosts: [host('m0', 'Joined', 'installing')] });
+    const clock = fakeClock({ auto: false });
+    const run = runStep(countReboots, { kube, adminKube: counted(), installation, clock, config });
+    await clock.advance(minutes(10));
+    expect(installation.events).toEqual([]);
+    installation.set({ hosts: [host('m0', 'Done')] });
+    await clock.advance(seconds(5));
+    await run;
+    expect(installation.events).toHaveLength(1);
+  });
+
+  it('tries again for six minutes, and then goes on without', async () => {
+    const kube = clusterWith('m0');
+    const admin = withEndedPods(fakeKube(), { phase: 'Failed', log: 'last: no such file\n' });
+    const clock = fakeClock();
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const { notes } = await runStep(countReboots, {
+      kube,
+      adminKube: admin,
+      installation,
+      clock,
+      config,
+    });
+    expect(notes).toEqual(['warn: reboots of node m0: trying again']);
+    expect(installation.events).toEqual([]);
+    expect(clock.now()).toBeGreaterThanOrEqual(minutes(6));
+    expect(clock.now()).toBeLessThan(minutes(7));
+    expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('tells once although the service and the mark failed', async () => {
+    const kube = clusterWith('m0');
+    const denied = kubeFailure('kube.denied', 'nodes: 403');
+    const unmarkable = { ...kube, patch: () => Promise.reject(denied) };
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    installation.failing('addEvent', inventoryFailure('inventory.unreachable', 'away'), 1);
+    const run = { kube: unmarkable, adminKube: counted(), installation, config };
+    const { notes } = await runStep(countReboots, run);
+    expect(installation.events).toHaveLength(1);
+    expect(notes).toEqual([
+      'warn: reboots of node m0: trying again',
+      'warn: node m0 could not be marked; its reboots may be reported again',
+    ]);
+  });
+
+  it('asks nothing more of a cluster that refuses', async () => {
+    let asked = 0;
+    const admin = {
+      ...fakeKube(),
+      create: () => {
+        asked += 1;
+        return Promise.reject(kubeFailure('kube.denied', 'pods: 403'));
+      },
+    };
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    await runStep(countReboots, {
+      kube: clusterWith('m0'),
+      adminKube: admin,
+      installation,
+      config,
+    });
+    expect(asked).toBe(1);
+  });
+
+  it('removes its pod when the installation ends meanwhile', async () => {
+    const kube = clusterWith('m0');
+    const admin = fakeKube();
+    const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
+    const end = new AbortController();
+    const run = tryStep(countReboots, {
+      kube,
+      adminKube: admin,
+      installation,
+      config,
+      signal: end.signal,
+    });
+    await settle();
+    expect(admin.objectsOf(pods)).toHaveLength(1);
+    end.abort(new Error('installed'));
+    await run;
+    expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('is left out where nobody asked for it', async () => {
+    const { events } = await runStep(countReboots, {});
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+  });
+});
+
+describe('the starts that `last reboot` prints', () => {
+  it.each([
+    ['reboot   system boot  5.14.0\n', 1],
+    [twice, 2],
+    ['\nwtmp begins reboot \n', 0],
+    ['', 0],
+  ])('%j are %i', (printed, expected) => {
+    expect(countIn(printed)).toBe(expected);
+  });
+});
+
+describe('the nodes to count on', () => {
+  const seen = { hosts: [], nodes: [], gap: undefined, isOver: () => false };
+  it.each([
+    ['unknown hosts', { ...seen, hosts: undefined }, 'the service has not answered yet'],
+    ['no hosts', seen, undefined],
+    ['a host without a node', { ...seen, hosts: [host('m0', 'Done')] }, '1 hosts left'],
+    ['a host that failed', { ...seen, hosts: [host('m0', 'Installing', 'error')] }, undefined],
+    ['nodes that may not be all', { ...seen, gap: 'not listed' }, 'not listed'],
+  ])('of %s', (_, given, missing) => {
+    expect(countsDue(given)).toEqual({ actions: [], missing });
+  });
+});
+
+describe('the pod that counts', () => {
+  it('ends by itself, and has no rights at the API server', () => {
+    const pod = countingPod({ namespace: 'ns', node: 'm0', image: 'i' });
+    expect(pod).toMatchObject({
+      metadata: { namespace: 'ns' },
+      spec: {
+        ...{ activeDeadlineSeconds: 360, hostPID: true, automountServiceAccountToken: false },
+        containers: [{ command: ['nsenter', '--target', '1', '--mount', '--', 'last', 'reboot'] }],
+      },
+    });
+  });
+});

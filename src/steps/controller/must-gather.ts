@@ -1,0 +1,192 @@
+import { clusterRoleBindings, imageStreams, serviceAccounts } from '../../cluster/kinds.ts';
+import { minutes } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { InstallationView } from '../../ports/installation.ts';
+import type { KubeKind, KubeObject } from '../../ports/kube.ts';
+import { controllerFailure } from './failures.ts';
+import {
+  gatheringPod,
+  gatheringPodName,
+  type GatheringImage,
+  longestGatheringPod,
+} from './must-gather-pod.ts';
+import { runPod } from './run-pod.ts';
+import type { ControllerScope } from './world.ts';
+
+/** What is to be gathered of a cluster whose installation has failed. */
+export interface Gathering {
+  /** The cluster has failed at the service. */
+  readonly isInError: boolean;
+  /** Names of the operators that have. */
+  readonly failedOperators: readonly string[];
+}
+
+/** What has failed, by what the service says, which a restarted controller hears too; undefined where nothing has. */
+export async function neededGathering({
+  installation,
+  signal,
+}: ControllerScope<'installation'>): Promise<Gathering | undefined> {
+  const first = new AbortController();
+  let view: InstallationView = {};
+  await installation.follow(
+    (seen) => {
+      view = seen;
+      first.abort();
+    },
+    AbortSignal.any([signal, first.signal]),
+  );
+  const operators = await installation.operators(signal).catch(() => {
+    signal.throwIfAborted();
+    return [];
+  });
+  // A cluster that its user has cancelled has operators that have not come up; nobody asks why.
+  const failedOperators = operators
+    .filter(({ type, status }) => type === 'olm' && status === 'failed')
+    .map(({ name }) => name);
+  const isInError = view.cluster?.status === 'error';
+  return isInError || failedOperators.length > 0 ? { isInError, failedOperators } : undefined;
+}
+
+/**
+ * The images that MUST_GATHER_IMAGE names: one image, or a JSON object of which `ocp` is for the cluster and the
+ * others for operators. None: that of the release. An entry that is missing is left out; the controller that is
+ * replaced asked for an image without a name.
+ */
+export function gatheringImages(
+  setting: string,
+  { isInError, failedOperators }: Gathering,
+): readonly GatheringImage[] {
+  if (setting === '') return [];
+  const images = imagesIn(setting);
+  if (images === undefined) return [{ name: 'ocp', image: setting }];
+  return [...(isInError ? ['ocp'] : []), ...failedOperators].flatMap((name) => {
+    const image = images[name];
+    return typeof image === 'string' && image !== '' ? [{ name, image }] : [];
+  });
+}
+
+function imagesIn(setting: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const images: unknown = JSON.parse(setting);
+    if (typeof images !== 'object' || images === null || Array.isArray(images)) return undefined;
+    return images as Readonly<Record<string, unknown>>;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The image stream of the release from which `oc adm must-gather` takes its image. */
+const releaseStream = { kind: imageStreams, namespace: 'openshift', name: 'must-gather' } as const;
+
+/** What the newest tag of an image stream leads to; undefined where there is none. */
+export function latestImage(stream: KubeObject | undefined): string | undefined {
+  const { status } = (stream ?? {}) as {
+    readonly status?: {
+      readonly tags?: readonly {
+        readonly tag: string;
+        readonly items?: readonly { readonly dockerImageReference?: string }[] | null;
+      }[];
+    };
+  };
+  return status?.tags?.find(({ tag }) => tag === 'latest')?.items?.[0]?.dockerImageReference;
+}
+
+type GatherScope = ControllerScope<'adminKube' | 'clock'>;
+
+/**
+ * Gathers the state of the cluster in a pod, which uploads it to the service together with the log of the
+ * controller: some hundred MiB never pass through this program. The pod has the rights of an administrator, as that of
+ * `oc adm must-gather` has; whatever was made for it is removed again.
+ * @throws AgentError `controller.not-gathered`, `kube.*`
+ */
+export async function gatherCluster(
+  scope: GatherScope,
+  gathering: Gathering & { readonly pod: KubeObject | undefined },
+): Promise<void> {
+  const { adminKube: admin, config, signal, note } = scope;
+  const { namespace } = config;
+  let images = gatheringImages(config.images.mustGather, gathering);
+  if (images.length === 0) {
+    const image = latestImage(await admin.get(releaseStream, signal));
+    if (image === undefined) throw notGathered('the cluster names no image that gathers');
+    images = [{ name: 'release', image }];
+  }
+  const made = rightsIn(namespace);
+  try {
+    for (const { kind, object } of made) await created(scope, kind, object);
+    note('info', 'gathering the state of the cluster', {
+      images: images.map(({ image }) => image).join(' '),
+    });
+    const pod = gatheringPod(config, { images, controller: gathering.pod });
+    const run = { pod, container: 'upload', within: longestGatheringPod + minutes(1) };
+    const { isSuccess, log } = await runPod(scope, run);
+    if (!isSuccess) throw notGathered(log.trim().split('\n').at(-1) ?? '');
+  } finally {
+    await removed(scope, made);
+  }
+}
+
+const notGathered = (said: string): AgentError =>
+  controllerFailure(
+    'controller.not-gathered',
+    `the cluster was not gathered: ${said.slice(0, 300)}`,
+  );
+
+interface Made {
+  readonly kind: KubeKind;
+  readonly object: KubeObject;
+}
+
+/** The account of the pod, and what it may do: all, as there is nothing that is not gathered. */
+function rightsIn(namespace: string): readonly Made[] {
+  const name = gatheringPodName;
+  const account = { kind: 'ServiceAccount', name, namespace };
+  const roleRef = {
+    apiGroup: 'rbac.authorization.k8s.io',
+    kind: 'ClusterRole',
+    name: 'cluster-admin',
+  };
+  return [
+    {
+      kind: serviceAccounts,
+      object: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name, namespace } },
+    },
+    {
+      kind: clusterRoleBindings,
+      object: {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'ClusterRoleBinding',
+        metadata: { name },
+        roleRef,
+        subjects: [account],
+      },
+    },
+  ];
+}
+
+async function created(
+  { adminKube: admin, signal }: GatherScope,
+  kind: KubeKind,
+  object: KubeObject,
+): Promise<void> {
+  const { namespace } = object.metadata;
+  try {
+    await admin.create({ kind, ...(namespace === undefined ? {} : { namespace }) }, object, signal);
+  } catch (error) {
+    // A controller that was killed has left it.
+    if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+  }
+}
+
+async function removed(
+  { adminKube: admin, note }: GatherScope,
+  made: readonly Made[],
+): Promise<void> {
+  for (const { kind, object } of [...made].reverse()) {
+    const { name, namespace } = object.metadata;
+    const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+    await admin.remove(ref, new AbortController().signal).catch((error: unknown) => {
+      note('warn', `${kind.plural} ${name} could not be removed`, { reason: String(error) });
+    });
+  }
+}

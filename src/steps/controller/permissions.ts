@@ -1,0 +1,53 @@
+import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+
+/** A rule of a role (rbac.authorization.k8s.io/v1). */
+export interface PolicyRule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+/** `resources` of a group with what may be done to them; names where only some may be touched. */
+const rule = (
+  group: string,
+  resources: readonly string[],
+  [verbs, ...resourceNames]: readonly [readonly string[], ...string[]],
+): PolicyRule => ({
+  apiGroups: [group],
+  resources,
+  ...(resourceNames.length === 0 ? {} : { resourceNames }),
+  verbs,
+});
+
+const follow = ['list', 'watch'] as const;
+
+/** What the controller may do in the whole cluster, and no more: a test uses each of these. */
+export const controllerRules: readonly PolicyRule[] = [
+  rule('', ['nodes'], [[...follow, 'patch']]),
+  rule('', ['configmaps'], [['get', ...follow]]),
+  rule('', ['pods'], [follow]),
+  rule('', ['pods/log'], [['get']]),
+  // Frees the address of the name service where another service has taken it.
+  rule('', ['services'], [[...follow, 'delete']]),
+  rule('', ['pods'], [['deletecollection']]),
+  rule('certificates.k8s.io', ['certificatesigningrequests'], [['get', ...follow]]),
+  rule('certificates.k8s.io', ['certificatesigningrequests/approval'], [['update']]),
+  rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
+  rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
+  rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
+  rule('machineconfiguration.openshift.io', ['machineconfigpools'], [['get', 'patch']]),
+  rule('metal3.io', ['baremetalhosts'], [[...follow, 'patch']]),
+  rule('metal3.io', ['baremetalhosts/status'], [['patch']]),
+  rule('metal3.io', ['provisionings'], [['get']]),
+  rule('machine.openshift.io', ['machines'], [follow]),
+  rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
+  rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
+  rule('batch', ['jobs'], [[...follow, 'delete']]),
+];
+
+/** What it may do in its own namespace. */
+export const controllerNamespaceRules: readonly PolicyRule[] = [
+  rule('', ['events'], [['create', 'patch']]),
+  rule('coordination.k8s.io', ['leases'], [['get', 'create', 'update']]),
+];

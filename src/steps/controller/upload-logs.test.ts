@@ -1,0 +1,225 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { withEndedPods } from '../../../test/support/ended-pods.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInstallation } from '../../../test/support/fake-installation.ts';
+import { type FakeInventory, fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, tryStep } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { pods } from '../../cluster/kinds.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import type { Host } from '../../ports/host.ts';
+import type { Inventory } from '../../ports/inventory.ts';
+import type { Kube } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { uploadFinalLogs, uploadLogsRegularly } from './upload-logs.ts';
+
+const cluster = { isAgentBased: false, platform: 'baremetal', serviceNetworks: [] };
+const facts = { cluster };
+const name = 'assisted-installer-controller-x7k2p';
+const pod = (podName = name, phase = 'Running') => ({
+  metadata: {
+    name: podName,
+    namespace: 'assisted-installer',
+    labels: { 'job-name': 'assisted-installer-controller' },
+  },
+  status: { phase },
+});
+const kubeWith = (log = 'it works\n') => fakeKube().put(pods, pod()).withPodLog(name, log);
+const away = inventoryFailure('inventory.unreachable', 'service is away');
+
+/** Name and text of the one file in an archive. */
+function fileIn(archive: Uint8Array = new Uint8Array()): readonly [string, string] {
+  const tar = gunzipSync(archive);
+  const text = (from: number, to: number) => tar.subarray(from, to).toString('utf8');
+  const size = Number.parseInt(text(124, 135), 8);
+  return [text(0, 100).replaceAll('\0', ''), text(512, 512 + size)];
+}
+
+const lastText = ({ controllerLogs }: FakeInventory): string => fileIn(controllerLogs.at(-1))[1];
+
+/** Lets the step run for a while, and ends it as the role does. */
+async function uploadFor(
+  run: { readonly kube?: Kube; readonly inventory?: Inventory; readonly host?: Host },
+  time: number,
+) {
+  const end = new AbortController();
+  const clock = fakeClock({ auto: false });
+  const uploading = tryStep(uploadLogsRegularly, { facts, ...run, clock, signal: end.signal });
+  await clock.advance(time);
+  end.abort(new Error('the run has ended'));
+  return uploading;
+}
+
+describe('controller/upload-logs-regularly', () => {
+  it('uploads the whole log of the running pod each five minutes', async () => {
+    const kube = kubeWith().put(pods, pod('assisted-installer-controller-a', 'Failed'));
+    const inventory = fakeInventory();
+    await uploadFor({ kube, inventory }, minutes(16));
+    expect(inventory.calls).toEqual(Array.from({ length: 3 }, () => 'uploadControllerLogs'));
+    expect(fileIn(inventory.controllerLogs[0])).toEqual([
+      'assisted-installer-controller.logs',
+      'it works\n',
+    ]);
+  });
+
+  it.each([
+    ['its log is empty', kubeWith('')],
+    ['its log cannot be read', fakeKube().put(pods, pod())],
+    ['there is none', fakeKube()],
+    ['the API server is away', fakeKube().lastError(kubeFailure('kube.unreachable', 'refused'))],
+  ])('takes the local log when the pod is there but %s', async (_, kube) => {
+    const inventory = fakeInventory();
+    const host = fakeHost().withFile('/tmp/controller_logs.log', 'from this pod');
+    await uploadFor({ kube, inventory, host }, minutes(6));
+    expect(lastText(inventory)).toBe('from this pod');
+  });
+
+  it('uploads why there is no log', async () => {
+    const inventory = fakeInventory();
+    await uploadFor({ inventory }, minutes(6));
+    expect(lastText(inventory)).toBe(
+      'could not read the log of pod the controller: there is none that runs\n' +
+        'could not read /tmp/controller_logs.log: it is empty or missing\n',
+    );
+  });
+
+  it('goes on after a failure', async () => {
+    const inventory = fakeInventory().failing('uploadControllerLogs', away);
+    const { notes } = await uploadFor({ kube: kubeWith(), inventory }, minutes(11));
+    expect(notes).toEqual(['warn: could not upload the controller log']);
+    expect(inventory.controllerLogs).toHaveLength(1);
+  });
+
+  it.each(['installed', 'error', 'cancelled', 'adding-hosts'])(
+    'ends when the cluster is %s: nothing may replace the last logs',
+    async (status) => {
+      const inventory = fakeInventory();
+      const installation = fakeInstallation({ status });
+      await runStep(uploadLogsRegularly, { facts, inventory, installation });
+      expect(inventory.calls).toEqual([]);
+    },
+  );
+
+  it('is left out with an agent-based installer, as the last upload is', async () => {
+    const agentBased = { cluster: { ...cluster, isAgentBased: true } };
+    const regular = await runStep(uploadLogsRegularly, { facts: agentBased });
+    const final = await runStep(uploadFinalLogs, { facts: agentBased });
+    for (const { events } of [regular, final]) {
+      expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    }
+  });
+});
+
+describe('controller/upload-final-logs', () => {
+  const whole = [
+    'clusterLogsState requested',
+    'uploadControllerLogs',
+    'clusterLogsState completed',
+  ];
+  const config = { images: { mustGather: 'quay.io/mg' } };
+  const failed = () => fakeInstallation({ status: 'error' });
+
+  it('announces, uploads and completes', async () => {
+    const inventory = fakeInventory();
+    const admin = fakeKube();
+    const installation = fakeInstallation({ status: 'installed' });
+    const { notes } = await runStep(uploadFinalLogs, {
+      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, installation, config },
+    });
+    expect(inventory.calls).toEqual(whole);
+    expect([...notes, ...admin.writes]).toEqual([]);
+  });
+
+  it('tries again each 30 seconds, and completes', async () => {
+    const clock = fakeClock();
+    const inventory = fakeInventory().failing('uploadControllerLogs', away, 3);
+    const installation = fakeInstallation({ status: 'installed' });
+    const run = { facts, kube: kubeWith(), inventory, installation, clock };
+    await runStep(uploadFinalLogs, run);
+    expect(inventory.calls.filter((call) => call === 'uploadControllerLogs')).toHaveLength(4);
+    expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
+    expect(clock.now()).toBe(seconds(90));
+  });
+
+  it.each([
+    ['does not know the cluster', inventoryFailure('inventory.not-found', 'no cluster')],
+    [
+      'does not take the token',
+      inventoryFailure('inventory.denied', 'no token', { context: { status: 401 } }),
+    ],
+  ])('tries once where the service %s', async (_, error) => {
+    const clock = fakeClock();
+    const inventory = fakeInventory().failing('uploadControllerLogs', error, 1000);
+    await runStep(uploadFinalLogs, { facts, clock, inventory, kube: kubeWith() });
+    expect(inventory.calls).toEqual(whole);
+    expect(clock.elapsed()).toBe(0);
+  });
+
+  it('completes after 70 minutes without, although the states fail too', async () => {
+    const clock = fakeClock();
+    const inventory = fakeInventory()
+      .failing('uploadControllerLogs', away, 1000)
+      .failing('clusterLogsState', away, 2);
+    const installation = fakeInstallation({ status: 'installed' });
+    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, installation, clock });
+    expect(clock.now()).toBe(minutes(70));
+    expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
+  });
+
+  it('uploads its log first and gathers then, when the cluster has failed', async () => {
+    const inventory = fakeInventory();
+    const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
+    const host = fakeHost().withFile('/etc/resolv.conf', 'nameserver 10.0.0.1\n');
+    const { notes } = await runStep(uploadFinalLogs, {
+      ...{
+        facts,
+        kube: kubeWith(),
+        adminKube: admin,
+        inventory,
+        installation: failed(),
+        config,
+        host,
+      },
+    });
+    expect(inventory.calls).toEqual(whole);
+    expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
+    expect(notes).toEqual([
+      'info: /etc/resolv.conf: nameserver 10.0.0.1',
+      'info: /tmp/var-run-resolv.conf: there is none',
+      'info: /tmp/host-resolv.conf: there is none',
+      'info: gathering the state of the cluster',
+    ]);
+  });
+
+  it('gathers again when that failed, although its log has been uploaded', async () => {
+    const inventory = fakeInventory();
+    const [bad, good] = [
+      { phase: 'Failed', log: 'curl: (7) connection refused' },
+      { phase: 'Succeeded', log: '' },
+    ] as const;
+    const admin = withEndedPods(fakeKube(), bad, good);
+    const clock = fakeClock();
+    const installation = fakeInstallation({ status: 'installed' });
+    installation.setOperators([{ name: 'odf', type: 'olm', status: 'failed' }]);
+    const { notes } = await runStep(uploadFinalLogs, {
+      ...{ facts, kube: kubeWith(), adminKube: admin, inventory, installation, config, clock },
+    });
+    expect(notes).toContain('warn: could not upload the logs of the installation');
+    expect(
+      admin.writes.filter(({ verb, kind }) => `${verb} ${kind}` === 'create pods'),
+    ).toHaveLength(2);
+    expect(inventory.calls.at(-1)).toBe('clusterLogsState completed');
+    expect(clock.now()).toBe(seconds(30));
+  });
+
+  it('takes the operators for sound where the service does not list them', async () => {
+    const installation = fakeInstallation({ status: 'installed' });
+    installation.failing('operators', away);
+    const inventory = fakeInventory();
+    await runStep(uploadFinalLogs, { facts, kube: kubeWith(), inventory, installation });
+    expect(inventory.calls).toEqual(whole);
+  });
+});
