@@ -60,13 +60,18 @@ const UNAUTHORIZED = 401;
 const administrator: KubeUser = { name: 'lab-admin', groups: [administrators] };
 
 /** Starts etcd over the data in `FOLDER/etcd`, or over none, with an authority of its own. */
-export async function startControlPlane(binaries: string, folder: string): Promise<ControlPlane> {
+export async function startControlPlane(
+  binaries: string,
+  folder: string,
+  options: { readonly isAudited?: boolean } = {},
+): Promise<ControlPlane> {
   const pki = await createPki();
   const keys = await writeKeyFiles(join(folder, 'pki'), pki);
   const admin = await pki.issueFor(administrator);
   const etcd = await createEtcd(binaries, folder);
   const ends: (() => Promise<void>)[] = [];
-  const ours: Ours = { binaries, folder, pki, keys, admin, etcd, ends };
+  const audit = options.isAudited === true ? await writeAuditPolicy(folder) : undefined;
+  const ours: Ours = { binaries, folder, pki, keys, admin, etcd, ends, audit };
   await etcd.start();
   return {
     etcd,
@@ -99,6 +104,19 @@ interface Ours {
   readonly admin: PemPair;
   readonly etcd: Etcd;
   readonly ends: (() => Promise<void>)[];
+  readonly audit: AuditFiles | undefined;
+}
+
+interface AuditFiles {
+  readonly policy: string;
+  readonly log: string;
+}
+
+async function writeAuditPolicy(folder: string): Promise<AuditFiles> {
+  const policy = join(folder, 'audit-policy.json');
+  const rules = [{ level: 'Metadata', omitStages: ['RequestReceived', 'ResponseStarted'] }];
+  await writeFile(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
+  return { policy, log: join(folder, 'audit.log') };
 }
 
 function credentialsOf(
@@ -128,14 +146,17 @@ function openAdminClient({ pki, admin, ends }: Ours, url: () => string): KubeCli
 }
 
 async function addServer(ours: Ours, name: string): Promise<ApiServer> {
-  const { binaries, folder, keys, etcd, ends } = ours;
+  const { binaries, folder, keys, etcd, ends, audit } = ours;
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const client = openAdminClient(ours, () => url);
   const control = controlProgram({
     name,
     program: join(binaries, 'kube-apiserver'),
-    args: apiServerFlags({ etcdPort: etcd.port, port, keys }),
+    args: apiServerFlags({
+      ...{ etcdPort: etcd.port, port, keys },
+      ...(audit === undefined ? {} : { audit }),
+    }),
     logFile: join(folder, `${name}.log`),
     isReady: () => isReady(client),
   });

@@ -56,9 +56,14 @@ export function apiServerFlags(plan: {
   readonly etcdPort: number;
   readonly port: number;
   readonly keys: KeyFiles;
+  /** Writes who asked what, and whether it was allowed. */
+  readonly audit?: { readonly policy: string; readonly log: string };
 }): string[] {
-  const { keys } = plan;
+  const { keys, audit } = plan;
   return [
+    ...(audit === undefined
+      ? []
+      : [`--audit-policy-file=${audit.policy}`, `--audit-log-path=${audit.log}`]),
     `--etcd-servers=http://127.0.0.1:${plan.etcdPort}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${plan.port}`,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -34,6 +34,20 @@ export interface KubeOptions {
   readonly crds?: readonly string[] | 'all';
   /** Which kinds and members a cluster has; `Default` unless said. */
   readonly featureSet?: 'Default' | 'TechPreviewNoUpgrade';
+  /** Keeps who asked what, and what was refused; see `Kube.audited`. */
+  readonly isAudited?: boolean;
+}
+
+/** A request as the API server saw it (audit.k8s.io/v1, `Event`). */
+export interface AuditedRequest {
+  readonly verb: string;
+  /** With its subresource: `nodes`, `pods/log`. */
+  readonly resource: string;
+  readonly group: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** Of the answer: 403 for what is not allowed. */
+  readonly status: number;
 }
 
 /** A service account, by where it is; its kubeconfig has a token. */
@@ -77,6 +91,8 @@ export interface Kube extends AsyncDisposable {
    * cluster their authority is one of several that an operator gathers; whoever has a token is not concerned.
    */
   readonly refuseAdmins: (isRefused: boolean) => Promise<void>;
+  /** What a user has asked so far, of a server that is audited. */
+  readonly audited: (user: string) => Promise<readonly AuditedRequest[]>;
   /** Logs, keys and data; gone after `close`. */
   readonly folder: string;
   /** Ends and removes everything. */
@@ -116,7 +132,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
   const { crds = 'all', featureSet = 'Default' } = options;
   const isPrepared = crds === 'all' && featureSet === 'Default';
   if (isPrepared) await copyData(parts.data, folder);
-  const plane = await startControlPlane(parts.binaries, folder);
+  const plane = await startControlPlane(parts.binaries, folder, options);
   ends.push(plane.close);
   const api = await plane.addServer('api');
   if (!isPrepared && crds.length > 0)
@@ -145,6 +161,7 @@ async function openKube(options: KubeOptions, site: Site): Promise<Kube> {
     refuseAdmins: async (isRefused) => {
       await plane.trustAdmins(!isRefused, target());
     },
+    audited: (user) => readAudit(join(folder, 'audit.log'), user),
     folder,
     close,
     [Symbol.asyncDispose]: close,
@@ -168,4 +185,29 @@ async function copyData(data: string, folder: string): Promise<void> {
     data,
     join(folder, 'etcd'),
   ]);
+}
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly user: { readonly username: string };
+  readonly objectRef?: Partial<
+    Record<'resource' | 'subresource' | 'apiGroup' | 'namespace' | 'name', string>
+  >;
+  readonly responseStatus?: { readonly code?: number };
+}
+
+/** The last line may still be in the making. */
+async function readAudit(file: string, user: string): Promise<readonly AuditedRequest[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
+  return lines
+    .map((line) => JSON.parse(line) as AuditEvent)
+    .filter((event) => event.user.username === user && event.objectRef?.resource !== undefined)
+    .map(({ verb, objectRef = {}, responseStatus }) => ({
+      verb,
+      resource: [objectRef.resource, objectRef.subresource].filter(Boolean).join('/'),
+      group: objectRef.apiGroup ?? '',
+      namespace: objectRef.namespace ?? '',
+      name: objectRef.name ?? '',
+      status: responseStatus?.code ?? 0,
+    }));
 }

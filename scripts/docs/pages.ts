@@ -7,6 +7,7 @@ import { readSettings } from '../../src/config/sources.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { configurationPage } from './configuration.ts';
+import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
 import { faultsPage } from './faults.ts';
 import { architecturePage } from './rooms.ts';
@@ -26,6 +27,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/plan.schema.json': await json(planJsonSchema()),
     'docs/plans.md': plansPage(),
     'docs/waits.md': await waitsPage(),
+    ...deployFiles(),
   };
 }
 

@@ -6,6 +6,8 @@ import { renderDuration } from '../../src/model/duration.ts';
 import { stageLimits } from '../../src/model/stage.ts';
 import { afterPivot } from '../../src/roles/after-pivot.ts';
 import { allRoles } from '../../src/roles/choose.ts';
+import { controller } from '../../src/roles/controller.ts';
+import { noLimit } from '../../src/steps/controller/reconcile.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
 
@@ -48,6 +50,19 @@ const waits: Readonly<Record<string, Wait>> = {
   'cluster/wait-for-masters': { endedBy: 'others', failsOn: bootkube },
   'cluster/wait-for-workers': { endedBy: 'others' },
   'control-plane/wait-for-masters': { endedBy: 'others' },
+  'controller/announce-ready': { endedBy: 'itself' },
+  'controller/apply-agent-manifests': { endedBy: 'itself' },
+  'controller/approve-requests': { endedBy: 'run' },
+  'controller/complete-installation': { endedBy: 'service' },
+  'controller/count-reboots': { endedBy: 'run' },
+  'controller/free-dns-address': { endedBy: 'run' },
+  'controller/label-nodes': { endedBy: 'run' },
+  'controller/read-new-cluster': { endedBy: 'itself' },
+  'controller/register-bare-metal-hosts': { endedBy: 'run' },
+  'controller/report-nodes': { endedBy: 'service' },
+  'controller/upload-final-logs': { endedBy: 'itself' },
+  'controller/upload-logs-regularly': { endedBy: 'run' },
+  'controller/wait-for-end': { endedBy: 'service' },
   'host/confirm-installation': { endedBy: 'itself', failsOn: ['install.cancelled'] },
   'image/overwrite-os': { endedBy: 'itself' },
   'layering/check-served-config': { endedBy: 'itself', failsOn: ['layering.other-image-served'] },
@@ -79,7 +94,7 @@ interface WaitingStep {
 
 /** Every step that says what it waits for. */
 function waitingSteps(): readonly WaitingStep[] {
-  const steps = [...allRoles.flatMap(stepsOf), ...stepsOf(afterPivot)];
+  const steps = [...allRoles.flatMap(stepsOf), ...stepsOf(afterPivot), ...stepsOf(controller)];
   const found = new Map<string, WaitingStep>();
   for (const { id, waitsFor, limit } of steps) {
     if (waitsFor !== undefined) found.set(id, { id, waitsFor, limit });
@@ -119,7 +134,7 @@ export async function waitsPage(): Promise<string> {
   const rows = steps.map(({ id, waitsFor, limit }) => {
     const { endedBy, failsOn = [] } = waits[id] ?? { endedBy: 'itself' };
     const hopeless = failsOn.map(codeCell).join(', ');
-    return [codeCell(id), waitsFor, ends[endedBy], hopeless, renderDuration(limit)];
+    return [codeCell(id), waitsFor, ends[endedBy], hopeless, limitText(limit)];
   });
   const stages = Object.entries(stageLimits)
     .filter(([, limit]) => Number.isFinite(limit))
@@ -142,6 +157,9 @@ export async function waitsPage(): Promise<string> {
     '',
   ].join('\n');
 }
+
+/** The controller goes on as long as the installation does. */
+const limitText = (limit: number): string => (limit === noLimit ? 'none' : renderDuration(limit));
 
 function requireSame(steps: readonly string[], kinds: readonly string[]): void {
   const without = steps.find((id) => !kinds.includes(id));

@@ -8,6 +8,7 @@ export const commands = {
   config: 'show, validate or describe the configuration',
   journal: 'show what an earlier run on this host did',
   'after-pivot': 'in the cluster: complete a bootstrap host',
+  controller: 'in the cluster: complete its installation',
   layer: 'check, build, roll back OS images of pools',
   node: 'switch this node to an OS image, or back',
   completion: 'print the completion script of a shell',

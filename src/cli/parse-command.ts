@@ -46,6 +46,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineConfig,
     defineJournal,
     defineAfterPivot,
+    defineController,
     defineLayer,
     defineNode,
     defineCompletion,
@@ -140,6 +141,23 @@ function defineAfterPivot(root: Command, { environment, take }: Definition): voi
     .option('--verbose', 'log at level debug', false)
     .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
       take(() => runAfterPivot({ ...options, environment }));
+    });
+}
+
+function defineController(root: Command, { environment, take }: Definition): void {
+  root
+    .command('controller')
+    .description(commands.controller)
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; default: the service account of the pod',
+    )
+    .option('--verbose', 'log at level debug', false)
+    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
+      take(async () => {
+        const { runController } = await import('./controller.ts');
+        return runController({ ...options, environment });
+      });
     });
 }
 

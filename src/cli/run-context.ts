@@ -1,6 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { noJournal } from '../adapters/journal.ts';
-import { openLog } from '../adapters/logging/log-sink.ts';
+import { type Log, type LogOptions, openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
@@ -82,6 +82,10 @@ export const readBootId = async (host: Host, signal: AbortSignal): Promise<strin
 interface LogTarget {
   readonly level: 'debug' | 'info' | 'warn';
   readonly stream: 'stdout' | 'stderr';
+  /** A file that has the same lines; the work goes on without one that cannot be opened. */
+  readonly file?: string;
+  /** Takes secrets out of a line; the command has none unless given. */
+  readonly mask?: (text: string) => string;
 }
 
 /** What the work of such a command is given. */
@@ -98,6 +102,8 @@ interface RoleCall<W extends World> {
   readonly role: Role<W>;
   readonly config: W['config'];
   readonly ports: W['ports'];
+  /** Ends the run too. */
+  readonly until?: AbortSignal;
 }
 
 /**
@@ -105,7 +111,7 @@ interface RoleCall<W extends World> {
  * written to standard error; a stop ends it by the code of the signal.
  */
 export async function withoutJournal(
-  { level, stream }: LogTarget,
+  { level, stream, file, mask = (text) => text }: LogTarget,
   work: (runner: RoleRunner) => Promise<void>,
 ): Promise<number> {
   using stop = stopSignal();
@@ -114,10 +120,12 @@ export async function withoutJournal(
     level,
     format: process[stream].isTTY ? 'pretty' : 'json',
     descriptors: [stream === 'stdout' ? 1 : 2],
-    mask: (text) => text,
+    mask,
   });
   hub.add(log.sink);
-  const run: RoleRunner['run'] = (call) =>
+  const copy = file === undefined ? undefined : openCopy(file, { level, mask, emit: hub.emit });
+  if (copy !== undefined) hub.add(copy.sink);
+  const run: RoleRunner['run'] = ({ until, ...call }) =>
     runRole({
       ...call,
       clock: systemClock,
@@ -125,7 +133,7 @@ export async function withoutJournal(
       header: { version, fingerprint: 'none', bootId: 'none' },
       run: hub.run,
       sinks: [hub.sink],
-      signal: stop.signal,
+      signal: until === undefined ? stop.signal : AbortSignal.any([stop.signal, until]),
     });
   let failure: string | undefined;
   try {
@@ -137,7 +145,27 @@ export async function withoutJournal(
     failure = failureText(thrown);
     return exitCodeOf(thrown);
   } finally {
-    await log.close();
+    await Promise.all([log.close(), copy?.close()]);
     if (failure !== undefined) printError(failure);
+  }
+}
+
+/** A copy of the log in a file, for whoever collects it; the work is worth more than the copy. */
+function openCopy(
+  file: string,
+  { level, mask, emit }: Pick<LogOptions, 'level' | 'mask'> & Pick<EventHub, 'emit'>,
+): Log | undefined {
+  try {
+    return openLog({ level, format: 'json', file, descriptors: [], mask });
+  } catch (thrown) {
+    const { code, message } = asAgentError(thrown);
+    emit({
+      type: 'note',
+      step: 'log/open',
+      level: 'warn',
+      message: 'going on without one of its logs',
+      fields: { code, reason: message },
+    });
+    return undefined;
   }
 }

@@ -92,6 +92,18 @@ describe('start', () => {
     await expect(installs[0]?.early?.report.sent).resolves.toBe('accepted');
   });
 
+  it('runs the controller in its job, which gives no argument', async () => {
+    const environment = {
+      CLUSTER_ID: '0123e456-0000-4000-8000-000000000000',
+      INVENTORY_URL: 'https://svc.example',
+      OPENSHIFT_VERSION: '4.20.1',
+    };
+    const { commands, reports, exitCode } = await run('', { environment });
+    expect(commands).toEqual([{ command: 'controller', args: [], environment }]);
+    expect({ reports, exitCode }).toEqual({ reports: [], exitCode: 7 });
+    expect((await run(whole, { environment })).commands).toEqual([]);
+  });
+
   it('means the same with and without the word install', async () => {
     const bare = await run(whole);
     const named = await run(`install ${whole}`);

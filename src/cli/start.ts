@@ -1,5 +1,5 @@
 import { derive, journalPathOf, requireComplete } from '../config/complete.ts';
-import type { Environment } from '../config/environment.ts';
+import { type Environment, isControllerEnvironment } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import { asksHelp } from '../config/flags.ts';
 import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
@@ -38,7 +38,7 @@ export interface StartContext {
 export async function start(context: StartContext): Promise<number> {
   const { argv, print, printError } = context;
   try {
-    const { command, args } = readCommandLine(argv);
+    const { command, args } = readCommandLine(argv, context.environment);
     if (command === 'help') {
       print(helpText());
       return 0;
@@ -166,11 +166,15 @@ interface CommandLine {
 }
 
 /**
- * Finds the command of a command line: flags alone, or nothing at all, mean `install`.
+ * Finds the command of a command line: flags alone, or nothing at all, mean `install`; nothing at all in the job of the
+ * controller, which names no command, means `controller`.
  * @throws AgentError `cli.unknown-command`
  */
-function readCommandLine(argv: readonly string[]): CommandLine {
+function readCommandLine(argv: readonly string[], environment: Environment): CommandLine {
   const [first, ...args] = argv;
+  if (first === undefined && isControllerEnvironment(environment)) {
+    return { command: 'controller', args };
+  }
   if (first === undefined || first.startsWith('-')) return { command: 'install', args: argv };
   if (isCommandName(first)) return { command: first, args };
   const near = nearestName(first, Object.keys(commands));

@@ -107,3 +107,20 @@ function dryReach(environment: Environment): Given | undefined {
   }
   return { value: isDry ? 'dry' : 'nsenter', origin };
 }
+
+/** Variables of the controller's job without which it cannot work (assisted-installer-controller, `ControllerConfig`). */
+export const requiredOfController = ['CLUSTER_ID', 'INVENTORY_URL', 'OPENSHIFT_VERSION'] as const;
+
+/** A variable of the controller's job with its name: the one with the prefix wins. Undefined where none is set. */
+export function controllerVariable(
+  environment: Environment,
+  name: string,
+): readonly [string, string] | undefined {
+  const names = [`MYAPP_CONTROLLERCONFIG_${name}`, name];
+  const set = names.find((candidate) => isSet(environment[candidate]));
+  return set === undefined ? undefined : [set, environment[set] ?? ''];
+}
+
+/** Whether an environment is that of the controller's job: it runs the image without arguments. */
+export const isControllerEnvironment = (environment: Environment): boolean =>
+  requiredOfController.every((name) => controllerVariable(environment, name) !== undefined);

@@ -80,7 +80,7 @@ export async function startPivotedCluster(): Promise<PivotedCluster> {
 
 /** Who asks for a certificate, and for which names. */
 interface Kubelet {
-  readonly at: PivotedCluster;
+  readonly at: Pick<PivotedCluster, 'clusterAs'>;
   readonly node: string;
   readonly names?: readonly string[];
 }

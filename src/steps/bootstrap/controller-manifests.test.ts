@@ -5,6 +5,7 @@ import { fakeHost, type FakeHost } from '../../../test/support/fake-host.ts';
 import { isSafeToRepeat, runStep } from '../../../test/support/run-step.ts';
 import type { ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
+import { controllerRules, controllerNamespaceRules } from '../controller/permissions.ts';
 import { addControllerManifests } from './controller-manifests.ts';
 
 const directory = '/opt/openshift/manifests';
@@ -31,6 +32,20 @@ describe('bootstrap/add-controller-manifests', () => {
       'assisted-installer-controller-sa.yaml',
       'assisted-installer-controller-secret.yaml',
     ]);
+  });
+
+  it('gives our own controller its own permissions', async () => {
+    const image = 'registry.example/bootwright:1';
+    const host = ready();
+    const images = { self: image, controller: image };
+    await runStep(addControllerManifests, { config: { ...config, images }, host });
+    const file = (name: string): unknown =>
+      parse(host.textOf(`${directory}/assisted-installer-controller-${name}.yaml`) ?? '');
+    expect(file('role')).toMatchObject({ rules: controllerRules });
+    expect(file('namespace-role')).toMatchObject({ kind: 'Role', rules: controllerNamespaceRules });
+    expect(file('namespace-role-binding')).toMatchObject({
+      roleRef: { kind: 'Role', name: 'assisted-installer-controller' },
+    });
   });
 
   it('shows the token to root alone, and to nobody else', async () => {

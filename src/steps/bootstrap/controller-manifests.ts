@@ -2,6 +2,11 @@ import { controllerNamespace } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { hasService } from '../conditions.ts';
+import {
+  controllerRules,
+  controllerNamespaceRules,
+  type PolicyRule,
+} from '../controller/permissions.ts';
 import { step } from '../step.ts';
 import {
   controllerConfigMap,
@@ -64,17 +69,43 @@ const permissions: readonly (readonly [string, readonly string[], readonly strin
     ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
   ];
 
-/** The permissions of the controller, the same as those of the controller that is replaced. */
-const controllerRole = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name: controllerName },
-  rules: permissions.map(([group, resources, verbs, resourceNames]) => ({
+const foreignRules: readonly PolicyRule[] = permissions.map(
+  ([group, resources, verbs, resourceNames]) => ({
     apiGroups: [group],
     resources,
     ...(resourceNames === undefined ? {} : { resourceNames }),
     verbs,
-  })),
+  }),
+);
+
+/** Whether the controller is this program too: the service names the image in which this runs. */
+const isOwnController = ({ images }: Config): boolean =>
+  images.self !== '' && images.controller === images.self;
+
+/** The permissions of the controller: of our own, or the same as those of the controller that is replaced. */
+const controllerRole = (config: Config) => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: controllerName },
+  rules: isOwnController(config) ? controllerRules : foreignRules,
+});
+
+const inNamespace = { name: controllerName, namespace: controllerNamespace };
+
+/** What our own controller may do in its namespace. */
+const namespaceRole = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'Role',
+  metadata: inNamespace,
+  rules: controllerNamespaceRules,
+};
+
+const namespaceRoleBinding = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'RoleBinding',
+  metadata: inNamespace,
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: controllerName },
+  subjects: [{ kind: 'ServiceAccount', ...inNamespace }],
 };
 
 /** Grants the controller its permissions. */
@@ -137,17 +168,25 @@ const objects: Readonly<Record<string, (config: Config) => object>> = {
   'network-policy': () => networkPolicyManifest,
   nm: () => namespaceManifest,
   'role-binding': () => controllerRoleBinding,
-  role: () => controllerRole,
+  role: controllerRole,
   sa: () => controllerServiceAccount,
+};
+
+/** Further ones of our own controller. */
+const ownObjects: typeof objects = {
+  'namespace-role': () => namespaceRole,
+  'namespace-role-binding': () => namespaceRoleBinding,
 };
 
 /** Every manifest of the controller, in the order in which they are written. */
 export const controllerManifests = (config: Config): readonly ManifestFile[] =>
-  Object.entries(objects).map(([name, make]) => ({
-    name: `assisted-installer-controller-${name}.yaml`,
-    content: renderYaml(make(config)),
-    mode: name === 'secret' ? 0o600 : 0o644,
-  }));
+  Object.entries({ ...objects, ...(isOwnController(config) ? ownObjects : {}) }).map(
+    ([name, make]) => ({
+      name: `assisted-installer-controller-${name}.yaml`,
+      content: renderYaml(make(config)),
+      mode: name === 'secret' ? 0o600 : 0o644,
+    }),
+  );
 
 /** bootkube applies the manifests in it to the new cluster. */
 const manifestDirectory = '/opt/openshift/manifests';

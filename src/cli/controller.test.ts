@@ -1,0 +1,17 @@
+import { expect, it } from 'vitest';
+import { podIn } from './controller.ts';
+
+const uid = 'a1b2c3d4-0000-4000-8000-0123456789ab';
+const log = `/var/lib/kubelet/pods/${uid}/containers/controller/1f2e /dev/termination-log rw - xfs /dev/sda4 rw`;
+
+it.each([
+  ['in a pod', `1 2 0:1 / / rw - overlay overlay rw\n901 880 8:4 ${log}\n`, uid],
+  ['outside of one', '1 2 0:1 / / rw - overlay overlay rw\n', undefined],
+  [
+    'with a folder of that name',
+    '5 1 8:1 /srv/pods/backup/x /srv rw - xfs /dev/sda rw\n',
+    undefined,
+  ],
+])('knows the pod of a process %s', (_, mountInfo, expected) => {
+  expect(podIn(mountInfo)).toBe(expected);
+});

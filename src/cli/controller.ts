@@ -1,0 +1,190 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { systemClock } from '../adapters/clock.ts';
+import { localHost } from '../adapters/host/local-host.ts';
+import { inventoryInstallation } from '../adapters/http/installation.ts';
+import { inventoryV2 } from '../adapters/http/inventory.ts';
+import { authoritiesIn } from '../adapters/http/tls.ts';
+import { web } from '../adapters/http/web.ts';
+import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
+import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
+import { onFirstUse } from '../adapters/kube/on-first-use.ts';
+import { systemRandom } from '../adapters/random.ts';
+import { kept } from '../cluster/kept.ts';
+import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
+import { readControllerSettings } from '../config/controller.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
+import { asAgentError } from '../engine/failures.ts';
+import { masker } from '../lib/masker.ts';
+import { SecretUrl } from '../lib/secret-url.ts';
+import { secretValues } from '../lib/secret-values.ts';
+import { seconds } from '../model/duration.ts';
+import type { Kube } from '../ports/kube.ts';
+import { controller } from '../roles/controller.ts';
+import { type Contender, holdLease } from '../steps/controller/lease.ts';
+import type {
+  ControllerConfig,
+  ControllerPorts,
+  ControllerScope,
+} from '../steps/controller/world.ts';
+import { revealedProxies } from '../steps/host-commands.ts';
+import { clusterCredentials } from './cluster.ts';
+import { type EventHub, withoutJournal } from './run-context.ts';
+import { emitRetries } from './service.ts';
+
+/** Arguments of `controller`. */
+interface ControllerCall {
+  readonly environment: Environment;
+  /** File with the credentials of the cluster; default: the bootstrap control plane's, else those of the pod. */
+  readonly kubeconfig?: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
+}
+
+/** Of a single node, whose controller starts before its final control plane does. */
+const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
+
+/** A copy of the log, which is uploaded where the log of the pod cannot be read. */
+const logCopy = '/tmp/controller_logs.log';
+
+/**
+ * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
+ * installation ended. A signal ends it within four seconds, with the code of that signal; the next run goes on.
+ */
+export async function runController(call: ControllerCall): Promise<number> {
+  const settings = await readControllerSettings(call.environment);
+  const { mask, register } = masker();
+  for (const secret of secretValues(settings.config)) register(secret);
+  const level = call.verbose ? 'debug' : 'info';
+  const target = { level, stream: 'stdout', file: logCopy, mask } as const;
+  return withoutJournal(target, async ({ emit, run, signal }) => {
+    await using open = new AsyncDisposableStack();
+    const kube = await ownCluster(call, emit);
+    open.defer(kube.close);
+    const proxy = await readProxies(kube, { environment: call.environment, emit, signal });
+    const config = { ...settings.config, namespace: settings.namespace, proxy };
+    const { ports, close } = openPorts(config, { kube, emit });
+    open.defer(close);
+    const lease = await holdLease({ ...ports, signal, note: notesOf(emit) }, contenderOf(config));
+    open.defer(lease.release);
+    await run({ role: controller, config, ports, until: lease.lost });
+  });
+}
+
+/**
+ * The id of the pod that a process runs in, by what the kubelet mounts into each container (`kubelet_pods.go`); its name would
+ * be that of the node, whose network it is on. Undefined outside of a pod.
+ */
+export const podIn = (mountInfo: string): string | undefined =>
+  /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\//.exec(mountInfo)?.[1];
+
+/** Without a pod nothing tells that an earlier process has ended. */
+const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
+  namespace,
+  pod: podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemRandom.uuid(),
+  isSingleNode: cluster.controlPlaneCount === 1,
+});
+
+/** Notes of what comes before the first step. */
+const notesOf =
+  (emit: Emit): ControllerScope<'kube'>['note'] =>
+  (level, message, fields = {}) => {
+    emit({ type: 'note', step: 'controller/hold-lease', level, message, fields });
+  };
+
+const common = { clock: systemClock, random: systemRandom };
+
+type Emit = EventHub['emit'];
+
+/** @throws AgentError `cli.not-in-cluster`, `config.file-not-read` */
+async function ownCluster(
+  { environment, kubeconfig }: ControllerCall,
+  emit: Emit,
+): Promise<KubeCluster> {
+  const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
+  const credentials = await clusterCredentials(environment, file);
+  return kubeCluster({ ...common, credentials, emit, keep: kept, denials: 'final' });
+}
+
+interface ProxySources {
+  readonly environment: Environment;
+  readonly emit: Emit;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The proxies by which the service is reached. Without an answer of the API server nothing else could be done either, so it
+ * is asked until it answers; one that refuses says that there are none.
+ */
+async function readProxies(
+  kube: Kube,
+  { environment, emit, signal }: ProxySources,
+): Promise<ControllerConfig['proxy']> {
+  const own = proxiesIn(environment);
+  const settings = ({ http, https, no }: typeof own): ControllerConfig['proxy'] => ({
+    ...{ http: new SecretUrl(http), https: new SecretUrl(https), no },
+  });
+  for (;;) {
+    try {
+      return settings(clusterProxies(await kube.get(clusterProxyRef, signal), own));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(thrown);
+      emit({
+        type: 'note',
+        step: 'controller/read-proxies',
+        level: 'warn',
+        message: 'the proxies of the cluster cannot be read',
+        fields: { code, reason: message },
+      });
+      if (code === 'kube.denied') return settings(own);
+    }
+    await systemClock.sleep(seconds(10), signal);
+  }
+}
+
+interface OpenPorts {
+  readonly ports: ControllerPorts;
+  readonly close: () => Promise<void>;
+}
+
+/** No connection is opened before its first use. */
+function openPorts(
+  config: ControllerConfig,
+  { kube, emit }: { readonly kube: Kube; readonly emit: Emit },
+): OpenPorts {
+  const { service, cluster, proxy } = config;
+  const onRetry = emitRetries(emit);
+  const ca = service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) };
+  const network = { proxies: revealedProxies(proxy), ...ca };
+  const toService = {
+    ...{
+      ...common,
+      onRetry,
+      url: service.url.reveal(),
+      token: service.token,
+      clusterId: cluster.id,
+    },
+    ...{ infraEnvId: '', hostId: '' },
+    connection: { ...network, isInsecure: service.insecure },
+  };
+  const inventory = inventoryV2(toService);
+  const installation = inventoryInstallation(toService);
+  const webPort = web({ ...common, onRetry, connection: network });
+  const host = localHost();
+  // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.
+  const sources = { host, clock: systemClock, path: bootstrapKubeconfig };
+  const adminKube = onFirstUse(() =>
+    Promise.resolve(
+      kubeCluster({ ...common, emit, credentials: hostOrService({ ...sources, inventory }) }),
+    ),
+  );
+  const ports = { ...common, kube, adminKube, inventory, installation, host, web: webPort };
+  return {
+    ports,
+    close: async () => {
+      await Promise.allSettled(
+        [inventory, installation, webPort, adminKube].map(({ close }) => close()),
+      );
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { readControllerSettings } from './controller.ts';
+import { isControllerEnvironment } from './environment.ts';
+
+const environment = {
+  CLUSTER_ID: '0123e456-0000-4000-8000-000000000000',
+  INVENTORY_URL: 'https://svc.example:8090',
+  OPENSHIFT_VERSION: '4.20.3',
+};
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'bootwright-controller-'));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const absent = (): string => join(directory, 'none');
+
+describe('the settings of the controller', () => {
+  it('are those of its job, with its defaults', async () => {
+    const { config, namespace } = await readControllerSettings(environment, absent());
+    expect(namespace).toBe('assisted-installer');
+    expect(config.cluster).toMatchObject({
+      id: environment.CLUSTER_ID,
+      openshiftVersion: '4.20.3',
+      controlPlaneCount: 3,
+    });
+    expect(config.service.url.reveal()).toBe(environment.INVENTORY_URL);
+    expect(config.service.insecure).toBe(false);
+    expect(config.controller).toMatchObject({
+      checkClusterVersion: false,
+      notifyNumReboots: false,
+    });
+  });
+
+  it('are read from each variable, and a prefix wins', async () => {
+    const { config, namespace } = await readControllerSettings(
+      {
+        ...environment,
+        SKIP_CERT_VERIFICATION: 'T',
+        CA_CERT_PATH: '/etc/pki/ca.pem',
+        CONTROL_PLANE_COUNT: '1',
+        CHECK_CLUSTER_VERSION: 'true',
+        MUST_GATHER_IMAGE: '{"ocp":"quay.io/x/must-gather:1"}',
+        NOTIFY_NUM_REBOOTS: '1',
+        NAMESPACE: 'elsewhere',
+        OPENSHIFT_VERSION: '4.19.1',
+        MYAPP_CONTROLLERCONFIG_OPENSHIFT_VERSION: '4.20.4',
+      },
+      absent(),
+    );
+    expect(namespace).toBe('elsewhere');
+    expect(config.cluster).toMatchObject({ openshiftVersion: '4.20.4', controlPlaneCount: 1 });
+    expect(config.service).toMatchObject({ insecure: true, caFile: '/etc/pki/ca.pem' });
+    expect(config.controller).toMatchObject({ checkClusterVersion: true, notifyNumReboots: true });
+    expect(config.images.mustGather).toBe('{"ocp":"quay.io/x/must-gather:1"}');
+  });
+
+  it.each([
+    ['the file', 'from-file\n', 'from-variable', 'from-file'],
+    ['an empty file', ' \n', 'from-variable', ''],
+    ['the variable without a file', undefined, ' from-variable\n', 'from-variable'],
+    ['nothing', undefined, undefined, ''],
+  ])('have the token of %s', async (...[, inFile, inVariable, expected]) => {
+    const path = join(directory, 'token');
+    if (inFile !== undefined) await writeFile(path, inFile);
+    const { config } = await readControllerSettings(
+      { ...environment, PULL_SECRET_TOKEN: inVariable },
+      path,
+    );
+    expect(config.service.token?.reveal()).toBe(expected);
+  });
+
+  it.each([
+    [{ INVENTORY_URL: '' }, 'config.incomplete', 'INVENTORY_URL is not set'],
+    [{ INVENTORY_URL: 'svc:8090' }, 'config.invalid-value', 'is not an http(s) URL'],
+    [{ NOTIFY_NUM_REBOOTS: 'yes' }, 'config.invalid-value', 'neither true nor false'],
+    [{ CONTROL_PLANE_COUNT: 'three' }, 'config.invalid-value', 'not a whole number'],
+  ])('are refused with %j', async (change, code, words) => {
+    const read = readControllerSettings({ ...environment, ...change }, absent());
+    await expect(read).rejects.toThrow(expect.objectContaining({ code }));
+    await expect(read).rejects.toThrow(words);
+  });
+
+  it('are not read without a token that is there', async () => {
+    await expect(readControllerSettings(environment, directory)).rejects.toMatchObject({
+      code: 'config.file-not-read',
+    });
+  });
+});
+
+it.each([
+  [environment, true],
+  [{ ...environment, CLUSTER_ID: '' }, false],
+  [{ CLUSTER_ID: 'x', DEVICE: '/dev/sda' }, false],
+])('knows the environment of its job: %j', (variables, isIts) => {
+  expect(isControllerEnvironment(variables)).toBe(isIts);
+});

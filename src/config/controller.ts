@@ -1,0 +1,81 @@
+import { readFile } from 'node:fs/promises';
+import { Secret } from '../model/secret.ts';
+import {
+  controllerVariable,
+  type Environment,
+  requiredOfController,
+  variableOrigin,
+} from './environment.ts';
+import { configFailure } from './failures.ts';
+import { checkConfig, type CheckedConfig } from './load.ts';
+import { readValue } from './read-value.ts';
+import type { Given, Layer, SettingKey } from './settings.ts';
+
+/** Where the job of the controller mounts the token of the service (assisted-installer, its deployment). */
+export const tokenFile = '/etc/assisted-installer-controller/token';
+
+/** The settings of the controller. */
+export interface ControllerSettings extends CheckedConfig {
+  /** Its own namespace. */
+  readonly namespace: string;
+}
+
+/** The variables of its job, those without which it cannot work first (assisted-installer-controller, `ControllerConfig`). */
+const variables = {
+  CLUSTER_ID: 'cluster.id',
+  INVENTORY_URL: 'service.url',
+  OPENSHIFT_VERSION: 'cluster.openshiftVersion',
+  SKIP_CERT_VERIFICATION: 'service.insecure',
+  CA_CERT_PATH: 'service.caFile',
+  CONTROL_PLANE_COUNT: 'cluster.controlPlaneCount',
+  CHECK_CLUSTER_VERSION: 'controller.checkClusterVersion',
+  MUST_GATHER_IMAGE: 'images.mustGather',
+  NOTIFY_NUM_REBOOTS: 'controller.notifyNumReboots',
+} as const satisfies Readonly<Record<string, SettingKey>>;
+
+/**
+ * Reads the settings of the controller from the variables of its job and the file with its token. A variable that is
+ * empty counts as not set.
+ * @throws AgentError `config.incomplete`, `config.invalid-value`, `config.file-not-read`
+ */
+export async function readControllerSettings(
+  environment: Environment,
+  path = tokenFile,
+): Promise<ControllerSettings> {
+  const missing = requiredOfController.filter(
+    (name) => controllerVariable(environment, name) === undefined,
+  );
+  if (missing.length > 0) {
+    throw configFailure('config.incomplete', `${missing.join(', ')} is not set`, {
+      hint: 'set it in the job of the controller; see docs/controller.md',
+    });
+  }
+  const layer = new Map<SettingKey, Given>([
+    ['cluster.controlPlaneCount', { value: 3, origin: 'default' }],
+    ['service.token', await readToken(environment, path)],
+  ]);
+  for (const [name, key] of Object.entries(variables)) {
+    const found = controllerVariable(environment, name);
+    if (found === undefined) continue;
+    const origin = variableOrigin(found[0]);
+    layer.set(key, { value: readValue(key, found[1], origin), origin });
+  }
+  const namespace = controllerVariable(environment, 'NAMESPACE')?.[1] ?? 'assisted-installer';
+  return { ...checkConfig([layer satisfies Layer]), namespace };
+}
+
+/** The token of the file; that of the variable only where there is no such file. Without either it is empty. */
+async function readToken(environment: Environment, path: string): Promise<Given> {
+  try {
+    return { value: new Secret((await readFile(path, 'utf8')).trim()), origin: `file ${path}` };
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) {
+      throw configFailure('config.file-not-read', `${path} cannot be read`, { cause });
+    }
+  }
+  const [name, token] = controllerVariable(environment, 'PULL_SECRET_TOKEN') ?? [
+    'PULL_SECRET_TOKEN',
+    '',
+  ];
+  return { value: new Secret(token.trim()), origin: variableOrigin(name) };
+}

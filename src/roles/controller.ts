@@ -1,0 +1,37 @@
+import { role } from '../engine/check.ts';
+import { lanes } from '../engine/role.ts';
+import { applyAgentManifests } from '../steps/controller/agent-manifests.ts';
+import { announceReady } from '../steps/controller/announce-ready.ts';
+import { approveRequests } from '../steps/controller/approve-requests.ts';
+import { registerBareMetalHosts } from '../steps/controller/bare-metal-hosts.ts';
+import { completeInstallation } from '../steps/controller/complete-installation.ts';
+import { countReboots } from '../steps/controller/count-reboots.ts';
+import { freeDnsAddress } from '../steps/controller/dns-address.ts';
+import { labelNodes } from '../steps/controller/label-nodes.ts';
+import { readNewCluster } from '../steps/controller/new-cluster.ts';
+import { reportNodes } from '../steps/controller/report-nodes.ts';
+import { uploadFinalLogs, uploadLogsRegularly } from '../steps/controller/upload-logs.ts';
+import { waitForEnd } from '../steps/controller/wait-for-end.ts';
+import type { ControllerWorld } from '../steps/controller/world.ts';
+
+/** Completes an installation from inside the new cluster, until the service says how it ended. */
+export const controller = role<ControllerWorld>('controller', {
+  title: 'Completes an installation from inside the new cluster',
+  ladder: 'bootstrap',
+  steps: [
+    readNewCluster,
+    announceReady,
+    lanes<ControllerWorld>({ end: [waitForEnd], manifests: [applyAgentManifests] }),
+    uploadFinalLogs,
+  ],
+  follow: [
+    freeDnsAddress,
+    reportNodes,
+    approveRequests,
+    labelNodes,
+    registerBareMetalHosts,
+    completeInstallation,
+    countReboots,
+    uploadLogsRegularly,
+  ],
+});

@@ -1,0 +1,260 @@
+import { readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { parse } from 'yaml';
+import type { KubeClient } from '../../mocks/kube/client.ts';
+import {
+  bareMetalHosts,
+  clusterOperators,
+  clusterRoleBindings,
+  clusterRoles,
+  clusterServiceVersions,
+  clusterVersions,
+  configMaps,
+  installPlans,
+  jobs,
+  machineConfigPools,
+  machines,
+  namespaces,
+  nodes,
+  pods,
+  roleBindings,
+  roles,
+  serviceAccounts,
+  services,
+  subscriptions,
+} from '../../src/cluster/kinds.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+
+// What a cluster has while its installation comes to its end, on a real API server.
+
+const top = resolve(import.meta.dirname, '../..');
+
+const kinds = new Map<string, KubeKind>([
+  ['Namespace', namespaces],
+  ['ServiceAccount', serviceAccounts],
+  ['ClusterRole', clusterRoles],
+  ['ClusterRoleBinding', clusterRoleBindings],
+  ['Role', roles],
+  ['RoleBinding', roleBindings],
+]);
+
+/** Applies what `deploy/controller` has, but the job: nothing here would run its pod. */
+export async function deploy(client: KubeClient): Promise<void> {
+  const folder = join(top, 'deploy/controller');
+  const read = (name: string): unknown => parse(readFileSync(join(folder, name), 'utf8'));
+  const { resources } = read('kustomization.yaml') as { readonly resources: readonly string[] };
+  for (const name of resources) {
+    const object = read(name) as KubeObject;
+    const kind = kinds.get(object.kind ?? '');
+    if (kind !== undefined) await client.apply(kind, object);
+  }
+}
+
+const crds: KubeKind = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+};
+
+/** A kind of an operator that is no part of OpenShift's API, with whatever members. */
+export async function defineKind(
+  client: KubeClient,
+  { group, version, plural }: KubeKind,
+  kind: string,
+): Promise<void> {
+  const schema = {
+    openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  };
+  await client.apply(crds, {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      names: { plural, kind, singular: kind.toLowerCase() },
+      scope: 'Namespaced',
+      versions: [
+        { name: version, served: true, storage: true, schema, subresources: { status: {} } },
+      ],
+    },
+  });
+}
+
+interface SeenNode {
+  readonly name: string;
+  /** With their prefix lengths, as the service has them. */
+  readonly addresses: readonly string[];
+  readonly isReady: boolean;
+}
+
+/** Puts a node there, Ready or not yet. */
+export async function putNode(
+  client: KubeClient,
+  { name, addresses, isReady }: SeenNode,
+): Promise<void> {
+  const [address] = (addresses[0] ?? '').split('/');
+  await client.apply(nodes, { apiVersion: 'v1', kind: 'Node', metadata: { name } });
+  const ready = { type: 'Ready', status: isReady ? 'True' : 'False', reason: 'x', message: 'x' };
+  await client.mergeStatus(
+    { kind: nodes, name },
+    {
+      conditions: [{ ...ready, lastHeartbeatTime: date, lastTransitionTime: date }],
+      addresses: [{ type: 'InternalIP', address }],
+    },
+  );
+}
+
+const date = '2026-11-23T00:00:00Z';
+const available = {
+  ...{ type: 'Available', status: 'True', reason: 'AsExpected', message: 'fine' },
+  lastTransitionTime: date,
+};
+
+/** Puts there what an installation waits for at its end. */
+export async function putOperators(client: KubeClient): Promise<void> {
+  const api = 'config.openshift.io/v1';
+  await client.apply(clusterOperators, {
+    ...{ apiVersion: api, kind: 'ClusterOperator', metadata: { name: 'console' } },
+    spec: {},
+  });
+  const console = { kind: clusterOperators, name: 'console' };
+  await client.mergeStatus(console, { conditions: [available] });
+  await client.apply(clusterVersions, {
+    ...{ apiVersion: api, kind: 'ClusterVersion', metadata: { name: 'version' } },
+    spec: { clusterID: '11111111-2222-4333-8444-555555555555' },
+  });
+  await client.replaceStatus(
+    { kind: clusterVersions, name: 'version' },
+    {
+      ...{ observedGeneration: 1, versionHash: 'x', availableUpdates: null },
+      desired: { version: '4.20.1', image: 'quay.io/x@sha256:1' },
+      conditions: [available],
+      capabilities: { enabledCapabilities: ['Console'], knownCapabilities: ['Console'] },
+    },
+  );
+  await inNamespace(client, ['openshift-config-managed', configMaps], {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'default-ingress-cert' } },
+    data: { 'ca-bundle.crt': pem },
+  });
+}
+
+/** Puts there what OLM makes of a subscription in the end. */
+export async function putOlmOperator(client: KubeClient): Promise<void> {
+  const local = 'openshift-local-storage';
+  await inNamespace(client, [local, clusterServiceVersions], {
+    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'ClusterServiceVersion' },
+    metadata: { name: 'lso.v1' },
+    spec: { version: '4.20.0' },
+    status: { phase: 'Succeeded' },
+  });
+  await inNamespace(client, [local, subscriptions], {
+    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'Subscription' },
+    metadata: { name: 'lso' },
+    status: { currentCSV: 'lso.v1' },
+  });
+}
+
+const pem = `-----BEGIN CERTIFICATE-----\n${'A'.repeat(64)}\n-----END CERTIFICATE-----\n`;
+
+/** Puts an object into a namespace that may not be there yet; its status by the subresource where it has one. */
+async function inNamespace(
+  client: KubeClient,
+  [place, kind]: readonly [string, KubeKind],
+  object: KubeObject,
+): Promise<void> {
+  const metadata = { name: place };
+  await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  // Without it no pod is let in.
+  const account = { name: 'default', namespace: place };
+  await client.apply(serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: account,
+  });
+  const named = { ...object, metadata: { ...object.metadata, namespace: place } };
+  await client.apply(kind, named);
+  const { status } = object;
+  const ref = { kind, name: object.metadata.name, namespace: place };
+  if (status !== undefined) await client.mergeStatus(ref, status);
+}
+
+export const defineOlm = async (client: KubeClient): Promise<void> => {
+  await defineKind(client, subscriptions, 'Subscription');
+  await defineKind(client, clusterServiceVersions, 'ClusterServiceVersion');
+  await defineKind(client, installPlans, 'InstallPlan');
+};
+
+/** Puts there what has gone wrong while the cluster came up, and what other operators wait for. */
+export async function putFaults(client: KubeClient): Promise<void> {
+  await inNamespace(client, ['kube-system', configMaps], {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cluster-config-v1' } },
+    data: {
+      'install-config': 'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24]}\n',
+    },
+  });
+  await putService(client, 'default', 'thief');
+  const pod = { apiVersion: 'v1', kind: 'Pod' };
+  const container = { name: 'c', image: 'quay.io/x/y:1' };
+  const spec = { containers: [container], nodeName: 'm0', automountServiceAccountToken: false };
+  await inNamespace(client, ['openshift-machine-config-operator', pods], {
+    ...pod,
+    metadata: { name: 'machine-config-server-m0', labels: { 'k8s-app': 'machine-config-server' } },
+    ...{ spec, status: { phase: 'Running' } },
+  });
+  await client.apply(machineConfigPools, {
+    ...{ apiVersion: 'machineconfiguration.openshift.io/v1', kind: 'MachineConfigPool' },
+    metadata: { name: 'worker' },
+    spec: {},
+  });
+  await inNamespace(client, ['openshift-dns-operator', pods], {
+    ...pod,
+    metadata: { name: 'dns' },
+    spec,
+  });
+  await inNamespace(client, ['openshift-machine-api', machines], {
+    ...{ apiVersion: 'machine.openshift.io/v1beta1', kind: 'Machine' },
+    metadata: {
+      name: 'worker-0',
+      labels: { 'machine.openshift.io/cluster-api-machine-role': 'worker' },
+    },
+    spec: {},
+  });
+  const metal = { apiVersion: 'metal3.io/v1alpha1', kind: 'BareMetalHost' };
+  await inNamespace(client, ['openshift-machine-api', bareMetalHosts], {
+    ...metal,
+    metadata: {
+      name: 'w0',
+      annotations: { 'baremetalhost.metal3.io/status': '{"operationalStatus":"OK"}' },
+    },
+    spec: {},
+  });
+  await inNamespace(client, ['openshift-marketplace', jobs], {
+    ...{ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'unpack' } },
+    spec: { template: { spec: { containers: [container], restartPolicy: 'Never' } } },
+    status: { failed: 1 },
+  });
+  const plan = {
+    ...{ apiVersion: 'operators.coreos.com/v1alpha1', kind: 'InstallPlan' },
+    metadata: {
+      name: 'install-1',
+      ownerReferences: [
+        {
+          apiVersion: 'operators.coreos.com/v1alpha1',
+          kind: 'Subscription',
+          name: 'lso',
+          uid: 'u',
+        },
+      ],
+    },
+    spec: {},
+    status: { phase: 'Failed' },
+  };
+  await inNamespace(client, ['openshift-local-storage', installPlans], plan);
+}
+
+/** Puts a service at the address that the DNS of the cluster is to have. */
+export const putService = (client: KubeClient, place: string, name: string): Promise<void> =>
+  inNamespace(client, [place, services], {
+    ...{ apiVersion: 'v1', kind: 'Service', metadata: { name } },
+    spec: { clusterIP: '10.0.0.10', ports: [{ port: 53 }] },
+  });
