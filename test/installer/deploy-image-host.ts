@@ -41,6 +41,11 @@ for folder in run tmp; do mount -t tmpfs tmpfs "$folder"; done
 mkdir -p run/udev/data run/lock
 exec chroot . sh -c 'echo ready; read end'`;
 
+/** Says of a program that is not there what the agent's own nsenter says, in whose place `env` stands here. */
+const orMissing = `command -v -- "$1" >/dev/null && exec "$@"
+echo "nsenter: failed to execute $1: No such file or directory" >&2
+exit 127`;
+
 /**
  * Starts it, with processes and mounts of its own; whatever it mounts ends with it.
  * @param system image or tree of the live system
@@ -66,6 +71,7 @@ export async function startLiveHost(
   const prefix = [
     ...['nsenter', '--target', first, '--mount', '--pid', 'chroot', join(folder, 'view')],
     ...['env', '--ignore-environment', 'PATH=/usr/sbin:/usr/bin:/sbin:/bin', 'LC_ALL=C.UTF-8'],
+    ...['sh', '-c', orMissing, 'sh'],
   ];
   const ask = (...words: readonly string[]): string =>
     execFileSync(prefix[0] ?? '', [...prefix.slice(1), ...words], { encoding: 'utf8' });
