@@ -17,8 +17,9 @@ import { asAgentError } from '../engine/failures.ts';
 import { masker } from '../lib/masker.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { secretValues } from '../lib/secret-values.ts';
-import { seconds } from '../model/duration.ts';
+import { minutes, seconds } from '../model/duration.ts';
 import type { Kube } from '../ports/kube.ts';
+import { isForbidden } from '../ports/kube-failures.ts';
 import { controller } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../steps/controller/lease.ts';
 import type {
@@ -62,6 +63,7 @@ export async function runController(call: ControllerCall): Promise<number> {
     open.defer(kube.close);
     const proxy = await readProxies(kube, { environment: call.environment, emit, signal });
     const config = { ...settings.config, namespace: settings.namespace, proxy };
+    for (const secret of secretValues({ proxy })) register(secret);
     const { ports, close } = openPorts(config, { kube, emit });
     open.defer(close);
     const lease = await holdLease({ ...ports, signal, note: notesOf(emit) }, contenderOf(config));
@@ -105,6 +107,9 @@ async function ownCluster(
   return kubeCluster({ ...common, credentials, emit, keep: kept, denials: 'final' });
 }
 
+/** The kind may be served a moment after the job has started. */
+const manifestsWait = minutes(2);
+
 interface ProxySources {
   readonly environment: Environment;
   readonly emit: Emit;
@@ -123,9 +128,13 @@ async function readProxies(
   const settings = ({ http, https, no }: typeof own): ControllerConfig['proxy'] => ({
     ...{ http: new SecretUrl(http), https: new SecretUrl(https), no },
   });
+  const began = systemClock.elapsed();
   for (;;) {
     try {
-      return settings(clusterProxies(await kube.get(clusterProxyRef, signal), own));
+      const proxy = await kube.get(clusterProxyRef, signal);
+      if (proxy !== undefined || systemClock.elapsed() - began >= manifestsWait) {
+        return settings(clusterProxies(proxy, own));
+      }
     } catch (thrown) {
       signal.throwIfAborted();
       const { code, message } = asAgentError(thrown);
@@ -136,9 +145,9 @@ async function readProxies(
         message: 'the proxies of the cluster cannot be read',
         fields: { code, reason: message },
       });
-      if (code === 'kube.denied') return settings(own);
+      if (isForbidden(thrown)) return settings(own);
     }
-    await systemClock.sleep(seconds(10), signal);
+    await systemClock.sleep(seconds(5), signal);
   }
 }
 

@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
 /** Failures of the API server; every adapter of the kube port throws these. */
 export const kubeFailures = {
@@ -51,3 +51,7 @@ export const kubeFailures = {
 
 /** Builds an error of the API server. */
 export const kubeFailure = failuresOf(kubeFailures);
+
+/** Whether the API server forbids what was asked (403). One that does not know who asks (401) may know again soon. */
+export const isForbidden = (error: unknown): error is AgentError =>
+  error instanceof AgentError && error.code === 'kube.denied' && error.context['status'] === 403;

@@ -48,6 +48,21 @@ const isWatch = ({ path }: Pick<TestServer['seen'][number], 'path'>): boolean =>
 const count = (word: string): number => stand.asked().filter((one) => one.includes(word)).length;
 
 describe('what is forbidden', () => {
+  it('is asked once of all requests that may not be approved', async () => {
+    stand.server.answering(forbids('update'));
+    const kube = final();
+    const approve = (name: string) =>
+      kube.replace(
+        { ...m0, name },
+        { metadata: { name } },
+        { subresource: 'approval', signal: live },
+      );
+    for (const name of ['m0', 'm1', 'm2']) {
+      await expect(approve(name)).rejects.toMatchObject({ code: 'kube.denied' });
+    }
+    expect(stand.asked()).toHaveLength(1);
+  });
+
   it('is not asked a second time, and fails in the same way', async () => {
     stand.server.answering(forbids('patch'));
     const kube = final();

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { KubeClient } from '../../mocks/kube/client.ts';
+import { clusterProxyRef } from '../../src/cluster/cluster-proxy.ts';
 import {
   bareMetalHosts,
   clusterOperators,
@@ -191,6 +192,14 @@ export async function putFaults(client: KubeClient): Promise<void> {
     data: {
       'install-config': 'platform: {baremetal: {}}\nnetworking: {serviceNetwork: [10.0.0.0/24]}\n',
     },
+  });
+  await inNamespace(client, ['openshift-config', configMaps], {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'openshift-install-manifests' } },
+    data: { invoker: 'assisted-service' },
+  });
+  await client.apply(clusterProxyRef.kind, {
+    ...{ apiVersion: 'config.openshift.io/v1', kind: 'Proxy', metadata: { name: 'cluster' } },
+    spec: {},
   });
   await putService(client, 'default', 'thief');
   const pod = { apiVersion: 'v1', kind: 'Pod' };

@@ -1,5 +1,6 @@
 import type { RunEventBody } from '../../engine/events.ts';
 import type { AgentError } from '../../model/failure.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { ApiError } from './api-error.ts';
 import { type ApiRequest, type ApiServer, isApiError } from './api-server.ts';
 import type { Session } from './session.ts';
@@ -24,7 +25,7 @@ export function respectful(session: Session, emit: (event: RunEventBody) => void
           return read(body);
         });
       } catch (error) {
-        if (!isForbidden(error)) throw error;
+        if (!isApiError(error) || !isForbidden(error.failure)) throw error;
         const { failure } = error;
         if (isLasting(failure) && !allowed.has(permission)) {
           refused.set(permission, failure);
@@ -37,18 +38,17 @@ export function respectful(session: Session, emit: (event: RunEventBody) => void
   return { ...session, server: async (signal) => guarded(await session.server(signal)) };
 }
 
-const isForbidden = (error: unknown): error is ApiError =>
-  isApiError(error) &&
-  error.failure.code === 'kube.denied' &&
-  error.failure.context['status'] === 403;
-
-/** `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does. */
-function permissionOf({ method, path }: ApiRequest): string {
-  const { pathname, searchParams } = new URL(path, 'http://any');
+/**
+ * `watch /api/v1/nodes`: selectors of labels make no difference to RBAC, a name does; none names the requests that may be
+ * approved.
+ */
+function permissionOf(request: ApiRequest): string {
+  const { pathname, searchParams } = new URL(request.path, 'http://any');
   const many = searchParams.has('watch') ? 'watch' : searchParams.has('limit') ? 'list' : undefined;
   const field = searchParams.get('fieldSelector');
-  const place = field === null ? pathname : `${pathname}?${field}`;
-  return `${many ?? method} ${place}`;
+  const path = pathname.endsWith('/approval') ? 'approval' : pathname;
+  const place = field === null ? path : `${path}?${field}`;
+  return `${many ?? request.method} ${place}`;
 }
 
 /**

@@ -6,6 +6,7 @@ import {
   controllerRules,
   controllerNamespaceRules,
   type PolicyRule,
+  hostConstraints,
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
 import {
@@ -52,20 +53,7 @@ const permissions: readonly (readonly [string, readonly string[], readonly strin
       ['subscriptions', 'installplans'],
       ['get', 'list', 'update', 'delete'],
     ],
-    [
-      'security.openshift.io',
-      ['securitycontextconstraints'],
-      ['use'],
-      [
-        'anyuid',
-        'nonroot',
-        'hostmount-anyuid',
-        'machine-api-termination-handler',
-        'hostnetwork',
-        'hostaccess',
-        'node-exporter',
-      ],
-    ],
+    ['security.openshift.io', ['securitycontextconstraints'], ['use'], [...hostConstraints]],
     ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
   ];
 

@@ -149,7 +149,9 @@ describe('the manifests of an agent-based installation', () => {
 
   it('are left where they may not be read, and where the service has them', async () => {
     const { kube, run } = setUp();
-    kube.lastError(kubeFailure('kube.denied', 'configmaps is forbidden'));
+    kube.lastError(
+      kubeFailure('kube.denied', 'configmaps is forbidden', { context: { status: 403 } }),
+    );
     expect((await run()).notes).toEqual(['warn: may not read the manifests of operators']);
     const { run: runOther, kube: other, applied } = setUp({ isAgentBased: false });
     other.put(configMaps, manifests(lso));

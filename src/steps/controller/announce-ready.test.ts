@@ -100,17 +100,18 @@ describe('announcing that the controller is ready', () => {
     expect(namesIn(kube)).toEqual([]);
   });
 
-  it('asks a server that refuses twice a minute: the permissions may come later', async () => {
-    let creates = 0;
+  it('fails after a minute of refusal: the next process of the job may ask again', async () => {
     const kube: FakeKube = {
       ...fakeKube(),
       create: () => {
-        creates += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'forbidden'));
+        return Promise.reject(
+          kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }),
+        );
       },
     };
-    await setUp({ kube, isAgentBased: true }).run();
-    expect(creates).toBe(11);
+    const { clock, run } = setUp({ kube, isAgentBased: true });
+    expect((await run()).failure).toMatchObject({ code: 'kube.denied' });
+    expect(clock.elapsed()).toBe(minutes(1));
   });
 
   it.each([

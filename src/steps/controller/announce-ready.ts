@@ -4,6 +4,7 @@ import { type PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
@@ -19,8 +20,8 @@ const serviceLimit: Millis = minutes(70);
 /** As often as the one that is replaced asks. */
 const tryEvery: Millis = seconds(1);
 
-/** After a refusal: the permissions may come a moment after the job, with the other manifests. */
-const pauseAfterRefusal: Millis = seconds(30);
+/** The permissions may come a moment after the job, with the other manifests. */
+const refusalLimit: Millis = minutes(1);
 
 /**
  * Waits for the service and the API server, and says so by an event in its own namespace. An installation of the
@@ -64,12 +65,10 @@ function announcing(
   { config: { namespace }, kube, clock, signal, note }: ControllerScope<'kube' | 'clock'>,
   gapAtService: () => string | undefined,
 ): () => Promise<PollResult<undefined>> {
-  let refusedUntil = 0;
+  let refusedSince: Millis | undefined;
   return async () => {
     const gap = gapAtService();
     if (gap !== undefined) return { status: gap };
-    const refusal = 'the API server refuses the event of this controller';
-    if (clock.elapsed() < refusedUntil) return { status: refusal };
     try {
       const event = readyEventOf(namespace, clock.now());
       await kube.create({ kind: events, namespace }, event, signal);
@@ -78,9 +77,11 @@ function announcing(
       signal.throwIfAborted();
       const { code } = asAgentError(error);
       if (!(error instanceof AgentError)) throw error;
-      if (code === 'kube.denied') {
-        refusedUntil = clock.elapsed() + pauseAfterRefusal;
-        return { status: refusal };
+      if (isForbidden(error)) {
+        // What was refused is not sent again by this process: its job starts another one.
+        refusedSince ??= clock.elapsed();
+        if (clock.elapsed() - refusedSince >= refusalLimit) throw error;
+        return { status: 'the API server refuses the event of this controller' };
       }
       // An earlier run of the job has created it, and one is enough.
       if (code !== 'kube.conflict') return { status: `the API server does not answer (${code})` };

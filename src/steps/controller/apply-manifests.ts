@@ -11,8 +11,9 @@ import { asAgentError } from '../../engine/failures.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { parseYamlStream } from '../../lib/yaml-text.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, reconcile } from './reconcile.ts';
 import type { ControllerScope } from './world.ts';
@@ -163,12 +164,26 @@ export async function setUpOperators(
   const { kube, adminKube, note } = scope;
   const applied = new Set<string>();
   const denied = new Set<string>();
+  // A view that is listed each half minute shows what was removed for a while yet.
+  const removed = new Set<string | undefined>();
+  const uidOf = ({ name, namespace }: KubeRef): string | undefined =>
+    [...olm.objects().jobs, ...olm.objects().installPlans].find(
+      ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
+    )?.metadata.uid;
+  const isThere = ({ metadata }: KubeObject): boolean =>
+    metadata.uid === undefined || !removed.has(metadata.uid);
+  const seen = (): OlmObjects => {
+    const { jobs: all, installPlans: plans, ...others } = olm.objects();
+    return { ...others, jobs: all.filter(isThere), installPlans: plans.filter(isThere) };
+  };
   const remove = async (ref: KubeRef, signal: AbortSignal): Promise<void> => {
+    const uid = uidOf(ref);
     try {
       await kube.remove(ref, signal);
+      removed.add(uid);
       note('info', `removed ${ref.kind.plural} ${ref.name}, which had failed`);
     } catch (error) {
-      if (!(error instanceof AgentError && error.code === 'kube.denied')) throw error;
+      if (!isForbidden(error)) throw error;
       denied.add(ref.kind.plural);
       note('warn', `may not remove failed ${ref.kind.plural}`, { code: error.code });
     }
@@ -195,7 +210,7 @@ export async function setUpOperators(
     watch: together(watch, olm.watch),
     observe: () => ({
       ...setup(),
-      ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
+      ...{ isStopped: isStopped(), objects: seen(), gap: olm.gap(), applied, denied },
     }),
     decide: decideSetup,
     apply: (action, signal) =>

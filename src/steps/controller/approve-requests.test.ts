@@ -172,7 +172,7 @@ describe('approving certificate requests', () => {
       ...fakeKube(),
       replace: () => {
         asked += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'signer'));
+        return Promise.reject(kubeFailure('kube.denied', 'signer', { context: { status: 403 } }));
       },
     };
     const { clock, put, stop } = setUp({ kube });
@@ -261,7 +261,7 @@ describe('requests that are left', () => {
       ...fakeKube(),
       patch: () => {
         patches += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'events'));
+        return Promise.reject(kubeFailure('kube.denied', 'events', { context: { status: 403 } }));
       },
     };
     const { clock, put, stop } = setUp({ kube });

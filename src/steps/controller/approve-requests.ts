@@ -22,6 +22,7 @@ import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf } from '../cluster/inventory-hosts.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
@@ -146,7 +147,7 @@ async function approveOne(
       scope.note('info', `certificate request ${name} is approved`, { node, purpose });
     }
   } catch (error) {
-    const isDenied = error instanceof AgentError && error.code === 'kube.denied';
+    const isDenied = isForbidden(error);
     book.set(uid, {
       state: 'pending',
       ...(isDenied ? { open: undefined, cause: 'forbidden' } : {}),
@@ -193,7 +194,7 @@ function leftReports(
   { kube, clock, config: { namespace }, note }: ControllerScope<'kube' | 'clock'>,
   tally: LeftTally,
 ): (count: LeftCount, signal: AbortSignal) => Promise<void> {
-  let isDenied = false;
+  let [isDenied, mayNotPatch] = [false, false];
   const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
     const name = `certificate-requests-left.${cause}`;
     const lastTimestamp = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
@@ -217,8 +218,14 @@ function leftReports(
       );
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+      if (mayNotPatch) return;
       const body = { count, message, lastTimestamp };
-      await kube.patch({ kind: events, namespace, name }, { type: 'merge', body }, signal);
+      const ref = { kind: events, namespace, name };
+      await kube.patch(ref, { type: 'merge', body }, signal).catch((refusal: unknown) => {
+        // An event of another cause can still be made.
+        mayNotPatch = isForbidden(refusal);
+        if (!mayNotPatch) throw refusal;
+      });
     }
   };
   return async (left, signal) => {
@@ -226,7 +233,7 @@ function leftReports(
     try {
       if (!isDenied) await write(left, signal);
     } catch (error) {
-      isDenied = error instanceof AgentError && error.code === 'kube.denied';
+      isDenied = isForbidden(error);
       if (!isDenied) throw error;
     }
     const first = names.join(', ');

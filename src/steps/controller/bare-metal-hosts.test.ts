@@ -166,7 +166,7 @@ describe('registering bare metal hosts', () => {
 
   it.each([
     ['changed by another meanwhile', kubeFailure('kube.conflict', 'changed'), 2],
-    ['forbidden', kubeFailure('kube.denied', 'forbidden'), 1],
+    ['forbidden', kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }), 1],
   ])('tries a change that is %s as often as it is of use', async (_, failure, tries) => {
     const inner = cluster([bmh('b0')], [machine('w-0')]);
     let tried = 0;

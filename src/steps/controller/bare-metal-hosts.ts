@@ -3,6 +3,7 @@ import { bareMetalHosts, machines as machineKind, provisionings } from '../../cl
 import { annotationOf, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
@@ -67,8 +68,8 @@ export const registerBareMetalHosts = controllerStep({
           await kube.patch(ref, { type: 'merge', body }, signal);
           note('info', `BareMetalHost ${name} is registered`);
         } catch (error) {
-          const { code, message } = asAgentError(error);
-          if (code !== 'kube.denied') throw error;
+          if (!isForbidden(error)) throw error;
+          const { message } = error;
           refused.add(uid);
           note('warn', `BareMetalHost ${name} may not be changed`, { reason: message });
         }

@@ -95,7 +95,7 @@ describe('controller/count-reboots', () => {
 
   it('tells once although the service and the mark failed', async () => {
     const kube = clusterWith('m0');
-    const denied = kubeFailure('kube.denied', 'nodes: 403');
+    const denied = kubeFailure('kube.denied', 'nodes: 403', { context: { status: 403 } });
     const unmarkable = { ...kube, patch: () => Promise.reject(denied) };
     const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });
     installation.failing('addEvent', inventoryFailure('inventory.unreachable', 'away'), 1);
@@ -114,7 +114,9 @@ describe('controller/count-reboots', () => {
       ...fakeKube(),
       create: () => {
         asked += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'pods: 403'));
+        return Promise.reject(
+          kubeFailure('kube.denied', 'pods: 403', { context: { status: 403 } }),
+        );
       },
     };
     const installation = fakeInstallation({ hosts: [host('m0', 'Done')] });

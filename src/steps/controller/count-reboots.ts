@@ -5,6 +5,7 @@ import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { controllerFailure } from './failures.ts';
@@ -58,7 +59,7 @@ export const countReboots = controllerStep({
           await annotate(scope, node, count);
         } catch (error) {
           // What is refused once is not asked for again, on no node.
-          isDenied ||= asAgentError(error).code === 'kube.denied';
+          isDenied ||= isForbidden(error);
           throw error;
         }
       },

@@ -80,6 +80,24 @@ describe('freeing the address', () => {
     expect((await ended).failure).toBeUndefined();
   });
 
+  it('removes a service once, however long the view still shows it', async () => {
+    const taken = service('shop', 'cart', '172.30.0.10');
+    const shown = { ...taken, metadata: { ...taken.metadata, uid: 'u1' } };
+    let removals = 0;
+    const kube: FakeKube = {
+      ...fakeKube().put(services, shown),
+      remove: () => {
+        removals += 1;
+        return Promise.resolve();
+      },
+    };
+    const { clock, controller, ended } = setUp(kube);
+    await clock.advance(seconds(30));
+    expect(removals).toBe(1);
+    controller.abort(new Error('the controller ends'));
+    await ended;
+  });
+
   it('tries a removal again that failed', async () => {
     const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
     let failures = 4;
@@ -100,7 +118,8 @@ describe('freeing the address', () => {
 
   it('ends where it may remove no service', async () => {
     const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
-    const denied = () => Promise.reject(kubeFailure('kube.denied', 'services'));
+    const denied = () =>
+      Promise.reject(kubeFailure('kube.denied', 'services', { context: { status: 403 } }));
     const { clock, ended } = setUp({ ...inner, remove: denied });
     await clock.advance(seconds(5));
     expect((await ended).notes).toEqual(['warn: service shop/cart: may not be removed']);
@@ -108,7 +127,8 @@ describe('freeing the address', () => {
 
   it('goes on where the operator cannot be restarted', async () => {
     const inner = fakeKube().put(services, service('shop', 'cart', '172.30.0.10'));
-    const denied = () => Promise.reject(kubeFailure('kube.denied', 'pods'));
+    const denied = () =>
+      Promise.reject(kubeFailure('kube.denied', 'pods', { context: { status: 403 } }));
     const { ended } = setUp({ ...inner, removeAll: denied });
     await settle();
     inner.put(services, service('openshift-dns', 'dns-default', '172.30.0.10'));

@@ -4,6 +4,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapIn } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
@@ -37,15 +38,19 @@ export const freeDnsAddress = controllerStep({
     const address = dnsAddressOf(serviceNetworks[0] ?? '') ?? '';
     const services = followed(kube, { kind: serviceKind });
     const began = clock.elapsed();
-    let isForbidden = false;
+    // A view that is listed each half minute shows it for a while yet.
+    const removed = new Set<string | undefined>();
+    let mayNotRemove = false;
     await reconcile<ServicesSeen, Removal>(scope, `the DNS service has ${address}`, {
       watch: services.watch,
       every: seconds(20),
       observe: () => ({
         address,
-        services: services.view().objects,
+        services: services
+          .view()
+          .objects.filter(({ metadata: { uid } }) => uid === undefined || !removed.has(uid)),
         gap: gapIn(services.view()),
-        isLate: isForbidden || clock.elapsed() - began >= giveUpAfter,
+        isLate: mayNotRemove || clock.elapsed() - began >= giveUpAfter,
       }),
       decide: dnsConflicts,
       apply: async ({ key, service: { metadata } }, signal) => {
@@ -53,12 +58,12 @@ export const freeDnsAddress = controllerStep({
         try {
           await kube.remove({ kind: serviceKind, namespace, name }, signal);
         } catch (error) {
-          const { code, message } = asAgentError(error);
-          if (code !== 'kube.denied') throw error;
-          isForbidden = true;
-          note('warn', `${key}: may not be removed`, { address, reason: message });
+          if (!isForbidden(error)) throw error;
+          mayNotRemove = true;
+          note('warn', `${key}: may not be removed`, { address, reason: error.message });
           return;
         }
+        removed.add(metadata.uid);
         note('warn', `${key}: removed, as it had the address of the DNS service`, { address });
         try {
           // The operator makes its service again at once when it starts, else after a long pause.

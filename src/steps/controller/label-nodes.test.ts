@@ -165,7 +165,9 @@ describe('the pool of workers', () => {
       ...inner,
       get: () => {
         asked += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'forbidden'));
+        return Promise.reject(
+          kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }),
+        );
       },
     };
     const { clock, ended, node, written } = setUp([host('w0', infra)], kube);

@@ -1,10 +1,10 @@
 import { machineConfigPools, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { internalAddresses, readinessOf } from '../../cluster/node.ts';
-import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { annotationOf, partOf } from '../../layering/api/cluster-object.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
@@ -166,8 +166,8 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
   let last: PoolState = 'unread';
   let readAt = 0;
   const forbid = (error: unknown): void => {
-    const { code, message } = asAgentError(error);
-    if (code !== 'kube.denied') throw error;
+    if (!isForbidden(error)) throw error;
+    const { code, message } = error;
     last = 'forbidden';
     note('warn', 'MachineConfigPool worker cannot be paused', { code, reason: message });
   };
@@ -187,7 +187,7 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
         await readNow(signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (asAgentError(error).code === 'kube.denied') forbid(error);
+        if (isForbidden(error)) forbid(error);
       }
       return last;
     },
@@ -198,6 +198,8 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
         await readNow(signal);
         // A pause of another stays his, and an end of it too.
         if (last !== (isPaused ? 'running' : 'ours')) return;
+        // Before it is sent: whoever ends meanwhile must end the pause too.
+        if (isPaused) last = 'ours';
         await kube.patch(workerPool, { type: 'merge', body }, signal);
         last = isPaused ? 'ours' : 'running';
         note('info', `MachineConfigPool worker is ${isPaused ? 'paused' : 'unpaused'}`);

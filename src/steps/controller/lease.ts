@@ -3,6 +3,7 @@ import { asAgentError } from '../../engine/failures.ts';
 import { limited } from '../../engine/limit.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { controllerFailure } from './failures.ts';
 import type { ControllerScope } from './world.ts';
 
@@ -58,7 +59,8 @@ const onSingleNode: LeaseTimes = {
   retryPeriod: seconds(60),
 };
 
-const releaseLimit: Millis = seconds(5);
+/** A stop has four seconds in all. */
+const releaseLimit: Millis = seconds(1);
 
 /**
  * Waits until this controller holds the lease `bootwright-controller`, by the rules of client-go (`tools/leaderelection`):
@@ -86,13 +88,12 @@ export async function holdLease(scope: LeaseScope, contender: Contender): Promis
       pause = Math.min(pause, attempt.pause);
     } catch (error) {
       signal.throwIfAborted();
-      const failure = asAgentError(error);
-      if (failure.code === 'kube.denied' && failure.context['status'] === 403) {
-        const reason = failure.message;
-        note('info', 'the role permits no lease: going on without one', { reason });
+      if (isForbidden(error)) {
+        note('info', 'the role permits no lease: going on without one', { reason: error.message });
         return { lost: new AbortController().signal, release: () => Promise.resolve() };
       }
-      noteOnce('the lease cannot be taken: trying again', { holder: failure.code });
+      const { code: holder } = asAgentError(error);
+      noteOnce('the lease cannot be taken: trying again', { holder });
     }
     await clock.sleep(pause, signal);
   }

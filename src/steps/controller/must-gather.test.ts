@@ -180,7 +180,7 @@ describe('gathering', () => {
       ...kube,
       create: (...given: Parameters<typeof kube.create>) =>
         given[0].kind === clusterRoleBindings
-          ? Promise.reject(kubeFailure('kube.denied', '403'))
+          ? Promise.reject(kubeFailure('kube.denied', '403', { context: { status: 403 } }))
           : kube.create(...given),
     };
     await expect(gather(admin)).rejects.toMatchObject({ code: 'kube.denied' });

@@ -182,11 +182,13 @@ async function removed(
   { adminKube: admin, note }: GatherScope,
   made: readonly Made[],
 ): Promise<void> {
-  for (const { kind, object } of [...made].reverse()) {
+  const remove = async ({ kind, object }: Made): Promise<void> => {
     const { name, namespace } = object.metadata;
     const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
     await admin.remove(ref, new AbortController().signal).catch((error: unknown) => {
       note('warn', `${kind.plural} ${name} could not be removed`, { reason: String(error) });
     });
-  }
+  };
+  // At once: a controller that is stopped has little time for it.
+  await Promise.all(made.map(remove));
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   agentBased,
+  type InstallConfig,
   installConfigRef,
   invokerOf,
   invokerRef,
@@ -8,7 +9,7 @@ import {
 } from '../../cluster/install-config.ts';
 import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { hours, seconds } from '../../model/duration.ts';
+import { hours, type Millis, minutes, seconds } from '../../model/duration.ts';
 import { controllerStep } from './world.ts';
 
 const NewClusterSchema = z.strictObject({
@@ -26,6 +27,9 @@ const NewClusterSchema = z.strictObject({
 export const NewCluster = fact('controller.new-cluster', NewClusterSchema);
 export type NewCluster = z.infer<typeof NewClusterSchema>;
 
+/** The job may start a moment before the other manifests of the installer are applied. */
+const manifestsWait: Millis = minutes(2);
+
 /**
  * Reads who installs the cluster, and on what. Without an install-config that can be read the controller goes on, as
  * the one that it replaces does.
@@ -37,30 +41,39 @@ export const readNewCluster = controllerStep({
   gives: NewCluster,
   limit: hours(1),
   waitsFor: 'the API server to answer, at most an hour',
-  run: async ({ kube, signal, until, note }) =>
-    until(
+  run: async ({ kube, clock, signal, until, note }) => {
+    const began = clock.elapsed();
+    return until(
       'the cluster says who installs it',
       async () => {
         try {
-          const invoker = invokerOf(await kube.get(invokerRef, signal));
+          const said = await kube.get(invokerRef, signal);
           const reading = readInstallConfig(await kube.get(installConfigRef, signal));
+          const isWhole = said !== undefined && !('problem' in reading);
+          if (!isWhole && clock.elapsed() - began < manifestsWait) {
+            return { status: 'the manifests of the installer are not in the cluster yet' };
+          }
           if ('problem' in reading) note('warn', reading.problem);
-          const found = 'problem' in reading ? undefined : reading.installConfig;
-          const isAgentBased = invoker === agentBased;
-          note('info', `installed by ${invoker}`, { platform: found?.platform ?? 'unknown' });
-          return {
-            done: {
-              isAgentBased,
-              platform: found?.platform ?? '',
-              serviceNetworks: [...(found?.serviceNetworks ?? [])],
-              ...(found?.vcenterServer === undefined ? {} : { vcenterServer: found.vcenterServer }),
-            },
-          };
+          const invoker = invokerOf(said);
+          const cluster = clusterBy(invoker, 'problem' in reading ? {} : reading.installConfig);
+          note('info', `installed by ${invoker}`, { platform: cluster.platform || 'unknown' });
+          return { done: cluster };
         } catch (error) {
           signal.throwIfAborted();
           return { status: `the API server does not answer (${asAgentError(error).code})` };
         }
       },
       { every: seconds(1), within: hours(1) },
-    ),
+    );
+  },
+});
+
+const clusterBy = (
+  invoker: string,
+  { platform = '', serviceNetworks = [], vcenterServer }: Partial<InstallConfig>,
+): NewCluster => ({
+  isAgentBased: invoker === agentBased,
+  platform,
+  serviceNetworks: [...serviceNetworks],
+  ...(vcenterServer === undefined ? {} : { vcenterServer }),
 });

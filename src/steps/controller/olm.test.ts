@@ -184,7 +184,9 @@ describe('the operators of OLM', () => {
     let asked = 0;
     const remove = () => {
       asked += 1;
-      return Promise.reject(kubeFailure('kube.denied', 'jobs is forbidden'));
+      return Promise.reject(
+        kubeFailure('kube.denied', 'jobs is forbidden', { context: { status: 403 } }),
+      );
     };
     Object.assign(kube, { remove });
     later(minutes(5), () => {

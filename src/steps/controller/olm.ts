@@ -61,7 +61,7 @@ export async function installOlmOperators(scope: OlmScope, finalizing: Finalizin
       }),
     isStopped: () => finalizing.isOver(waitStage),
   });
-  if (pending.length > 0) await reportTimedOut(scope, finalizing, pending);
+  if (pending.length > 0 && !finalizing.isEnded()) await reportTimedOut(scope, finalizing, pending);
 }
 
 /** The operators of OLM that the service waits for; none when it gives up before it has listed them. */

@@ -22,6 +22,15 @@ const rule = (
 
 const follow = ['list', 'watch'] as const;
 
+/**
+ * Constraints under which the pod of the controller may use the network and files of its node
+ * (assisted-installer, `assisted-installer-controller-role.yaml`).
+ */
+export const hostConstraints = [
+  ...['anyuid', 'nonroot', 'hostmount-anyuid', 'machine-api-termination-handler'],
+  ...['hostnetwork', 'hostaccess', 'node-exporter'],
+] as const;
+
 /** What the controller may do in the whole cluster, and no more: a test uses each of these. */
 export const controllerRules: readonly PolicyRule[] = [
   rule('', ['nodes'], [[...follow, 'patch']]),
@@ -44,6 +53,8 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
   rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
   rule('batch', ['jobs'], [[...follow, 'delete']]),
+  // Its own pod is on the network of its node, and mounts files of it.
+  rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
 ];
 
 /** What it may do in its own namespace. */

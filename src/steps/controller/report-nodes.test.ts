@@ -193,7 +193,9 @@ describe('the logs of the config server', () => {
       ...fakeKube().put(pods, server),
       podLog: () => {
         asked += 1;
-        return Promise.reject(kubeFailure('kube.denied', 'forbidden'));
+        return Promise.reject(
+          kubeFailure('kube.denied', 'forbidden', { context: { status: 403 } }),
+        );
       },
     };
     const { clock, stop } = setUp([host('m0')], { kube });

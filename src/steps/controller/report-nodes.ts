@@ -18,6 +18,7 @@ import type { Stage } from '../../model/stage.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { type HostIndex, hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Tasks, tasksOf } from '../cluster/tasks.ts';
@@ -254,7 +255,7 @@ function configServerLogs(
       } catch (error) {
         signal.throwIfAborted();
         const { code, message } = asAgentError(error);
-        isDenied = code === 'kube.denied';
+        isDenied = isForbidden(error);
         if (!noted.has(code)) {
           note('warn', 'cannot read a log of the config server', { code, reason: message });
         }

@@ -87,10 +87,11 @@ const working = version(['Available', 'False', ''], ['Progressing', 'True', '5 o
 const master = (name: string, taints: readonly object[] = []) => ({
   metadata: { name, labels: { 'node-role.kubernetes.io/master': '' } },
   spec: { taints },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
 });
 
 describe('the end of an agent-based installation', () => {
-  it('comes when the cluster is available and every control-plane node has joined', async () => {
+  it('comes when the cluster is available and every control-plane node is Ready', async () => {
     const { clock, kube, later, run } = setUp({ isAgentBased: true });
     kube
       .put(clusterVersions, working)
@@ -99,13 +100,15 @@ describe('the end of an agent-based installation', () => {
     kube.put(nodes, { metadata: { name: 'worker-0' } });
     later(minutes(20), () => kube.put(clusterVersions, available));
     later(minutes(25), () => kube.put(clusterVersions, working));
+    const joined = { ...master('master-2'), status: {} };
+    later(minutes(28), () => kube.put(nodes, joined));
     later(minutes(30), () => kube.put(nodes, master('master-2')));
     const { failure, events } = await run();
     expect(failure).toBeUndefined();
     expect(clock.elapsed()).toBe(minutes(30));
     expect(statusesOf(events)).toEqual([
       'the cluster version is not available yet: 5 of 9 done',
-      '2 of 3 control-plane nodes have joined',
+      '2 of 3 control-plane nodes are Ready',
     ]);
   });
 
@@ -138,11 +141,13 @@ describe('the end of an agent-based installation', () => {
     const test = setUp({ isAgentBased: true, controlPlaneCount: 2 });
     const kube = cluster(test).put(nodes, tainted('True')).put(nodes, tainted('False'));
     test.later(minutes(5), () => kube.put(clusterVersions, available));
+    test.later(minutes(6), () => kube.put(nodes, master('master-False')));
     const { failure, notes } = await test.run();
     expect(failure).toBeUndefined();
-    expect(kube.objectsOf(nodes).map(({ spec }) => spec)).toEqual(
-      Array.from({ length: 2 }, () => ({ taints: [{ key: 'other', effect: 'NoExecute' }] })),
-    );
+    expect(kube.objectsOf(nodes).map(({ spec }) => spec)).toEqual([
+      { taints: [] },
+      { taints: [{ key: 'other', effect: 'NoExecute' }] },
+    ]);
     expect(notes.filter((note) => note.includes('removed'))).toHaveLength(2);
   });
 
@@ -152,9 +157,12 @@ describe('the end of an agent-based installation', () => {
     let patches = 0;
     const patch = () => {
       patches += 1;
-      return Promise.reject(kubeFailure('kube.denied', 'nodes is forbidden'));
+      return Promise.reject(
+        kubeFailure('kube.denied', 'nodes is forbidden', { context: { status: 403 } }),
+      );
     };
     test.later(minutes(5), () => kube.put(clusterVersions, available));
+    test.later(minutes(6), () => kube.put(nodes, master('master-False')));
     Object.assign(kube, { patch });
     expect((await test.run()).notes).toContain('warn: may not remove the cloud provider taint');
     expect(patches).toBe(2);

@@ -1,6 +1,6 @@
 import { installConfigRef, readInstallConfig } from '../../cluster/install-config.ts';
 import { nodes } from '../../cluster/kinds.ts';
-import { nodeLabel } from '../../cluster/node.ts';
+import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import {
   clusterVersionRef,
   clusterVersionSnapshot,
@@ -9,9 +9,10 @@ import {
 import { hasCloudTaint, untaintPatch } from '../../cluster/taint.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import { AgentError } from '../../model/failure.ts';
+import type { AgentError } from '../../model/failure.ts';
 import type { InstallationView, InstallingCluster } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
 import { decideUntaint } from '../cluster/untaint.ts';
 import { NewCluster } from './new-cluster.ts';
@@ -151,7 +152,7 @@ async function waitForCluster(
       await kube.patch({ kind: nodes, name }, patch, signal);
       note('info', `removed the cloud provider taint from ${name}`);
     } catch (error) {
-      if (!(error instanceof AgentError && error.code === 'kube.denied')) throw error;
+      if (!isForbidden(error)) throw error;
       untaints = false;
       note('warn', 'may not remove the cloud provider taint', { code: error.code });
     }
@@ -185,8 +186,11 @@ function missingOf({ wasAvailable, version, gap, nodes: all, expected }: AgentBa
   }
   if (expected === 0) return undefined;
   const label = nodeLabel('master');
-  const joined = all.filter(({ metadata }) => metadata.labels?.[label] !== undefined).length;
+  // Until it is Ready its serving certificate may still have to be approved.
+  const joined = all.filter(
+    (node) => node.metadata.labels?.[label] !== undefined && readinessOf(node).isReady,
+  ).length;
   return joined >= expected
     ? undefined
-    : (gap ?? `${joined} of ${expected} control-plane nodes have joined`);
+    : (gap ?? `${joined} of ${expected} control-plane nodes are Ready`);
 }
