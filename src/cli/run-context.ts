@@ -115,7 +115,7 @@ export async function withoutJournal(
   work: (runner: RoleRunner) => Promise<void>,
 ): Promise<number> {
   using stop = stopSignal();
-  const hub = eventHub(systemClock, systemRandom.uuid());
+  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
   const log = openLog({
     level,
     format: process[stream].isTTY ? 'pretty' : 'json',
@@ -142,7 +142,7 @@ export async function withoutJournal(
   } catch (thrown) {
     const exitCode = stop.exitCode();
     if (exitCode !== undefined) return exitCode;
-    failure = failureText(thrown);
+    failure = failureText(thrown, mask);
     return exitCodeOf(thrown);
   } finally {
     await Promise.all([log.close(), copy?.close()]);

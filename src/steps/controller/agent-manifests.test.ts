@@ -147,6 +147,16 @@ describe('the manifests of an agent-based installation', () => {
     expect(askedAt.at(-1)).toBeLessThan(minutes(3.6));
   });
 
+  it('are applied although the API server does not know for a moment who reads them', async () => {
+    const { applied, install, kube, later, run } = setUp();
+    kube.put(configMaps, manifests(lso));
+    kube.lastError(kubeFailure('kube.denied', 'who?', { context: { status: 401 } }));
+    later(minutes(1), () => kube.lastError(undefined));
+    later(minutes(2), () => install('lso'));
+    expect((await run()).notes).not.toContain('warn: may not read the manifests of operators');
+    expect(applied()).toEqual(['of-lso']);
+  });
+
   it('are left where they may not be read, and where the service has them', async () => {
     const { kube, run } = setUp();
     kube.lastError(

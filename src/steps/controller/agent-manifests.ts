@@ -2,9 +2,11 @@ import * as z from 'zod';
 import { configMaps } from '../../cluster/kinds.ts';
 import { clusterVersionRef, clusterVersionSnapshot } from '../../cluster/operators.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import type { Watch } from '../../engine/wait.ts';
 import { parseYaml } from '../../lib/yaml-text.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import { isForbidden } from '../../ports/kube-failures.ts';
 import { type Followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
 import {
   followedOlm,
@@ -76,7 +78,7 @@ export const applyAgentManifests = controllerStep({
 
 interface ManifestsWait {
   readonly source: Followed;
-  readonly watch: (changed: () => void, signal: AbortSignal) => Promise<void>;
+  readonly watch: Watch;
   readonly isLate: () => boolean;
   readonly isAvailable: () => boolean;
 }
@@ -94,7 +96,7 @@ function waitForManifests(
         return { done: false };
       }
       const view = source.view();
-      if (view.lastError?.code === 'kube.denied') {
+      if (isForbidden(view.lastError)) {
         note('warn', 'may not read the manifests of operators', { code: view.lastError.code });
         return { done: false };
       }

@@ -158,6 +158,23 @@ describe('the pool of workers', () => {
     expect(written()).toEqual(['pause', 'unpause']);
   });
 
+  it('is paused at the next attempt where the first one failed', async () => {
+    const inner = fakeKube().put(machineConfigPools, pool());
+    let failures = 1;
+    const kube: FakeKube = {
+      ...inner,
+      patch: (...given) => {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
+        return inner.patch(...given);
+      },
+    };
+    const { clock, stop, written } = setUp([host('w0', infra)], kube);
+    await clock.advance(seconds(12));
+    expect(written()).toEqual(['pause']);
+    await stop();
+  });
+
   it('that may not be paused is asked for once, and keeps no label waiting', async () => {
     const inner = fakeKube();
     let asked = 0;

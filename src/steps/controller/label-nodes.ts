@@ -204,6 +204,8 @@ function poolOf({ kube, clock, note }: ControllerScope<'kube' | 'clock'>): Worke
         last = isPaused ? 'ours' : 'running';
         note('info', `MachineConfigPool worker is ${isPaused ? 'paused' : 'unpaused'}`);
       } catch (error) {
+        // It may have been changed all the same.
+        readAt = -Infinity;
         forbid(error);
       }
     },
