@@ -211,6 +211,11 @@ const PlanShape = z.object({
   status: z.object({ phase: text }).catch({ phase: '' }),
 });
 
+/** One of them. */
+interface FailedSetup extends KubeRef {
+  readonly uid: string | undefined;
+}
+
 /**
  * What OLM never tries again by itself, and makes again once it is gone: failed jobs that unpack a bundle, and failed
  * install plans of these operators.
@@ -218,7 +223,7 @@ const PlanShape = z.object({
 export function failedSetup(
   operators: readonly OlmOperator[],
   objects: Pick<OlmObjects, 'jobs' | 'installPlans'>,
-): readonly KubeRef[] {
+): readonly FailedSetup[] {
   const isOf = (plan: KubeObject, { namespace, subscription }: OlmOperator): boolean =>
     plan.metadata.namespace === namespace &&
     PlanShape.parse(plan).metadata.ownerReferences.some(({ name }) => name === subscription);
@@ -227,11 +232,12 @@ export function failedSetup(
       PlanShape.parse(plan).status.phase === 'Failed' && operators.some((one) => isOf(plan, one)),
   );
   const isThere = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp === undefined;
-  const refsOf = (kind: KubeRef['kind'], found: readonly KubeObject[]): readonly KubeRef[] =>
-    found.filter(isThere).map(({ metadata: { name, namespace } }) => ({
+  const refsOf = (kind: KubeRef['kind'], found: readonly KubeObject[]): readonly FailedSetup[] =>
+    found.filter(isThere).map(({ metadata: { name, namespace, uid } }) => ({
       kind,
       name,
       ...(namespace === undefined ? {} : { namespace }),
+      uid,
     }));
   return [...refsOf(jobs, objects.jobs.filter(hasFailed)), ...refsOf(installPlans, plans)];
 }

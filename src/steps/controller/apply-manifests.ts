@@ -164,23 +164,9 @@ export async function setUpOperators(
   const { kube, adminKube, note } = scope;
   const applied = new Set<string>();
   const denied = new Set<string>();
-  // A view that is listed each half minute shows what was removed for a while yet.
-  const removed = new Set<string | undefined>();
-  const uidOf = ({ name, namespace }: KubeRef): string | undefined =>
-    [...olm.objects().jobs, ...olm.objects().installPlans].find(
-      ({ metadata }) => metadata.name === name && metadata.namespace === namespace,
-    )?.metadata.uid;
-  const isThere = ({ metadata }: KubeObject): boolean =>
-    metadata.uid === undefined || !removed.has(metadata.uid);
-  const seen = (): OlmObjects => {
-    const { jobs: all, installPlans: plans, ...others } = olm.objects();
-    return { ...others, jobs: all.filter(isThere), installPlans: plans.filter(isThere) };
-  };
   const remove = async (ref: KubeRef, signal: AbortSignal): Promise<void> => {
-    const uid = uidOf(ref);
     try {
       await kube.remove(ref, signal);
-      removed.add(uid);
       note('info', `removed ${ref.kind.plural} ${ref.name}, which had failed`);
     } catch (error) {
       if (!isForbidden(error)) throw error;
@@ -210,7 +196,7 @@ export async function setUpOperators(
     watch: together(watch, olm.watch),
     observe: () => ({
       ...setup(),
-      ...{ isStopped: isStopped(), objects: seen(), gap: olm.gap(), applied, denied },
+      ...{ isStopped: isStopped(), objects: olm.objects(), gap: olm.gap(), applied, denied },
     }),
     decide: decideSetup,
     apply: (action, signal) =>
@@ -225,7 +211,9 @@ export function decideSetup(observed: Observed): Decision<SetupAction> {
   const bare = operators.filter((operator) => csvOf(operator, objects) === undefined);
   const removals = (bare.length === 0 ? [] : failedSetup(bare, objects))
     .filter(({ kind }) => !denied.has(kind.plural))
-    .map((ref) => ({ key: `removal of ${ref.kind.plural} ${ref.name}`, remove: ref }));
+    .map(({ uid: once, ...remove }) => ({
+      ...{ key: `removal of ${remove.kind.plural} ${remove.name}`, once, remove },
+    }));
   const ready = operators.filter((operator) => !bare.includes(operator));
   const due = ready.flatMap(({ name }) => {
     const apply = manifests.filter(

@@ -38,17 +38,13 @@ export const freeDnsAddress = controllerStep({
     const address = dnsAddressOf(serviceNetworks[0] ?? '') ?? '';
     const services = followed(kube, { kind: serviceKind });
     const began = clock.elapsed();
-    // A view that is listed each half minute shows it for a while yet.
-    const removed = new Set<string | undefined>();
     let mayNotRemove = false;
     await reconcile<ServicesSeen, Removal>(scope, `the DNS service has ${address}`, {
       watch: services.watch,
       every: seconds(20),
       observe: () => ({
         address,
-        services: services
-          .view()
-          .objects.filter(({ metadata: { uid } }) => uid === undefined || !removed.has(uid)),
+        services: services.view().objects,
         gap: gapIn(services.view()),
         isLate: mayNotRemove || clock.elapsed() - began >= giveUpAfter,
       }),
@@ -63,7 +59,6 @@ export const freeDnsAddress = controllerStep({
           note('warn', `${key}: may not be removed`, { address, reason: error.message });
           return;
         }
-        removed.add(metadata.uid);
         note('warn', `${key}: removed, as it had the address of the DNS service`, { address });
         try {
           // The operator makes its service again at once when it starts, else after a long pause.
@@ -98,7 +93,7 @@ export function dnsConflicts({ address, services, gap, isLate }: ServicesSeen): 
   const name = `${holder.metadata.namespace ?? ''}/${holder.metadata.name}`;
   if (name === dnsService) return { actions: [], missing: undefined };
   return {
-    actions: [{ key: `service ${name}`, service: holder }],
+    actions: [{ key: `service ${name}`, once: holder.metadata.uid, service: holder }],
     missing: `${name} has ${address}`,
   };
 }

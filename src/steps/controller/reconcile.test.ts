@@ -1,9 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { untilAborted, untilOf } from '../../engine/wait.ts';
+import { type FakeClock, fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { silently, untilAborted, untilOf } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import { type Action, reconcile, type Reconciler } from './reconcile.ts';
 import type { ControllerScope } from './world.ts';
+
+function scopeWith(clock: FakeClock, notes: string[] = []) {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const scope = {
+    clock,
+    signal,
+    until: untilOf(clock, signal, silently),
+    note: (_level: string, message: string, fields?: { readonly code?: unknown }) => {
+      notes.push(`${message} ${String(fields?.code)}`);
+    },
+  } as unknown as ControllerScope<'clock'>;
+  return { controller, scope };
+}
 
 /** A reconciler of wanted keys; each that was applied is wanted no more. */
 function setUp(
@@ -11,20 +25,11 @@ function setUp(
   gates: ReadonlyMap<string, PromiseWithResolvers<undefined>> = new Map(),
 ) {
   const clock = fakeClock({ auto: false });
-  const controller = new AbortController();
   const state = { wanted: [...wanted], begun: [] as string[], notes: [] as string[], most: 0 };
   const failing = new Set<string>();
   let changed = (): void => undefined;
   let running = 0;
-  const { signal } = controller;
-  const scope = {
-    clock,
-    signal,
-    until: untilOf(clock, signal, { updated: () => undefined, finished: () => undefined }),
-    note: (_level: string, message: string, fields?: { readonly code?: unknown }) => {
-      state.notes.push(`${message} ${String(fields?.code)}`);
-    },
-  } as unknown as ControllerScope<'clock'>;
+  const { controller, scope } = scopeWith(clock, state.notes);
   const reconciler: Reconciler<readonly string[], Action> = {
     watch: (notify, watched) => {
       changed = notify;
@@ -86,6 +91,28 @@ describe('reconciling', () => {
     failing.clear();
     await clock.advance(seconds(30));
     await end;
+  });
+
+  it('does once what may be done once, however long it is still seen', async () => {
+    const clock = fakeClock({ auto: false });
+    const { controller, scope } = scopeWith(clock);
+    let begun = 0;
+    const end = reconcile<undefined, Action>(scope, 'it is gone', {
+      watch: (_, watched) => untilAborted(watched),
+      every: seconds(1),
+      observe: () => undefined,
+      decide: () => ({ actions: [{ key: 'a', once: 'uid-1' }], missing: 'still seen' }),
+      apply: () => {
+        begun += 1;
+        return begun === 1 ? Promise.reject(new Error('not yet')) : Promise.resolve();
+      },
+    });
+    end.catch(() => undefined);
+    await clock.advance(seconds(60));
+    // It counts as done when it succeeded.
+    expect(begun).toBe(2);
+    controller.abort(new Error('over'));
+    await end.catch(() => undefined);
   });
 
   it('ends with the reason of its signal, and leaves no work behind', async () => {

@@ -8,6 +8,11 @@ import type { ControllerScope } from './world.ts';
 export interface Action {
   /** What it is about: `Joined of host 7f3a`. It stands in the log where the action fails. */
   readonly key: string;
+  /**
+   * Names what is changed, `uid` of an object, where that may be done once only: a view that is listed each half minute
+   * shows for a while yet what is gone.
+   */
+  readonly once?: string | undefined;
 }
 
 /** What follows from what was observed. */
@@ -55,9 +60,7 @@ export async function reconcile<Seen, A extends Action>(
       sentence,
       async (signal) => {
         const { actions, missing } = decide(await observe(signal));
-        for (const action of actions) {
-          queue.add(action.key, (inner) => apply(action, inner));
-        }
+        for (const action of actions) queue.add(action, (inner) => apply(action, inner));
         if (missing === undefined && !queue.isBusy()) return { done: undefined };
         return { status: missing ?? 'what was begun is being ended' };
       },
@@ -71,7 +74,7 @@ export async function reconcile<Seen, A extends Action>(
 /** Work by keys: one piece of a key at a time, with growing pauses after failures. */
 interface KeyedQueue {
   /** Begins the work unless its key is at work, in its pause, or too many others run. */
-  readonly add: (key: string, work: (signal: AbortSignal) => Promise<void>) => void;
+  readonly add: (action: Action, work: (signal: AbortSignal) => Promise<void>) => void;
   readonly isBusy: () => boolean;
   /** Notifies when work has ended, and when a pause is over. */
   readonly watch: Watch;
@@ -90,13 +93,18 @@ function keyedQueue({ clock, signal, note }: ControllerScope<'clock'>): KeyedQue
   const inner = AbortSignal.any([signal, closing.signal]);
   const states = new Map<string, KeyState>();
   const blocked = new Set<string>();
+  const done = new Set<string | undefined>();
   const running = new Set<Promise<void>>();
   let notify = (): void => undefined;
 
-  const attempt = async (key: string, work: (signal: AbortSignal) => Promise<void>) => {
+  const attempt = async (
+    { key, once }: Action,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): Promise<Millis> => {
     try {
       await work(inner);
       states.delete(key);
+      if (once !== undefined) done.add(once);
       return afterSuccess;
     } catch (error) {
       if (inner.aborted) return 0;
@@ -115,10 +123,11 @@ function keyedQueue({ clock, signal, note }: ControllerScope<'clock'>): KeyedQue
     clock.sleep(pause, inner).then(free, () => undefined);
   };
   return {
-    add: (key, work) => {
-      if (blocked.has(key) || running.size >= mostAtOnce) return;
+    add: (action, work) => {
+      const { key, once } = action;
+      if (done.has(once) || blocked.has(key) || running.size >= mostAtOnce) return;
       blocked.add(key);
-      const run = attempt(key, work).then((pause) => {
+      const run = attempt(action, work).then((pause) => {
         running.delete(run);
         release(key, pause);
         notify();
