@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { jsonIn } from '../lib/json.ts';
 import type { InventoryCluster } from '../ports/inventory.ts';
 import type { KubeObject, KubePatch } from '../ports/kube.ts';
 import { agentBased, type InstallConfig } from './install-config.ts';
@@ -94,7 +95,7 @@ const isReal = (field: Field, value: string): boolean =>
  */
 export function serviceHasCredentials(cluster: InventoryCluster): boolean {
   if (cluster.platformType !== 'vsphere') return false;
-  const overrides = Overrides.safeParse(parsed(cluster.installConfigOverrides ?? ''));
+  const overrides = Overrides.safeParse(jsonIn(cluster.installConfigOverrides ?? ''));
   const vcenter = overrides.data?.platform.vsphere.vcenters[0];
   return vcenter !== undefined && fields.every((field) => isReal(field, vcenter[field]));
 }
@@ -105,11 +106,3 @@ export function serviceHasCredentials(cluster: InventoryCluster): boolean {
  */
 export const clusterHasCredentials = ({ vcenterServer = '' }: InstallConfig): boolean =>
   isReal('server', vcenterServer);
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -22,3 +22,7 @@ export function renderDuration(duration: Millis): string {
 
 const withRest = (whole: string, rest: number, unit: string): string =>
   rest === 0 ? whole : `${whole} ${rest} ${unit}`;
+
+/** A moment as the API server keeps it: RFC 3339 in whole seconds (k8s.io/apimachinery, `metav1.Time`). */
+export const wholeSeconds = (at: number): string =>
+  new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -2,6 +2,7 @@
 // whatever else they hold is left alone.
 import * as z from 'zod';
 import { canonicalAddress } from '../../lib/address.ts';
+import { jsonIn } from '../../lib/json.ts';
 import type {
   InstallingCluster,
   InstallingHost,
@@ -172,24 +173,14 @@ const HostInventory = z.object({
 });
 
 /** An inventory; empty where it cannot be read. (The agent being replaced fails the whole call for one.) */
-function inventoryIn(text: string): z.infer<typeof HostInventory> {
-  if (text === '') return {};
-  try {
-    return HostInventory.safeParse(JSON.parse(text)).data ?? {};
-  } catch {
-    return {};
-  }
-}
+const inventoryIn = (text: string): z.infer<typeof HostInventory> =>
+  HostInventory.safeParse(jsonIn(text)).data ?? {};
+
+const Labels = z.record(z.string(), z.string());
 
 /** Labels of a node; none where they cannot be read. */
-function labelsIn(text: string): Readonly<Record<string, string>> {
-  if (text === '') return {};
-  try {
-    return z.record(z.string(), z.string()).safeParse(JSON.parse(text)).data ?? {};
-  } catch {
-    return {};
-  }
-}
+const labelsIn = (text: string): Readonly<Record<string, string>> =>
+  Labels.safeParse(jsonIn(text)).data ?? {};
 
 /** Addresses in their canonical form, those of version 4 first on each interface. */
 function addressesOf({ interfaces }: z.infer<typeof HostInventory>): readonly string[] {

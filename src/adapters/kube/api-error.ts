@@ -1,3 +1,4 @@
+import { jsonIn } from '../../lib/json.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
@@ -129,19 +130,11 @@ function statusIn(text: string): {
   readonly reason: string;
   readonly retryAfter: Millis | undefined;
 } {
-  const status = asStatus(jsonOrNothing(text));
+  const status = asStatus(jsonIn(text));
   const wait = status.details?.retryAfterSeconds;
   return {
     message: (status.message ?? text.trim().slice(0, mostWords)).slice(0, longestMessage),
     reason: status.reason ?? '',
     retryAfter: typeof wait === 'number' ? seconds(wait) : undefined,
   };
-}
-
-function jsonOrNothing(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

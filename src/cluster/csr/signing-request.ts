@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 
 /** The signers whose requests a kubelet makes (kubernetes.io, "Kubernetes signers"). */
@@ -89,8 +90,7 @@ export function approved(
     status: 'True',
     reason,
     message,
-    // The API server takes whole seconds.
-    lastUpdateTime: new Date(at).toISOString().replace(/\.\d+Z$/, 'Z'),
+    lastUpdateTime: wholeSeconds(at),
   };
   const conditions = [...(before.conditions ?? []), condition];
   return { ...object, status: { ...before, conditions } };

@@ -1,4 +1,5 @@
 import { withTag } from '../../lib/image-name.ts';
+import { wholeSeconds } from '../../model/duration.ts';
 import { machineOSBuildKind } from './os-build-schema.ts';
 import type { MachineOSConfig } from './os-config.ts';
 
@@ -143,7 +144,7 @@ export function conditionsOf(phase: BuildPhase, at: Date): readonly BuildConditi
     status: type === held ? 'True' : 'False',
     reason,
     message,
-    lastTransitionTime: timestamp(at),
+    lastTransitionTime: wholeSeconds(at.getTime()),
   }));
 }
 
@@ -170,8 +171,8 @@ export function seededBuildStatus({ startedAt, endedAt, image }: FinishedBuild):
   const start = Math.floor(startedAt.getTime() / SECOND) * SECOND;
   const end = new Date(Math.max(Math.floor(endedAt.getTime() / SECOND) * SECOND, start + SECOND));
   return {
-    buildStart: timestamp(new Date(start)),
-    buildEnd: timestamp(end),
+    buildStart: wholeSeconds(start),
+    buildEnd: wholeSeconds(end.getTime()),
     digestedImagePushSpec: image,
     conditions: conditionsOf('seeded', end),
   };
@@ -192,6 +193,3 @@ export const handedOverStatus = (build: {
     name: build.name,
   },
 });
-
-/** Seconds, as the API writes times. */
-const timestamp = (at: Date): string => at.toISOString().replace(/\.\d+Z$/, 'Z');

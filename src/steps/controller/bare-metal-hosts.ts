@@ -2,6 +2,8 @@ import * as z from 'zod';
 import { bareMetalHosts, machines as machineKind, provisionings } from '../../cluster/kinds.ts';
 import { annotationOf, partOf, textAt } from '../../layering/api/cluster-object.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
@@ -165,11 +167,9 @@ const isUnmanaged = (host: KubeObject): boolean =>
 function statusPatch(host: KubeObject, now: number): KubePatch | 'unreadable' | undefined {
   const text = annotationOf(host, statusAnnotation);
   if (text === '') return undefined;
-  const status = Status.safeParse(parsed(text)).data;
+  const status = Status.safeParse(jsonIn(text)).data;
   if (status === undefined) return 'unreadable';
-  const lastUpdated = isZero(status['lastUpdated'])
-    ? new Date(now).toISOString().replace(/\.\d+Z$/, 'Z')
-    : status['lastUpdated'];
+  const lastUpdated = isZero(status['lastUpdated']) ? wholeSeconds(now) : status['lastUpdated'];
   const value = { ...status, lastUpdated };
   return { type: 'json', subresource: 'status', body: [{ op: 'add', path: '/status', value }] };
 }
@@ -179,14 +179,6 @@ const Status = z.record(z.string(), z.unknown());
 /** Go writes a time that was never set as null, or like this. */
 const isZero = (time: unknown): boolean =>
   typeof time !== 'string' || time === '' || time.startsWith('0001-01-01T00:00:00');
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** What is to be changed of the rest; undefined where it is as it must be. */
 function specChange(

@@ -1,4 +1,5 @@
 import { clusterRoleBindings, imageStreams, serviceAccounts } from '../../cluster/kinds.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
@@ -66,13 +67,9 @@ export function gatheringImages(
 }
 
 function imagesIn(setting: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const images: unknown = JSON.parse(setting);
-    if (typeof images !== 'object' || images === null || Array.isArray(images)) return undefined;
-    return images as Readonly<Record<string, unknown>>;
-  } catch {
-    return undefined;
-  }
+  const images = jsonIn(setting);
+  if (typeof images !== 'object' || images === null || Array.isArray(images)) return undefined;
+  return images as Readonly<Record<string, unknown>>;
 }
 
 /** The image stream of the release from which `oc adm must-gather` takes its image. */
