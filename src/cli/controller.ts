@@ -9,6 +9,7 @@ import { clusterCredentials as hostOrService } from '../adapters/kube/credential
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
 import { systemRandom } from '../adapters/random.ts';
+import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
 import { kept } from '../cluster/kept.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
 import { readControllerSettings } from '../config/controller.ts';
@@ -44,25 +45,29 @@ interface ControllerCall {
 /** Of a single node, whose controller starts before its final control plane does. */
 const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
-/** A copy of the log, which is uploaded where the log of the pod cannot be read. */
-const logCopy = '/tmp/controller_logs.log';
-
 /**
  * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
  * installation ended. A signal ends it within four seconds, with the code of that signal; the next run goes on.
  */
 export async function runController(call: ControllerCall): Promise<number> {
-  const settings = await readControllerSettings(call.environment);
+  const settings = await readControllerSettings(
+    call.environment,
+    `${controllerToken.folder}/token`,
+  );
   const { mask, register } = masker();
   for (const secret of secretValues(settings.config)) register(secret);
   const level = call.verbose ? 'debug' : 'info';
-  const target = { level, stream: 'stdout', file: logCopy, mask } as const;
+  const target = { level, stream: 'stdout', file: controllerLogFile, mask } as const;
   return withoutJournal(target, async ({ emit, run, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);
     open.defer(kube.close);
     const proxy = await readProxies(kube, { environment: call.environment, emit, signal });
-    const config = { ...settings.config, namespace: settings.namespace, proxy };
+    const config = {
+      ...settings.config,
+      namespace: settings.namespace,
+      proxy,
+    };
     for (const secret of secretValues({ proxy })) register(secret);
     const { ports, close } = openPorts(config, { kube, emit });
     open.defer(close);

@@ -1,13 +1,53 @@
+import { wholeSeconds } from '../model/duration.ts';
 import type { KubeObject } from '../ports/kube.ts';
 
 /** The namespace of the controller and its events. */
 export const controllerNamespace = 'assisted-installer';
 
-/** Name of the event that the controller creates when it is ready. */
-const readyEvent = 'AssistedControllerIsReady';
+/** Name of the controller's job, its pods' label, its service account and its role. */
+export const controllerName = 'assisted-installer-controller';
+
+/** Name of the event that the controller creates when it is ready, for which a bootstrap host waits. */
+export const readyEvent = 'AssistedControllerIsReady';
 
 /** Label of the pods of the controller's job. */
-export const controllerLabel = 'job-name=assisted-installer-controller';
+export const controllerLabel = `job-name=${controllerName}`;
+
+/** The Secret with the token of the inventory service: its key, and the folder where the job mounts it as `token`. */
+export const controllerToken = {
+  secretName: 'assisted-installer-controller-secret',
+  key: 'pull-secret-token',
+  folder: '/etc/assisted-installer-controller',
+} as const;
+
+/** A copy of the controller's log, for when that of its pod cannot be read. */
+export const controllerLogFile = '/tmp/controller_logs.log';
+
+/** What an event of the controller says. */
+interface ControllerEvent {
+  readonly namespace: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly type: 'Normal' | 'Warning';
+  readonly count: number;
+  readonly at: number;
+}
+
+/** An event of the controller about itself (core/v1). */
+export function controllerEvent(event: ControllerEvent): KubeObject {
+  const { namespace, name, reason, message, type, count, at } = event;
+  const time = wholeSeconds(at);
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name, namespace },
+    involvedObject: { namespace, name: controllerName },
+    ...{ reason, message, type, count },
+    firstTimestamp: time,
+    lastTimestamp: time,
+  };
+}
 
 /** Whether the controller has reported that it is ready. */
 export const isControllerReady = (events: readonly KubeObject[]): boolean =>
@@ -15,9 +55,7 @@ export const isControllerReady = (events: readonly KubeObject[]): boolean =>
 
 /** The first pod of the controller, if it is running. */
 export function runningController(pods: readonly KubeObject[]): KubeObject | undefined {
-  const pod = pods.find(({ metadata: { name } }) =>
-    name.startsWith('assisted-installer-controller'),
-  );
+  const pod = pods.find(({ metadata: { name } }) => name.startsWith(controllerName));
   return pod !== undefined && isRunning(pod) ? pod : undefined;
 }
 

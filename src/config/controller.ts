@@ -11,9 +11,6 @@ import { checkConfig, type CheckedConfig } from './load.ts';
 import { readValue } from './read-value.ts';
 import type { Given, Layer, SettingKey } from './settings.ts';
 
-/** Where the job of the controller mounts the token of the service (assisted-installer, its deployment). */
-export const tokenFile = '/etc/assisted-installer-controller/token';
-
 /** The settings of the controller. */
 export interface ControllerSettings extends CheckedConfig {
   /** Its own namespace. */
@@ -34,13 +31,13 @@ const variables = {
 } as const satisfies Readonly<Record<string, SettingKey>>;
 
 /**
- * Reads the settings of the controller from the variables of its job and the file with its token. A variable that is
+ * Reads the settings of the controller from the variables of its job and the file with its token, `path`. A variable that is
  * empty counts as not set.
  * @throws AgentError `config.incomplete`, `config.invalid-value`, `config.file-not-read`
  */
 export async function readControllerSettings(
   environment: Environment,
-  path = tokenFile,
+  path: string,
 ): Promise<ControllerSettings> {
   const missing = requiredOfController.filter(
     (name) => controllerVariable(environment, name) === undefined,

@@ -15,7 +15,7 @@ import {
   longestWait,
   together,
 } from '../cluster/kube-watch.ts';
-import { approveRequest } from '../controller/approve-requests.ts';
+import { approveRequest } from '../cluster/approve-request.ts';
 import { step, type StepScope } from '../step.ts';
 import { clientKeyPatch, FoundRecord, type PivotRecord, recordRef } from './record.ts';
 import { type OwnRequest, statusOfOwnNode } from './own-node.ts';

@@ -1,17 +1,10 @@
-import { controllerNamespace } from '../../cluster/controller.ts';
+import { controllerName, controllerNamespace, controllerToken } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
-
-/** Name of the job, its pods' label, its service account and its role. */
-export const controllerName = 'assisted-installer-controller';
 
 /** The ConfigMap from which the controller takes its settings. */
 const configMapName = 'assisted-installer-controller-config';
 
-/** The Secret with the token of the inventory service. */
-const secretName = 'assisted-installer-controller-secret';
-
-/** The key of the token in the Secret. */
-const tokenKey = 'pull-secret-token';
+const { secretName, key: tokenKey, folder: tokenFolder } = controllerToken;
 
 /** The label of the controller's objects. */
 const labels = { app: controllerName } as const;
@@ -51,7 +44,7 @@ export function controllerJob(config: Config): object {
               env: environment(config),
               volumeMounts: [
                 ...mounts.map(({ name, mountPath }) => ({ name, mountPath })),
-                { name: 'pull-secret', mountPath: '/etc/assisted-installer-controller' },
+                { name: 'pull-secret', mountPath: tokenFolder },
               ],
             },
           ],

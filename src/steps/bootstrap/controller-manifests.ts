@@ -1,4 +1,4 @@
-import { controllerNamespace } from '../../cluster/controller.ts';
+import { controllerName, controllerNamespace } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { hasService } from '../conditions.ts';
@@ -9,12 +9,7 @@ import {
   hostConstraints,
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
-import {
-  controllerConfigMap,
-  controllerJob,
-  controllerName,
-  controllerSecret,
-} from './controller-job.ts';
+import { controllerConfigMap, controllerJob, controllerSecret } from './controller-job.ts';
 import { renderYaml } from './render-yaml.ts';
 
 const read = ['get', 'list', 'watch'] as const;

@@ -1,15 +1,12 @@
+import { controllerEvent, readyEvent } from '../../cluster/controller.ts';
 import { events } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
-import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
-
-/** The name of the event by which a bootstrap host knows that it may leave (assisted-installer). */
-const readyEvent = 'AssistedControllerIsReady';
 
 /** The bootstrap host of an agent-based installation is the service, and may be away for good. */
 const agentBasedLimit: Millis = minutes(5);
@@ -70,7 +67,7 @@ function announcing(
     const gap = gapAtService();
     if (gap !== undefined) return { status: gap };
     try {
-      const event = readyEventOf(namespace, clock.now());
+      const event = controllerEvent({ ...readiness, namespace, at: clock.now() });
       await kube.create({ kind: events, namespace }, event, signal);
       note('info', `event ${readyEvent} is created`);
     } catch (error) {
@@ -90,20 +87,12 @@ function announcing(
   };
 }
 
-/** The event, word for word as bootstrap hosts know it. */
-function readyEventOf(namespace: string, at: number): KubeObject {
-  const time = new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name: readyEvent, namespace },
-    involvedObject: { namespace, name: 'assisted-installer-controller' },
-    reason: readyEvent,
-    message:
-      'Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start',
-    type: 'Normal',
-    count: 1,
-    firstTimestamp: time,
-    lastTimestamp: time,
-  };
-}
+/** Word for word as bootstrap hosts know it. */
+const readiness = {
+  name: readyEvent,
+  reason: readyEvent,
+  message:
+    'Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start',
+  type: 'Normal',
+  count: 1,
+} as const;

@@ -8,12 +8,8 @@ import {
   type RequestBook,
   requestBook,
 } from '../../cluster/csr/hosts-requests.ts';
-import {
-  type ApprovalReason,
-  approved,
-  readSigningRequest,
-  type SigningRequest,
-} from '../../cluster/csr/signing-request.ts';
+import { controllerEvent } from '../../cluster/controller.ts';
+import type { ApprovalReason } from '../../cluster/csr/signing-request.ts';
 import { refusalCauses } from '../../cluster/csr/verify.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
@@ -23,6 +19,7 @@ import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
+import { approveRequest } from '../cluster/approve-request.ts';
 import { hostIndexOf } from '../cluster/inventory-hosts.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
@@ -156,39 +153,6 @@ async function approveOne(
   }
 }
 
-/** How often a request is read again when another writes it at the same time. */
-const mostConflicts = 3;
-
-/**
- * Approves a request. What was verified of it stays true when another writes it at the same time: only
- * its status can change.
- * @throws AgentError `kube.*`
- */
-export async function approveRequest(
-  { kube, clock, signal }: Pick<ControllerScope<'kube' | 'clock'>, 'kube' | 'clock' | 'signal'>,
-  object: KubeObject,
-  why: ApprovalReason,
-): Promise<SigningRequest['state']> {
-  const { name, uid } = object.metadata;
-  const ref = { kind: certificateSigningRequests, name };
-  let latest = object;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const next = approved(latest, { ...why, at: clock.now() });
-      await kube.replace(ref, next, { subresource: 'approval', signal });
-      return 'approved';
-    } catch (error) {
-      const isConflict = error instanceof AgentError && error.code === 'kube.conflict';
-      if (!isConflict || attempt >= mostConflicts) throw error;
-    }
-    const found = await kube.get(ref, signal);
-    const again = found && readSigningRequest(found);
-    if (found === undefined || again === undefined || again.uid !== uid) return 'denied';
-    if (again.state !== 'pending') return again.state;
-    latest = found;
-  }
-}
-
 /** Reports requests that were left by one event of the cluster for each cause, whose count grows where it may. */
 function leftReports(
   { kube, clock, config: { namespace }, note }: ControllerScope<'kube' | 'clock'>,
@@ -197,29 +161,17 @@ function leftReports(
   let [isDenied, mayNotPatch] = [false, false];
   const write = async ({ cause, count, names }: LeftCount, signal: AbortSignal) => {
     const name = `certificate-requests-left.${cause}`;
-    const lastTimestamp = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
     const message = `Certificate requests that are not approved, as ${refusalCauses[cause]}: ${names.join(', ')}`;
+    const event = controllerEvent({
+      ...{ namespace, name, message, count, at: clock.now() },
+      ...{ reason: 'CertificateRequestsLeft', type: 'Warning' },
+    });
     try {
-      await kube.create(
-        { kind: events, namespace },
-        {
-          apiVersion: 'v1',
-          kind: 'Event',
-          metadata: { name, namespace },
-          involvedObject: { namespace, name: 'assisted-installer-controller' },
-          reason: 'CertificateRequestsLeft',
-          message,
-          type: 'Warning',
-          count,
-          firstTimestamp: lastTimestamp,
-          lastTimestamp,
-        },
-        signal,
-      );
+      await kube.create({ kind: events, namespace }, event, signal);
     } catch (error) {
       if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
       if (mayNotPatch) return;
-      const body = { count, message, lastTimestamp };
+      const body = { count, message, lastTimestamp: event['lastTimestamp'] };
       const ref = { kind: events, namespace, name };
       await kube.patch(ref, { type: 'merge', body }, signal).catch((refusal: unknown) => {
         // An event of another cause can still be made.

@@ -9,9 +9,9 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { controllerFailure } from './failures.ts';
+import { runningPod } from './own-pod.ts';
 import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
 import { runPod } from './run-pod.ts';
-import { runningPod } from './upload-logs.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /** On a node whose reboots the service has been told, so that a controller that starts again does not tell them again. */

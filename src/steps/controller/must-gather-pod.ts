@@ -1,3 +1,4 @@
+import { controllerName, controllerToken } from '../../cluster/controller.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { proxyEnv, revealedProxies } from '../host-commands.ts';
@@ -26,7 +27,6 @@ interface Surrounding {
 }
 
 const whole = { name: 'gathered', mountPath: '/gathered' } as const;
-const tokenFolder = '/etc/assisted-installer-controller';
 
 /**
  * The pod: one container after the other gathers, then the last one packs and sends it. Nothing that is secret is
@@ -86,9 +86,9 @@ function uploads(config: ControllerConfig, { images, controller }: Surrounding):
   const env = {
     ...proxyEnv(revealedProxies(config.proxy)),
     GATHERED: whole.mountPath,
-    TOKEN_FILE: `${tokenFolder}/token`,
+    TOKEN_FILE: `${controllerToken.folder}/token`,
     NAMESPACE: config.namespace,
-    CONTROLLER: controller?.metadata.name ?? 'job/assisted-installer-controller',
+    CONTROLLER: controller?.metadata.name ?? `job/${controllerName}`,
     TARGET: `${url.reveal().replace(/\/$/, '')}/api/assisted-install/v2/clusters/${config.cluster.id}/logs?logs_type=controller`,
     OPTIONS: [
       ...(insecure ? ['insecure'] : []),
@@ -101,7 +101,7 @@ function uploads(config: ControllerConfig, { images, controller }: Surrounding):
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
     volumeMounts: [
       whole,
-      { name: 'token', mountPath: tokenFolder, readOnly: true },
+      { name: 'token', mountPath: controllerToken.folder, readOnly: true },
       ...(caFile === '' ? [] : [{ name: 'ca', mountPath: caFile, readOnly: true }]),
     ],
   };
@@ -114,8 +114,8 @@ const volumesOf = (caFile: string): readonly object[] => [
   {
     name: 'token',
     secret: {
-      secretName: 'assisted-installer-controller-secret',
-      items: [{ key: 'pull-secret-token', path: 'token' }],
+      secretName: controllerToken.secretName,
+      items: [{ key: controllerToken.key, path: 'token' }],
       defaultMode: 0o400,
       optional: true,
     },

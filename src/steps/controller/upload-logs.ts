@@ -1,14 +1,12 @@
-import { controllerLabel, isRunning } from '../../cluster/controller.ts';
-import { pods } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { LogsState } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
 import { controllerLogArchive } from '../logs/controller-log.ts';
 import { gatherCluster, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
+import { runningPod } from './own-pod.ts';
 import { noLimit } from './reconcile.ts';
 import { isEnded, isRejection } from './wait-for-end.ts';
 import { controllerStep, type ControllerScope, followedInstallation } from './world.ts';
@@ -102,16 +100,6 @@ async function uploadLog(scope: LogScope): Promise<void> {
   signal.throwIfAborted();
   const log = { pod, now: clock.now() };
   await inventory.uploadControllerLogs(await controllerLogArchive(scope, log), signal);
-}
-
-/** The pod of the controller: this one, or the one that has taken its place. */
-export async function runningPod({
-  kube,
-  config: { namespace },
-  signal,
-}: ControllerScope<'kube'>): Promise<KubeObject | undefined> {
-  const selection = { kind: pods, namespace, labelSelector: controllerLabel };
-  return (await kube.list(selection, signal)).find(isRunning);
 }
 
 async function announce(scope: ControllerScope<'inventory'>, state: LogsState): Promise<void> {

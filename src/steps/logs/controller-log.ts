@@ -1,12 +1,10 @@
 import { buffer } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { pack } from 'tar-stream';
+import { controllerLogFile } from '../../cluster/controller.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-
-/** Where a controller that runs on this host writes its log. */
-const localLog = '/tmp/controller_logs.log';
 
 interface LogSource {
   readonly kube: Pick<Kube, 'podLog'>;
@@ -39,13 +37,13 @@ export async function controllerLogArchive(
         }, signal);
   if (fromPod.text !== '') return archiveOf(fromPod.text, now);
   const readLocal = async (): Promise<string> =>
-    (await host.readText(localLog, signal, { isOurs: true })) ?? '';
+    (await host.readText(controllerLogFile, signal, { isOurs: true })) ?? '';
   const local = await tried(readLocal, signal);
   if (local.text !== '') return archiveOf(local.text, now);
   const name = pod === undefined ? 'the controller' : pod.metadata.name;
   return archiveOf(
     `could not read the log of pod ${name}: ${fromPod.reason}\n` +
-      `could not read ${localLog}: ${local.reason}\n`,
+      `could not read ${controllerLogFile}: ${local.reason}\n`,
     now,
   );
 }
