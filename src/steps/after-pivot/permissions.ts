@@ -4,15 +4,8 @@ import { machineConfigPools, machineOSBuilds, machineOSConfigs } from '../../clu
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import type { PolicyRule } from '../controller/permissions.ts';
 import { leftName, leftNamespace } from './record.ts';
-
-/** A rule of a role (rbac.authorization.k8s.io/v1). */
-interface PolicyRule {
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames?: readonly string[];
-  readonly verbs: readonly string[];
-}
 
 /** Verbs that read objects and follow their changes. */
 const readVerbs = ['get', 'list', 'watch'] as const;

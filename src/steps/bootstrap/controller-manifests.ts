@@ -5,61 +5,11 @@ import { hasService } from '../conditions.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
-  type PolicyRule,
-  hostConstraints,
+  foreignRules,
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
 import { controllerConfigMap, controllerJob, controllerSecret } from './controller-job.ts';
 import { renderYaml } from './render-yaml.ts';
-
-const read = ['get', 'list', 'watch'] as const;
-
-/** What the controller may do, by API group: `[groups, resources, verbs, names]`. */
-const permissions: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] =
-  [
-    ['', ['pods', 'configmaps', 'pods/log'], read],
-    ['', ['pods'], ['deletecollection']],
-    ['', ['nodes'], [...read, 'patch']],
-    ['', ['events'], ['create']],
-    ['', ['namespaces'], ['patch']],
-    ['', ['services'], ['list', 'delete']],
-    ['certificates.k8s.io', ['certificatesigningrequests'], read],
-    ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
-    [
-      'certificates.k8s.io',
-      ['signers'],
-      ['approve'],
-      ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
-    ],
-    ['batch', ['jobs'], ['get', 'list', 'delete']],
-    ['authentication.k8s.io', ['tokenreviews'], ['create']],
-    ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
-    ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
-    ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
-    ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
-    ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
-    ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
-    ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
-    ['metal3.io', ['provisionings'], ['get', 'list']],
-    ['machine.openshift.io', ['machines'], read],
-    ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
-    [
-      'operators.coreos.com',
-      ['subscriptions', 'installplans'],
-      ['get', 'list', 'update', 'delete'],
-    ],
-    ['security.openshift.io', ['securitycontextconstraints'], ['use'], [...hostConstraints]],
-    ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
-  ];
-
-const foreignRules: readonly PolicyRule[] = permissions.map(
-  ([group, resources, verbs, resourceNames]) => ({
-    apiGroups: [group],
-    resources,
-    ...(resourceNames === undefined ? {} : { resourceNames }),
-    verbs,
-  }),
-);
 
 /** Whether the controller is this program too: the service names the image in which this runs. */
 const isOwnController = ({ images }: Config): boolean =>

@@ -1,8 +1,10 @@
+import { internalAddresses } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { Stage } from '../../model/stage.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import type { StepScope } from '../step.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -136,3 +138,16 @@ export const hostOfNode = (
 ): InventoryHost | undefined =>
   hosts.named(name) ??
   addresses.map((address) => hosts.at(address)).findLast((host) => host !== undefined);
+
+/** The node of each host that has one, by the id of the host. */
+export const nodesByHost = (
+  nodes: readonly KubeObject[],
+  hosts: HostIndex,
+): ReadonlyMap<string, KubeObject> =>
+  new Map(
+    nodes.flatMap((node) => {
+      const { name } = node.metadata;
+      const host = hostOfNode({ name, addresses: internalAddresses(node) }, hosts);
+      return host === undefined ? [] : [[host.id, node] as const];
+    }),
+  );

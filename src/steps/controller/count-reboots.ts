@@ -1,12 +1,11 @@
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
-import { internalAddresses } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
+import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { controllerFailure } from './failures.ts';
 import { runningPod } from './own-pod.ts';
@@ -85,13 +84,7 @@ interface Count extends Action {
 /** The nodes whose reboots are to be counted: those of hosts that are Done. */
 export function countsDue({ hosts, nodes, gap, isOver }: CountsSeen): Decision<Count> {
   if (hosts === undefined) return { actions: [], missing: 'the service has not answered yet' };
-  const index = hostIndexOf(hosts);
-  const found = new Map<string, KubeObject>();
-  for (const node of nodes) {
-    const { name } = node.metadata;
-    const host = hostOfNode({ name, addresses: internalAddresses(node) }, index);
-    if (host !== undefined) found.set(host.id, node);
-  }
+  const found = nodesByHost(nodes, hostIndexOf(hosts));
   const isOpen = ({ id }: InstallingHost): boolean => {
     const { name, annotations } = found.get(id)?.metadata ?? {};
     return name === undefined || (annotations?.[reportedAnnotation] === undefined && !isOver(name));

@@ -1,11 +1,11 @@
 import { machineConfigPools, nodes as nodeKind } from '../../cluster/kinds.ts';
-import { internalAddresses, readinessOf } from '../../cluster/node.ts';
+import { readinessOf } from '../../cluster/node.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { annotationOf, partOf } from '../../layering/api/cluster-object.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
-import { hostIndexOf, hostOfNode } from '../cluster/inventory-hosts.ts';
+import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
@@ -117,14 +117,7 @@ interface OpenHost {
 function unlabelled({ hosts = [], nodes }: Omit<LabelsSeen, 'pool'>): readonly OpenHost[] {
   const wanted = hosts.filter(hasLabels);
   if (wanted.length === 0) return [];
-  const index = hostIndexOf(wanted);
-  const found = new Map(
-    nodes.flatMap((node) => {
-      const { name } = node.metadata;
-      const host = hostOfNode({ name, addresses: internalAddresses(node) }, index);
-      return host === undefined ? [] : [[host.id, node] as const];
-    }),
-  );
+  const found = nodesByHost(nodes, hostIndexOf(wanted));
   return wanted.flatMap((host) => {
     const node = found.get(host.id);
     const there = node?.metadata.labels ?? {};

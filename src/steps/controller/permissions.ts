@@ -26,7 +26,7 @@ const follow = ['list', 'watch'] as const;
  * Constraints under which the pod of the controller may use the network and files of its node
  * (assisted-installer, `assisted-installer-controller-role.yaml`).
  */
-export const hostConstraints = [
+const hostConstraints = [
   ...['anyuid', 'nonroot', 'hostmount-anyuid', 'machine-api-termination-handler'],
   ...['hostnetwork', 'hostaccess', 'node-exporter'],
 ] as const;
@@ -62,3 +62,48 @@ export const controllerNamespaceRules: readonly PolicyRule[] = [
   rule('', ['events'], [['create', 'patch']]),
   rule('coordination.k8s.io', ['leases'], [['get', 'create', 'update']]),
 ];
+
+const read = ['get', ...follow] as const;
+
+/** What the controller that is replaced may do, by API group: `[groups, resources, verbs, names]`. */
+const permissions: readonly (readonly [string, readonly string[], readonly string[], string[]?])[] =
+  [
+    ['', ['pods', 'configmaps', 'pods/log'], read],
+    ['', ['pods'], ['deletecollection']],
+    ['', ['nodes'], [...read, 'patch']],
+    ['', ['events'], ['create']],
+    ['', ['namespaces'], ['patch']],
+    ['', ['services'], ['list', 'delete']],
+    ['certificates.k8s.io', ['certificatesigningrequests'], read],
+    ['certificates.k8s.io', ['certificatesigningrequests/approval'], ['update']],
+    [
+      'certificates.k8s.io',
+      ['signers'],
+      ['approve'],
+      ['kubernetes.io/kube-apiserver-client-kubelet', 'kubernetes.io/kubelet-serving'],
+    ],
+    ['batch', ['jobs'], ['get', 'list', 'delete']],
+    ['authentication.k8s.io', ['tokenreviews'], ['create']],
+    ['authorization.k8s.io', ['subjectaccessreviews'], ['create']],
+    ['config.openshift.io', ['clusteroperators'], ['get', 'create', 'list', 'watch']],
+    ['config.openshift.io', ['clusteroperators/status'], ['update'], ['machine-approver']],
+    ['config.openshift.io', ['proxies', 'clusterversions'], ['get', 'list']],
+    ['operator.openshift.io', ['etcds', 'ingresscontrollers'], ['patch']],
+    ['metal3.io', ['baremetalhosts'], [...read, 'update', 'patch']],
+    ['metal3.io', ['baremetalhosts/status'], ['get', 'patch', 'update']],
+    ['metal3.io', ['provisionings'], ['get', 'list']],
+    ['machine.openshift.io', ['machines'], read],
+    ['operators.coreos.com', ['clusterserviceversions'], ['get', 'list']],
+    [
+      'operators.coreos.com',
+      ['subscriptions', 'installplans'],
+      ['get', 'list', 'update', 'delete'],
+    ],
+    ['security.openshift.io', ['securitycontextconstraints'], ['use'], [...hostConstraints]],
+    ['machineconfiguration.openshift.io', ['*'], ['patch', 'get']],
+  ];
+
+/** The same as those of the controller that is replaced (assisted-installer, `assisted-installer-controller-role.yaml`). */
+export const foreignRules: readonly PolicyRule[] = permissions.map(
+  ([group, resources, verbs, names = []]) => rule(group, resources, [verbs, ...names]),
+);
