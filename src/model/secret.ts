@@ -3,19 +3,15 @@ import { inspect } from 'node:util';
 /** What a secret looks like wherever it is printed. */
 export const MASK = '***';
 
-/**
- * A value that must not be seen: it prints as `***`, and serialising it throws, so that it can
- * reach neither a log, nor the journal, nor a bundle by accident. `reveal` is called only where
- * the value is put on the wire.
- */
-export class Secret {
+/** A text that comes out by `reveal` alone, and is printed in another way wherever a text of it is made. */
+export abstract class HiddenText {
   readonly #value: string;
 
   constructor(value: string) {
     this.#value = value;
   }
 
-  /** The value itself. */
+  /** The text itself. */
   reveal(): string {
     return this.#value;
   }
@@ -25,6 +21,19 @@ export class Secret {
     return this.#value === '';
   }
 
+  abstract toString(): string;
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+}
+
+/**
+ * A value that must not be seen: it prints as `***`, and serialising it throws, so that it can
+ * reach neither a log, nor the journal, nor a bundle by accident. `reveal` is called only where
+ * the value is put on the wire.
+ */
+export class Secret extends HiddenText {
   toString(): string {
     return MASK;
   }
@@ -32,9 +41,5 @@ export class Secret {
   /** @throws TypeError always: a secret has no JSON form. */
   toJSON(): never {
     throw new TypeError('a secret must not be serialised');
-  }
-
-  [inspect.custom](): string {
-    return MASK;
   }
 }
