@@ -277,7 +277,7 @@ export const adapterMutants: MutantsByFile = {
       to: '',
     },
   ],
-  'src/adapters/kube/shared.ts': [
+  'src/adapters/shared-follow.ts': [
     {
       means: 'who comes late sees nothing before the next change',
       from: 'if (shared.latest !== undefined) follower(shared.latest);',

@@ -1,6 +1,5 @@
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { untilAborted } from '../../engine/wait.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type {
   Installation,
@@ -8,6 +7,7 @@ import type {
   InstallingCluster,
   MonitoredOperator,
 } from '../../ports/installation.ts';
+import { type Follow, sharedFollows } from '../shared-follow.ts';
 import { type Call, inventoryClient, type InventoryOptions } from './inventory-client.ts';
 
 const id = encodeURIComponent;
@@ -42,7 +42,7 @@ export function inventoryInstallation(options: InventoryOptions): InstallationCo
   const listed: Call = { ...usual, method: 'GET', path: `${cluster}/monitored-operators` };
   const known = kept(clock, (signal) => client.json(listed, 'operators', signal));
   return {
-    ...sharedFollow(clock, (signal) => client.json(asked, 'installingCluster', signal)),
+    ...clusterFollow(clock, (signal) => client.json(asked, 'installingCluster', signal)),
     close: client.close,
     reportFinalizing: (stage, signal) => {
       const body = { finalizing_stage: stage };
@@ -111,17 +111,15 @@ const usualPause: Millis = seconds(20);
 /** However urgent it is to somebody. */
 const shortestPause: Millis = seconds(5);
 
-/** One request for all who follow, while anybody does. */
-function sharedFollow(
+/** One request for all who follow, while anybody does; a later one goes on with what was seen before. */
+function clusterFollow(
   clock: Clock,
   ask: (signal: AbortSignal) => Promise<InstallingCluster>,
 ): Pick<Installation, 'follow' | 'refresh'> {
-  const followers = new Set<Follower>();
   const { sleep, refresh } = pacer(clock);
   let view: InstallationView = {};
-  let running: AbortController | undefined;
-
-  const run = async (signal: AbortSignal): Promise<void> => {
+  const run: Follow<undefined, InstallationView> = async (_, show, signal) => {
+    if (view.cluster !== undefined || view.lastError !== undefined) show(view);
     for (;;) {
       await sleep(signal);
       try {
@@ -130,43 +128,11 @@ function sharedFollow(
         signal.throwIfAborted();
         view = { ...view, lastError: asAgentError(error) };
       }
-      for (const { seen } of [...followers]) seen(view);
+      show(view);
     }
   };
-  const begin = (follower: Follower): void => {
-    followers.add(follower);
-    if (view.cluster !== undefined || view.lastError !== undefined) follower.seen(view);
-    if (running !== undefined || followers.size === 0) return;
-    running = new AbortController();
-    // It ends by its signal alone: what a request fails with is part of the view.
-    run(running.signal).catch(() => undefined);
-  };
-  const end = (follower: Follower): void => {
-    followers.delete(follower);
-    if (followers.size > 0) return;
-    running?.abort(new Error('nobody follows'));
-    running = undefined;
-  };
-  return {
-    refresh,
-    follow: async (seen, signal) => {
-      if (signal.aborted) return;
-      const follower: Follower = {
-        seen: (view) => {
-          if (!signal.aborted) seen(view);
-        },
-      };
-      const ended = untilAborted(signal).then(() => {
-        end(follower);
-      });
-      begin(follower);
-      await ended;
-    },
-  };
-}
-
-interface Follower {
-  readonly seen: (view: InstallationView) => void;
+  const follow = sharedFollows(run, () => 'cluster');
+  return { refresh, follow: (seen, signal) => follow(undefined, seen, signal) };
 }
 
 /** Says when the next request may be made: after the usual pause, or sooner where it is urgent. */

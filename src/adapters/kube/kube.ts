@@ -22,7 +22,7 @@ import { follow } from './follow.ts';
 import { servedKinds, type ServedKinds } from './discovery.ts';
 import { holds, type Keep, listAll, readJson, readText, withoutManagedFields } from './list.ts';
 import { type Credentials, session } from './session.ts';
-import { sharedFollows } from './shared.ts';
+import { sharedFollows } from '../shared-follow.ts';
 
 /** How a cluster is reached. */
 export interface KubeOptions {
@@ -66,8 +66,10 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     health: healthOf(emit),
   };
   const served = servedKinds();
-  const following = sharedFollows((selection, seen, signal) =>
-    follow(cluster, { selection, seen, timeouts, keep: keepOf(keep, selection.kind) }, signal),
+  const following: Kube['follow'] = sharedFollows(
+    (selection, seen, signal) =>
+      follow(cluster, { selection, seen, timeouts, keep: keepOf(keep, selection.kind) }, signal),
+    selectionKey,
   );
   return {
     get: (ref, signal) => unlessMissing(getOne(cluster, ref, signal), undefined),
@@ -102,6 +104,12 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
 }
 
 const allOf = (_: KubeKind, object: KubeObject): KubeObject => object;
+
+const selectionKey = ({ kind, namespace, labelSelector, fieldSelector }: KubeSelection): string =>
+  JSON.stringify([
+    [kind.group, kind.version, kind.plural],
+    [namespace, labelSelector, fieldSelector],
+  ]);
 
 const keepOf =
   (keep: Required<KubeOptions>['keep'], kind: KubeKind): Keep =>

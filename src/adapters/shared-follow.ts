@@ -1,30 +1,38 @@
-import type { Kube, KubeSelection, KubeView } from '../../ports/kube.ts';
+/** Follows something until the signal aborts: `seen` is called with each view of it. */
+export type Follow<Selection, View> = (
+  selection: Selection,
+  seen: (view: View) => void,
+  signal: AbortSignal,
+) => Promise<void>;
 
-/** A selection that several follow. */
-interface Shared {
-  readonly followers: Set<(view: KubeView) => void>;
+/** What several follow. */
+interface Shared<View> {
+  readonly followers: Set<(view: View) => void>;
   /** Ends it for all. */
   readonly stop: AbortController;
   readonly ended: Promise<void>;
-  latest: KubeView | undefined;
+  latest: View | undefined;
 }
 
 /**
- * Makes all who follow the same selection share one list and watch while anyone follows it. Who comes later sees the
+ * Makes all who follow the same, by its key, share one following while anyone follows it. Who comes later sees the
  * latest view at once. What `seen` throws ends the following of that one alone.
  */
-export function sharedFollows(follow: Kube['follow']): Kube['follow'] {
-  const all = new Map<string, Shared>();
+export function sharedFollows<Selection, View>(
+  follow: Follow<Selection, View>,
+  keyOf: (selection: Selection) => string,
+): Follow<Selection, View> {
+  const all = new Map<string, Shared<View>>();
 
-  const open = (key: string, selection: KubeSelection): Shared => {
+  const open = (key: string, selection: Selection): Shared<View> => {
     const stop = new AbortController();
-    const followers: Shared['followers'] = new Set();
-    const show = (view: KubeView): void => {
+    const followers: Shared<View>['followers'] = new Set();
+    const show = (view: View): void => {
       shared.latest = view;
       for (const follower of followers) follower(view);
     };
     const ended = Promise.resolve().then(() => follow(selection, show, stop.signal));
-    const shared: Shared = { followers, stop, ended, latest: undefined };
+    const shared: Shared<View> = { followers, stop, ended, latest: undefined };
     const forget = (): void => {
       if (all.get(key) === shared) all.delete(key);
     };
@@ -38,7 +46,7 @@ export function sharedFollows(follow: Kube['follow']): Kube['follow'] {
     const key = keyOf(selection);
     const shared = all.get(key) ?? open(key, selection);
     const left = Promise.withResolvers<undefined>();
-    const follower = (view: KubeView): void => {
+    const follower = (view: View): void => {
       try {
         seen(view);
       } catch (error) {
@@ -66,9 +74,3 @@ export function sharedFollows(follow: Kube['follow']): Kube['follow'] {
     }
   };
 }
-
-const keyOf = ({ kind, namespace, labelSelector, fieldSelector }: KubeSelection): string =>
-  JSON.stringify([
-    [kind.group, kind.version, kind.plural],
-    [namespace, labelSelector, fieldSelector],
-  ]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { settle } from '../../../test/support/fake-clock.ts';
-import { untilAborted } from '../../engine/wait.ts';
-import type { KubeSelection, KubeView } from '../../ports/kube.ts';
-import { sharedFollows } from './shared.ts';
+import { settle } from '../../test/support/fake-clock.ts';
+import { untilAborted } from '../engine/wait.ts';
+import type { Kube, KubeSelection, KubeView } from '../ports/kube.ts';
+import { sharedFollows } from './shared-follow.ts';
 
 const nodes: KubeSelection = { kind: { group: '', version: 'v1', plural: 'nodes' } };
 const viewOf = (name: string): KubeView => ({ isSynced: true, objects: [{ metadata: { name } }] });
@@ -14,11 +14,12 @@ function setUp() {
     signal: AbortSignal;
   }[] = [];
   const failing: { error?: Error } = {};
-  const follow = sharedFollows(async (selection, show, signal) => {
+  const course: Kube['follow'] = async (selection, show, signal) => {
     opened.push({ selection, show, signal });
     if (failing.error !== undefined) throw failing.error;
     await untilAborted(signal).catch(() => undefined);
-  });
+  };
+  const follow = sharedFollows(course, JSON.stringify);
   const join = (selection = nodes, seen?: (view: KubeView) => void) => {
     const stop = new AbortController();
     const names: string[] = [];
