@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
+import { connection } from '../adapters/http/connection.ts';
 import { inventoryInstallation } from '../adapters/http/installation.ts';
 import { inventoryV2 } from '../adapters/http/inventory.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
@@ -171,15 +172,13 @@ function openPorts(
   const ca = service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) };
   const network = { proxies: revealedProxies(proxy), ...ca };
   const toService = {
-    ...{
-      ...common,
-      onRetry,
-      url: service.url.reveal(),
-      token: service.token,
-      clusterId: cluster.id,
-    },
+    ...common,
+    onRetry,
+    url: service.url.reveal(),
+    token: service.token,
+    clusterId: cluster.id,
     ...{ infraEnvId: '', hostId: '' },
-    connection: { ...network, isInsecure: service.insecure },
+    opened: connection({ ...network, isInsecure: service.insecure }),
   };
   const inventory = inventoryV2(toService);
   const installation = inventoryInstallation(toService);
