@@ -47,7 +47,7 @@ describe('who follows the same selection', () => {
     expect(opened).toHaveLength(1);
   });
 
-  it('keeps it until the last one has left, and begins anew after that', async () => {
+  it('keeps it until the last one has left, and begins again after that', async () => {
     const { join, opened } = setUp();
     const [one, two] = [join(), join()];
     await settle();
@@ -89,7 +89,7 @@ describe('who follows the same selection', () => {
     expect(good.names).toEqual(['a', 'b']);
   });
 
-  it('fails together when the course fails, and the next one begins anew', async () => {
+  it('fails together when the course fails, and the next one begins again', async () => {
     const { failing, join, opened } = setUp();
     failing.error = new Error('bad credentials');
     const both = [join(), join()];

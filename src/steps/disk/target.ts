@@ -83,7 +83,7 @@ const isSurely = (device: BlockDevice, target: TargetDisk): boolean =>
   `${hardwareSerial(target)}${target.wwn}` !== '';
 
 /**
- * The serial number that the hardware has. That of a DASD is in its volume label, which the writer makes anew
+ * The serial number that the hardware has. That of a DASD is in its volume label, which the writer writes again
  * (s390-tools, `fdasd.c`). Where udev found none, lsblk prints the WWN (util-linux issue 1143).
  */
 const hardwareSerial = ({
