@@ -75,4 +75,8 @@ export const nodeKeys = {
   state: `${prefix}/state`,
   /** Why the node is degraded. */
   reason: `${prefix}/reason`,
+  /** `drain-CONFIG` or `uncordon-CONFIG`: what the node asks for. */
+  desiredDrain: `${prefix}/desiredDrain`,
+  /** The request that was carried out last. */
+  lastAppliedDrain: `${prefix}/lastAppliedDrain`,
 } as const;
