@@ -7,7 +7,8 @@ import { stageLimits } from '../../src/model/stage.ts';
 import { afterPivot } from '../../src/roles/after-pivot.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller } from '../../src/roles/controller.ts';
-import { noLimit } from '../../src/steps/controller/reconcile.ts';
+import { nodeController } from '../../src/roles/node-controller.ts';
+import { noLimit } from '../../src/steps/reconcile.ts';
 import { everyFailure } from './errors.ts';
 import { codeCell, table } from './markdown.ts';
 
@@ -78,6 +79,7 @@ const waits: Readonly<Record<string, Wait>> = {
     failsOn: ['layering.not-rendered', ...bootkube],
   },
   'logs/keep-unreported': { endedBy: 'itself' },
+  'node-controller/find-owners': { endedBy: 'run' },
 };
 
 const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [
@@ -94,7 +96,12 @@ interface WaitingStep {
 
 /** Every step that says what it waits for. */
 function waitingSteps(): readonly WaitingStep[] {
-  const steps = [...allRoles.flatMap(stepsOf), ...stepsOf(afterPivot), ...stepsOf(controller)];
+  const steps = [
+    ...allRoles.flatMap(stepsOf),
+    ...stepsOf(afterPivot),
+    ...stepsOf(controller),
+    ...stepsOf(nodeController),
+  ];
   const found = new Map<string, WaitingStep>();
   for (const { id, waitsFor, limit } of steps) {
     if (waitsFor !== undefined) found.set(id, { id, waitsFor, limit });

@@ -23,7 +23,7 @@ import { minutes, seconds } from '../model/duration.ts';
 import type { Kube } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller } from '../roles/controller.ts';
-import { type Contender, holdLease } from '../steps/controller/lease.ts';
+import { type Contender, holdLease } from '../steps/lease.ts';
 import type {
   ControllerConfig,
   ControllerPorts,
@@ -86,9 +86,13 @@ export const podIn = (mountInfo: string): string | undefined =>
   /\/pods\/([0-9a-f]{8}-[0-9a-f-]{27})\//.exec(mountInfo)?.[1];
 
 /** Without a pod nothing tells that an earlier process has ended. */
+export const ownPod = (): string =>
+  podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemRandom.uuid();
+
 const contenderOf = ({ namespace, cluster }: ControllerConfig): Contender => ({
+  lease: 'bootwright-controller',
   namespace,
-  pod: podIn(readFileSync('/proc/self/mountinfo', 'utf8')) ?? systemRandom.uuid(),
+  pod: ownPod(),
   isSingleNode: cluster.controlPlaneCount === 1,
 });
 

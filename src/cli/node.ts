@@ -26,9 +26,12 @@ export interface NodeOptions {
   readonly deleteKarg?: readonly string[];
 }
 
+/** What is done on the host itself. */
+export type NodeAction = Exclude<keyof typeof nodeActions, 'controller'>;
+
 /** Arguments of a command of `node`. */
 interface NodeCall extends NodeOptions {
-  readonly action: keyof typeof nodeActions;
+  readonly action: NodeAction;
   /** For `apply`: the image to boot next. */
   readonly image: string;
   readonly environment: Environment;

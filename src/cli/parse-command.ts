@@ -24,7 +24,7 @@ import { cliFailure } from './failures.ts';
 import { runJournal } from './journal.ts';
 import { defineLayer } from './layer/define.ts';
 import { print } from './messages.ts';
-import { type NodeOptions, runNode } from './node.ts';
+import { type NodeAction, type NodeOptions, runNode } from './node.ts';
 import { runPlan } from './plan.ts';
 import type { CommandCall } from './program.ts';
 
@@ -180,13 +180,13 @@ function defineHelp(root: Command): void {
 
 function defineNode(root: Command, { environment, take }: Definition): void {
   const node = root.command('node').description(commands.node);
-  const declare = (action: keyof typeof nodeActions): Command =>
+  const declare = (action: NodeAction): Command =>
     node
       .command(action)
       .description(nodeActions[action])
       .addOption(formatOption(node, listFormats))
       .option('--verbose', 'log every command', false);
-  const ready = (action: keyof typeof nodeActions, options: NodeOptions, image = ''): void => {
+  const ready = (action: NodeAction, options: NodeOptions, image = ''): void => {
     take(() => runNode({ ...options, action, image, environment }));
   };
   declare('status').action((options: NodeOptions) => ready('status', options));
@@ -200,6 +200,20 @@ function defineNode(root: Command, { environment, take }: Definition): void {
   declare('rollback')
     .option('--reboot', 'reboot the host at the end, if a change needs it', false)
     .action((options: NodeOptions) => ready('rollback', options));
+  node
+    .command('controller')
+    .description(nodeActions.controller)
+    .option(
+      '--kubeconfig <file>',
+      'kubeconfig of the cluster; default: the service account of the pod',
+    )
+    .option('--verbose', 'log at level debug', false)
+    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
+      take(async () => {
+        const { runNodeController } = await import('./node-controller.ts');
+        return runNodeController({ ...options, environment });
+      });
+    });
 }
 
 const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [

@@ -11,6 +11,7 @@ export const serviceAccounts = core('serviceaccounts');
 export const namespaces = core('namespaces');
 export const services = core('services');
 
+export const deployments: KubeKind = { group: 'apps', version: 'v1', plural: 'deployments' };
 export const jobs: KubeKind = { group: 'batch', version: 'v1', plural: 'jobs' };
 
 const rbac = (plural: string): KubeKind => ({

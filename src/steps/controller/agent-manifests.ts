@@ -16,7 +16,7 @@ import {
   setUpOperators,
 } from './apply-manifests.ts';
 import { NewCluster } from './new-cluster.ts';
-import { noLimit } from './reconcile.ts';
+import { noLimit } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
 
 type AgentScope = ControllerScope<'kube' | 'adminKube' | 'clock'>;

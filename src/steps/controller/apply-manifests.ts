@@ -15,7 +15,7 @@ import type { AgentError } from '../../model/failure.ts';
 import type { Kube, KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
-import { type Action, type Decision, reconcile } from './reconcile.ts';
+import { type Action, type Decision, reconcile } from '../reconcile.ts';
 import type { ControllerScope } from './world.ts';
 
 /** What an operator needs beside its subscription. */

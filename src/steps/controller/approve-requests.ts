@@ -23,7 +23,7 @@ import { approveRequest } from '../cluster/approve-request.ts';
 import { hostIndexOf } from '../cluster/inventory-hosts.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, noLimit, reconcile } from './reconcile.ts';
+import { type Action, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /**

@@ -8,7 +8,7 @@ import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { controllerStep } from './world.ts';
 
 const namespace = 'openshift-machine-api';

@@ -18,7 +18,7 @@ import {
 } from './finalizing.ts';
 import { NewCluster } from './new-cluster.ts';
 import { installOlmOperators } from './olm.ts';
-import { noLimit, reconcile } from './reconcile.ts';
+import { noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
 
 const [operatorsStage, routerStage] = finalizingStages;

@@ -9,7 +9,7 @@ import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { controllerFailure } from './failures.ts';
 import { runningPod } from './own-pod.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { runPod } from './run-pod.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 

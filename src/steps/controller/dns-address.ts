@@ -7,7 +7,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, gapIn } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { controllerStep } from './world.ts';
 
 /** The service that the DNS operator makes, at the tenth address of the first network of services. */

@@ -5,7 +5,7 @@ export const controllerFailures = {
   'controller.lease-lost': {
     kind: 'cluster',
     title: 'Another controller may work on this cluster now',
-    hint: 'the job starts this one again; look at the lease bootwright-controller if it happens often',
+    hint: 'its pod starts again; look at the lease that the log names if it happens often',
   },
   'controller.not-counted': {
     kind: 'cluster',

@@ -8,7 +8,7 @@ import {
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/installation.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { isEnded } from './wait-for-end.ts';
 import { type ControllerScope, followedInstallation } from './world.ts';
 

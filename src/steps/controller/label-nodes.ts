@@ -7,7 +7,7 @@ import type { KubeObject, KubeRef } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /** On a MachineConfigPool: this program has paused it until the nodes that are to leave it have their labels. */

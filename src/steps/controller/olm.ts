@@ -12,7 +12,7 @@ import {
   setUpOperators,
 } from './apply-manifests.ts';
 import { type Finalizing, reportOperators } from './finalizing.ts';
-import { noLimit } from './reconcile.ts';
+import { noLimit } from '../reconcile.ts';
 import type { ControllerScope } from './world.ts';
 
 type OlmScope = ControllerScope<'installation' | 'kube' | 'adminKube' | 'inventory' | 'clock'>;

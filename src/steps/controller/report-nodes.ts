@@ -24,7 +24,7 @@ import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { type Tasks, tasksOf } from '../cluster/tasks.ts';
 import { untaintOf } from '../cluster/untaint.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /**

@@ -7,7 +7,7 @@ import { controllerLogArchive } from '../logs/controller-log.ts';
 import { gatherCluster, neededGathering } from './must-gather.ts';
 import { NewCluster } from './new-cluster.ts';
 import { runningPod } from './own-pod.ts';
-import { noLimit } from './reconcile.ts';
+import { noLimit } from '../reconcile.ts';
 import { isEnded, isRejection } from './wait-for-end.ts';
 import { controllerStep, type ControllerScope, followedInstallation } from './world.ts';
 

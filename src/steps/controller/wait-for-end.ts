@@ -16,7 +16,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { followed, followedOne, gapIn, together } from '../cluster/kube-watch.ts';
 import { decideUntaint } from '../cluster/untaint.ts';
 import { NewCluster } from './new-cluster.ts';
-import { type Action, type Decision, noLimit, reconcile } from './reconcile.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /**

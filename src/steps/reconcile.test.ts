@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { type FakeClock, fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { silently, untilAborted, untilOf } from '../../engine/wait.ts';
-import { seconds } from '../../model/duration.ts';
-import { type Action, reconcile, type Reconciler } from './reconcile.ts';
-import type { ControllerScope } from './world.ts';
+import { type FakeClock, fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { silently, untilAborted, untilOf } from '../engine/wait.ts';
+import { seconds } from '../model/duration.ts';
+import { type Action, reconcile, type Reconciler, type ReconcileScope } from './reconcile.ts';
 
 function scopeWith(clock: FakeClock, notes: string[] = []) {
   const controller = new AbortController();
@@ -15,7 +14,7 @@ function scopeWith(clock: FakeClock, notes: string[] = []) {
     note: (_level: string, message: string, fields?: { readonly code?: unknown }) => {
       notes.push(`${message} ${String(fields?.code)}`);
     },
-  } as unknown as ControllerScope<'clock'>;
+  } as unknown as ReconcileScope;
   return { controller, scope };
 }
 

@@ -1,15 +1,17 @@
-import { leases } from '../../cluster/kinds.ts';
-import { asAgentError } from '../../engine/failures.ts';
-import { limited } from '../../engine/limit.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
-import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { isForbidden } from '../../ports/kube-failures.ts';
-import { controllerFailure } from './failures.ts';
-import type { ControllerScope } from './world.ts';
+import { leases } from '../cluster/kinds.ts';
+import { asAgentError } from '../engine/failures.ts';
+import { limited } from '../engine/limit.ts';
+import { type Millis, seconds } from '../model/duration.ts';
+import type { Ports } from '../ports/ports.ts';
+import type { StepScope } from '../engine/step.ts';
+import type { KubeObject, KubeRef } from '../ports/kube.ts';
+import { isForbidden } from '../ports/kube-failures.ts';
+import { controllerFailure } from './controller/failures.ts';
 
 /** Who wants the lease. */
 export interface Contender {
-  /** Where the lease is. */
+  /** Name of the lease, and where it is. */
+  readonly lease: string;
   readonly namespace: string;
   /** Its own pod, by its id: what an earlier process of this pod holds is free, since that process has ended. */
   readonly pod: string;
@@ -24,10 +26,8 @@ export interface HeldLease {
   readonly release: () => Promise<void>;
 }
 
-type LeaseScope = Pick<
-  ControllerScope<'kube' | 'clock' | 'random'>,
-  'kube' | 'clock' | 'random' | 'signal' | 'note'
->;
+type LeaseScope = Pick<Ports, 'kube' | 'clock' | 'random'> &
+  Pick<StepScope<unknown>, 'signal' | 'note'>;
 
 interface Renewal {
   readonly record: LeaseRecord;
@@ -63,7 +63,7 @@ const onSingleNode: LeaseTimes = {
 const releaseLimit: Millis = seconds(1);
 
 /**
- * Waits until this controller holds the lease `bootwright-controller`, by the rules of client-go (`tools/leaderelection`):
+ * Waits until this controller holds its lease, by the rules of client-go (`tools/leaderelection`):
  * another's is free when it was not renewed for its duration by our own clock, and each write names the version that it
  * changes. The log says who holds it meanwhile. Where the role permits no leases, as that of the controller that
  * is replaced, it goes on without one.
@@ -178,8 +178,8 @@ interface Candidate extends Contender {
 const leaseType = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' };
 
 /** The lease as it was read or written last. */
-function leaseStore({ kube, clock }: LeaseScope, namespace: string) {
-  const ref: KubeRef = { kind: leases, namespace, name: 'bootwright-controller' };
+function leaseStore({ kube, clock }: LeaseScope, { lease: name, namespace }: Contender) {
+  const ref: KubeRef = { kind: leases, namespace, name };
   const blank = { ...leaseType, metadata: { name: ref.name } };
   let observed: Observed = { object: undefined, since: clock.elapsed() };
   const observe = (object: KubeObject | undefined): void => {
@@ -204,8 +204,8 @@ function leaseStore({ kube, clock }: LeaseScope, namespace: string) {
 
 function leaseRecord(scope: LeaseScope, candidate: Candidate): LeaseRecord {
   const { clock, random, note } = scope;
-  const { identity, namespace } = candidate;
-  const store = leaseStore(scope, namespace);
+  const { identity } = candidate;
+  const store = leaseStore(scope, candidate);
   const holder = (): string => specOf(store.observed().object).holderIdentity ?? '';
   const claim = (): Claim => claimOf(store.observed(), candidate, clock.elapsed());
   return {

@@ -1,8 +1,9 @@
-import { asAgentError } from '../../engine/failures.ts';
-import { untilAborted, type Watch } from '../../engine/wait.ts';
-import { hours, type Millis, seconds } from '../../model/duration.ts';
-import { together } from '../cluster/kube-watch.ts';
-import type { ControllerScope } from './world.ts';
+import { asAgentError } from '../engine/failures.ts';
+import { untilAborted, type Watch } from '../engine/wait.ts';
+import { hours, type Millis, seconds } from '../model/duration.ts';
+import { together } from './cluster/kube-watch.ts';
+import type { StepScope } from '../engine/step.ts';
+import type { Clock } from '../ports/clock.ts';
 
 /** Something to be done. Of the actions of one key, one runs at a time. */
 export interface Action {
@@ -35,7 +36,12 @@ export interface Reconciler<Seen, A extends Action> {
   readonly apply: (action: A, signal: AbortSignal) => Promise<void>;
 }
 
-/** The controller has no limit of its own: it ends when the service says so, and its job has none either. */
+/** What of a step's scope a reconciliation works with. */
+export type ReconcileScope = Pick<StepScope<unknown>, 'until' | 'note' | 'signal'> & {
+  readonly clock: Clock;
+};
+
+/** Controllers have no limit of their own: what they work on says when they end. */
 export const noLimit: Millis = hours(24 * 365);
 
 /** Actions that run at once. */
@@ -50,7 +56,7 @@ const afterFailure = { first: seconds(1), longest: seconds(30) } as const;
  * @throws what `observe` throws
  */
 export async function reconcile<Seen, A extends Action>(
-  scope: ControllerScope<'clock'>,
+  scope: ReconcileScope,
   sentence: string,
   { watch, every = seconds(30), observe, decide, apply }: Reconciler<Seen, A>,
 ): Promise<void> {
@@ -88,7 +94,7 @@ interface KeyState {
   readonly noted?: string;
 }
 
-function keyedQueue({ clock, signal, note }: ControllerScope<'clock'>): KeyedQueue {
+function keyedQueue({ clock, signal, note }: ReconcileScope): KeyedQueue {
   const closing = new AbortController();
   const inner = AbortSignal.any([signal, closing.signal]);
   const states = new Map<string, KeyState>();

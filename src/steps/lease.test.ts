@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type FakeClock, fakeClock, settle } from '../../../test/support/fake-clock.ts';
-import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
-import { fakeRandom } from '../../../test/support/fake-random.ts';
-import { leases } from '../../cluster/kinds.ts';
-import { hours, type Millis, seconds } from '../../model/duration.ts';
-import { kubeFailure } from '../../ports/kube-failures.ts';
-import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { type FakeClock, fakeClock, settle } from '../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../test/support/fake-kube.ts';
+import { fakeRandom } from '../../test/support/fake-random.ts';
+import { leases } from '../cluster/kinds.ts';
+import { hours, type Millis, seconds } from '../model/duration.ts';
+import { kubeFailure } from '../ports/kube-failures.ts';
+import type { Kube, KubeObject } from '../ports/kube.ts';
 import { claimOf, type HeldLease, holdLease } from './lease.ts';
 
 const namespace = 'assisted-installer';
@@ -77,9 +77,11 @@ describe('contenders', () => {
         void notes.push([message, ...Object.values(fields)].join(': ')),
     };
     const state: { lease?: HeldLease } = {};
-    const ended = holdLease(scope, { namespace, pod, isSingleNode }).then((lease) => {
-      state.lease = lease;
-    });
+    const ended = holdLease(scope, { lease: ref.name, namespace, pod, isSingleNode }).then(
+      (lease) => {
+        state.lease = lease;
+      },
+    );
     ended.catch(() => undefined);
     return { ended, notes, state, stop };
   };

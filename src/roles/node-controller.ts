@@ -1,0 +1,12 @@
+import { role } from '../engine/check.ts';
+import { findOwners } from '../steps/node-controller/find-owners.ts';
+import type { NodeControllerWorld } from '../steps/node-controller/world.ts';
+
+/** Rolls out configurations and images to the nodes of pools that the cluster's own operator does not run. */
+export const nodeController = role<NodeControllerWorld>('node-controller', {
+  title: 'Rolls out configurations and images to the nodes of pools',
+  ladder: 'bootstrap',
+  // It has no end: the first step goes on as long as the program runs.
+  steps: [findOwners],
+  follow: [],
+});
