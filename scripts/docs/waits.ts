@@ -7,6 +7,7 @@ import { stageLimits } from '../../src/model/stage.ts';
 import { afterPivot } from '../../src/roles/after-pivot.ts';
 import { allRoles } from '../../src/roles/choose.ts';
 import { controller } from '../../src/roles/controller.ts';
+import { nodeAgent } from '../../src/roles/node-agent.ts';
 import { nodeController } from '../../src/roles/node-controller.ts';
 import { noLimit } from '../../src/steps/reconcile.ts';
 import { everyFailure } from './errors.ts';
@@ -79,6 +80,7 @@ const waits: Readonly<Record<string, Wait>> = {
     failsOn: ['layering.not-rendered', ...bootkube],
   },
   'logs/keep-unreported': { endedBy: 'itself' },
+  'node-agent/keep-node': { endedBy: 'run' },
   'node-controller/find-owners': { endedBy: 'run' },
 };
 
@@ -100,6 +102,7 @@ function waitingSteps(): readonly WaitingStep[] {
     ...allRoles.flatMap(stepsOf),
     ...stepsOf(afterPivot),
     ...stepsOf(controller),
+    ...stepsOf(nodeAgent),
     ...stepsOf(nodeController),
   ];
   const found = new Map<string, WaitingStep>();

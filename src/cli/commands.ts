@@ -35,6 +35,7 @@ export const nodeActions = {
   status: 'print what the host runs and what it boots next',
   apply: 'stage an image for the next boot',
   rollback: 'drop the staged image, or return to the previous one',
+  agent: 'in the cluster: keep this node at what its pool desires',
   controller: 'in the cluster: roll out to the nodes of pools',
 } as const;
 

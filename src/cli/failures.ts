@@ -12,6 +12,11 @@ export const cliFailures = {
     title: 'No journal of an earlier run was found',
     hint: 'check host.root; the journal is /opt/install-dir/journal.jsonl below it',
   },
+  'cli.no-node-name': {
+    kind: 'input',
+    title: 'The agent does not know its node',
+    hint: 'set NODE_NAME to the name of the node; in a pod from spec.nodeName',
+  },
   'cli.not-in-cluster': {
     kind: 'input',
     title: 'The command does not run in a pod of a cluster',

@@ -15,7 +15,7 @@ import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
 import { openWorld, type RunWorld } from './install-world.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
-import { readBootId } from './run-context.ts';
+import { readBootId } from '../steps/host-commands.ts';
 import { reporterFor, takeAgentLock } from './service.ts';
 import type { StopSignal } from './stop-signal.ts';
 

@@ -27,7 +27,7 @@ export interface NodeOptions {
 }
 
 /** What is done on the host itself. */
-export type NodeAction = Exclude<keyof typeof nodeActions, 'controller'>;
+export type NodeAction = Exclude<keyof typeof nodeActions, 'agent' | 'controller'>;
 
 /** Arguments of a command of `node`. */
 interface NodeCall extends NodeOptions {

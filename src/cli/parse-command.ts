@@ -189,6 +189,17 @@ function defineNode(root: Command, { environment, take }: Definition): void {
   const ready = (action: NodeAction, options: NodeOptions, image = ''): void => {
     take(() => runNode({ ...options, action, image, environment }));
   };
+  node
+    .command('agent')
+    .description(nodeActions.agent)
+    .option('--kubeconfig <file>', 'credentials of the cluster; default: those of the pod')
+    .option('--verbose', 'log every command', false)
+    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) =>
+      take(async () => {
+        const { runNodeAgent } = await import('./node-agent.ts');
+        return runNodeAgent({ ...options, environment });
+      }),
+    );
   declare('status').action((options: NodeOptions) => ready('status', options));
   declare('apply')
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')

@@ -10,7 +10,6 @@ import type { World } from '../engine/step.ts';
 import { plainText, withTexts } from '../lib/plain-text.ts';
 import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { Host } from '../ports/host.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
 
@@ -73,10 +72,6 @@ const droppedSink = (thrown: unknown): RunEventBody => ({
   message: 'a reader of the events failed and gets no more of them',
   fields: { reason: asAgentError(thrown).message },
 });
-
-/** The id of the current boot of the host; `unknown` where it has none. */
-export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
-  (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';
 
 /** Where a command without a journal logs to. */
 interface LogTarget {

@@ -3,6 +3,7 @@ import type { AgentError } from '../model/failure.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 import type { StepScope } from './step.ts';
 import type { Config } from '../config/schema.ts';
+import type { Host } from '../ports/host.ts';
 
 /**
  * Asks the host a question that a command answers by its exit code: 0 is yes, 1 is no.
@@ -88,3 +89,7 @@ function exceptions(list: string): string {
   if (list.split(',').some((entry) => entry.trim() === '*')) return '*';
   return list === '' ? itself : `${list},${itself}`;
 }
+
+/** The id of the current boot of the host; `unknown` where it has none. */
+export const readBootId = async (host: Host, signal: AbortSignal): Promise<string> =>
+  (await host.readText('/proc/sys/kernel/random/boot_id', signal))?.trim() ?? 'unknown';

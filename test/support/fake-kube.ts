@@ -238,9 +238,9 @@ const said = ({
   ...(namespace === undefined ? {} : { namespace }),
 });
 
-/** The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`. */
+/** The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`, `spec.nodeName=value`. */
 function isSelected(
-  { metadata }: KubeObject,
+  { metadata, ...object }: KubeObject,
   {
     labelSelector = '',
     fieldSelector = '',
@@ -253,7 +253,12 @@ function isSelected(
     const label = metadata.labels?.[key];
     return value === undefined ? label !== undefined : label === value;
   });
-  const fields = terms(fieldSelector).every((term) => term === `metadata.name=${metadata.name}`);
+  const fields = terms(fieldSelector).every(
+    (term) =>
+      term === `metadata.name=${metadata.name}` ||
+      term ===
+        `spec.nodeName=${(object['spec'] as { readonly nodeName?: string } | undefined)?.nodeName}`,
+  );
   return labels && fields;
 }
 

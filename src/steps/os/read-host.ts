@@ -5,7 +5,7 @@ import { chooseDriver, drivers, type OsFindings } from '../../os/choose-driver.t
 import { type Argv, asksForChange, type DriverName } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import type { OsStatus } from '../../os/status.ts';
-import type { Host } from '../../ports/host.ts';
+import type { Host, HostLock } from '../../ports/host.ts';
 import { type NodeScope, OsSnapshot, nodeStep } from './step.ts';
 
 /** A host, and when to stop asking it. */
@@ -74,7 +74,7 @@ export async function ask({ host, signal }: AskedHost, argv: Argv): Promise<stri
 const answers: ReadonlySet<string> = new Set(['command.failed', 'command.not-found']);
 
 /** Left by the Machine Config Daemon on every node that it manages. */
-const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
+export const machineConfigFile = '/etc/machine-config-daemon/currentconfig';
 
 /** Two commands of ours must not change one host; other programs keep their own locks. */
 const lockName = 'bootwright-node';
@@ -86,11 +86,17 @@ export const lockNode = nodeStep({
   uses: ['host'],
   rerun: 'always',
   limit: seconds(30),
-  run: async ({ host, signal }) => {
-    if ((await host.lock(lockName, signal)) !== undefined) return;
-    throw osFailure('os.busy', 'another bootwright node command is running on this host');
+  run: async (scope) => {
+    await lockHost(scope);
   },
 });
+
+/** @throws AgentError `os.busy` */
+export async function lockHost({ host, signal }: AskedHost): Promise<HostLock> {
+  const lock = await host.lock(lockName, signal);
+  if (lock !== undefined) return lock;
+  throw osFailure('os.busy', 'another bootwright node command is running on this host');
+}
 
 /** Looks what the host runs, and by which program that is changed. */
 export const inspectHost = nodeStep({

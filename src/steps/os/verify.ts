@@ -87,7 +87,7 @@ const nextBoot = (status: OsStatus): NextBoot => {
 };
 
 /** What the Machine Config Daemon goes by when it starts: a pull spec and nothing else. */
-const recordPath = '/etc/machine-config-daemon/currentimage';
+export const recordPath = '/etc/machine-config-daemon/currentimage';
 
 /** As the daemon writes it. */
 const mode = 0o644;

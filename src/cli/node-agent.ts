@@ -1,0 +1,44 @@
+import { systemClock } from '../adapters/clock.ts';
+import { nsenterHost } from '../adapters/host/nsenter-host.ts';
+import { kubeCluster } from '../adapters/kube/kube.ts';
+import { systemRandom } from '../adapters/random.ts';
+import { type Environment, proxiesIn } from '../config/environment.ts';
+import { nodeAgent } from '../roles/node-agent.ts';
+import { proxyEnv } from '../steps/host-commands.ts';
+import { clusterCredentials } from './cluster.ts';
+import { cliFailure } from './failures.ts';
+import { withoutJournal } from './run-context.ts';
+
+/** Arguments of `node agent`. */
+interface NodeAgentCall {
+  readonly environment: Environment;
+  /** File with the credentials of the cluster; default: those of the pod. */
+  readonly kubeconfig?: string;
+  /** Log at level debug. */
+  readonly verbose: boolean;
+}
+
+/**
+ * Keeps the node that `NODE_NAME` names at what its pool desires, and resolves with the exit code. It ends by a signal only,
+ * within four seconds; the next run goes on.
+ * @throws AgentError `cli.no-node-name`, `cli.not-in-cluster`
+ */
+export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
+  const { environment, kubeconfig, verbose } = call;
+  const nodeName = environment['NODE_NAME'] ?? '';
+  if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');
+  const credentials = await clusterCredentials(environment, kubeconfig);
+  const level = verbose ? 'debug' : 'info';
+  return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run }) => {
+    const common = { clock: systemClock, random: systemRandom };
+    const kube = kubeCluster({ ...common, credentials, emit });
+    const variables = proxyEnv(proxiesIn(environment));
+    const host = nsenterHost({ environment, onCommand: emit, variables });
+    try {
+      const ports = { kube, host, clock: systemClock };
+      await run({ role: nodeAgent, config: { nodeName }, ports });
+    } finally {
+      await kube.close();
+    }
+  });
+}

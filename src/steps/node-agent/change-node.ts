@@ -1,0 +1,129 @@
+import { drivers } from '../../os/choose-driver.ts';
+import { describe } from '../../os/decide.ts';
+import { localLimit, runCommands } from '../os/read-host.ts';
+import { type Asked, type Change, hasArguments, readChange } from './change.ts';
+import { nodeAgentFailure } from './failures.ts';
+import { complete, finish } from './finish.ts';
+import { applyChange, hostChange, isChange, changedNames } from './host-files.ts';
+import {
+  arrivalOf,
+  isSame,
+  type Marker,
+  mayReboot,
+  readMarker,
+  removeMarker,
+  writeMarker,
+} from './marker.ts';
+import { annotate, findConfig, isOperators, type NodeState, targetOf } from './node-object.ts';
+import { daemonRuns, prepare } from './prepare.ts';
+import { wantedHost } from './wanted-host.ts';
+import type { NodeAgentScope } from './world.ts';
+
+/**
+ * Takes a node nearer to what it should have, by one look at node, host and marker, and resolves with what it then waits
+ * for. It may be stopped anywhere and called again.
+ */
+export async function changeNode(
+  scope: NodeAgentScope,
+  node: NodeState,
+  reread: Change['reread'],
+): Promise<string> {
+  const target = targetOf(node.desiredConfig, node.desiredImage);
+  if (target === undefined) return 'nothing is desired of this node yet';
+  const marker = await readMarker(scope.host, scope.signal);
+  const current = targetOf(node.currentConfig, node.currentImage);
+  const isThere = current !== undefined && isSame(current, target);
+  if (isThere && marker === undefined && isQuiet(node)) return 'the node has what it should have';
+  if (await isOperators(scope)) return daemonRuns;
+  const other = marker === undefined || isSame(marker, target) ? undefined : marker;
+  if (isThere && other === undefined) return finish(scope, node);
+  const asked = { target, node, reread, marker };
+  return other === undefined ? goOn(scope, asked) : leaveOther(scope, asked, other);
+}
+
+const isQuiet = ({ state, desiredDrain = '' }: NodeState): boolean =>
+  state === 'Done' && !desiredDrain.startsWith('drain-');
+
+async function goOn(scope: NodeAgentScope, asked: Asked): Promise<string> {
+  const { node, marker } = asked;
+  if (marker?.failed !== undefined)
+    return giveUp(scope, asked, { ...marker, failed: marker.failed });
+  const change = await readChange(scope, asked);
+  if (node.state !== 'Degraded') {
+    await annotate(scope, node, { state: 'Working', reason: undefined });
+  }
+  return marker?.phase === 'rebooting' && marker.bootId !== change.bootId
+    ? arrive(scope, change, marker)
+    : prepare(scope, change);
+}
+
+/**
+ * Takes back what an earlier change left that is no longer desired. What the host came back with already, it has now.
+ */
+async function leaveOther(scope: NodeAgentScope, asked: Asked, marker: Marker): Promise<string> {
+  const { host, signal } = scope;
+  const change = await readChange(scope, asked);
+  const object = await findConfig(scope, marker.config);
+  const begun = object === undefined ? undefined : wantedHost(object);
+  if (runsOther(change, marker, begun?.osImageURL)) {
+    const { config: currentConfig, image: currentImage } = marker;
+    await annotate(scope, change.node, { currentConfig, currentImage });
+    await removeMarker(host, signal);
+    return `the host runs ${marker.config}: going on from there`;
+  }
+  scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
+  const { driver, status } = change.snapshot;
+  if (status.staged !== undefined) {
+    await runCommands(scope, drivers[driver].dropStagedArgvs(status) ?? [], localLimit);
+  }
+  if (marker.phase === 'rebooting' && begun !== undefined) {
+    await applyChange(scope, await hostChange(scope, change.before ?? change.wanted, begun));
+  }
+  await removeMarker(host, signal);
+  return `${marker.config} was taken back`;
+}
+
+function runsOther(change: Change, marker: Marker, osImageURL: string | undefined): boolean {
+  const isRebooted = marker.phase === 'rebooting' && marker.bootId !== change.bootId;
+  const image = marker.image ?? osImageURL;
+  const had = change.node.currentImage ?? change.before?.osImageURL;
+  const runs = change.snapshot.status.booted?.image;
+  return isRebooted && image !== undefined && (image === runs || image === had);
+}
+
+/** The host came back: with the image that was staged, or without. */
+async function arrive(scope: NodeAgentScope, change: Change, marker: Marker): Promise<string> {
+  const { image, snapshot, wanted, before, target } = change;
+  const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, marker.boots);
+  if (arrival === 'again') return prepare(scope, change);
+  if (arrival === 'refused') {
+    const { booted } = snapshot.status;
+    const runs = booted === undefined ? 'nothing known' : describe(booted);
+    const text = `the host runs ${runs} instead of ${image ?? ''}`;
+    if (before !== undefined) await applyChange(scope, await hostChange(scope, before, wanted));
+    return giveUp(scope, change, { ...marker, failed: reasonOf('node-agent.came-back', text) });
+  }
+  const rest = await hostChange(scope, wanted, undefined);
+  if (!isChange(rest) && hasArguments(change)) return complete(scope, change);
+  if (mayReboot(marker)) return prepare(scope, change);
+  const names = isChange(rest) ? changedNames(rest) : 'kernel arguments';
+  const text = `of ${target.config} the host does not keep: ${names}`;
+  return giveUp(scope, change, { ...marker, failed: reasonOf('node-agent.not-kept', text) });
+}
+
+function reasonOf(code: 'node-agent.came-back' | 'node-agent.not-kept', text: string): string {
+  const { message } = nodeAgentFailure(code, text);
+  return `${code}: ${message}`;
+}
+
+/** Nothing is tried again until something else is desired. */
+async function giveUp(
+  scope: NodeAgentScope,
+  { node }: Asked,
+  marker: Marker & { readonly failed: string },
+): Promise<string> {
+  const { failed } = marker;
+  await writeMarker(scope.host, marker, scope.signal);
+  await annotate(scope, node, { state: 'Degraded', reason: failed });
+  return failed;
+}

@@ -1,0 +1,71 @@
+import { argumentsIn, isChanged, type KernelArgumentChange } from '../../os/driver.ts';
+import type { Fields } from '../../layering/api/schema.ts';
+import { readBootId } from '../host-commands.ts';
+import { readHost } from '../os/read-host.ts';
+import type { OsSnapshot } from '../os/step.ts';
+import { nodeAgentFailure } from './failures.ts';
+import { isSame, type Marker, type Target } from './marker.ts';
+import { type NodeState, readConfig } from './node-object.ts';
+import { wantedHost, type WantedHost } from './wanted-host.ts';
+import type { NodeAgentScope } from './world.ts';
+
+/** What is under way, once everything that it needs was read. */
+export interface Change {
+  readonly target: Target;
+  readonly node: NodeState;
+  /** The MachineConfig of the target, as the cluster has it. */
+  readonly object: Fields;
+  readonly wanted: WantedHost;
+  readonly before: WantedHost | undefined;
+  /** The image that is to run, where it is another than before. */
+  readonly image: string | undefined;
+  readonly snapshot: OsSnapshot;
+  readonly bootId: string;
+  /** What was begun for this target. */
+  readonly marker: Marker | undefined;
+  /** Reads the node once more from the API server. */
+  readonly reread: () => Promise<NodeState>;
+}
+
+/** What a look at the node begins with. */
+export type Asked = Pick<Change, 'target' | 'node' | 'reread' | 'marker'>;
+
+/**
+ * Reads what is to be changed.
+ * @throws AgentError `node-agent.config-missing`, `node-agent.unreconcilable`, `os.*`
+ */
+export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<Change> {
+  const { target, node, marker } = asked;
+  const object = await readConfig(scope, target.config);
+  const wanted = wantedHost(object);
+  const before =
+    node.currentConfig === undefined
+      ? undefined
+      : wantedHost(await readConfig(scope, node.currentConfig));
+  if (before !== undefined && before.fixed !== wanted.fixed) {
+    throw nodeAgentFailure(
+      'node-agent.unreconcilable',
+      `${target.config} has other disks, links, users or FIPS than ${node.currentConfig ?? ''}`,
+    );
+  }
+  const image = target.image ?? wanted.osImageURL;
+  const isOtherImage = image !== '' && image !== (node.currentImage ?? before?.osImageURL);
+  const snapshot = await readHost(scope);
+  const bootId = await readBootId(scope.host, scope.signal);
+  return {
+    ...asked,
+    ...{ object, wanted, before, snapshot, bootId },
+    image: isOtherImage ? image : undefined,
+    marker: marker !== undefined && isSame(marker, target) ? marker : undefined,
+  };
+}
+
+/** The kernel arguments that come and go with a change. */
+export const argumentChange = ({ wanted, before }: Change): KernelArgumentChange => ({
+  append: wanted.kernelArguments,
+  remove: (before?.kernelArguments ?? []).filter((one) => !wanted.kernelArguments.includes(one)),
+});
+
+/** Whether the kernel runs with the arguments of the target. */
+export const hasArguments = (change: Change): boolean =>
+  isChanged(argumentsIn(change.snapshot.commandLine), argumentChange(change));

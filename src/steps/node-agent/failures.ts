@@ -1,0 +1,28 @@
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+
+/** Failures of the agent of a node; each is shown as the reason of its node. */
+export const nodeAgentFailures = {
+  'node-agent.config-missing': {
+    kind: 'remote',
+    title: 'The MachineConfig of the node does not exist',
+    hint: 'check the annotation desiredConfig of the node: the pool names its MachineConfig',
+  },
+  'node-agent.came-back': {
+    kind: 'host',
+    title: 'The node came back with another image than the desired one',
+    hint: 'see the console and "journalctl --list-boots"; it is tried again once another image is desired',
+  },
+  'node-agent.not-kept': {
+    kind: 'host',
+    title: 'The node does not keep what its MachineConfig says',
+    hint: 'see what changes these at each boot; it is tried again once something else is desired',
+  },
+  'node-agent.unreconcilable': {
+    kind: 'unsupported',
+    title: 'The MachineConfig changes what only an installation can change',
+    hint: 'take the change of disks, links, users or FIPS back, or install the node again',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error of the agent of a node. */
+export const nodeAgentFailure = failuresOf(nodeAgentFailures);

@@ -1,0 +1,121 @@
+import { Buffer } from 'node:buffer';
+import { parseConfig } from '../../ignition/parse.ts';
+import { decodeResource } from '../../ignition/resource.ts';
+import type { Config, File, PasswdUser, Unit } from '../../ignition/types.ts';
+import { fieldsOf, type Fields, isList, type Value } from '../../layering/api/schema.ts';
+
+/** A file that a MachineConfig puts on a machine. */
+export interface WantedFile {
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+  /** `USER:GROUP` for chown, where it is not root's. */
+  readonly owner?: string;
+}
+
+/** Whether a unit starts with the machine. */
+export interface WantedUnit {
+  readonly name: string;
+  readonly state: 'enabled' | 'disabled' | 'masked';
+  /** The MachineConfig has the unit itself, so that it exists before the reboot. */
+  readonly hasFile: boolean;
+}
+
+/** What a MachineConfig asks of a machine. */
+export interface WantedHost {
+  /** Image of the operating system, where no built one is desired. */
+  readonly osImageURL: string;
+  readonly kernelArguments: readonly string[];
+  /** Without those below /usr, which come with the image. */
+  readonly files: readonly WantedFile[];
+  readonly units: readonly WantedUnit[];
+  /** What is only done when a machine is installed, as JSON. */
+  readonly fixed: string;
+}
+
+/**
+ * Reads what a MachineConfig asks of a machine.
+ * @throws AgentError `ignition.*` when its config cannot be read
+ */
+export function wantedHost(machineConfig: Fields): WantedHost {
+  const spec = fieldsOf(machineConfig['spec']);
+  const { config } = parseConfig(JSON.stringify(spec['config'] ?? {}));
+  const units = config.systemd?.units ?? [];
+  return {
+    osImageURL: textOf(spec['osImageURL']),
+    kernelArguments: listOf(spec['kernelArguments']).flatMap(words),
+    files: [
+      ...(config.storage?.files ?? []).map(wantedFile),
+      ...units.flatMap(unitFiles),
+      ...(config.passwd?.users ?? []).flatMap(keysOf),
+    ].filter(({ path }) => !path.startsWith('/usr/')),
+    units: units.flatMap(wantedUnit),
+    fixed: fixedPart(config, spec['fips'] === true),
+  };
+}
+
+const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFile => {
+  const [uid, gid] = [user, group].map((one) => one?.name ?? one?.id ?? 0);
+  return {
+    path,
+    content: decodeResource({ source: '', ...contents }),
+    mode: mode ?? 0o644,
+    ...(user === undefined && group === undefined ? {} : { owner: `${uid}:${gid}` }),
+  };
+};
+
+const unitFolder = '/etc/systemd/system';
+
+/** A masked unit is a link, and has no text. */
+function unitFiles({ name, contents, dropins = [], mask }: Unit): readonly WantedFile[] {
+  const unit = contents === undefined || contents === '' || mask === true ? [] : [contents];
+  return [
+    ...unit.map((text) => textFile(`${unitFolder}/${name}`, text)),
+    ...dropins
+      .filter((dropin) => (dropin.contents ?? '') !== '')
+      .map((dropin) => textFile(`${unitFolder}/${name}.d/${dropin.name}`, dropin.contents ?? '')),
+  ];
+}
+
+function wantedUnit({ name, contents, enabled, mask }: Unit): readonly WantedUnit[] {
+  const hasFile = (contents ?? '') !== '';
+  if (mask === true) return [{ name, state: 'masked', hasFile }];
+  if (enabled === undefined) return [];
+  return [{ name, state: enabled ? 'enabled' : 'disabled', hasFile }];
+}
+
+const textFile = (path: string, text: string): WantedFile => ({
+  path,
+  content: Buffer.from(text),
+  mode: 0o644,
+});
+
+/** Where Ignition puts keys, and sshd of CoreOS reads them. */
+function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly WantedFile[] {
+  if (sshAuthorizedKeys.length === 0) return [];
+  const home = homeDir ?? (name === 'root' ? '/root' : `/home/${name}`);
+  return [
+    {
+      path: `${home}/.ssh/authorized_keys.d/ignition`,
+      content: Buffer.from(`${sshAuthorizedKeys.join('\n')}\n`),
+      mode: 0o600,
+      owner: `${name}:${name}`,
+    },
+  ];
+}
+
+const fixedPart = ({ storage = {}, passwd = {} }: Config, fips: boolean): string =>
+  JSON.stringify({
+    fips,
+    storage: { ...storage, files: undefined },
+    groups: passwd.groups ?? [],
+    users: (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: undefined })),
+  });
+
+/** Several arguments in one text are several arguments. */
+const words = (text: string): readonly string[] => text.split(/\s+/).filter((word) => word !== '');
+
+const textOf = (value: Value | undefined): string => (typeof value === 'string' ? value : '');
+
+const listOf = (value: Value | undefined): readonly string[] =>
+  isList(value) ? value.filter((one): one is string => typeof one === 'string') : [];

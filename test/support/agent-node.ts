@@ -1,0 +1,185 @@
+import { noJournal } from '../../src/adapters/journal.ts';
+import { machineConfigs, nodes, pods } from '../../src/cluster/kinds.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { runRole } from '../../src/engine/run.ts';
+import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { seconds } from '../../src/model/duration.ts';
+import type { Host } from '../../src/ports/host.ts';
+import type { Kube } from '../../src/ports/kube.ts';
+import { nodeAgent } from '../../src/roles/node-agent.ts';
+import { coreOsNode, type NodeWorld } from './core-os-node.ts';
+import { fakeClock } from './fake-clock.ts';
+import { any, rest } from './fake-host.ts';
+import { fakeKube } from './fake-kube.ts';
+import { imageOf } from './os-samples.ts';
+
+/** Annotations of a node by their short names. */
+type Annotations = Readonly<Partial<Record<keyof typeof nodeKeys, string>>>;
+
+/** A file of a MachineConfig. */
+export const configFile = (path: string, text: string, mode = 0o644): object => ({
+  path,
+  mode,
+  contents: { source: `data:,${encodeURIComponent(text)}` },
+});
+
+/** The spec of a rendered MachineConfig. */
+interface ConfigSketch {
+  readonly files?: readonly object[];
+  readonly units?: readonly object[];
+  readonly keys?: readonly string[];
+  readonly kernelArguments?: readonly string[];
+  readonly disks?: readonly object[];
+}
+
+const machineConfig = (name: string, sketch: ConfigSketch) => ({
+  metadata: { name },
+  kind: 'MachineConfig',
+  spec: {
+    osImageURL: imageOf('1'),
+    kernelArguments: sketch.kernelArguments ?? [],
+    config: {
+      ignition: { version: '3.4.0' },
+      storage: { files: sketch.files ?? [], disks: sketch.disks ?? [] },
+      systemd: { units: sketch.units ?? [] },
+      passwd: { users: [{ name: 'core', sshAuthorizedKeys: sketch.keys ?? [] }] },
+    },
+  },
+});
+
+const name = 'w0';
+const bootIdPath = '/proc/sys/kernel/random/boot_id';
+
+/** A node with its host, its agent, and a controller that drains at once. */
+export function agentNode({
+  old = {},
+  next = {},
+  world,
+}: {
+  readonly old?: ConfigSketch;
+  readonly next?: ConfigSketch;
+  readonly world?: NodeWorld;
+} = {}) {
+  const node = coreOsNode(world);
+  const { host } = node;
+  const kube = fakeKube()
+    .put(machineConfigs, machineConfig('c1', old))
+    .put(machineConfigs, machineConfig('c2', next))
+    .put(nodes, { metadata: { name } });
+  const annotations = (): Annotations => {
+    const all = kube.objectsOf(nodes)[0]?.metadata.annotations ?? {};
+    return Object.fromEntries(
+      Object.entries(nodeKeys).flatMap(([key, long]) =>
+        all[long] === undefined ? [] : [[key, all[long]]],
+      ),
+    );
+  };
+  const annotate = (change: Annotations): void => {
+    const merged = { ...annotations(), ...change };
+    const long = Object.fromEntries(
+      Object.entries(merged)
+        .filter(([, value]) => value !== '')
+        .map(([key, value]) => [nodeKeys[key as keyof typeof nodeKeys], value]),
+    );
+    kube.put(nodes, { metadata: { name, annotations: long } });
+  };
+  const seen = {
+    reboots: 0,
+    drains: [] as string[],
+    isDraining: true,
+    losesStaged: 0,
+    refuses: false,
+  };
+  const units = new Map<string, string>();
+  const boot = (): void => {
+    seen.reboots += 1;
+    host.withFile(bootIdPath, `boot-${seen.reboots}\n`);
+    const { staged, order } = node.world;
+    node.world.staged = undefined;
+    if (seen.losesStaged > 0) {
+      seen.losesStaged -= 1;
+      node.world.order = order.filter((digit) => digit !== staged);
+    } else if (!seen.refuses) node.world.booted = order[0] ?? '';
+  };
+  host
+    .withFile(bootIdPath, 'boot-0\n')
+    .on(['mkdir', '-p', any])
+    .succeeds()
+    .on(['chown', rest])
+    .succeeds()
+    .on(['systemctl', 'daemon-reload'])
+    .succeeds()
+    .on(['systemctl', 'is-enabled', any])
+    .answers(([, , unit = '']) => {
+      const state = units.get(unit) ?? 'not-found';
+      return { stdout: state, exitCode: state === 'enabled' ? 0 : 1 };
+    })
+    .on(['systemctl', 'reboot'])
+    .answers(boot);
+  for (const [verb, state] of [
+    ['enable', 'enabled'],
+    ['disable', 'disabled'],
+    ['mask', 'masked'],
+    ['unmask', 'disabled'],
+  ] as const) {
+    host.on(['systemctl', verb, any]).answers(([, , unit = '']) => {
+      if (verb !== 'unmask' || units.get(unit) === 'masked') units.set(unit, state);
+    });
+  }
+  const drain = (): void => {
+    const { desiredDrain = '', lastAppliedDrain = '' } = annotations();
+    if (!seen.isDraining || desiredDrain === lastAppliedDrain) return;
+    seen.drains.push(desiredDrain);
+    annotate({ lastAppliedDrain: desiredDrain });
+  };
+  annotate({ currentConfig: 'c1', currentImage: imageOf('1'), state: 'Done' });
+  annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+  const clock = fakeClock({ auto: false });
+  const stopped = new AbortController();
+  const events: RunEvent[] = [];
+  /** Starts the agent; it ends when it is stopped. */
+  const start = (
+    ports: { readonly host?: Host; readonly kube?: Kube; readonly signal?: AbortSignal } = {},
+  ) =>
+    runRole({
+      role: nodeAgent,
+      config: { nodeName: name },
+      ports: { kube: ports.kube ?? kube, host: ports.host ?? host, clock },
+      clock,
+      journal: noJournal,
+      header: { version: '1', fingerprint: 'f', bootId: 'b' },
+      run: 'test',
+      sinks: [(event) => events.push(event)],
+      signal: ports.signal ?? stopped.signal,
+    }).catch(() => undefined);
+  /** Lets the controller and the agent act for a while; an agent that rebooted its host is started again by the kubelet. */
+  const passes = async (times = 12): Promise<void> => {
+    for (let pass = 0; pass < times; pass += 1) {
+      await clock.advance(seconds(10));
+      drain();
+    }
+  };
+  return {
+    ...{ ...node, kube, clock, events, seen, units, annotations, annotate, start, passes, stopped },
+    /** Puts a pod onto the node. */
+    putPod: (podName: string, owner: { readonly kind: string; readonly name: string }) =>
+      kube.put(pods, {
+        metadata: {
+          name: podName,
+          namespace: 'openshift-machine-config-operator',
+          ownerReferences: [owner],
+        } as never,
+        spec: { nodeName: name },
+      }),
+    /** Runs the agent until the host reboots or for some passes, and again after each reboot. */
+    settle: async (runs = 4): Promise<void> => {
+      for (let one = 0; one < runs; one += 1) {
+        const stop = new AbortController();
+        const ended = start({ signal: stop.signal });
+        await passes();
+        stop.abort(new Error('the pod ends'));
+        await ended;
+      }
+    },
+  };
+}
