@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readUpTo } from './read-up-to.ts';
+import { readLast, readUpTo } from './read-up-to.ts';
 
 async function* bodyOf(chunks: readonly string[], read: string[] = []): AsyncGenerator<Uint8Array> {
   for (const chunk of chunks) {
@@ -15,6 +15,18 @@ it.each([
 ])('reads %j to the end', async (chunks, text) => {
   const bytes = await readUpTo(bodyOf(chunks), 4);
   expect(Buffer.from(bytes ?? 'none').toString()).toBe(text);
+});
+
+it.each([
+  [[], ''],
+  [['abc'], 'abc'],
+  [['ab', 'cd'], 'abcd'],
+  [['a', 'b', 'c', 'd', 'e'], 'bcde'],
+  [['abc', 'def'], 'cdef'],
+  [['abcdefgh'], 'efgh'],
+  [['abcdef', 'g'], 'defg'],
+])('reads the last of %j', async (chunks, text) => {
+  expect(Buffer.from(await readLast(bodyOf(chunks), 4)).toString()).toBe(text);
 });
 
 it('stops reading what is larger than allowed', async () => {

@@ -1,3 +1,21 @@
+/** Reads a body to its end, and keeps its last bytes: those that end a log say what happened. */
+export async function readLast(
+  body: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    length += chunk.length;
+    while (chunks[0] !== undefined && length - chunks[0].length >= mostBytes) {
+      length -= chunks[0].length;
+      chunks.shift();
+    }
+  }
+  return Buffer.concat(chunks).subarray(Math.max(0, length - mostBytes));
+}
+
 /** Reads a body to its end; undefined, and no further byte is read, when it is larger than allowed. */
 export async function readUpTo(
   body: AsyncIterable<Uint8Array>,

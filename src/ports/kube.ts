@@ -134,7 +134,7 @@ export interface Kube {
   readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
   /**
    * The log of a container of a pod, which may be left out where there is only one: of the last so many
-   * seconds, or the whole one; its first 16 MiB at most. Empty for a pod that has no node yet.
+   * seconds, or the whole one; its last 16 MiB at most. Empty for a pod that has no node yet.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started
    */
   readonly podLog: (

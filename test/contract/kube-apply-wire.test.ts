@@ -79,5 +79,5 @@ it('the whole log of a pod has no time in its question', async () => {
   stand.server.answering((_, response) => void response.end('line'));
   const pod = { namespace: 'n', name: 'p' };
   expect(await stand.cluster().podLog(pod, undefined, signal)).toBe('line');
-  expect(stand.asked()).toEqual(['GET /api/v1/namespaces/n/pods/p/log?limitBytes=16777216']);
+  expect(stand.asked()).toEqual(['GET /api/v1/namespaces/n/pods/p/log']);
 });

@@ -76,16 +76,12 @@ describe('requests', () => {
     [
       'the log of one container',
       (kube) => kube.podLog({ namespace: 'n', name: 'p', container: 'c' }, 1, signal),
-      [
-        'GET /api/v1/namespaces/n/pods/p/log?container=c&sinceSeconds=1&limitBytes=16777216',
-        '',
-        undefined,
-      ],
+      ['GET /api/v1/namespaces/n/pods/p/log?container=c&sinceSeconds=1', '', undefined],
     ],
     [
       'pod log',
       (kube) => kube.podLog({ namespace: 'n', name: 'p' }, 3600, signal),
-      ['GET /api/v1/namespaces/n/pods/p/log?sinceSeconds=3600&limitBytes=16777216', '', undefined],
+      ['GET /api/v1/namespaces/n/pods/p/log?sinceSeconds=3600', '', undefined],
     ],
   ])('of %s', async (_, request, [line, body, type]) => {
     server.answering(json(200, node(1)));

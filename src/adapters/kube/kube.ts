@@ -14,6 +14,7 @@ import {
   selectionPath,
   withQuery,
 } from './api-server.ts';
+import { readLast } from '../../lib/read-up-to.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { AgentError } from '../../model/failure.ts';
 import { type Attempt, call, type Cluster, healthOf } from './call.ts';
@@ -51,8 +52,11 @@ export interface KubeCluster extends Kube {
   readonly close: () => Promise<void>;
 }
 
-/** Of a pod's log, so that no log fills the memory. */
+/** Of a pod's log, so that no log fills the memory. The API server itself can only leave out its end (`limitBytes`). */
 const mostLogBytes = 16 * 1024 * 1024;
+
+const readLog = async (body: AsyncIterable<Uint8Array>): Promise<string> =>
+  Buffer.from(await readLast(body, mostLogBytes)).toString('utf8');
 
 /** A cluster by its API server. */
 export function kubeCluster(options: KubeOptions): KubeCluster {
@@ -94,9 +98,9 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
       remove(cluster, selectionPath(selection, inBackground), signal),
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
-      const path = withQuery(log, { container, sinceSeconds, limitBytes: mostLogBytes });
+      const path = withQuery(log, { container, sinceSeconds });
       return call(cluster, signal, (server, { signal: inner }) =>
-        server.ask({ method: 'GET', path, accept: '*/*' }, inner, readText),
+        server.ask({ method: 'GET', path, accept: '*/*' }, inner, readLog),
       );
     },
     close: () => cluster.session.close(),

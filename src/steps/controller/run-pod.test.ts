@@ -4,6 +4,7 @@ import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { pods } from '../../cluster/kinds.ts';
 import { minutes } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { runPod } from './run-pod.ts';
 import type { ControllerScope } from './world.ts';
@@ -73,5 +74,16 @@ describe('running a pod', () => {
     await clock.advance(minutes(5));
     await failure;
     expect(admin.objectsOf(pods)).toEqual([]);
+  });
+
+  it('removes nothing where the API server does not answer', async () => {
+    const refused = kubeFailure('kube.no-credentials', 'there is no kubeconfig yet');
+    const { end, notes } = run({
+      ...fakeKube(),
+      get: () => Promise.reject(refused),
+      remove: () => Promise.reject(refused),
+    });
+    await expect(end).rejects.toBe(refused);
+    expect(notes).toEqual([]);
   });
 });

@@ -33,8 +33,9 @@ export async function runPod(
   const { name, namespace = '' } = pod.metadata;
   const ref: KubeRef = { kind: pods, namespace, name };
   const followed = followedOne(admin, ref);
+  // Nothing of ours is there when this fails, and what removes it would fail for another minute.
+  const there = await admin.get(ref, signal);
   try {
-    const there = await admin.get(ref, signal);
     if (there !== undefined && phaseOf(there) in ended) await admin.remove(ref, signal);
     await create();
     const phase = await untilOf(clock, signal, silently)(
