@@ -8,11 +8,11 @@ const projectOf = (name: string, suite: VitestProject): TestProjectInlineConfigu
       name,
       include: [...suite.include],
       setupFiles: [...(suite.setupFiles ?? [])],
-      fileParallelism: suite.inTurn !== true,
+      ...(suite.filesAtOnce === undefined ? {} : { maxWorkers: suite.filesAtOnce }),
       ...(suite.atOnce === undefined ? {} : { maxConcurrency: suite.atOnce }),
       isolate: suite.sharesModules !== true,
       execArgv: [...(suite.nodeOptions ?? [])],
-      sequence: { shuffle: suite.inTurn !== true },
+      sequence: { shuffle: suite.filesAtOnce === undefined },
       testTimeout: timeout,
       hookTimeout: timeout,
       // A busy machine makes what is waited for late, and a test that fails may take its time.

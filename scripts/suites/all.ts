@@ -15,8 +15,8 @@ export interface Suite {
 export interface VitestProject {
   readonly include: readonly string[];
   readonly setupFiles?: readonly string[];
-  /** Real programs and guests share two cores: their files run one after the other. */
-  readonly inTurn?: true;
+  /** How many files run at once, in their order: real programs and guests share two cores. */
+  readonly filesAtOnce?: number;
   /** How many tests of a file run at once, of those that may. */
   readonly atOnce?: number;
   /** The files share their modules: loading those for each file is most of the work of quick tests. */
@@ -36,7 +36,7 @@ export const allSuites: readonly Suite[] = [
       'image-registry',
     ],
     needsBundle: true,
-    tests: { include: ['test/**/*.guest.test.ts'], inTurn: true, timeoutSeconds: 1200 },
+    tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
@@ -82,20 +82,20 @@ export const allSuites: readonly Suite[] = [
     about: 'real processes: nsenter, signals, locks, recorded traces',
     parts: ['apt-packages'],
     needsBundle: true,
-    tests: { include: ['test/process/**/*.test.ts'], inTurn: true, timeoutSeconds: 120 },
+    tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
   {
     name: 'lab',
     about: 'every scenario of the lab, and an installation behind a proxy',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
     needsBundle: true,
-    tests: { include: ['test/lab/**/*.test.ts'], inTurn: true, atOnce: 3, timeoutSeconds: 300 },
+    tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
   },
   {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
-    tests: { include: ['test/**/*.kube.test.ts'], inTurn: true, timeoutSeconds: 300 },
+    tests: { include: ['test/**/*.kube.test.ts'], filesAtOnce: 2, timeoutSeconds: 300 },
   },
   {
     name: 'oracle',
@@ -113,13 +113,13 @@ export const allSuites: readonly Suite[] = [
     name: 'installer',
     about: 'the real coreos-installer on loop devices',
     parts: ['apt-packages', 'coreos-installer', 'tiny-disk', 'old-userland'],
-    tests: { include: ['test/**/*.installer.test.ts'], inTurn: true, timeoutSeconds: 300 },
+    tests: { include: ['test/**/*.installer.test.ts'], filesAtOnce: 1, timeoutSeconds: 300 },
   },
   {
     name: 'image',
     about: 'the shipped container image, built and run',
     parts: ['apt-packages', 'agent-image-base'],
     needsBundle: true,
-    tests: { include: ['test/**/*.image.test.ts'], inTurn: true, timeoutSeconds: 600 },
+    tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },
 ];
