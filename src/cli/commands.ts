@@ -42,7 +42,7 @@ export const nodeActions = {
 /** What `config` can do. */
 export const configActions = {
   show: 'print every setting with its origin, secrets masked',
-  validate: 'check the configuration of an install; list what is missing',
+  validate: 'list all that an install would refuse of the configuration',
   schema: 'print the JSON Schema of a configuration file',
 } as const;
 

@@ -1,9 +1,17 @@
-import { installNotes, loadConfig, requireInstallable } from '../config/load.ts';
+import { releaseVersion } from '../cluster/release-version.ts';
+import { ignitionSourceOf } from '../config/complete.ts';
+import { findInConfig } from '../config/findings.ts';
+import { type CheckedConfig, installNotes, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { configJsonSchema, renderConfigJson, renderConfigText } from '../config/show.ts';
 import { readSettings } from '../config/sources.ts';
+import { refusalsOf } from '../engine/describe.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { type SettingKey, textIn } from '../config/settings.ts';
+import type { AgentError } from '../model/failure.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './commands.ts';
-import { print, printNote } from './messages.ts';
+import { exitCodeOf, print, printNote } from './messages.ts';
 
 /**
  * Prints every setting with its origin; nothing is touched.
@@ -17,16 +25,101 @@ export async function runConfigShow({ argv, environment, format }: InstallLine):
 }
 
 /**
- * Checks that an install could start with the configuration; nothing is touched.
- * @throws AgentError `cli.*`, `config.*`, `role.*`
+ * Prints everything for which an install would be refused, and what is hardly meant; nothing is touched. Resolves with the
+ * exit code that the install would end with.
  */
-export async function runConfigValidate({ argv, environment }: InstallLine): Promise<number> {
-  const loaded = await loadConfig(readSettings(argv, environment));
-  for (const note of installNotes(loaded)) printNote('note', note);
-  await requireInstallable(loaded);
-  chooseRole(loaded.config);
-  print('the configuration is complete\n');
-  return 0;
+export async function runConfigValidate(line: InstallLine): Promise<number> {
+  const { mistakes, loaded, notes } = await findInConfig(line.argv, line.environment);
+  const warnings = warningsOf(loaded);
+  const all = withRefusals(mistakes, loaded.config);
+  if (line.format === 'json') {
+    print(renderFindingsJson(all, warnings));
+  } else {
+    for (const note of installNotes({ config: loaded.config, notes })) printNote('note', note);
+    print(renderFindings(all, warnings));
+  }
+  const [first] = all;
+  return first === undefined ? 0 : exitCodeOf(first);
+}
+
+/**
+ * Mistakes with those that only the steps of the role know. Left out is what both know, and what only follows from a
+ * setting that is refused.
+ */
+export function withRefusals(
+  mistakes: readonly AgentError[],
+  config: Config,
+): readonly AgentError[] {
+  const known = new Set(mistakes.map(({ message }) => message));
+  const refused = mistakes.flatMap(({ context: { setting } }) =>
+    setting === undefined ? [] : [setting],
+  );
+  const follows = ({ context }: AgentError): boolean =>
+    refused.some((key) => String(context['settings']).split(', ').includes(String(key)));
+  const refusals = refusalsOf(chooseRole(config), config);
+  return [
+    ...mistakes,
+    ...refusals.filter((refusal) => !known.has(refusal.message) && !follows(refusal)),
+  ];
+}
+
+/** The findings for people: what is wrong, its code, and what to do. */
+export function renderFindings(
+  mistakes: readonly AgentError[],
+  warnings: readonly string[] = [],
+): string {
+  const lines = [
+    ...mistakes.flatMap(({ code, message, hint }) => [
+      `error: ${plainLine(message)} [${code}]`,
+      `  next: ${plainLine(hint)}`,
+    ]),
+    ...warnings.map((warning) => `warning: ${plainLine(warning)}`),
+  ];
+  const end =
+    mistakes.length === 0
+      ? 'the configuration is complete'
+      : `an install would be refused: ${counted(mistakes.length, 'error')}`;
+  return `${[...lines, end].join('\n')}\n`;
+}
+
+/** The same for programs. Fields are added in later versions, none is taken away. */
+const renderFindingsJson = (
+  mistakes: readonly AgentError[],
+  warnings: readonly string[],
+): string => {
+  const errors = mistakes.map(({ code, message, hint, context }) => ({
+    ...{ code, message, hint, context },
+  }));
+  return `${JSON.stringify({ errors, warnings }, undefined, 2)}\n`;
+};
+
+const counted = (count: number, noun: string): string =>
+  `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What an install takes, although it is hardly meant. Ids of the service are UUIDs; the key of an object store may be any text. */
+function warningsOf({ given, origins }: CheckedConfig): readonly string[] {
+  const ids =
+    ignitionSourceOf(given) === 'service'
+      ? (['cluster.id', 'cluster.infraEnvId', 'cluster.hostId'] as const)
+      : [];
+  const doubts: readonly (readonly [SettingKey, boolean, string])[] = [
+    ...ids.map((key) => [key, uuid.test(textIn(given, key)), 'is not a UUID'] as const),
+    [
+      'cluster.openshiftVersion',
+      releaseVersion(textIn(given, 'cluster.openshiftVersion')) !== undefined,
+      'is not a version of OpenShift, 4.20.1 for example',
+    ],
+    [
+      'disk.device',
+      textIn(given, 'disk.device').startsWith('/'),
+      'is not a path, /dev/… for example',
+    ],
+  ];
+  return doubts
+    .filter(([key, isSound]) => !isSound && textIn(given, key) !== '')
+    .map(([key, , what]) => `${origins.get(key) ?? 'default'}: ${key} ${what}`);
 }
 
 /** Prints the JSON Schema of a configuration file. */

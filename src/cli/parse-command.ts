@@ -91,6 +91,7 @@ function defineConfig(root: Command, definition: Definition): void {
     run: runConfigShow,
   });
   defineInstallLine(config.command('validate').description(configActions.validate), definition, {
+    formats: listFormats,
     run: runConfigValidate,
   });
   config

@@ -1,3 +1,4 @@
+import { findInConfig } from '../config/findings.ts';
 import { loadConfig } from '../config/load.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { readSettings } from '../config/sources.ts';
@@ -5,12 +6,14 @@ import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../
 import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallLine, planFormats } from './commands.ts';
-import { print, printNote } from './messages.ts';
+import { renderFindings, withRefusals } from './config.ts';
+import { exitCodeOf, print, printError, printNote } from './messages.ts';
 import { renderPlanDot, renderPlanJson } from './plan-data.ts';
 import { renderPlanMarkdown, renderPlanText } from './plan-text.ts';
 
 /**
- * Prints what an install with the same flags would do; nothing is touched.
+ * Prints what an install with the same flags would do; nothing is touched. Where the install would be refused, says why on
+ * standard error, and resolves with the exit code that it would end with.
  * @throws AgentError `cli.*`, `config.*`, `role.*`
  */
 export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
@@ -19,7 +22,12 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
   const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
   print(renderPlan(plan, format as PlanFormat, secrets));
-  return 0;
+  const { mistakes, loaded } = await findInConfig(argv, environment);
+  const refusals = withRefusals(mistakes, loaded.config);
+  const [first] = refusals;
+  if (first === undefined) return 0;
+  printError(renderFindings(refusals));
+  return exitCodeOf(first);
 }
 
 /** A form that a plan can be printed in. */

@@ -1,4 +1,5 @@
 import { normalize } from 'node:path/posix';
+import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { variableOrigin } from './environment.ts';
 import { configFailure } from './failures.ts';
@@ -29,7 +30,7 @@ export function derive(given: Layer): Layer {
 }
 
 /** A setting that is missing, and what to write to set it. */
-interface MissingSetting {
+export interface MissingSetting {
   readonly key: SettingKey;
   readonly what: string;
   readonly write: string;
@@ -54,7 +55,7 @@ export function ignitionSourceOf(given: Layer): IgnitionSource | undefined {
 }
 
 /** Everything that an install needs and that no source gives. */
-function missingSettings(given: Layer): readonly MissingSetting[] {
+export function missingSettings(given: Layer): readonly MissingSetting[] {
   return [
     ...missingForDisk(given),
     ...missingForIgnition(given),
@@ -71,19 +72,21 @@ function missingSettings(given: Layer): readonly MissingSetting[] {
 export function requireComplete(given: Layer): void {
   requireSafeEtcd(given);
   const missing = missingSettings(given);
-  const [first] = missing;
-  if (first === undefined) return;
-  throw configFailure('config.incomplete', missing.map(({ what }) => what).join('; '), {
+  if (missing.length > 0) throw incomplete(missing);
+}
+
+/** Names settings that are missing. */
+export const incomplete = (missing: readonly MissingSetting[]): AgentError =>
+  configFailure('config.incomplete', missing.map(({ what }) => what).join('; '), {
     hint: missing.map(({ write }) => write).join('; '),
     context: { settings: missing.map(({ key }) => key).join(', ') },
   });
-}
 
 /**
  * With the override, the etcd operator removes the member on the bootstrap host as soon as one other is there
  * (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`): with two masters that one is alone.
  */
-function requireSafeEtcd(given: Layer): void {
+export function requireSafeEtcd(given: Layer): void {
   if (textIn(given, 'bootstrap.etcdOverride') !== 'always') return;
   if (given.get('cluster.controlPlaneCount')?.value !== 2) return;
   throw configFailure(

@@ -1,5 +1,6 @@
 import { nearestName } from '../lib/nearest.ts';
-import { configFailure } from './failures.ts';
+import type { AgentError } from '../model/failure.ts';
+import { configFailure, raise, readable, type Refuse } from './failures.ts';
 import { goBoolean, invalid, readValue } from './read-value.ts';
 import { type Given, type Layer, type SettingKey, settingKeys, proxiesOf } from './settings.ts';
 
@@ -21,22 +22,27 @@ export const variableOrigin = (name: string): string => `environment ${name}`;
 
 /**
  * The settings that BOOTWRIGHT_* variables give; an empty variable counts as not set.
+ * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.unknown-variable`, `config.invalid-value`
  */
-export function environmentLayer(environment: Environment): Layer {
+export function environmentLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const keys = new Map(settingKeys.map((key) => [variableOf(key), key]));
   const layer = new Map<SettingKey, Given>();
   for (const [name, text] of Object.entries(environment)) {
     if (!name.startsWith(prefix) || text === undefined || text === '') continue;
     const key = keys.get(name);
-    if (key === undefined) throw unknownVariable(name, keys.keys());
+    if (key === undefined) {
+      refuse(unknownVariable(name, keys.keys()));
+      continue;
+    }
     const origin = variableOrigin(name);
-    layer.set(key, { value: readValue(key, text, origin), origin });
+    const value = readable(refuse, () => readValue(key, text, origin));
+    if (value !== undefined) layer.set(key, { value, origin });
   }
   return layer;
 }
 
-function unknownVariable(name: string, known: Iterable<string>): Error {
+function unknownVariable(name: string, known: Iterable<string>): AgentError {
   const near = nearestName(name, known);
   return configFailure('config.unknown-variable', `environment ${name}: unknown variable`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
@@ -65,18 +71,20 @@ const withScheme = (key: SettingKey, text: string): string =>
 /**
  * The settings that variables of other programs give: the token of the service, the credentials
  * of an object store, proxies, and the dry run of the agent that is replaced.
+ * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.invalid-value`
  */
-export function knownVariablesLayer(environment: Environment): Layer {
+export function knownVariablesLayer(environment: Environment, refuse: Refuse = raise): Layer {
   const layer = new Map<SettingKey, Given>();
   for (const [key, names] of plainVariables) {
     const name = names.find((candidate) => isSet(environment[candidate]));
     if (name === undefined) continue;
     const origin = variableOrigin(name);
     const text = withScheme(key, environment[name] ?? '');
-    layer.set(key, { value: readValue(key, text, origin), origin });
+    const value = readable(refuse, () => readValue(key, text, origin));
+    if (value !== undefined) layer.set(key, { value, origin });
   }
-  const reach = dryReach(environment);
+  const reach = readable(refuse, () => dryReach(environment));
   if (reach !== undefined) layer.set('host.reach', reach);
   return layer;
 }

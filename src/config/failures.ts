@@ -1,4 +1,4 @@
-import { failuresOf, type FailureTable } from '../model/failure.ts';
+import { AgentError, failuresOf, type FailureTable } from '../model/failure.ts';
 
 /** Failures of the configuration; all are found before anything changes. */
 export const configFailures = {
@@ -41,6 +41,25 @@ export const configFailures = {
 
 /** Builds an error of the configuration. */
 export const configFailure = failuresOf(configFailures);
+
+/** Takes a mistake in what was given; the reading goes on without what it concerns, unless this throws. */
+export type Refuse = (mistake: AgentError) => void;
+
+/** Ends the reading at the first mistake. */
+export const raise: Refuse = (mistake) => {
+  throw mistake;
+};
+
+/** What `read` reads, or undefined where it was refused. */
+export function readable<T>(refuse: Refuse, read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (thrown) {
+    if (!(thrown instanceof AgentError)) throw thrown;
+    refuse(thrown);
+    return undefined;
+  }
+}
 
 /** Failures of the flags of a command line. */
 export const flagFailures = {

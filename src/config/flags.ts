@@ -1,5 +1,6 @@
 import { nearestName } from '../lib/nearest.ts';
-import { configFailure, flagFailure } from './failures.ts';
+import type { AgentError } from '../model/failure.ts';
+import { configFailure, flagFailure, raise, readable, type Refuse } from './failures.ts';
 import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flag-table.ts';
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-contract.ts';
@@ -29,10 +30,11 @@ export interface FlagsRead {
 /**
  * Reads the flags of an install: those of the installers that are replaced, and one for every
  * setting, `--image.url` for example, except those that hold a secret.
+ * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `cli.*`, `config.invalid-value`, `config.inline-secret`
  */
-export function readFlags(argv: readonly string[]): FlagsRead {
-  const { uses, rest } = scanFlags(argv, lookUpFlag, unknownFlag);
+export function readFlags(argv: readonly string[], refuse: Refuse = raise): FlagsRead {
+  const { uses, rest } = scanFlags(argv, { lookup: lookUpFlag, unknown: unknownFlag, refuse });
   const layer = new Map<SettingKey, Given>();
   const notes: string[] = [];
   for (const use of uses) {
@@ -41,14 +43,17 @@ export function readFlags(argv: readonly string[]): FlagsRead {
     if ('ignored' in meaning) {
       notes.push(`flag ${flagName(use.name)} has no effect: ${meaning.ignored}`);
     } else if (!('reads' in meaning)) {
-      set(layer, use, meaning);
+      readable(refuse, () => {
+        set(layer, use, meaning);
+      });
     }
   }
-  for (const [key, given] of oldServiceSettings(uses, layer, notes)) layer.set(key, given);
+  const old = readable(refuse, () => oldServiceSettings(uses, layer, notes)) ?? [];
+  for (const [key, given] of old) layer.set(key, given);
   if (rest.length > 0) {
     notes.push(`unexpected argument${rest.length > 1 ? 's' : ''}: ${rest.join(' ')}`);
   }
-  return { layer, notes, ...ownFlags(uses) };
+  return { layer, notes, ...ownFlags(uses, refuse) };
 }
 
 /** Every flag that may be written. */
@@ -131,16 +136,17 @@ const flagValue = (key: SettingKey, text: string, origin: string): boolean => {
 
 function ownFlags(
   uses: readonly FlagUse[],
+  refuse: Refuse,
 ): Pick<FlagsRead, 'configFiles' | 'isFresh' | 'asksVersion'> {
   const isSet = (name: string): boolean => {
     const last = uses.findLast((use) => use.name === name);
     if (last === undefined) return false;
     const value = goBoolean(last.text ?? 'true');
     if (value !== undefined) return value;
-    throw flagFailure(
-      'cli.bad-flag',
-      `flag ${flagName(name)}: the value is neither true nor false`,
+    refuse(
+      flagFailure('cli.bad-flag', `flag ${flagName(name)}: the value is neither true nor false`),
     );
+    return false;
   };
   // A true help flag was handled before; one that is neither true nor false is refused.
   for (const name of ['help', 'h']) isSet(name);
@@ -151,7 +157,7 @@ function ownFlags(
   };
 }
 
-function unknownFlag(name: string): Error {
+function unknownFlag(name: string): AgentError {
   const near = nearestName(name, allFlagNames());
   return flagFailure('cli.unknown-flag', `flag ${flagName(name)} does not exist`, {
     ...(near === undefined ? {} : { hint: `did you mean ${flagName(near)}` }),
@@ -159,7 +165,7 @@ function unknownFlag(name: string): Error {
   });
 }
 
-function secretFlag(key: SettingKey, origin: string): Error {
+function secretFlag(key: SettingKey, origin: string): AgentError {
   const file = (secretFiles as Partial<Record<SettingKey, SettingKey>>)[key] ?? key;
   return configFailure(
     'config.inline-secret',

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { flagFailure } from './failures.ts';
 import { scanFlags } from './go-flags.ts';
 
-const unknown = (name: string): Error => new RangeError(name);
+const unknown = (name: string) => flagFailure('cli.unknown-flag', name);
 const lookup = (name: string): { readonly isBoolean: boolean } | undefined =>
   ({ b: { isBoolean: true }, bool: { isBoolean: true }, s: { isBoolean: false } })[name];
-const scan = (...argv: readonly string[]) => scanFlags(argv, lookup, unknown);
+const scan = (...argv: readonly string[]) => scanFlags(argv, { lookup, unknown });
 
 describe('scanFlags', () => {
   it.each([
@@ -44,6 +45,8 @@ describe('scanFlags', () => {
   });
 
   it('lets the caller say what an unknown flag is', () => {
-    expect(() => scan('--nope', 'v')).toThrow(RangeError);
+    expect(() => scan('--nope', 'v')).toThrow(
+      expect.objectContaining({ code: 'cli.unknown-flag' }),
+    );
   });
 });

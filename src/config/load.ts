@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { SecretUrl } from '../lib/secret-url.ts';
+import type { AgentError } from '../model/failure.ts';
 import { Secret } from '../model/secret.ts';
 import { derive, requireComplete } from './complete.ts';
+import { readable } from './failures.ts';
 import { readConfigFiles, readContainer, readSecretFiles, requireFiles } from './files.ts';
 import { invalid, readValue, requireWriterArgs } from './read-value.ts';
 import { Config } from './schema.ts';
@@ -63,7 +65,10 @@ export async function requireInstallable(loaded: CheckedConfig): Promise<void> {
 }
 
 /** The notes of an install; the agent that is replaced warns of a missing token too. */
-export function installNotes({ config, notes }: LoadedConfig): readonly string[] {
+export function installNotes({
+  config,
+  notes,
+}: Pick<LoadedConfig, 'config' | 'notes'>): readonly string[] {
   const { url, token } = config.service;
   if (url.isEmpty || (token instanceof Secret && !token.isEmpty)) return notes;
   return [...notes, 'PULL_SECRET_TOKEN is not set: requests to the service carry no token'];
@@ -75,11 +80,33 @@ export function installNotes({ config, notes }: LoadedConfig): readonly string[]
  */
 export function checkConfig(layers: readonly Layer[]): CheckedConfig {
   const given = derive(mergeLayers(layers));
-  const parsed = Config.safeParse(nested(given), { reportInput: false });
-  if (!parsed.success) throw firstIssue(parsed.error.issues, given);
-  requireReadable(parsed.data, given);
+  const { config, mistakes } = parseSettings(given);
+  const [first] = mistakes.values();
+  if (config === undefined || first !== undefined) {
+    throw first ?? new RangeError('the schema refused without a reason');
+  }
   const origins = new Map(settingKeys.map((key) => [key, given.get(key)?.origin ?? 'default']));
-  return { config: deepFreeze(parsed.data), origins, given };
+  return { config: deepFreeze(config), origins, given };
+}
+
+/** What the schema makes of settings: a configuration, unless it refuses some of them. */
+interface ParsedSettings {
+  readonly config?: Config;
+  /** The settings with an invalid value. */
+  readonly mistakes: ReadonlyMap<SettingKey, AgentError>;
+}
+
+/** Checks every setting that is given; what is missing is no mistake here. */
+export function parseSettings(given: Layer): ParsedSettings {
+  const { data: config, error } = Config.safeParse(nested(given), { reportInput: false });
+  const mistakes = new Map<SettingKey, AgentError>();
+  for (const issue of error?.issues ?? []) {
+    const key = issue.path.slice(0, 2).join('.');
+    if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
+    if (!mistakes.has(key)) mistakes.set(key, issueFailure(key, issue, given));
+  }
+  checkTexts(given, mistakes);
+  return { ...(config === undefined ? {} : { config }), mistakes };
 }
 
 /** The value of a setting by its dotted name. */
@@ -100,28 +127,43 @@ function nested(given: Layer): Record<string, unknown> {
   return { ...top, ...tree };
 }
 
-function firstIssue(issues: readonly z.core.$ZodIssue[], given: Layer): Error {
-  const [issue] = issues;
-  if (issue === undefined) throw new RangeError('the schema refused without a reason');
-  const key = issue.path.slice(0, 2).join('.');
-  if (!isSettingKey(key)) throw new RangeError(`${key}: ${issue.message}`);
+function issueFailure(key: SettingKey, issue: z.core.$ZodIssue, given: Layer): AgentError {
   const { value, origin } = given.get(key) ?? { value: undefined, origin: 'default' };
   const { kind } = settingKinds[key];
   const hasForm = kind === 'word' || kind === 'url' || kind === 'sha256';
+  let refused: AgentError | undefined;
   // A text is refused with the same message as in a flag or a variable.
-  if (hasForm && typeof value === 'string') readValue(key, value, `${origin}: ${key}`);
-  return invalid(key, origin, { what: `${key}: ${sentence(issue)}`, write: wanted[kind] });
+  if (hasForm && typeof value === 'string') {
+    readable(
+      (mistake) => (refused = mistake),
+      () => readValue(key, value, `${origin}: ${key}`),
+    );
+  }
+  return (
+    refused ?? invalid(key, origin, { what: `${key}: ${sentence(issue)}`, write: wanted[kind] })
+  );
 }
 
 /** Checks what the schema cannot say; a flag or a variable passed the same checks before. */
-function requireReadable(config: Config, given: Layer): void {
-  const placeOf = (key: SettingKey): string => `${given.get(key)?.origin ?? 'default'}: ${key}`;
+function checkTexts(given: Layer, mistakes: Map<SettingKey, AgentError>): void {
+  const check = (key: SettingKey, read: (place: string) => void): void => {
+    if (mistakes.has(key)) return;
+    const place = `${given.get(key)?.origin ?? 'default'}: ${key}`;
+    readable(
+      (mistake) => mistakes.set(key, mistake),
+      () => {
+        read(place);
+      },
+    );
+  };
   const addresses = settingKeys.filter((key) => ['url', 'place'].includes(settingKinds[key].kind));
   for (const key of addresses) {
-    readValue(key, textIn(given, key), placeOf(key));
+    check(key, (place) => readValue(key, textIn(given, key), place));
   }
-  const { writerArgs } = config.image;
-  requireWriterArgs('image.writerArgs', writerArgs, placeOf('image.writerArgs'));
+  check('image.writerArgs', (place) => {
+    const args = given.get('image.writerArgs')?.value as readonly string[] | undefined;
+    requireWriterArgs('image.writerArgs', args ?? [], place);
+  });
 }
 
 const sentence = ({ message }: z.core.$ZodIssue): string =>

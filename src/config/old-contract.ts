@@ -1,4 +1,5 @@
 import { type Environment, isSet, variableOrigin } from './environment.ts';
+import { raise, readable, type Refuse } from './failures.ts';
 import { flagName, type FlagUse } from './go-flags.ts';
 import { invalid, readValue } from './read-value.ts';
 import { type Given, type Layer, type SettingKey, textIn } from './settings.ts';
@@ -86,9 +87,14 @@ const storeVariables: readonly (readonly [SettingKey, string])[] = [
  * environment takes Ignition from `S3_URL/BUCKET/CLUSTER_ID/<file>` and calls no service. It is
  * meant when S3_URL is set and no service is named; otherwise the names are too common to be read.
  * @param others what files, flags and BOOTWRIGHT_* variables say
+ * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.invalid-value`
  */
-export function storeContractLayer(environment: Environment, others: Layer): Layer {
+export function storeContractLayer(
+  environment: Environment,
+  others: Layer,
+  refuse: Refuse = raise,
+): Layer {
   if (!isSet(environment['S3_URL']) || textIn(others, 'service.url') !== '') return new Map();
   const layer = new Map<SettingKey, Given>([
     ['ignition.source', { value: 's3', origin: variableOrigin('S3_URL') }],
@@ -97,7 +103,8 @@ export function storeContractLayer(environment: Environment, others: Layer): Lay
     const text = environment[name];
     if (text === undefined || text === '') continue;
     const origin = variableOrigin(name);
-    layer.set(key, { value: readValue(key, text, origin), origin });
+    const value = readable(refuse, () => readValue(key, text, origin));
+    if (value !== undefined) layer.set(key, { value, origin });
   }
   return layer;
 }

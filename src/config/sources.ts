@@ -1,4 +1,5 @@
 import { type Environment, environmentLayer, knownVariablesLayer } from './environment.ts';
+import { raise, type Refuse } from './failures.ts';
 import { type FlagsRead, readFlags } from './flags.ts';
 import { storeContractLayer } from './old-contract.ts';
 import { type Layer, mergeLayers } from './settings.ts';
@@ -26,18 +27,20 @@ export function readSettings(argv: readonly string[], environment: Environment):
 
 /**
  * The layers of files with those of variables and flags over them.
+ * @param refuse takes each mistake; throws the first unless given
  * @throws AgentError `config.*` for the first mistake
  */
 export function layersOver(
   files: readonly Layer[],
   { flags, environment }: Pick<CommandSettings, 'flags' | 'environment'>,
+  refuse: Refuse = raise,
 ): readonly Layer[] {
-  const own = environmentLayer(environment);
+  const own = environmentLayer(environment, refuse);
   const others = mergeLayers([...files, own, flags.layer]);
   return [
     ...files,
-    knownVariablesLayer(environment),
-    storeContractLayer(environment, others),
+    knownVariablesLayer(environment, refuse),
+    storeContractLayer(environment, others, refuse),
     own,
     flags.layer,
   ];

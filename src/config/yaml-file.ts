@@ -1,7 +1,8 @@
 import { type Document, isMap, isScalar, LineCounter, type Node, type Pair } from 'yaml';
 import { nearestName } from '../lib/nearest.ts';
 import { parseYaml } from '../lib/yaml-text.ts';
-import { configFailure } from './failures.ts';
+import type { AgentError } from '../model/failure.ts';
+import { configFailure, raise, type Refuse } from './failures.ts';
 import {
   type Given,
   isSettingKey,
@@ -18,12 +19,6 @@ export interface ConfigFile {
 }
 
 const sections = new Set(settingKeys.map((key) => key.replace(/\..*/, '')));
-
-type Refuse = (mistake: Error) => void;
-
-const raise: Refuse = (mistake) => {
-  throw mistake;
-};
 
 /**
  * The settings of a YAML file, each with its line. Values are not checked here, keys are.
@@ -91,7 +86,7 @@ function pairsOf(node: Node | null, { place, refuse }: Reading): readonly Entry[
 const plain = (node: Node | null, document: Document.Parsed): unknown =>
   node?.toJS(document) ?? undefined;
 
-function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): Error {
+function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly string[]): AgentError {
   const near = nearestName(name, known);
   return configFailure('config.unknown-key', `${origin}: ${name} is not a setting`, {
     ...(near === undefined ? {} : { hint: `did you mean ${near}` }),
@@ -102,10 +97,13 @@ function unknownKey({ name, origin }: Omit<Entry, 'node'>, known: readonly strin
 const isSecret = (key: SettingKey): key is keyof typeof secretFiles =>
   Object.hasOwn(secretFiles, key);
 
-function inlineSecret(key: keyof typeof secretFiles, origin: string): Error {
+function inlineSecret(key: keyof typeof secretFiles, origin: string): AgentError {
   return configFailure(
     'config.inline-secret',
     `${origin}: ${key} is a secret, which a configuration file must not hold`,
-    { hint: `write it to a file of its own and name that file in ${secretFiles[key]}` },
+    {
+      hint: `write it to a file of its own and name that file in ${secretFiles[key]}`,
+      context: { setting: key },
+    },
   );
 }

@@ -1,7 +1,9 @@
+import type { AgentError } from '../model/failure.ts';
 import type { Stage } from '../model/stage.ts';
 import { isActive, renderCondition } from './condition.ts';
 import { type AnyFact, isOptional, placeholder } from './fact.ts';
-import { isLanes, linesFor, type Role } from './role.ts';
+import { asAgentError } from './failures.ts';
+import { isLanes, linesFor, mainLine, type Role } from './role.ts';
 import type { AnyStep, Rerun, World } from './step.ts';
 
 /** One step of a plan, as data. */
@@ -61,6 +63,24 @@ export function describeRole<W extends World>(role: Role<W>, config: W['config']
     follow: (role.follow ?? []).map(describe),
     always: (role.always ?? []).map(describe),
   };
+}
+
+/** Why steps of a role would refuse a configuration, in their order. Nothing is run, no port is made. */
+export function refusalsOf<W extends World>(
+  role: Role<W>,
+  config: W['config'],
+): readonly AgentError[] {
+  return [...mainLine(role).map(({ step }) => step), ...(role.follow ?? []), ...(role.always ?? [])]
+    .filter((step) => isActive(step.when, config))
+    .flatMap(({ requires = [] }) => requires)
+    .flatMap((check) => {
+      try {
+        check(config);
+        return [];
+      } catch (thrown) {
+        return [asAgentError(thrown)];
+      }
+    });
 }
 
 function describeStep<W extends World>(step: AnyStep<W>, config: W['config']): PlannedStep {

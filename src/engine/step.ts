@@ -90,6 +90,8 @@ export interface Step<
   readonly leaves?: boolean;
   /** Things that two lanes must not touch at once: `disk:install`, `network`. */
   readonly touches?: readonly string[];
+  /** Checks of the configuration that `run` makes too, for whoever asks before a run; each throws an AgentError. */
+  readonly requires?: readonly ((config: W['config']) => void)[];
   readonly retry?: { readonly attempts: number; readonly every: Millis };
   readonly limit: Millis;
   /** A sentence that says what the step waits for in the world. */

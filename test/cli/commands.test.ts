@@ -27,7 +27,8 @@ describe('plan', () => {
   it.each(['master', 'worker', 'arbiter'])(
     'prints the role %s without a word more',
     async (role) => {
-      const { exitCode, stdout, stderr } = await bundle.run(['plan', '-r', role]);
+      const words = `plan ${line} -r ${role}`.split(' ');
+      const { exitCode, stdout, stderr } = await bundle.run(words);
       expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
       expect(stdout).toContain(`Role ${role}: `);
       expect(stdout).toMatch(/^! image\/write /m);
@@ -45,6 +46,13 @@ describe('plan', () => {
       environment: { PULL_SECRET_TOKEN: 'hidden-token' },
     });
     expect(stdout).not.toContain('hidden-token');
+  });
+
+  it('is printed with what an install would refuse, and ends with that code', async () => {
+    const { exitCode, stdout, stderr } = await bundle.run(['plan', '-r', 'bootstrap']);
+    expect(exitCode).toBe(2);
+    expect(stdout).toContain('Role bootstrap: ');
+    expect(stderr).toContain('error: images.mco is not set [bootstrap.no-mco-image]\n');
   });
 
   it('refuses a role that does not exist', async () => {
@@ -83,20 +91,36 @@ describe('config', () => {
   it('validates a whole line and says what is missing of another', async () => {
     expect(await bundle.run(['config', 'validate', ...line.split(' ')])).toMatchObject({
       exitCode: 0,
-      stdout: 'the configuration is complete\n',
+      stdout: expect.stringMatching(/^the configuration is complete$/m) as string,
     });
-    const { exitCode, stderr } = await bundle.run(['config', 'validate', '-r', 'worker']);
+    const { exitCode, stdout } = await bundle.run(['config', 'validate', '-r', 'bootstrap']);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain('config.incomplete');
+    expect(stdout).toContain('error: no install disk is set [config.incomplete]\n');
+    expect(stdout).toContain('error: images.mco is not set [bootstrap.no-mco-image]\n');
+    expect(stdout).toContain('an install would be refused: 4 errors\n');
   });
 
-  it.each(['-r bootstrap --mco-image q.example/mco:1', '-r master --control-plane-count 1'])(
-    'finds "%s" complete',
-    async (role) => {
-      const words = `config validate ${line} ${role}`.split(' ');
-      expect(await bundle.run(words)).toMatchObject({ exitCode: 0 });
-    },
-  );
+  it('says what it finds as JSON, ids that no service has too', async () => {
+    const words = `config validate ${line} --image.sha256 abc --format json`.split(' ');
+    const { exitCode, stdout } = await bundle.run(words);
+    expect(exitCode).toBe(2);
+    expect(JSON.parse(stdout)).toEqual({
+      errors: [expect.objectContaining({ code: 'config.invalid-value' })],
+      warnings: [
+        'flag --cluster-id: cluster.id is not a UUID',
+        'derived from cluster.id: cluster.infraEnvId is not a UUID',
+        'flag --host-id: cluster.hostId is not a UUID',
+      ],
+    });
+  });
+
+  it.each([
+    '-r bootstrap --mco-image q.example/mco:1',
+    '-r master --control-plane-count 1 --mco-image q.example/mco:1',
+  ])('finds "%s" complete', async (role) => {
+    const words = `config validate ${line} ${role}`.split(' ');
+    expect(await bundle.run(words)).toMatchObject({ exitCode: 0 });
+  });
 
   it('prints its JSON Schema', async () => {
     const { stdout } = await bundle.run(['config', 'schema']);

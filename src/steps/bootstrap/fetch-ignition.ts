@@ -18,6 +18,13 @@ export function mcoImageOf({ images }: Pick<Config, 'images'>): string {
   throw bootstrapFailure('bootstrap.no-mco-image', 'images.mco is not set');
 }
 
+function requireControllerImage({ images, service }: Config): void {
+  if (images.controller !== '' || service.url.isEmpty) return;
+  throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
+}
+
+const bootstrapRequirements = [chooseBootstrapSource, mcoImageOf, requireControllerImage];
+
 /** Fails on missing settings of the bootstrap before a disk is touched. */
 export const checkBootstrapSettings = step({
   id: 'bootstrap/check',
@@ -25,13 +32,10 @@ export const checkBootstrapSettings = step({
   uses: [],
   preflight: true,
   limit: seconds(5),
-  run: async ({ config }) => {
-    chooseBootstrapSource(config);
-    mcoImageOf(config);
-    if (config.images.controller === '' && !config.service.url.isEmpty) {
-      throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
-    }
-    await Promise.resolve();
+  requires: bootstrapRequirements,
+  run: ({ config }) => {
+    for (const requireSetting of bootstrapRequirements) requireSetting(config);
+    return Promise.resolve();
   },
 });
 
@@ -62,7 +66,7 @@ export function chooseBootstrapSource(config: Config): BootstrapSource {
     throw bootstrapFailure(
       'bootstrap.no-source',
       `${fileName} needs the service or an object store, and neither is configured`,
-      { context: { source: wanted } },
+      { context: { source: wanted, settings: 'service.url, s3.endpoint, s3.bucket' } },
     );
   }
   return found;

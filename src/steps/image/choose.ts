@@ -45,6 +45,7 @@ export const chooseImage = step({
   preflight: true,
   freshUntil: 'image/write',
   limit: minutes(40),
+  requires: [chooseImageSource],
   explain: explainImage,
   preview: previewChoice,
   run: async (scope, { disk }) => {

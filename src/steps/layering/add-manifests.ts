@@ -39,6 +39,7 @@ export const addDefaultOsConfigs = step({
     condition<Config>('layering.pushTo is set', ({ layering }) => layering.pushTo !== ''),
   ),
   limit: minutes(5),
+  requires: [({ layering }) => refuseUnusable(`${layering.pushTo}/pool`)],
   explain: ({ layering }) => `their images are pushed to ${layering.pushTo}`,
   run: async (scope) => {
     const { config, note } = scope;

@@ -53,6 +53,11 @@ export const findWorkerImage = step({
   limit: hours(1),
   waitsFor:
     'the machine-config-server, at most 20 minutes, then the image, at most 30 minutes, or 5 where only the served config names it',
+  requires: [
+    ({ layering: { repository } }) => {
+      if (repository !== '') refuseUnusable(repository);
+    },
+  ],
   explain: ({ layering }) =>
     `${namedRepository(layering)}, under the name of the rendered MachineConfig`,
   preview: ({ layering }) => {
