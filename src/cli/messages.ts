@@ -113,6 +113,10 @@ export const shellQuoted = (text: string): string => `'${text.replaceAll("'", St
 export const shellWord = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : shellQuoted(word);
 
+/** Columns of the terminal; those that are given where the output is none. */
+export const outputWidth = (otherwise: number): number =>
+  process.stdout.isTTY ? process.stdout.columns : otherwise;
+
 /** The lines of a text that breaks at blanks where it would be longer than a width. */
 export function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];

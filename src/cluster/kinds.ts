@@ -41,6 +41,12 @@ export const machineConfigPools = machineConfiguration('machineconfigpools');
 export const machineOSConfigs = machineConfiguration('machineosconfigs');
 export const machineOSBuilds = machineConfiguration('machineosbuilds');
 
+export const podDisruptionBudgets: KubeKind = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+};
+
 /** Images by the names under which a release has them. */
 export const imageStreams: KubeKind = {
   group: 'image.openshift.io',

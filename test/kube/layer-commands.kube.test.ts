@@ -12,6 +12,9 @@ import {
   machineOSBuilds,
   machineOSConfigs,
   nodes,
+  podDisruptionBudgets,
+  pods,
+  serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import { repositoryConfig } from '../../src/layering/served-config.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
@@ -25,7 +28,7 @@ import {
 } from '../layering/hand-over-site.ts';
 import { nodeObject } from '../layering/layered-pool.ts';
 import { runStep } from '../support/run-step.ts';
-import { clusterOf } from './rig.ts';
+import { clusterOf, serviceAccountOf } from './rig.ts';
 import { putSite } from './layered-masters.ts';
 
 let rig: Rig;
@@ -112,6 +115,34 @@ describe('layer status and layer rollback on a real API server', () => {
     expect(JSON.parse(printed.join(''))).toMatchObject({
       pools: [{ pool: 'master', image: final, build: { name: buildNamed }, violations: [] }],
     });
+  });
+
+  it('name the pod and the budget that keep a node from being drained', async () => {
+    const web = { name: 'web', namespace: 'default', labels: { app: 'web' } };
+    await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
+    await rig.client.create(pods, {
+      ...{ apiVersion: 'v1', kind: 'Pod', metadata: web },
+      spec: {
+        ...{ nodeName: 'm1', automountServiceAccountToken: false },
+        containers: [{ name: 'web', image: 'registry.rig.test/web' }],
+      },
+    });
+    await rig.client.create(podDisruptionBudgets, {
+      ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata: web },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+    });
+    const key = 'machineconfiguration.openshift.io/desiredDrain';
+    const annotate = (value: string | null) =>
+      rig.client.merge(
+        { kind: nodes, name: 'm1' },
+        { metadata: { annotations: { [key]: value } } },
+      );
+    await annotate(`drain-${rendered}`);
+    expect(await layer('status', '--pool', 'master')).toBe(0);
+    expect(printed.join('').replaceAll(/\s+/g, ' ')).toContain(
+      'drain blocked: pod default/web by budget default/web',
+    );
+    await annotate(null);
   });
 
   it('change nothing that is not confirmed', async () => {

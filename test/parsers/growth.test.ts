@@ -54,6 +54,8 @@ const makers = new Set([
   'layering/hand-over/pool-status.ts#nodesOfPool',
   'layering/hand-over/pool-status.ts#poolSnapshot',
   'layering/hand-over/pool-status.ts#poolStatus',
+  'layering/roll-out/blocked-drain.ts#drainBlockers',
+  'layering/roll-out/progress.ts#poolProgress',
   'layering/hand-over/pool-status.ts#stagingReferences',
   'layering/hand-over/rollback.ts#planRollback',
   'layering/registry/credentials.ts#authorityFiles',

@@ -1,15 +1,11 @@
 import type { Command } from 'commander';
 import { commands, type Definition, formatOption, layerActions, listFormats } from '../commands.ts';
 import { type ImageCall, runLayerBuild, runLayerPush } from './build.ts';
-import {
-  type RollbackCall,
-  runLayerRollback,
-  runLayerStatus,
-  type StatusCall,
-} from './in-cluster.ts';
+import { type RollbackCall, runLayerRollback } from './in-cluster.ts';
 import { runLayerLint } from './lint.ts';
 import { type NameCall, runLayerName } from './name.ts';
 import { type RenderCall, runLayerRender } from './render.ts';
+import { runLayerStatus, type StatusCall } from './status.ts';
 
 /** Declares `layer` and what it can do. */
 export function defineLayer(root: Command, definition: Definition): void {

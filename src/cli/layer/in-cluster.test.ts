@@ -1,73 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import {
-  layeredCluster,
-  type LayeredPool,
-  masterBuild,
-  masterImage,
-} from '../../../test/layering/layered-pool.ts';
+import { layeredCluster, masterBuild } from '../../../test/layering/layered-pool.ts';
 import { planRollback } from '../../layering/hand-over/rollback.ts';
-import { poolStatus } from '../../layering/hand-over/pool-status.ts';
 import { parseCommand } from '../parse-command.ts';
-import { renderRollback, renderPoolStatuses, renderPoolStatusesJson } from './in-cluster.ts';
-
-const status = (change: LayeredPool = {}, pool = 'master') =>
-  poolStatus(pool, layeredCluster(change));
-
-describe('the text of layer status', () => {
-  it('tells all of a pool at rest', () => {
-    expect(renderPoolStatuses([status()]).split('\n')).toEqual([
-      'pool master',
-      '  MachineOSConfig   pushes to registry.example.com/ocl/master:latest',
-      `  MachineOSBuild    ${masterBuild}: Succeeded`,
-      `  image             ${masterImage}`,
-      `  MachineConfig     rendered-master-${'0'.repeat(32)}`,
-      '  nodes             2 of 2 run the image',
-      '    m1              Done',
-      '    m2              Done',
-      '',
-    ]);
-  });
-
-  it('names what does not hold, and what a node runs instead', () => {
-    const text = renderPoolStatuses([
-      status({
-        nodes: ['m1'],
-        node: { currentImage: undefined, state: 'Working' },
-        pool: { paused: true },
-      }),
-    ]);
-    expect(text).toContain('pool master (paused)');
-    expect(text).toContain(
-      `    m1              Working; runs the release, desired: ${masterImage}\n`,
-    );
-    expect(text).toContain('  violation         I1: node m1 currentImage is not there');
-  });
-
-  it('tells of a node that stays on another image, and of one that says nothing', () => {
-    const text = renderPoolStatuses([
-      status({ node: { currentImage: 'x', desiredImage: 'x', state: undefined } }),
-    ]);
-    expect(text).toContain('no state; runs x\n');
-  });
-
-  it('has one line for a pool that is not layered', () => {
-    expect(renderPoolStatuses([status({}, 'worker')])).toBe(
-      'pool worker\n  layered           no\n',
-    );
-  });
-
-  it('shows nodes that are left with an image when the MachineOSConfig is gone', () => {
-    const left = poolStatus('master', { ...layeredCluster(), osConfigs: [] });
-    const text = renderPoolStatuses([left]);
-    expect(text).toContain('MachineOSConfig   none');
-    expect(text).toContain('0 of 2 run the image');
-  });
-
-  it('has the same for programs', () => {
-    const { pools } = JSON.parse(renderPoolStatusesJson([status()])) as { pools: object[] };
-    expect(pools).toMatchObject([{ pool: 'master', image: masterImage, violations: [] }]);
-  });
-});
+import { renderRollback } from './in-cluster.ts';
 
 describe('the text of layer rollback', () => {
   it('says what goes and which nodes change', () => {

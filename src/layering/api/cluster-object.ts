@@ -42,6 +42,8 @@ export interface SeenCondition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
+  /** When its status changed last, RFC 3339. */
+  readonly since: string;
 }
 
 /** The condition of a type, with empty texts where it is missing. */
@@ -53,7 +55,12 @@ export function conditionOf(object: KubeObject | undefined, type: string): SeenC
     const value = condition?.[name];
     return typeof value === 'string' ? value : '';
   };
-  return { status: text('status'), reason: text('reason'), message: text('message') };
+  return {
+    status: text('status'),
+    reason: text('reason'),
+    message: text('message'),
+    since: text('lastTransitionTime'),
+  };
 }
 
 const prefix = 'machineconfiguration.openshift.io';

@@ -3,13 +3,12 @@ import {
   annotationOf,
   conditionOf,
   isOperatorKey,
-  listAt,
   nodeKeys,
   partOf,
   textAt,
 } from '../api/cluster-object.ts';
 import { buildConditions } from '../api/os-build.ts';
-import { isFields, type Fields, type Value } from '../api/schema.ts';
+import { fieldsOf, isFields, type Fields, type Value } from '../api/schema.ts';
 import {
   type Violation,
   violationsOf,
@@ -88,14 +87,16 @@ export function poolStatus(pool: string, cluster: ClusterSnapshot): PoolStatus {
   };
 }
 
-const nodeImageStatus = (node: KubeObject): NodeImageStatus => ({
+/** A node by its image annotations. */
+export const nodeImageStatus = (node: KubeObject): NodeImageStatus => ({
   name: node.metadata.name,
   state: annotationOf(node, nodeKeys.state),
   currentImage: annotationOf(node, nodeKeys.currentImage),
   desiredImage: annotationOf(node, nodeKeys.desiredImage),
 });
 
-const phaseOf = (build: KubeObject): string =>
+/** The condition of a build that is true, or `not started`. */
+export const phaseOf = (build: KubeObject): string =>
   buildConditions.find((type) => conditionOf(build, type).status === 'True') ?? 'not started';
 
 type Labels = Readonly<Record<string, string>>;
@@ -122,16 +123,17 @@ export function nodesOfPool(
 const rankOf = ({ metadata: { name } }: KubeObject): number =>
   name === 'master' ? 0 : name === 'worker' ? 2 : 1;
 
-function isSelected(pool: KubeObject, labels: Labels): boolean {
-  const selector = partOf(pool, 'spec', 'nodeSelector');
+const isSelected = (pool: KubeObject, labels: Labels): boolean =>
+  isSelectedBy(partOf(pool, 'spec', 'nodeSelector'), labels);
+
+/** Whether a label selector of the API selects labels; none selects nothing, an empty one everything. */
+export function isSelectedBy(selector: unknown, labels: Labels): boolean {
   if (!isFields(selector as Value)) return false;
-  const wanted = partOf(pool, 'spec', 'nodeSelector', 'matchLabels');
-  const rules = listAt(pool, 'spec', 'nodeSelector', 'matchExpressions');
-  const texts = isFields(wanted as Value) ? Object.keys(wanted as Fields) : [];
+  const { matchLabels, matchExpressions } = selector as Fields;
+  const rules: readonly unknown[] = Array.isArray(matchExpressions) ? matchExpressions : [];
   return (
-    texts.every(
-      (key) => labels[key] === textAt(pool, 'spec', 'nodeSelector', 'matchLabels', key),
-    ) && rules.every((rule) => isMatched(rule, labels))
+    Object.entries(fieldsOf(matchLabels)).every(([key, value]) => labels[key] === value) &&
+    rules.every((rule) => isMatched(rule, labels))
   );
 }
 

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type LayeredPool,
+  masterBuild,
+  masterImage,
+  masterRendered,
+} from '../../../test/layering/layered-pool.ts';
+import { rollOutCluster } from '../../../test/layering/roll-out.ts';
+import { poolProgress } from '../../layering/roll-out/progress.ts';
+import { renderPools, renderPoolsJson } from './status.ts';
+
+const progress = (change: LayeredPool = {}, pool = 'master') =>
+  poolProgress(pool, rollOutCluster(change));
+
+const text = (change: LayeredPool = {}, pool = 'master', width = 160): string =>
+  renderPools([progress(change, pool)], width);
+
+describe('the text of layer status', () => {
+  it('shows all of a pool at rest', () => {
+    expect(text().split('\n')).toEqual([
+      'pool master',
+      '  run by            the Machine Config Operator: Deployment machine-config-controller is there',
+      '  MachineOSConfig   pushes to registry.example.com/ocl/master:latest',
+      `  MachineOSBuild    ${masterBuild}: Succeeded`,
+      `  image             ${masterImage}`,
+      `  why this one      MachineOSBuild ${masterBuild} of ${masterRendered}, built in the cluster`,
+      `  MachineConfig     ${masterRendered}`,
+      '  nodes             2 of 2 run the image',
+      '    m1              Done',
+      '    m2              Done',
+      '',
+    ]);
+  });
+
+  it('names what does not hold, what each node waits for, and what to do', () => {
+    const shown = text({
+      node: { currentImage: 'x', desiredImage: 'x' },
+      pool: { configuration: { name: masterRendered }, paused: true },
+    });
+    expect(shown).toContain('pool master (paused)');
+    expect(shown).toContain('    m1              Done; waits: the pool is paused; runs x\n');
+    expect(shown).toContain('  violation         I1: node m1 currentImage is x, expected');
+    expect(shown).toContain(
+      '  to do             unpause the pool: oc patch machineconfigpool/master',
+    );
+  });
+
+  it.each([80, 160])('keeps to %i columns, but for names that are longer', (width) => {
+    const shown = text(
+      {
+        node: { state: 'Degraded', reason: 'the image cannot be pulled because '.repeat(9).trim() },
+        nodes: ['a-node-with-a-long-name.example.com'],
+      },
+      'master',
+      width,
+    );
+    const long = shown.split('\n').filter((line) => line.length > width);
+    // Beside its label such a line has the one name alone.
+    expect(long.filter((line) => line.slice(20).includes(' '))).toEqual([]);
+    expect(shown).toContain(
+      '    a-node-with-a-long-name.example.com\n                    Degraded; the image',
+    );
+  });
+
+  it('has one line for a pool that is not layered', () => {
+    expect(text({}, 'worker')).toBe('pool worker\n  layered           no\n');
+  });
+
+  it('shows nodes that are left with an image when the MachineOSConfig is gone', () => {
+    const left = poolProgress('master', { ...rollOutCluster(), osConfigs: [] });
+    const shown = renderPools([left], 160);
+    expect(shown).toContain('MachineOSConfig   none');
+    expect(shown).toContain('0 of 2 run the image');
+  });
+
+  it('has the same for programs', () => {
+    const { pools } = JSON.parse(renderPoolsJson([progress()])) as { pools: object[] };
+    expect(pools).toMatchObject([
+      {
+        ...{ pool: 'master', image: masterImage, violations: [], actions: [] },
+        ...{ runner: { by: 'machine-config-operator' }, origin: { build: masterBuild } },
+        nodes: [{ name: 'm1', waitsFor: '' }, { name: 'm2' }],
+      },
+    ]);
+  });
+});

@@ -1,0 +1,106 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, countAt, partOf, textAt } from '../api/cluster-object.ts';
+import { buildKeys } from '../api/os-build.ts';
+import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
+import { phaseOf } from '../hand-over/pool-status.ts';
+
+/** On a MachineOSConfig: the MachineOSBuild that is not to be used (ADR 0044). */
+export const rolledBackKey = 'bootwright.io/rolled-back';
+
+/** Why a pool has its image. */
+export interface ImageOrigin {
+  /** The MachineOSBuild that gave it; empty where none of the pool did. */
+  readonly build: string;
+  /** The rendered MachineConfig in it. */
+  readonly rendered: string;
+  /** Whether it was built before the cluster was up. */
+  readonly isOfInstallation: boolean;
+  /** When its build ended, RFC 3339; empty where that is not said. */
+  readonly builtAt: string;
+  /** An earlier build with the same image; empty where there is none. */
+  readonly reusedFrom: string;
+  /** The build that was set aside for it; empty without a rollback. */
+  readonly rolledBackFrom: string;
+  /** The generation of the MachineOSConfig that was acted on last; 0 where that is not said. */
+  readonly generation: number;
+}
+
+/** Where the image of a pool comes from; undefined for a pool without one. */
+export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin | undefined {
+  if (image === '') return undefined;
+  const { osConfig, builds } = snapshot;
+  const named = textAt(osConfig, 'status', 'machineOSBuild', 'name');
+  const same = builds
+    .filter((build) => imageOf(build) === image)
+    .sort((a, b) => (endOf(a) < endOf(b) ? -1 : 1));
+  const build = same.find(({ metadata }) => metadata.name === named) ?? same.at(-1);
+  const first = same[0];
+  const setAside = annotationOf(osConfig, rolledBackKey);
+  return {
+    build: build?.metadata.name ?? '',
+    rendered: textAt(build, 'spec', 'machineConfig', 'name'),
+    isOfInstallation: build?.metadata.labels?.[buildKeys.preBuiltImage] === 'true',
+    builtAt: endOf(build),
+    reusedFrom: first === build ? '' : (first?.metadata.name ?? ''),
+    rolledBackFrom: setAside === build?.metadata.name ? '' : setAside,
+    generation: countAt(osConfig, 'status', 'observedGeneration'),
+  };
+}
+
+const imageOf = (build: KubeObject): string => textAt(build, 'status', 'digestedImagePushSpec');
+
+const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
+
+/** A build that has not given the image that the pool is to have. */
+export interface UnfinishedBuild {
+  readonly name: string;
+  /** The condition that is true, or `not started`; `missing` where the build is not there. */
+  readonly phase: string;
+  /** When it began, RFC 3339; empty where it has not. */
+  readonly since: string;
+  /** It has ended without an image. */
+  readonly isOver: boolean;
+  readonly message: string;
+  /** Its pod with the state of it; empty where there is none. */
+  readonly pod: string;
+}
+
+/**
+ * The current build of a pool while it has not succeeded; undefined without one, or when it was set aside.
+ * @param pods those of the operator's namespace, where builds run
+ */
+export function unfinishedBuild(
+  snapshot: PoolSnapshot,
+  pods: readonly KubeObject[],
+): UnfinishedBuild | undefined {
+  const { osConfig } = snapshot;
+  const name = annotationOf(osConfig, buildKeys.currentBuild);
+  if (name === '' || name === annotationOf(osConfig, rolledBackKey)) return undefined;
+  const build = currentBuild(snapshot);
+  const phase = build === undefined ? 'missing' : phaseOf(build);
+  if (phase === 'Succeeded') return undefined;
+  return {
+    name,
+    phase,
+    since: textAt(build, 'status', 'buildStart'),
+    isOver: ['Failed', 'Interrupted'].includes(phase),
+    message: conditionOf(build, phase).message,
+    pod: podText(pods.filter((pod) => isOfJob(pod, jobOf(name))).at(-1)),
+  };
+}
+
+/** The job controller labels the pods of a job (batch/v1, `JobNameLabel`). */
+const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
+  labels?.['batch.kubernetes.io/job-name'] === job;
+
+function podText(pod: KubeObject | undefined): string {
+  if (pod === undefined) return '';
+  const statuses = ['initContainerStatuses', 'containerStatuses'].flatMap((list) => {
+    const found = partOf(pod, 'status', list);
+    return Array.isArray(found) ? (found as readonly KubeObject[]) : [];
+  });
+  const why = statuses
+    .map((one) => textAt(one, 'state', 'waiting', 'reason'))
+    .find((one) => one !== '');
+  return `${pod.metadata.name}: ${textAt(pod, 'status', 'phase')}${why === undefined ? '' : `, ${why}`}`;
+}

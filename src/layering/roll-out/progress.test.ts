@@ -1,0 +1,203 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type LayeredPool,
+  masterImage,
+  masterRendered,
+  nodeObject,
+  poolObject,
+} from '../../../test/layering/layered-pool.ts';
+import { rollOutCluster } from '../../../test/layering/roll-out.ts';
+import { maxUnavailableOf, poolProgress, type RollOutSnapshot } from './progress.ts';
+
+const old = { currentImage: 'old', desiredImage: 'old' };
+const done = {
+  ...{ currentConfig: masterRendered, desiredConfig: masterRendered, state: 'Done' },
+  ...{ currentImage: masterImage, desiredImage: masterImage },
+};
+const drain = { desiredDrain: `drain-${masterRendered}` };
+const drained = { ...drain, lastAppliedDrain: `drain-${masterRendered}` };
+
+/** Two nodes: m1 as given, m2 on the old image. */
+const withNode = (
+  annotations: Readonly<Record<string, string | undefined>>,
+  { change = {}, ...more }: Partial<RollOutSnapshot> & { readonly change?: LayeredPool } = {},
+): RollOutSnapshot =>
+  rollOutCluster(change, {
+    nodes: [
+      nodeObject('m1', 'master', { ...done, ...annotations }),
+      nodeObject('m2', 'master', { ...done, ...old }),
+    ],
+    ...more,
+  });
+
+const budget = (more: object = {}) => ({
+  metadata: { name: 'web', namespace: 'shop' },
+  spec: { selector: { matchLabels: { app: 'web' } } },
+  status: { disruptionsAllowed: 0 },
+  ...more,
+});
+const pod = (metadata: object = {}, phase = 'Running') => ({
+  metadata: { name: 'web-0', namespace: 'shop', labels: { app: 'web' }, ...metadata },
+  spec: { nodeName: 'm1' },
+  status: { phase },
+});
+const draining = { ...drain, currentImage: 'old', state: 'Working' };
+
+describe('what a node waits for', () => {
+  it.each<[string, RollOutSnapshot, string, string]>([
+    ['nothing', withNode({}), '', 'to be chosen'],
+    [
+      'its turn',
+      withNode({ currentImage: 'old' }),
+      'chosen; its agent has not begun',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'its change',
+      withNode({ ...drained, currentImage: 'old', state: 'Working' }),
+      'drained; changes and reboots',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'what its agent does',
+      withNode({ currentImage: 'old', state: 'Working', reason: 'pulls the image' }),
+      'pulls the image',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'its uncordoning',
+      withNode({ desiredDrain: 'uncordon-x', lastAppliedDrain: 'drain-x' }),
+      'to be uncordoned',
+      'to be chosen',
+    ],
+    [
+      'a person',
+      withNode({ currentImage: 'old', state: 'Degraded', reason: 'no space' }),
+      'no space',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'an unpaused pool',
+      withNode({}, { change: { pool: { paused: true } } }),
+      '',
+      'the pool is paused',
+    ],
+    [
+      'room for two',
+      withNode(
+        { currentImage: 'old' },
+        { change: { pool: { configuration: { name: masterRendered }, maxUnavailable: 2 } } },
+      ),
+      'chosen; its agent has not begun',
+      'to be chosen',
+    ],
+    ['its drain', withNode(draining), 'being drained', 'maxUnavailable 1: first m1'],
+    [
+      'a budget',
+      withNode(draining, { pods: [pod(), pod({ name: 'web-1' })], budgets: [budget()] }),
+      'drain blocked: pod shop/web-0 by budget shop/web, and 1 more pods',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'a budget that allows one',
+      withNode(draining, {
+        pods: [pod()],
+        budgets: [budget({ status: { disruptionsAllowed: 1 } })],
+      }),
+      'being drained',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'a budget of another namespace',
+      withNode(draining, {
+        pods: [pod()],
+        budgets: [budget({ metadata: { name: 'web', namespace: 'x' } })],
+      }),
+      'being drained',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'a pod that has ended',
+      withNode(draining, { pods: [pod({}, 'Succeeded')], budgets: [budget()] }),
+      'being drained',
+      'maxUnavailable 1: first m1',
+    ],
+    [
+      'a pod of a daemon set',
+      withNode(draining, {
+        pods: [pod({ ownerReferences: [{ kind: 'DaemonSet' }] })],
+        budgets: [budget()],
+      }),
+      'being drained',
+      'maxUnavailable 1: first m1',
+    ],
+  ])('%s', (_, cluster, ...waits) => {
+    // The pool of some cases has no configuration of its own.
+    const pools = cluster.pools.map((one) =>
+      one.metadata.name === 'master'
+        ? { ...one, spec: { ...(one['spec'] as object), configuration: { name: masterRendered } } }
+        : one,
+    );
+    const { nodes } = poolProgress('master', { ...cluster, pools });
+    expect(nodes.map(({ waitsFor }) => waitsFor)).toEqual(waits);
+  });
+
+  it('a restart, with its time, and somebody who cordoned it', () => {
+    const restarted = {
+      ...nodeObject('m1', 'master', done),
+      status: {
+        conditions: [
+          { type: 'Ready', status: 'Unknown', lastTransitionTime: '2026-11-23T11:57:00Z' },
+        ],
+      },
+    };
+    const cordoned = { ...nodeObject('m2', 'master', done), spec: { unschedulable: true } };
+    const { nodes } = poolProgress('master', rollOutCluster({}, { nodes: [restarted, cordoned] }));
+    expect(nodes.map(({ waitsFor }) => waitsFor)).toEqual([
+      'not Ready for 3 min',
+      'cordoned by somebody',
+    ]);
+  });
+});
+
+describe('who runs a pool', () => {
+  const none = { deployment: undefined, pods: [] };
+  const lease = (renewTime: string, holderIdentity = 'pod-1') => ({
+    metadata: { name: 'l' },
+    spec: { holderIdentity, renewTime, leaseDurationSeconds: 137 },
+  });
+  it.each<[Partial<RollOutSnapshot>, string]>([
+    [{}, 'machine-config-operator'],
+    [{ operator: none }, ''],
+    [{ operator: none, lease: lease('2026-11-23T11:59:00.000000Z') }, 'bootwright'],
+    [{ operator: none, lease: lease('2026-11-23T12:00:30.000000Z') }, 'bootwright'],
+    [{ operator: none, lease: lease('2026-11-23T11:50:00.000000Z') }, ''],
+    [{ operator: none, lease: lease('2026-11-23T11:59:00.000000Z', '') }, ''],
+    [{ lease: lease('2026-11-23T11:59:00.000000Z') }, 'machine-config-operator'],
+  ])('by %j', (more, by) => {
+    expect(poolProgress('master', rollOutCluster({}, more)).runner.by).toBe(by);
+  });
+
+  it('says what to do where nobody does and something waits', () => {
+    const { actions } = poolProgress('master', rollOutCluster({ node: old }, { operator: none }));
+    expect(actions).toEqual([
+      'nobody rolls out to pool master: neither the operator nor bootwright node controller is there',
+    ]);
+    expect(poolProgress('master', rollOutCluster({}, { operator: none })).actions).toEqual([]);
+  });
+});
+
+describe('maxUnavailableOf', () => {
+  it.each([
+    [undefined, 1],
+    [3, 3],
+    [0, 1],
+    ['25%', 2],
+    ['1%', 1],
+    ['2', 2],
+    ['x', 1],
+  ])('reads %j of ten nodes as %i', (maxUnavailable, expected) => {
+    const spec = maxUnavailable === undefined ? {} : { maxUnavailable };
+    expect(maxUnavailableOf(poolObject('p', spec), 10)).toBe(expected);
+  });
+});

@@ -1,0 +1,248 @@
+import { type Millis, renderDuration } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, nodeKeys, partOf, textAt } from '../api/cluster-object.ts';
+import {
+  rolledBackKey,
+  imageOrigin,
+  type ImageOrigin,
+  unfinishedBuild,
+  type UnfinishedBuild,
+} from './image-origin.ts';
+import {
+  type ClusterSnapshot,
+  nodeImageStatus,
+  type NodeImageStatus,
+  type PoolStatus,
+  poolSnapshot,
+  poolStatus,
+} from '../hand-over/pool-status.ts';
+import type { PoolSnapshot } from '../hand-over/invariants.ts';
+import { drainBlockers, isDraining } from './blocked-drain.ts';
+import { operatorReason, type OperatorObjects } from './ownership.ts';
+
+/** All that explains how far roll-outs are. */
+export interface RollOutSnapshot extends ClusterSnapshot {
+  readonly operator: OperatorObjects;
+  /** That of `bootwright node controller`. */
+  readonly lease: KubeObject | undefined;
+  /** The pods of nodes that are being drained. */
+  readonly pods: readonly KubeObject[];
+  /** PodDisruptionBudgets. */
+  readonly budgets: readonly KubeObject[];
+  /** Time of the reading, in milliseconds since 1970. */
+  readonly now: Millis;
+}
+
+/** A node, and what keeps it from being done; empty for one that is. */
+export interface NodeProgress extends NodeImageStatus {
+  readonly waitsFor: string;
+}
+
+/** Who rolls out to a pool. */
+export interface PoolRunner {
+  /** `machine-config-operator`, `bootwright`, or empty where nobody is seen. */
+  readonly by: string;
+  readonly why: string;
+}
+
+/** A pool as a person wants to see it. */
+export interface PoolProgress extends PoolStatus {
+  readonly runner: PoolRunner;
+  /** Where the image comes from; undefined without an image. */
+  readonly origin: ImageOrigin | undefined;
+  /** The build that is to give the next image; undefined when there is none to wait for. */
+  readonly nextBuild: UnfinishedBuild | undefined;
+  readonly nodes: readonly NodeProgress[];
+  /** What a person has to do, one sentence each. */
+  readonly actions: readonly string[];
+}
+
+/** Explains one pool. */
+export function poolProgress(pool: string, cluster: RollOutSnapshot): PoolProgress {
+  const status = poolStatus(pool, cluster);
+  const snapshot = poolSnapshot(pool, cluster);
+  const runner = runnerOf(snapshot, cluster);
+  const origin = imageOrigin(snapshot, status.image);
+  const nextBuild = unfinishedBuild(snapshot, cluster.operator.pods);
+  const target = targetOf(snapshot, { status, origin });
+  const seen = { cluster, snapshot, status, target, nextBuild };
+  const nodes = snapshot.nodes.map((node) => ({
+    ...nodeImageStatus(node),
+    waitsFor: waitOf(node, seen),
+  }));
+  const progress = { ...status, runner, origin, nextBuild, nodes };
+  return { ...progress, actions: actionsOf(progress, snapshot) };
+}
+
+/** How many missed renewals of a lease tell that nobody holds it any more. */
+const missedLeases = 2;
+
+function runnerOf({ nodes }: PoolSnapshot, { operator, lease, now }: RollOutSnapshot): PoolRunner {
+  const why = operatorReason(operator, nodes);
+  if (why !== undefined) return { by: 'machine-config-operator', why };
+  const holder = textAt(lease, 'spec', 'holderIdentity');
+  if (holder === '')
+    return { by: '', why: 'neither the operator nor bootwright node controller is there' };
+  const age = ageOf(textAt(lease, 'spec', 'renewTime'), now);
+  const duration = partOf(lease, 'spec', 'leaseDurationSeconds');
+  const limit = (typeof duration === 'number' ? duration : 0) * 1000 * missedLeases;
+  return age !== undefined && age <= limit
+    ? { by: 'bootwright', why: `${holder} holds the lease bootwright-node-controller` }
+    : { by: '', why: 'the lease bootwright-node-controller is no longer renewed' };
+}
+
+/** Time since a moment of the API; undefined where it is not given. Clocks may differ: never negative. */
+function ageOf(moment: string, now: Millis): Millis | undefined {
+  const at = Date.parse(moment);
+  return Number.isNaN(at) ? undefined : Math.max(0, now - at);
+}
+
+const forTime = (moment: string, now: Millis): string => {
+  const age = ageOf(moment, now);
+  return age === undefined ? '' : ` for ${renderDuration(age)}`;
+};
+
+interface Target {
+  readonly image: string;
+  readonly config: string;
+}
+
+/** After a rollback nodes get the MachineConfig of the older build (ADR 0044). */
+const targetOf = (
+  { osConfig }: PoolSnapshot,
+  { status, origin }: { readonly status: PoolStatus; readonly origin: ImageOrigin | undefined },
+): Target => ({
+  image: status.image,
+  config:
+    annotationOf(osConfig, rolledBackKey) === '' || origin === undefined
+      ? status.rendered
+      : origin.rendered,
+});
+
+interface Seen {
+  readonly cluster: RollOutSnapshot;
+  readonly snapshot: PoolSnapshot;
+  readonly status: PoolStatus;
+  readonly target: Target;
+  readonly nextBuild: UnfinishedBuild | undefined;
+}
+
+/** What a node waits for; empty when it is done. */
+function waitOf(node: KubeObject, seen: Seen): string {
+  const { cluster, target } = seen;
+  const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
+  if (isDegraded(node)) return at('reason') === '' ? 'a reason is not given' : at('reason');
+  const isDesired = at('desiredImage') === target.image && at('desiredConfig') === target.config;
+  const isAtWork = !hasDesired(node) || at('state') === 'Working';
+  if (isDraining(node)) return drainText(node, cluster);
+  if (!isReady(node)) return `not Ready${sinceNotReady(node, cluster.now)}`;
+  if (isAtWork) return workText(node);
+  if (at('desiredDrain').startsWith('uncordon-') && at('desiredDrain') !== at('lastAppliedDrain')) {
+    return 'to be uncordoned';
+  }
+  return isDesired && seen.nextBuild === undefined ? cordonText(node) : turnText(node, seen);
+}
+
+const isDegraded = (node: KubeObject): boolean =>
+  ['Degraded', 'Unreconcilable'].includes(annotationOf(node, nodeKeys.state));
+
+const hasDesired = (node: KubeObject): boolean =>
+  annotationOf(node, nodeKeys.currentImage) === annotationOf(node, nodeKeys.desiredImage) &&
+  annotationOf(node, nodeKeys.currentConfig) === annotationOf(node, nodeKeys.desiredConfig);
+
+const isReady = (node: KubeObject): boolean => conditionOf(node, 'Ready').status === 'True';
+
+const isCordoned = (node: KubeObject): boolean => partOf(node, 'spec', 'unschedulable') === true;
+
+const cordonText = (node: KubeObject): string => (isCordoned(node) ? 'cordoned by somebody' : '');
+
+const sinceNotReady = (node: KubeObject, now: Millis): string =>
+  forTime(conditionOf(node, 'Ready').since, now);
+
+function drainText(node: KubeObject, cluster: RollOutSnapshot): string {
+  const [first, ...others] = drainBlockers(node.metadata.name, cluster);
+  if (first === undefined) return 'being drained';
+  const more = others.length === 0 ? '' : `, and ${others.length} more pods`;
+  return `drain blocked: pod ${first.pod} by budget ${first.budget}${more}`;
+}
+
+function workText(node: KubeObject): string {
+  const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
+  if (at('desiredDrain').startsWith('drain-')) return 'drained; changes and reboots';
+  const reason = at('reason');
+  if (at('state') !== 'Working') return 'chosen; its agent has not begun';
+  return reason === '' ? 'at work' : reason;
+}
+
+/** Why a node that does nothing has not been given what the pool should have. */
+function turnText(node: KubeObject, { status, snapshot, nextBuild }: Seen): string {
+  if (nextBuild !== undefined) return `MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`;
+  if (status.isPaused) return 'the pool is paused';
+  const busy = snapshot.nodes
+    .filter((other) => isUnavailable(other))
+    .map(({ metadata }) => metadata.name);
+  const limit = maxUnavailableOf(snapshot.machineConfigPool, snapshot.nodes.length);
+  if (busy.length >= limit && !busy.includes(node.metadata.name)) {
+    return `maxUnavailable ${limit}: first ${shortList(busy)}`;
+  }
+  return 'to be chosen';
+}
+
+const mostNames = 3;
+
+const shortList = (names: readonly string[]): string =>
+  names.length <= mostNames
+    ? names.join(', ')
+    : `${names.slice(0, mostNames).join(', ')} and ${names.length - mostNames} more`;
+
+const isUnavailable = (node: KubeObject): boolean =>
+  !isReady(node) ||
+  isCordoned(node) ||
+  !hasDesired(node) ||
+  annotationOf(node, nodeKeys.state) !== 'Done';
+
+/**
+ * How many nodes of a pool may be unavailable: 1 where it does not say, a percentage of all rounded down, never less
+ * than 1 (machine-config-operator, `pkg/controller/node`, maxUnavailable).
+ */
+export function maxUnavailableOf(pool: KubeObject | undefined, count: number): number {
+  const value = partOf(pool, 'spec', 'maxUnavailable');
+  const given =
+    typeof value === 'string' && /^\d+%$/.test(value)
+      ? Math.floor((count * Number.parseInt(value, 10)) / 100)
+      : Number(value);
+  return Number.isInteger(given) && given > 0 ? given : 1;
+}
+
+type Unadvised = Omit<PoolProgress, 'actions'>;
+
+function actionsOf(progress: Unadvised, { nodes }: PoolSnapshot): readonly string[] {
+  const { pool, isPaused, isLayered, runner, nextBuild } = progress;
+  const waiting = progress.nodes.filter(({ waitsFor }) => waitsFor !== '');
+  if (!isLayered && waiting.length === 0) return [];
+  const degraded = nodes.filter((node) => isDegraded(node)).map(({ metadata }) => metadata.name);
+  const blocked = waiting.filter(({ waitsFor }) => waitsFor.startsWith('drain blocked'));
+  return [
+    ...(runner.by === '' && (waiting.length > 0 || nextBuild !== undefined)
+      ? [`nobody rolls out to pool ${pool}: ${runner.why}`]
+      : []),
+    ...(nextBuild?.isOver === true
+      ? [
+          `see why MachineOSBuild ${nextBuild.name} ended with ${nextBuild.phase}, then correct MachineOSConfig ${pool}`,
+        ]
+      : []),
+    ...(degraded.length > 0
+      ? [`correct what degrades ${shortList(degraded)}: no other node begins before`]
+      : []),
+    ...(blocked.length > 0
+      ? [
+          `let ${shortList(blocked.map(({ name }) => name))} be drained: run more replicas of what the budget protects, or delete the pod`,
+        ]
+      : []),
+    ...(isPaused && waiting.length > 0
+      ? [
+          `unpause the pool: oc patch machineconfigpool/${pool} --type merge -p '{"spec":{"paused":false}}'`,
+        ]
+      : []),
+  ];
+}
