@@ -76,7 +76,7 @@ export const settingTable = {
     followUp: word(
       ['auto', 'always', 'never'],
       'auto',
-      'create a job in the cluster that approves this host and restores etcd; auto: if images.self is known',
+      'leave a record of this host in the cluster, by which the controller, or a job, restores etcd and hands images over; auto: if images.self is known',
     ),
   },
   layering: {

@@ -7,6 +7,7 @@ import { registerBareMetalHosts } from '../steps/controller/bare-metal-hosts.ts'
 import { completeInstallation } from '../steps/controller/complete-installation.ts';
 import { countReboots } from '../steps/controller/count-reboots.ts';
 import { freeDnsAddress } from '../steps/controller/dns-address.ts';
+import { doLeftWork, removeLeftRecord } from '../steps/controller/left-work.ts';
 import { labelNodes } from '../steps/controller/label-nodes.ts';
 import { readNewCluster } from '../steps/controller/new-cluster.ts';
 import { reportNodes } from '../steps/controller/report-nodes.ts';
@@ -23,11 +24,13 @@ export const controller = role<ControllerWorld>('controller', {
     announceReady,
     lanes<ControllerWorld>({ end: [waitForEnd], manifests: [applyAgentManifests] }),
     uploadFinalLogs,
+    removeLeftRecord,
   ],
   follow: [
     freeDnsAddress,
     reportNodes,
     approveRequests,
+    doLeftWork,
     labelNodes,
     registerBareMetalHosts,
     completeInstallation,

@@ -23,22 +23,28 @@ import {
   events,
   installPlans,
   jobs,
+  machineOSConfigs,
   nodes,
   services,
 } from '../../src/cluster/kinds.ts';
+import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
+import { recordRef } from '../../src/steps/after-pivot/record.ts';
+import { leftImage } from '../layering/left-images.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
 } from '../../src/steps/controller/permissions.ts';
-import type { KubeKind } from '../../src/ports/kube.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 import {
   defineKind,
   defineOlm,
   deploy,
   putFaults,
+  putLeftWork,
   putNode,
   putOlmOperator,
   putOperators,
+  putPool,
   putService,
 } from './new-cluster.ts';
 import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
@@ -103,6 +109,12 @@ async function start(): Promise<{ readonly ended: Promise<unknown>; readonly log
   return { log: () => seen, ended: once(program, 'exit') };
 }
 
+async function etcd(): Promise<KubeObject> {
+  const found = await rig.client.get(etcdCluster);
+  if (found === undefined) throw new TypeError('there is no etcd/cluster');
+  return found;
+}
+
 const gone = async (kind: KubeKind, namespace: string, name: string): Promise<boolean> =>
   (await rig.client.get({ kind, namespace, name })) === undefined;
 
@@ -158,6 +170,7 @@ beforeAll(async () => {
   await defineOlm(rig.client);
   await defineKind(rig.client, bareMetalHosts, 'BareMetalHost');
   await putFaults(rig.client);
+  await putLeftWork(rig.client);
 });
 afterAll(async () => {
   for (const program of programs) program.kill('SIGKILL');
@@ -173,6 +186,11 @@ const elsewhere: ReadonlySet<string> = new Set([
   'certificates.k8s.io signers approve',
   // When another writes a request at the same time.
   'certificates.k8s.io certificatesigningrequests get',
+  // By the admission of OpenShift and of our API server, when a MachineOSBuild is given its owner.
+  'machineconfiguration.openshift.io machineosbuilds delete',
+  'machineconfiguration.openshift.io machineosconfigs/finalizers update',
+  // When a user has made the MachineOSConfig already.
+  'machineconfiguration.openshift.io machineosconfigs patch',
   // When more requests are left after a minute.
   ' events patch',
 ]);
@@ -196,6 +214,7 @@ describe('the controller on a real API server', () => {
       Promise.resolve(!Object.values(stagesOf()).some((stage) => stage !== 'Joined')),
     );
     await putNodes(true);
+    await putPool(rig.client);
     await until(() => gone(services, 'default', 'thief'));
     await putService(rig.client, 'openshift-dns', 'dns-default');
     await until(() => Promise.resolve(service.store.cluster().status === 'finalizing'));
@@ -217,6 +236,12 @@ describe('the controller on a real API server', () => {
     expect((await rig.client.get(metal))?.['spec']).toMatchObject({
       consumerRef: { kind: 'Machine', name: 'worker-0' },
     });
+    expect(isOverridden(await etcd())).toBe(false);
+    const osConfig = { kind: machineOSConfigs, name: leftImage.pool };
+    expect((await rig.client.get(osConfig))?.['status']).toMatchObject({
+      currentImagePullSpec: leftImage.image,
+    });
+    expect(await rig.client.get(recordRef)).toBeUndefined();
     expect(service.store.controllerLogs()).not.toEqual([]);
     expect(
       service.store.cluster().operators.map(({ name, status }) => `${name} ${status}`),

@@ -24,6 +24,11 @@ import {
   services,
   subscriptions,
 } from '../../src/cluster/kinds.ts';
+import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
+import { recordManifest } from '../../src/steps/after-pivot/manifests.ts';
+import { operator, site } from '../layering/hand-over-site.ts';
+import { leftImage } from '../layering/left-images.ts';
+import { putEtcdMember } from './pivoted-cluster.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 // What a cluster has while its installation comes to its end, on a real API server.
@@ -267,3 +272,26 @@ export const putService = (client: KubeClient, place: string, name: string): Pro
     ...{ apiVersion: 'v1', kind: 'Service', metadata: { name } },
     spec: { clusterIP: '10.0.0.10', ports: [{ port: 53 }] },
   });
+
+/** Puts the pool of the masters there, rendered. */
+export async function putPool(client: KubeClient): Promise<void> {
+  const pools = site.filter(([kind]) => kind === machineConfigPools);
+  for (const [kind, object] of pools) await client.apply(kind, object);
+}
+
+/** Puts what a bootstrap host leaves before its pool is rendered: etcd with its override, an image to be handed over, and the record of both. */
+export async function putLeftWork(client: KubeClient): Promise<void> {
+  for (const name of [operator, 'openshift-etcd']) {
+    await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+  const others = site.filter(([kind]) => kind !== machineConfigPools);
+  for (const [kind, object] of others) await client.apply(kind, object);
+  const etcd = { apiVersion: 'operator.openshift.io/v1', kind: 'Etcd' };
+  const spec = { managementState: 'Managed' };
+  await client.apply(etcdCluster.kind, { ...etcd, metadata: { name: 'cluster' }, spec });
+  await client.merge(etcdCluster, overridePatch(null).body);
+  for (const name of ['m0', 'm1', 'm2']) await putEtcdMember(client, name);
+  const left = { node: 'm2', addresses: [], role: 'master', isEtcdOverridden: true };
+  const record = recordManifest({ ...left, images: [leftImage] });
+  await client.apply(record.ref.kind, record.object);
+}

@@ -72,7 +72,7 @@ export const handOverFacts: HandOverFacts = {
 };
 
 /** Who hands over what nodes get once they have joined, where no job does. */
-export const byHost = { kind: 'host', why: 'there is no follow-up job' } as const;
+export const byHost = { kind: 'host', why: 'nothing follows this host' } as const;
 
 /** Secret and configuration of a hand-over that failed to build anything. */
 export const fallbackFacts: HandOverFacts = {

@@ -78,6 +78,28 @@ describe('after-pivot/leave-job', () => {
     });
   });
 
+  it('leaves the record alone where the controller is this program too', async () => {
+    const run = world();
+    const images = { ...config.images, controller: config.images.self };
+    await runStep(createFollowUpJob, { ...run, config: { ...config, images } });
+    expect(left(run.kube)).toEqual([
+      'namespaces /assisted-installer',
+      'configmaps assisted-installer/bootwright-after-pivot',
+    ]);
+    expect(run.kube.objectsOf(configMaps)[0]?.metadata).not.toHaveProperty('ownerReferences');
+  });
+
+  it('leaves a job where there is no service, and so no controller', async () => {
+    const run = world();
+    run.host.withFile('/proc/sys/kernel/hostname', 'm0\n');
+    const images = { ...config.images, controller: config.images.self };
+    await runStep(createFollowUpJob, {
+      ...run,
+      config: { ...config, images, service: { url: '' } },
+    });
+    expect(left(run.kube)).toContain('jobs assisted-installer/bootwright-after-pivot');
+  });
+
   it('makes whatever must be there before the job is', async () => {
     const run = world();
     await runStep(createFollowUpJob, run);
@@ -175,7 +197,7 @@ describe('after-pivot/leave-job', () => {
       const { events, notes } = await end;
       expect(left(run.kube)).toContain('jobs assisted-installer/bootwright-after-pivot');
       expect(statusesOf(events)).toEqual([
-        'the follow-up job is not created yet (kube.unreachable)',
+        'the record of this host is not in the cluster yet (kube.unreachable)',
       ]);
       expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
     },
@@ -194,7 +216,7 @@ describe('after-pivot/leave-job', () => {
     const run = world();
     run.kube.lastError(kubeFailure('kube.unreachable', 'down'));
     const { notes } = await runStep(createFollowUpJob, run);
-    expect(notes).toEqual([expect.stringMatching(/^warn: the follow-up job is not created/)]);
+    expect(notes).toEqual([expect.stringMatching(/^warn: nothing is left for the follow-up job/)]);
   });
 
   it('is left where the API server does not know of a time to live', async () => {

@@ -8,7 +8,7 @@ import { minutes, seconds } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { leavesFollowUp } from './conditions.ts';
+import { isLeftToController, leavesFollowUp, whoFollows } from './conditions.ts';
 import { afterPivotFailure } from './failures.ts';
 import {
   clusterRoleManifest,
@@ -16,6 +16,7 @@ import {
   type Manifest,
   namespaceManifest,
   ownedManifests,
+  recordManifest,
 } from './manifests.ts';
 import { findOwnNode, listAddressesArgv } from './own-host.ts';
 import { putManifest, type WhenThere } from './put-manifest.ts';
@@ -26,13 +27,16 @@ type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
 /** As `layering/leave-hand-over`, where no operating system is built. */
 export const createFollowUpJob = step({
   id: 'after-pivot/leave-job',
-  title: 'Create the follow-up job in the cluster',
+  title: 'Leave a record of this host in the cluster',
   uses: ['kube', 'host', 'inventory', 'clock'],
   when: all(leavesFollowUp, not(buildsOsImages, 'no OS image is built')),
   limit: minutes(40),
   waitsFor:
-    'the API server to take the job, at most 15 minutes; the installation goes on without it',
-  explain: ({ images }: Config) => `runs ${images.self}`,
+    'the API server to take the record, at most 15 minutes; the installation goes on without it',
+  explain: (config: Config) =>
+    isLeftToController(config)
+      ? 'for the controller, which is this program'
+      : `for a follow-up job, which runs ${config.images.self}`,
   preview: () => [listAddressesArgv],
   run: async (scope) => {
     await leaveJob(scope, []);
@@ -44,10 +48,10 @@ const longestTry = minutes(15);
 const tryAgainEvery = seconds(15);
 
 /**
- * Leaves a job in the cluster that approves this host's own certificate requests once it is a node,
- * that puts the settings of etcd back, and that hands images over: this host cannot, it is away by then. Unless it
- * is asked for in so many words, an installation does not end because of it.
- * @returns whether the job is there
+ * Leaves a record of what this host cannot do, as it is away by then: to approve its own certificate requests, to put
+ * the settings of etcd back, and to hand images over. Our own controller reads it; where there is none, a job is left
+ * too. Unless it is asked for in so many words, an installation does not end because of it.
+ * @returns whether it is there
  * @throws AgentError `after-pivot.*`, `kube.*` with `bootstrap.followUp: always`
  */
 export async function leaveJob(scope: LeaveScope, images: readonly LeftImage[]): Promise<boolean> {
@@ -58,7 +62,10 @@ export async function leaveJob(scope: LeaveScope, images: readonly LeftImage[]):
     scope.signal.throwIfAborted();
     const { code, message, hint } = asAgentError(error);
     if (scope.config.bootstrap.followUp === 'always') throw error;
-    scope.note('warn', `the follow-up job is not created: ${message}`, { code, hint });
+    scope.note('warn', `nothing is left for ${whoFollows(scope.config)}: ${message}`, {
+      code,
+      hint,
+    });
     return false;
   }
 }
@@ -68,7 +75,7 @@ async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<v
   if (image === '') throw afterPivotFailure('after-pivot.no-image', 'images.self is not set');
   const node = await ownNode(scope);
   await scope.until(
-    'the follow-up job is in the cluster',
+    'the record of this host is in the cluster',
     async (): Promise<PollResult<true>> => {
       try {
         await putJob(scope, { image, images, record: { ...node, images } });
@@ -77,12 +84,12 @@ async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<v
         scope.signal.throwIfAborted();
         const failure = asAgentError(error);
         if (!mayPass(failure)) throw failure;
-        return { status: `the follow-up job is not created yet (${failure.code})` };
+        return { status: `the record of this host is not in the cluster yet (${failure.code})` };
       }
     },
     { every: tryAgainEvery, within: longestTry },
   );
-  scope.note('info', `the follow-up job waits for node ${node.node}`, {
+  scope.note('info', `${whoFollows(scope.config)} waits for node ${node.node}`, {
     image,
     addresses: node.addresses.join(', '),
     pools: images.map(({ pool }) => pool).join(', '),
@@ -105,6 +112,10 @@ async function putJob(scope: LeaveScope, { image, images, record }: JobParts): P
   const isEtcdOverridden =
     etcd !== undefined && (isOverridden(etcd) || recordedBefore(etcd) !== undefined);
   await put(scope, namespaceManifest, 'keep');
+  if (isLeftToController(scope.config)) {
+    await put(scope, recordManifest({ ...record, isEtcdOverridden }), 'patch');
+    return;
+  }
   const role = await put(scope, clusterRoleManifest(images), 'patch');
   const ownerUid = role.metadata.uid ?? '';
   const owned = ownedManifests({ record: { ...record, isEtcdOverridden }, ownerUid });

@@ -64,6 +64,18 @@ export const clusterRoleManifest = (images: readonly LeftImage[]): Manifest => (
   object: { ...clusterRole, metadata: { name: leftName, labels }, rules: clusterRules(images) },
 });
 
+const recordContent = (record: PivotRecord) => ({ data: recordData(record) });
+
+/** The record alone, for a controller that has its permissions already. */
+export const recordManifest = (record: PivotRecord): Manifest => ({
+  ref: recordRef,
+  object: {
+    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    metadata: { name: leftName, namespace: leftNamespace, labels },
+    ...recordContent(record),
+  },
+});
+
 /** What the objects that the role owns are made from. */
 export interface LeftParts {
   readonly record: PivotRecord;
@@ -84,10 +96,7 @@ export function ownedManifests({ record, ownerUid }: LeftParts): readonly Manife
     ],
   );
   return [
-    owned(
-      { kind: configMaps, name: leftName, namespace: leftNamespace },
-      { data: recordData(record) },
-    ),
+    owned({ kind: configMaps, name: leftName, namespace: leftNamespace }, recordContent(record)),
     owned({ kind: serviceAccounts, name: leftName, namespace: leftNamespace }, {}),
     owned(
       { kind: clusterRoleBindings, name: leftName },

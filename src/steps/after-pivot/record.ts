@@ -24,7 +24,7 @@ export const PivotRecord = z.strictObject({
   /** Addresses that a serving certificate may be for; without any it may be for none. */
   addresses: z.array(z.string()).readonly(),
   role: z.string(),
-  /** Whether the settings of etcd were changed when the host left; for people. */
+  /** Whether the settings of etcd are still to be put back. */
   isEtcdOverridden: z.boolean(),
   /** The key that a client certificate was approved for; another one is refused from then on. */
   clientKey: z.string().optional(),
@@ -86,6 +86,18 @@ export function readRecord(configMap: KubeObject): PivotRecord {
 export const clientKeyPatch = (clientKey: string): KubePatch => ({
   type: 'merge',
   body: { data: { clientKey } },
+});
+
+/** Takes the settings of etcd off the record: they are as they were. */
+export const etcdDonePatch: KubePatch = {
+  type: 'merge',
+  body: { data: { etcdOverridden: 'false' } },
+};
+
+/** Leaves these images in the record: all others are handed over. */
+export const imagesLeftPatch = (images: readonly LeftImage[]): KubePatch => ({
+  type: 'merge',
+  body: { data: { images: images.length === 0 ? null : JSON.stringify(images) } },
 });
 
 /** Reads which host left for this cluster. Where there is no record, all is done already. */

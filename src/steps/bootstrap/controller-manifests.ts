@@ -8,12 +8,9 @@ import {
   foreignRules,
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
+import { isOwnController } from '../after-pivot/conditions.ts';
 import { controllerConfigMap, controllerJob, controllerSecret } from './controller-job.ts';
 import { renderYaml } from './render-yaml.ts';
-
-/** Whether the controller is this program too: the service names the image in which this runs. */
-const isOwnController = ({ images }: Config): boolean =>
-  images.self !== '' && images.controller === images.self;
 
 /** The permissions of the controller: of our own, or the same as those of the controller that is replaced. */
 const controllerRole = (config: Config) => ({

@@ -135,20 +135,34 @@ export const restoreEtcd = step({
       return;
     }
     await waitForThreeMembers(scope);
-    const etcd = await kube.get(etcdCluster, signal);
-    const record = etcd && recordedBefore(etcd);
-    const patch = etcd && restorePatch(etcd);
-    // Somebody else has restored it during the wait.
-    if (record === undefined || patch === undefined) return;
-    await kube.patch(etcdCluster, patch, signal);
-    const after = await kube.get(etcdCluster, signal);
-    if (after === undefined || !isRestored(after, record.before)) {
-      throw etcdFailure(
-        'cluster.etcd-not-restored',
-        'etcd/cluster still has the override after it was patched',
-        { context: { object: 'etcd/cluster' } },
-      );
-    }
-    note('info', 'restored the etcd settings');
+    await putEtcdBack(scope);
   },
 });
+
+const notRestored = (message: string): Error =>
+  etcdFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });
+
+/**
+ * Puts back what the annotation on etcd/cluster records. It is done as well where somebody else has put it back.
+ * @throws AgentError `cluster.etcd-not-restored`, `kube.*`
+ */
+export async function putEtcdBack({
+  kube,
+  signal,
+  note,
+}: Pick<StepScope<'kube'>, 'kube' | 'signal' | 'note'>): Promise<void> {
+  const etcd = await kube.get(etcdCluster, signal);
+  if (etcd === undefined) throw notRestored('there is no etcd/cluster');
+  const record = recordedBefore(etcd);
+  const patch = restorePatch(etcd);
+  if (record === undefined || patch === undefined) {
+    if (!isOverridden(etcd)) return;
+    throw notRestored('etcd/cluster has the override, and no annotation of what was there before');
+  }
+  await kube.patch(etcdCluster, patch, signal);
+  const after = await kube.get(etcdCluster, signal);
+  if (after === undefined || !isRestored(after, record.before)) {
+    throw notRestored('etcd/cluster still has the override after it was patched');
+  }
+  note('info', 'restored the etcd settings');
+}

@@ -165,14 +165,14 @@ function pollHandover(etcds: Followed): Promise<PollResult<boolean>> {
 }
 
 /** The members of etcd during a wait. */
-interface FollowedMembers {
+export interface FollowedMembers {
   /** Whether three of them are healthy, and what is missing. */
   readonly status: () => EtcdStatus;
   readonly watch: Watch;
 }
 
 /** Follows the members of etcd for a wait. */
-function followMembers(kube: Kube): FollowedMembers {
+export function followMembers(kube: Kube): FollowedMembers {
   const etcds = followedOne(kube, etcdCluster);
   const members = followed(kube, { kind: pods, namespace: etcdNamespace });
   return {

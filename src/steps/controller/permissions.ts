@@ -1,4 +1,5 @@
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
+import { leftName } from '../after-pivot/record.ts';
 
 /** A rule of a role (rbac.authorization.k8s.io/v1). */
 export interface PolicyRule {
@@ -21,6 +22,8 @@ const rule = (
 });
 
 const follow = ['list', 'watch'] as const;
+const handOver = ['get', 'create', 'patch'] as const;
+const machineConfiguration = 'machineconfiguration.openshift.io';
 
 /**
  * Constraints under which the pod of the controller may use the network and files of its node
@@ -45,14 +48,23 @@ export const controllerRules: readonly PolicyRule[] = [
   rule('certificates.k8s.io', ['signers'], [['approve'], ...Object.values(kubeletSigners)]),
   rule('config.openshift.io', ['clusteroperators', 'clusterversions'], [follow]),
   rule('config.openshift.io', ['proxies'], [['get'], 'cluster']),
-  rule('machineconfiguration.openshift.io', ['machineconfigpools'], [['get', 'patch']]),
+  rule(machineConfiguration, ['machineconfigpools'], [['get', ...follow, 'patch']]),
+  // What the bootstrap host has left: the settings of etcd, and the OS images of older releases.
+  rule('operator.openshift.io', ['etcds'], [['get', ...follow]]),
+  rule('operator.openshift.io', ['etcds'], [['patch'], 'cluster']),
+  rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [handOver]),
+  rule(machineConfiguration, ['machineosconfigs/status', 'machineosbuilds/status'], [['patch']]),
+  // Who gives an object an owner must be allowed to delete it, and to finalize an owner whose deletion it blocks
+  // (Kubernetes, OwnerReferencesPermissionEnforcement).
+  rule(machineConfiguration, ['machineosbuilds'], [['delete']]),
+  rule(machineConfiguration, ['machineosconfigs/finalizers'], [['update']]),
   rule('metal3.io', ['baremetalhosts'], [[...follow, 'patch']]),
   rule('metal3.io', ['baremetalhosts/status'], [['patch']]),
   rule('metal3.io', ['provisionings'], [['get']]),
   rule('machine.openshift.io', ['machines'], [follow]),
   rule('operators.coreos.com', ['subscriptions', 'clusterserviceversions'], [follow]),
   rule('operators.coreos.com', ['installplans'], [[...follow, 'delete']]),
-  rule('batch', ['jobs'], [[...follow, 'delete']]),
+  rule('batch', ['jobs'], [['get', ...follow, 'delete']]),
   // Its own pod is on the network of its node, and mounts files of it.
   rule('security.openshift.io', ['securitycontextconstraints'], [['use'], ...hostConstraints]),
 ];
@@ -60,6 +72,7 @@ export const controllerRules: readonly PolicyRule[] = [
 /** What it may do in its own namespace. */
 export const controllerNamespaceRules: readonly PolicyRule[] = [
   rule('', ['events'], [['create', 'patch']]),
+  rule('', ['configmaps'], [['patch', 'delete'], leftName]),
   rule('coordination.k8s.io', ['leases'], [['get', 'create', 'update']]),
 ];
 

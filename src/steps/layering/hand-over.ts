@@ -3,7 +3,7 @@ import type { FactValue, NeedValues } from '../../engine/fact.ts';
 import { copyImageArgv, registryDigestArgv } from '../../layering/build/container-tools.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { leavesFollowUp, wantsFollowUp } from '../after-pivot/conditions.ts';
+import { leavesFollowUp, wantsFollowUp, whoFollows } from '../after-pivot/conditions.ts';
 import { leaveJob } from '../after-pivot/leave-job.ts';
 import { listAddressesArgv } from '../after-pivot/own-host.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
@@ -133,19 +133,20 @@ export const handOverToRollOut = step({
   title: 'Hand the OS images over for the cluster to roll out',
   needs: { ...handOverNeeds, by: HandOverBy },
   skipIf: (needs) => {
-    if (needs.by.kind === 'job') return 'the follow-up job does it once etcd has three members';
+    if (needs.by.kind === 'job')
+      return 'what follows this host does it once etcd has three members';
     if (unlessServed(needs) === undefined) return 'nodes are served their OS image';
     return unlessRequested(needs);
   },
 });
 
 /**
- * Leaves the job that follows this host, and with it the images of nodes that get theirs once they have joined: a drain
+ * Leaves the record of this host, and in it the images of nodes that get theirs once they have joined: a drain
  * of one of two masters takes etcd along, and there are three when this host is away. Secrets and tags are there before.
  */
 export const createHandOverJob = step({
   id: 'layering/leave-hand-over',
-  title: 'Create the follow-up job, which hands the OS images over',
+  title: 'Leave a record of this host and of the OS images that are handed over later',
   uses: ['kube', 'host', 'inventory', 'clock'],
   needs: { request: BuildRequest, rendered: RenderedConfigs, published: PublishedImages },
   gives: HandOverBy,
@@ -156,14 +157,14 @@ export const createHandOverJob = step({
   waitsFor: 'the cluster to render each MachineConfigPool as this host did',
   explain: (config) =>
     wantsFollowUp(config)
-      ? `the follow-up job runs ${config.images.self}`
-      : 'there is no follow-up job: this host hands the OS images over itself',
+      ? `${whoFollows(config)} hands them over; it runs ${config.images.self}`
+      : 'nothing follows this host: it hands the OS images over itself',
   preview: () => [listAddressesArgv],
   run: async (scope, needs) => {
-    if (!isActive(leavesFollowUp, scope.config)) return byHost('there is no follow-up job');
+    if (!isActive(leavesFollowUp, scope.config)) return byHost('nothing follows this host');
     const images = await imagesToStage(scope, needs);
     const isLeft = await leaveJob(scope, images);
-    if (!isLeft) return byHost('the follow-up job could not be created');
+    if (!isLeft) return byHost('no record of this host could be left');
     return images.length === 0 ? byHost('there is nothing to hand over') : { kind: 'job' as const };
   },
 });

@@ -99,7 +99,7 @@ describe('layering/leave-hand-over', () => {
   });
 
   it.each([
-    ['auto', { value: { kind: 'host', why: 'the follow-up job could not be created' } }],
+    ['auto', { value: { kind: 'host', why: 'no record of this host could be left' } }],
     ['always', { failure: { code: 'after-pivot.not-left' } }],
   ] as const)('with %s, when the host has no name, ends so', async (followUp, end) => {
     const made = run(ordered('after-join'), followUp);

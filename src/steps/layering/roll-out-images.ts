@@ -69,6 +69,28 @@ function reportRefusal(scope: RollOutScope, image: LeftImage, error: unknown): v
   });
 }
 
+/**
+ * Hands images over, one pool after the other; a pool that fails keeps none behind it. `handedOver` is called after each.
+ * @throws AgentError the first failure: `layering.*`, `wait.timed-out`, `kube.*`
+ */
+export async function handOverLeft(
+  scope: RollOutScope,
+  images: readonly LeftImage[],
+  handedOver: (image: LeftImage) => Promise<void>,
+): Promise<void> {
+  const failures: unknown[] = [];
+  for (const image of images) {
+    try {
+      await handOverIfFitting(scope, image);
+      await handedOver(image);
+    } catch (error) {
+      scope.signal.throwIfAborted();
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
 /** An image of another MachineConfig than that of its pool is none to hand over, and neither is one without its tag. */
 async function handOverIfFitting(scope: RollOutScope, image: LeftImage): Promise<void> {
   const { pool, renderedConfig, osConfig, isTagged = true } = image;

@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest';
+import { isHandedOver, jobSite } from '../../../test/layering/job-site.ts';
+import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { statusesOf, tryStep } from '../../../test/support/run-step.ts';
+import { etcdCluster, isOverridden, overridePatch, recordedBefore } from '../../cluster/etcd.ts';
+import { configMaps } from '../../cluster/kinds.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { minutes } from '../../model/duration.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { type PivotRecord, readRecord, recordData, recordRef } from '../after-pivot/record.ts';
+import { decideLeft, doLeftWork, type LeftSeen, removeLeftRecord } from './left-work.ts';
+
+const record = (change: Partial<PivotRecord> = {}): PivotRecord => ({
+  ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
+  ...change,
+});
+
+const etcd = (annotations = {}, overrides: unknown = null): KubeObject => ({
+  metadata: { name: 'cluster', annotations },
+  spec: { unsupportedConfigOverrides: overrides },
+});
+const { metadata, spec } = overridePatch(null).body as Record<string, Record<string, object>>;
+const overridden = etcd(metadata?.['annotations'], spec?.['unsupportedConfigOverrides']);
+
+const healthy = { isReached: true, status: '' };
+const two = { isReached: false, status: '2 of 3 etcd members ready' };
+const seen = (change: Partial<LeftSeen>): LeftSeen => ({
+  ...{ gap: undefined, record: undefined, etcd: etcd(), members: healthy },
+  ...change,
+});
+
+describe('what is done of what the bootstrap host has left', () => {
+  it.each<[string, Partial<LeftSeen>, readonly string[], string]>([
+    ['no record', {}, [], 'the bootstrap host has left nothing'],
+    ['a record with nothing in it', { record: record() }, [], 'all is done'],
+    [
+      'the record says that etcd was changed',
+      { record: record({ isEtcdOverridden: true }) },
+      ['etcd'],
+      'being',
+    ],
+    [
+      'and one answer lacks etcd',
+      { record: record({ isEtcdOverridden: true }), etcd: undefined },
+      ['etcd'],
+      'being',
+    ],
+    ['an annotation without a record', { etcd: overridden }, ['etcd'], 'being'],
+    ['images', { record: record({ images: [leftImage] }) }, ['images'], 'being'],
+    ['two members', { record: record({ images: [leftImage] }), members: two }, [], '2 of 3'],
+    ['an API server that is away', { etcd: overridden, gap: 'away' }, [], 'away'],
+  ])('%s', (...[, change, work, missing]) => {
+    const decision = decideLeft(seen(change));
+    expect(decision.actions.map((action) => action.work)).toEqual(work);
+    expect(decision.missing).toMatch(missing);
+  });
+});
+
+function putRecord(kube: FakeKube, left: Partial<PivotRecord>): void {
+  const { kind, ...named } = recordRef;
+  kube.put(kind, { metadata: named, data: recordData(record(left)) });
+}
+
+function setUp(masters: readonly string[], left: Partial<PivotRecord>) {
+  const { kube } = jobSite(masters);
+  const clock = fakeClock({ auto: false });
+  putRecord(kube, left);
+  const controller = new AbortController();
+  const ended = tryStep(doLeftWork, { kube, clock, signal: controller.signal });
+  const stop = async () => {
+    controller.abort(new Error('the controller ends'));
+    return ended;
+  };
+  const recordedNow = (): PivotRecord => {
+    const [found] = kube.objectsOf(configMaps);
+    if (found === undefined) throw new TypeError('there is no record');
+    return readRecord(found);
+  };
+  return { kube, clock, stop, recorded: recordedNow };
+}
+
+async function etcdIn(kube: FakeKube): Promise<KubeObject> {
+  const found = await kube.get(etcdCluster, new AbortController().signal);
+  if (found === undefined) throw new TypeError('there is no etcd');
+  return found;
+}
+
+describe('controller/do-left-work', () => {
+  it('puts etcd back and hands the images over, and takes both off the record', async () => {
+    const images: readonly LeftImage[] = [leftImage, leftWorkers];
+    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], {
+      isEtcdOverridden: true,
+      images,
+    });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(5));
+    expect(isOverridden(await etcdIn(kube))).toBe(false);
+    expect(recordedBefore(await etcdIn(kube))).toBeUndefined();
+    for (const image of images) await isHandedOver(kube, image);
+    expect(recorded()).toEqual(record());
+    await stop();
+  });
+
+  it('writes nothing before etcd has three members', async () => {
+    const { kube, clock, stop } = setUp(['m1', 'm2'], {
+      isEtcdOverridden: true,
+      images: [leftImage],
+    });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(60));
+    expect(kube.writes).toEqual([]);
+    const { events } = await stop();
+    expect(statusesOf(events)).toContain('2 of 3 etcd members ready');
+  });
+
+  it('keeps etcd on the record while the override stays without its annotation', async () => {
+    const { kube, clock, stop, recorded } = setUp(['m1', 'm2', 'm3'], { isEtcdOverridden: true });
+    kube.put(etcdCluster.kind, { ...overridden, metadata: { name: 'cluster' } });
+    await clock.advance(minutes(5));
+    expect(recorded().isEtcdOverridden).toBe(true);
+    const { notes } = await stop();
+    expect(notes.filter((note) => note.includes('settings of etcd: trying again'))).toHaveLength(1);
+  });
+
+  it('says once that a record cannot be read, and goes on', async () => {
+    const { kube, clock, stop } = setUp(['m1', 'm2', 'm3'], {});
+    const { kind, ...named } = recordRef;
+    kube.put(kind, { metadata: named, data: { format: '9' } });
+    kube.put(etcdCluster.kind, overridden);
+    await clock.advance(minutes(5));
+    expect(isOverridden(await etcdIn(kube))).toBe(false);
+    const { notes } = await stop();
+    expect(notes.filter((note) => note.includes('does not hold a record'))).toHaveLength(1);
+  });
+});
+
+describe('controller/remove-record', () => {
+  const end = (kube: FakeKube) => tryStep(removeLeftRecord, { kube, clock: fakeClock() });
+
+  it('removes a record of which nothing is left', async () => {
+    const kube = fakeKube().put(etcdCluster.kind, etcd());
+    putRecord(kube, {});
+    const { failure } = await end(kube);
+    expect(failure).toBeUndefined();
+    expect(kube.objectsOf(configMaps)).toEqual([]);
+  });
+
+  it('ends at once without a record', async () => {
+    const kube = fakeKube();
+    const { failure, notes } = await end(kube);
+    expect([failure, notes, kube.writes]).toEqual([undefined, [], []]);
+  });
+
+  it('keeps it after half an hour, and says what is left', async () => {
+    const kube = fakeKube().put(etcdCluster.kind, overridden);
+    putRecord(kube, { isEtcdOverridden: true, images: [leftImage] });
+    const { failure, notes, events } = await end(kube);
+    expect(failure).toBeUndefined();
+    expect(kube.objectsOf(configMaps)).toHaveLength(1);
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^warn: the record of the bootstrap host stays/),
+    );
+    expect(statusesOf(events)).toContain('not done yet: settings of etcd, OS images');
+  });
+
+  it('ends where its role may not read it', async () => {
+    const kube = fakeKube();
+    kube.lastError(kubeFailure('kube.denied', 'no', { context: { status: 403 } }));
+    expect((await end(kube)).failure).toBeUndefined();
+  });
+});
