@@ -83,6 +83,7 @@ const waits: Readonly<Record<string, Wait>> = {
   },
   'logs/keep-unreported': { endedBy: 'itself' },
   'node-agent/keep-node': { endedBy: 'run' },
+  'node-controller/drain-nodes': { endedBy: 'run' },
   'node-controller/find-owners': { endedBy: 'run' },
 };
 

@@ -42,6 +42,11 @@ export const kubeFailures = {
     title: 'The API server asks to wait: it is overloaded, or still initializing its storage',
     hint: 'wait until it has started; requests are repeated when it says, so one that fails has waited a minute',
   },
+  'kube.disruption-budget': {
+    kind: 'cluster',
+    title: 'A disruption budget does not let a pod go now',
+    hint: 'the message names the budget: let more of its pods become Ready, or change the budget',
+  },
   'kube.failed': {
     kind: 'remote',
     title: 'The API server answers with an error',

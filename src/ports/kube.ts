@@ -133,6 +133,15 @@ export interface Kube {
    */
   readonly removeAll: (selection: KubeSelection, signal: AbortSignal) => Promise<void>;
   /**
+   * Asks that a pod leaves its node (policy/v1 Eviction), if it is still the one with this uid; no error when it is gone.
+   * The pod ends in its own time.
+   * @throws AgentError `kube.disruption-budget` at once, with the budget's name; `kube.conflict` for another pod of that name
+   */
+  readonly evict: (
+    pod: { readonly namespace: string; readonly name: string; readonly uid: string },
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /**
    * The log of a container of a pod, which may be left out where there is only one: of the last so many
    * seconds, or the whole one; its last 16 MiB at most. Empty for a pod that has no node yet.
    * @throws AgentError `kube.not-found`; `kube.invalid` while its container has not started

@@ -1,4 +1,5 @@
 import { role } from '../engine/check.ts';
+import { drainNodes } from '../steps/node-controller/drain-nodes.ts';
 import { findOwners } from '../steps/node-controller/find-owners.ts';
 import type { NodeControllerWorld } from '../steps/node-controller/world.ts';
 
@@ -8,5 +9,5 @@ export const nodeController = role<NodeControllerWorld>('node-controller', {
   ladder: 'bootstrap',
   // It has no end: the first step goes on as long as the program runs.
   steps: [findOwners],
-  follow: [],
+  follow: [drainNodes],
 });

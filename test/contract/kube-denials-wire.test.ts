@@ -251,3 +251,22 @@ it('keeps of followed objects what it is told to, from lists and from events', a
   expect(asked).toEqual(['nodes', 'nodes']);
   expect(await kube.list({ kind: nodes }, live)).toMatchObject([{ spec: { big: 1 } }]);
 });
+
+describe('an eviction', () => {
+  it('that a budget refuses fails at once, and names the budget', async () => {
+    const causes = [{ reason: 'DisruptionBudget', message: 'The disruption budget b needs 1' }];
+    const message = 'Cannot evict pod.';
+    stand.server.answering(status(429, { message, details: { causes } }));
+    const pod = { namespace: 'n', name: 'p', uid: 'u' };
+    await expect(final().evict(pod, live)).rejects.toMatchObject({
+      code: 'kube.disruption-budget',
+      message: expect.stringContaining(`${message} The disruption budget b needs 1`) as string,
+    });
+    expect(stand.asked()).toEqual(['POST /api/v1/namespaces/n/pods/p/eviction']);
+    expect(JSON.parse(stand.server.seen[0]?.body ?? '')).toEqual({
+      ...{ apiVersion: 'policy/v1', kind: 'Eviction' },
+      metadata: { name: 'p', namespace: 'n' },
+      deleteOptions: { preconditions: { uid: 'u' } },
+    });
+  });
+});

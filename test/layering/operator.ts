@@ -32,6 +32,7 @@ export function delayedKube(kube: Kube, clock: Clock, roundTrip: Millis): Kube {
     apply: (manifest, signal) => sent(signal, () => kube.apply(manifest, signal)),
     remove: (ref, signal) => sent(signal, () => kube.remove(ref, signal)),
     removeAll: (selection, signal) => sent(signal, () => kube.removeAll(selection, signal)),
+    evict: (pod, signal) => sent(signal, () => kube.evict(pod, signal)),
     podLog: (pod, since, signal) => sent(signal, () => kube.podLog(pod, since, signal)),
     follow: async (selection, seen, signal) => {
       // What lists first is asked and answered before anything can be seen.

@@ -10,11 +10,11 @@ import type {
 } from '../../src/ports/kube.ts';
 import type { AgentError } from '../../src/model/failure.ts';
 import { applied, patched } from './kube-changes.ts';
-import { type ServedKind, servedAtFirst } from './served-kinds.ts';
+import { placedManifest, type ServedKind, servedAtFirst } from './served-kinds.ts';
 
 /** A write as it was received. */
 interface KubeWrite {
-  readonly verb: 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll';
+  readonly verb: 'patch' | 'create' | 'replace' | 'apply' | 'remove' | 'removeAll' | 'evict';
   readonly kind: string;
   /** Of one object. */
   readonly name?: string;
@@ -37,6 +37,8 @@ export interface FakeKube extends Kube {
   readonly lastError: (error: AgentError | undefined) => FakeKube;
   /** The log of a pod's only container, or of one as `POD/CONTAINER`. */
   readonly withPodLog: (name: string, text: string) => FakeKube;
+  /** Refuses the eviction of a pod as a budget does, with its message, until that is undefined. */
+  readonly withBudget: (pod: string, message: string | undefined) => FakeKube;
   /** Serves one more kind of manifests, as a cluster does when its definition is there. */
   readonly serves: (served: ServedKind) => FakeKube;
 }
@@ -46,6 +48,7 @@ export function fakeKube(): FakeKube {
   const objects = new Map<string, KubeObject>();
   const followers = new Set<() => void>();
   const logs = new Map<string, string>();
+  const budgets = new Map<string, string | undefined>();
   const manifests = new Map<string, KubeObject>();
   const served = [...servedAtFirst];
   const writes: KubeWrite[] = [];
@@ -109,6 +112,10 @@ export function fakeKube(): FakeKube {
       logs.set(name, text);
       return fake;
     },
+    withBudget: (pod, message) => {
+      budgets.set(pod, message);
+      return fake;
+    },
     serves: (one) => {
       served.push(one);
       return fake;
@@ -145,7 +152,13 @@ export function fakeKube(): FakeKube {
     },
     patch: async (ref, patch, signal) => {
       await enter(signal);
-      const changed = patched(present(ref), patch);
+      const before = present(ref);
+      const { metadata } = Object(patch.body) as { readonly metadata?: KubeObject['metadata'] };
+      const expected = metadata?.resourceVersion ?? before.metadata.resourceVersion;
+      if (expected !== before.metadata.resourceVersion) {
+        throw kubeFailure('kube.conflict', `${ref.name}: it was changed by another`);
+      }
+      const changed = patched(before, patch);
       writes.push({
         verb: 'patch',
         ...said(ref),
@@ -205,6 +218,19 @@ export function fakeKube(): FakeKube {
       for (const object of selected(selection)) objects.delete(keyOf({ kind, ...placeOf(object) }));
       notify();
     },
+    // A real pod ends in its own time: here it is only marked, and a test takes it away.
+    evict: async ({ namespace, name, uid }, signal) => {
+      await enter(signal);
+      const ref = { kind: { group: '', version: 'v1', plural: 'pods' }, namespace, name };
+      const pod = objects.get(keyOf(ref));
+      if (pod === undefined) return;
+      if (pod.metadata.uid !== uid) throw kubeFailure('kube.conflict', `${name}: another uid`);
+      const refused = budgets.get(name);
+      if (refused !== undefined) throw kubeFailure('kube.disruption-budget', refused);
+      writes.push({ verb: 'evict', ...said(ref) });
+      const deletionTimestamp = '2026-01-01T00:00:00Z';
+      store(ref.kind, { ...pod, metadata: { ...pod.metadata, deletionTimestamp } });
+    },
     podLog: async ({ name, container }, _since, signal) => {
       await enter(signal);
       const text = logs.get(container === undefined ? name : `${name}/${container}`);
@@ -240,12 +266,14 @@ const said = ({
 
 /** The selectors that the product uses: `key`, `!key`, `key=value`, `metadata.name=value`, `spec.nodeName=value`. */
 function isSelected(
-  { metadata, ...object }: KubeObject,
+  object: KubeObject,
   {
     labelSelector = '',
     fieldSelector = '',
   }: Pick<KubeSelection, 'labelSelector' | 'fieldSelector'>,
 ): boolean {
+  const { metadata } = object;
+  const { spec } = object as { readonly spec?: { readonly nodeName?: string } };
   const terms = (text: string): readonly string[] => text.split(',').filter((term) => term !== '');
   const labels = terms(labelSelector).every((term) => {
     if (term.startsWith('!')) return metadata.labels?.[term.slice(1)] === undefined;
@@ -253,33 +281,7 @@ function isSelected(
     const label = metadata.labels?.[key];
     return value === undefined ? label !== undefined : label === value;
   });
-  const fields = terms(fieldSelector).every(
-    (term) =>
-      term === `metadata.name=${metadata.name}` ||
-      term ===
-        `spec.nodeName=${(object['spec'] as { readonly nodeName?: string } | undefined)?.nodeName}`,
-  );
+  const known = [`metadata.name=${metadata.name}`, `spec.nodeName=${spec?.nodeName ?? ''}`];
+  const fields = terms(fieldSelector).every((term) => known.includes(term));
   return labels && fields;
-}
-
-/** Where a manifest belongs, and the manifest with its namespace. */
-function placedManifest(
-  manifest: KubeObject,
-  served: readonly ServedKind[],
-): { readonly ref: KubeRef; readonly placed: KubeObject } {
-  const { apiVersion, kind } = manifest;
-  const metadata = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
-  const { name } = metadata;
-  if (!apiVersion || !kind || !name) throw kubeFailure('kube.invalid', 'an incomplete manifest');
-  const found = served.find((one) => one.apiVersion === apiVersion && one.kind === kind);
-  if (found === undefined) throw kubeFailure('kube.not-found', `no ${kind} of ${apiVersion}`);
-  const words = apiVersion.split('/');
-  const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
-  const namespace = found.isNamespaced ? (metadata.namespace ?? 'default') : undefined;
-  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
-  const { namespace: _, ...others } = metadata;
-  return {
-    ref: { kind: { group, version, plural: found.plural }, ...place },
-    placed: { ...manifest, metadata: { ...others, ...place } },
-  };
 }

@@ -1,3 +1,6 @@
+import { kubeFailure } from '../../src/ports/kube-failures.ts';
+import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+
 /** A kind that manifests name, as the API server serves it. */
 export interface ServedKind {
   readonly apiVersion: string;
@@ -42,3 +45,25 @@ export const servedAtFirst: readonly ServedKind[] = [
     Subscription: 'subscriptions',
   }),
 ];
+
+/** Where a manifest belongs, and the manifest with its namespace. */
+export function placedManifest(
+  manifest: KubeObject,
+  served: readonly ServedKind[],
+): { readonly ref: KubeRef; readonly placed: KubeObject } {
+  const { apiVersion, kind } = manifest;
+  const metadata = Object(manifest.metadata) as Partial<KubeObject['metadata']>;
+  const { name } = metadata;
+  if (!apiVersion || !kind || !name) throw kubeFailure('kube.invalid', 'an incomplete manifest');
+  const found = served.find((one) => one.apiVersion === apiVersion && one.kind === kind);
+  if (found === undefined) throw kubeFailure('kube.not-found', `no ${kind} of ${apiVersion}`);
+  const words = apiVersion.split('/');
+  const [group = '', version = ''] = words.length === 1 ? ['', ...words] : words;
+  const namespace = found.isNamespaced ? (metadata.namespace ?? 'default') : undefined;
+  const place = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const { namespace: _, ...others } = metadata;
+  return {
+    ref: { kind: { group, version, plural: found.plural }, ...place },
+    placed: { ...manifest, metadata: { ...others, ...place } },
+  };
+}

@@ -54,12 +54,14 @@ export interface BadAnswer {
 /** What an answer other than 2xx means. */
 export function errorOfAnswer({ what, status, text, retryAfter }: BadAnswer): ApiError {
   const said = statusIn(text);
-  const failure = kubeFailure(codeFor(status), `${what} answered ${status}: ${said.message}`, {
+  const code = said.isByBudget ? 'kube.disruption-budget' : codeFor(status);
+  const failure = kubeFailure(code, `${what} answered ${status}: ${said.message}`, {
     context: { status, ...(said.reason === '' ? {} : { reason: said.reason }) },
   });
   const asked = said.retryAfter ?? retryAfter ?? 0;
   return new ApiError(failure, {
-    worth: worthOf(status),
+    // Who evicts decides when to try again.
+    worth: said.isByBudget ? 'none' : worthOf(status),
     notBefore: Math.min(asked, longestAskedFor),
     isUncertain: status >= 500,
     isAboutCredentials: status === 401,
@@ -113,7 +115,10 @@ interface Status {
   readonly code?: number;
   readonly message?: string;
   readonly reason?: string;
-  readonly details?: { readonly retryAfterSeconds?: number };
+  readonly details?: {
+    readonly retryAfterSeconds?: number;
+    readonly causes?: readonly { readonly reason?: string; readonly message?: string }[];
+  };
 }
 
 const asStatus = (value: unknown): Status =>
@@ -128,12 +133,18 @@ const mostWords = 200;
 function statusIn(text: string): {
   readonly message: string;
   readonly reason: string;
+  /** A disruption budget refuses an eviction (`pkg/registry/core/pod/storage/eviction.go`). */
+  readonly isByBudget: boolean;
   readonly retryAfter: Millis | undefined;
 } {
   const status = asStatus(jsonIn(text));
   const wait = status.details?.retryAfterSeconds;
+  const budget = status.details?.causes?.find(({ reason }) => reason === 'DisruptionBudget');
+  const more = budget?.message === undefined ? '' : ` ${budget.message}`;
+  const message = `${status.message ?? text.trim().slice(0, mostWords)}${more}`;
   return {
-    message: (status.message ?? text.trim().slice(0, mostWords)).slice(0, longestMessage),
+    message: message.slice(0, longestMessage),
+    isByBudget: budget !== undefined,
     reason: status.reason ?? '',
     retryAfter: typeof wait === 'number' ? seconds(wait) : undefined,
   };

@@ -96,6 +96,9 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     remove: (ref, signal) => remove(cluster, withQuery(objectPath(ref), inBackground), signal),
     removeAll: (selection, signal) =>
       remove(cluster, selectionPath(selection, inBackground), signal),
+    evict: async (pod, signal) => {
+      await unlessMissing(write(cluster, signal, evictionOf(pod)), undefined);
+    },
     podLog: ({ namespace, name, container }, sinceSeconds, signal) => {
       const log = objectPath({ kind: pods, namespace, name }, 'log');
       const path = withQuery(log, { container, sinceSeconds });
@@ -121,6 +124,15 @@ const keepOf =
     keep(kind, withoutManagedFields(object));
 
 const pods = { group: '', version: 'v1', plural: 'pods' };
+
+const evictionOf = ({ namespace, name, uid }: Parameters<Kube['evict']>[0]): ApiRequest => ({
+  method: 'POST',
+  path: objectPath({ kind: pods, namespace, name }, 'eviction'),
+  body: jsonBody({
+    ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } },
+    deleteOptions: { preconditions: { uid } },
+  }),
+});
 
 const patchTypes = {
   merge: 'application/merge-patch+json',

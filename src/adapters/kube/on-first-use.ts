@@ -15,6 +15,7 @@ export function onFirstUse(load: () => Promise<KubeCluster>): KubeCluster {
     apply: async (...given) => (await loaded()).apply(...given),
     remove: async (...given) => (await loaded()).remove(...given),
     removeAll: async (...given) => (await loaded()).removeAll(...given),
+    evict: async (...given) => (await loaded()).evict(...given),
     podLog: async (...given) => (await loaded()).podLog(...given),
     close: async () => {
       await (await loading)?.close();

@@ -85,3 +85,13 @@ export async function operatorNow(
   const pods = await kube.list({ kind: podKind, namespace, fieldSelector }, signal);
   return operatorReason({ deployment, pods }, [node]);
 }
+
+/** The pool of a node with all its nodes; undefined for a node of none. */
+export function poolOfNode(
+  { metadata: { name: node } }: KubeObject,
+  view: Pick<PoolsView, 'pools' | 'nodes'>,
+): { readonly name: string; readonly nodes: readonly KubeObject[] } | undefined {
+  return view.pools
+    .map(({ metadata: { name } }) => ({ name, nodes: nodesOfPool(name, view) }))
+    .find(({ nodes }) => nodes.some(({ metadata }) => metadata.name === node));
+}

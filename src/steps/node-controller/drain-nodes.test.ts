@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { minutes } from '../../model/duration.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { drainNodes, mustLeave } from './drain-nodes.ts';
+
+const role = 'node-role.kubernetes.io/worker';
+const pool = {
+  metadata: { name: 'worker' },
+  spec: { nodeSelector: { matchLabels: { [role]: '' } } },
+};
+const cordoned = 'bootwright.io/cordoned';
+
+function node(request: string, more: { annotations?: object; spec?: object } = {}): KubeObject {
+  const annotations = { [nodeKeys.desiredDrain]: request, ...more.annotations };
+  return { metadata: { name: 'w0', labels: { [role]: '' }, annotations }, spec: more.spec ?? {} };
+}
+
+const pod = (name: string, metadata: object = {}, more: object = {}): KubeObject => ({
+  metadata: { name, namespace: 'shop', ...metadata },
+  spec: { nodeName: 'w0' },
+  ...more,
+});
+const podRef = (name: string) => ({ kind: pods, namespace: 'shop', name });
+const ofDaemonSet = { ownerReferences: [{ kind: 'DaemonSet', name: 'd', controller: true }] };
+
+function setUp(first: KubeObject) {
+  const kube = fakeKube().put(machineConfigPools, pool).put(nodes, first);
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const run = (port: Kube = kube, signal = stop.signal) =>
+    tryStep(drainNodes, { kube: port, clock, signal });
+  const advance = async (minute = 1): Promise<void> => {
+    for (let passed = 0; passed < minute * 12; passed += 1) {
+      await clock.advance(minutes(1) / 12);
+      await settle();
+    }
+  };
+  const now = (): KubeObject | undefined => kube.objectsOf(nodes)[0];
+  const applied = (): unknown => now()?.metadata.annotations?.[nodeKeys.lastAppliedDrain];
+  return { kube, clock, stop, run, advance, now, applied };
+}
+
+describe('mustLeave', () => {
+  it.each<[string, KubeObject, boolean]>([
+    [
+      'of a deployment',
+      pod('p', { ownerReferences: [{ kind: 'ReplicaSet', controller: true }] }),
+      true,
+    ],
+    ['that nothing makes again', pod('p'), true],
+    ['of a daemon set', pod('p', ofDaemonSet), false],
+    [
+      'of a file of the node',
+      pod('p', { annotations: { 'kubernetes.io/config.mirror': 'x' } }),
+      false,
+    ],
+    ['that has succeeded', pod('p', {}, { status: { phase: 'Succeeded' } }), false],
+    ['that has failed', pod('p', {}, { status: { phase: 'Failed' } }), false],
+    ['that is being removed', pod('p', { deletionTimestamp: 'x' }), true],
+  ])('a pod %s', (_, one, expected) => {
+    expect(mustLeave(one)).toBe(expected);
+  });
+});
+
+describe('drain nodes', () => {
+  it('cordons, evicts as budgets allow, and says so once every pod is gone', async () => {
+    const { kube, stop, run, advance, now, applied } = setUp(node('drain-a'));
+    kube.put(pods, pod('p')).put(pods, pod('agent', ofDaemonSet)).put(pods, pod('q'));
+    kube.withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance();
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
+    kube.drop(podRef('p'));
+    await advance();
+    expect(applied()).toBeUndefined();
+    kube.withBudget('q', undefined);
+    await advance();
+    // It ends in its own time.
+    expect(applied()).toBeUndefined();
+    kube.drop(podRef('q'));
+    await advance();
+    expect(applied()).toBe('drain-a');
+    const evicted = kube.writes.filter(({ verb }) => verb === 'evict').map(({ name }) => name);
+    expect(evicted).toEqual(['p', 'q']);
+    stop.abort(new Error('stop'));
+    expect((await ended).events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        status: 'node w0 still has shop/q (budget b needs 1)',
+      }),
+    );
+  });
+
+  it('says by an event of the pool that a drain takes more than an hour, once', async () => {
+    const { kube, stop, run, advance, now } = setUp(node('drain-a'));
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance(59);
+    expect(kube.objectsOf(events)).toEqual([]);
+    await advance(10);
+    expect(kube.objectsOf(events)).toMatchObject([
+      { reason: 'FailedToDrain', message: expect.stringContaining('budget b needs 1') as string },
+    ]);
+    expect(now()).toMatchObject({ spec: { unschedulable: true } });
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it.each<[string, object, object, boolean]>([
+    ['that it has cordoned', { [cordoned]: 'true' }, { unschedulable: true }, false],
+    ['but not what a person has cordoned', {}, { unschedulable: true }, true],
+  ])('uncordons a node %s', async (...[, annotations, spec, stays]) => {
+    const { stop, run, advance, now, applied } = setUp(node('uncordon-a', { annotations, spec }));
+    const ended = run();
+    await advance();
+    expect(applied()).toBe('uncordon-a');
+    expect(now()?.['spec']).toEqual(stays ? { unschedulable: true } : {});
+    expect(now()?.metadata.annotations).not.toHaveProperty([cordoned]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('leaves the nodes of the operator, also one that it takes over at this moment', async () => {
+    const { kube, stop, run, advance } = setUp(node('drain-a'));
+    const deployment = {
+      metadata: { name: 'machine-config-controller', namespace: 'assisted-installer' },
+      spec: { replicas: 1 },
+    };
+    // The watch has not shown it yet.
+    const port: Kube = {
+      ...kube,
+      get: (ref, signal) =>
+        ref.kind === deployments ? Promise.resolve(deployment) : kube.get(ref, signal),
+    };
+    kube.put(pods, pod('p'));
+    const ended = run(port);
+    await advance();
+    kube.put(deployments, deployment);
+    await advance();
+    expect(kube.writes).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('goes on wherever an earlier one was killed', async () => {
+    for (let last = 0; last < 4; last += 1) {
+      const { kube, run, stop, advance, applied, now } = setUp(node('drain-a'));
+      kube.put(pods, pod('p'));
+      const killed = new AbortController();
+      let requests = 0;
+      const count = async <T>(request: () => Promise<T>): Promise<T> => {
+        const answer = await request();
+        if (requests === last) killed.abort(new Error('killed'));
+        requests += 1;
+        return answer;
+      };
+      const dying: Kube = {
+        ...kube,
+        patch: (...given) => count(() => kube.patch(...given)),
+        evict: (...given) => count(() => kube.evict(...given)),
+        get: (...given) => count(() => kube.get(...given)),
+      };
+      const first = run(dying, killed.signal);
+      await advance();
+      await first;
+      const second = run();
+      await advance();
+      kube.drop(podRef('p'));
+      await advance();
+      expect([last, applied()]).toEqual([last, 'drain-a']);
+      expect(now()).toMatchObject({ spec: { unschedulable: true } });
+      stop.abort(new Error('stop'));
+      await second;
+    }
+  });
+});

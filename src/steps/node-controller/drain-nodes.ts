@@ -1,0 +1,254 @@
+import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import {
+  annotationOf,
+  listAt,
+  nodeKeys,
+  partOf,
+  textAt,
+} from '../../layering/api/cluster-object.ts';
+import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { operatorReason } from '../../layering/roll-out/ownership.ts';
+import { hours, type Millis, seconds } from '../../model/duration.ts';
+import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
+import { poolEvent } from './pool-event.ts';
+import { followedPools, operatorNow, poolOfNode, type PoolsView } from './pools-view.ts';
+import { type NodeControllerScope, nodeControllerStep } from './world.ts';
+
+/** On a node: this controller has cordoned it. One that a person has cordoned stays so after its reboot. */
+const cordonedKey = 'bootwright.io/cordoned';
+
+/** A drain that takes so long is said as an event of the pool; it goes on (machine-config-operator, `drain_controller.go`). */
+const longDrain: Millis = hours(1);
+
+/** How often pods of a node are read while it is drained. */
+const readPodsEvery: Millis = seconds(5);
+
+/**
+ * Cordons and drains nodes that ask for it, and uncordons them after their reboot. Pods leave by eviction, as budgets allow:
+ * all but those of daemon sets, those of files of the node, and those that have ended.
+ */
+export const drainNodes = nodeControllerStep({
+  id: 'node-controller/drain-nodes',
+  title: 'Drain and uncordon nodes that ask for it',
+  uses: ['kube', 'clock'],
+  limit: noLimit,
+  waitsFor: 'nothing: it goes on as long as the controller runs',
+  run: async (scope) => {
+    const { kube, clock } = scope;
+    const pools = followedPools(scope);
+    const since = new Map<string, Millis>();
+    const blocked = new Map<string, string>();
+    await reconcile<DrainsSeen, DrainAction>(scope, 'nodes ask for no drain', {
+      watch: pools.watch,
+      every: readPodsEvery,
+      observe: async (signal) => {
+        const view = pools.view();
+        const pods = new Map<string, readonly KubeObject[]>();
+        const asking = 'gap' in view ? [] : view.nodes.filter(isDraining);
+        for (const { metadata } of asking) {
+          const fieldSelector = `spec.nodeName=${metadata.name}`;
+          pods.set(metadata.name, await kube.list({ kind: podKind, fieldSelector }, signal));
+        }
+        for (const node of since.keys()) if (!pods.has(node)) since.delete(node);
+        const uids = new Set([...pods.values()].flat().map(({ metadata }) => metadata.uid));
+        for (const uid of blocked.keys()) if (!uids.has(uid)) blocked.delete(uid);
+        const now = clock.elapsed();
+        for (const node of pods.keys()) if (!since.has(node)) since.set(node, now);
+        const late = [...since].filter(([, at]) => now - at >= longDrain).map(([node]) => node);
+        return { view, pods, blocked, late };
+      },
+      decide: drainsDue,
+      apply: (action, signal) => carryOut({ ...scope, blocked }, action, signal),
+    });
+  },
+});
+
+interface DrainsSeen {
+  readonly view: PoolsView | { readonly gap: string };
+  /** The pods of each node that is being drained. */
+  readonly pods: ReadonlyMap<string, readonly KubeObject[]>;
+  /** Why pods could not be evicted, by their uid. */
+  readonly blocked: ReadonlyMap<string, string>;
+  /** Nodes that have been draining for an hour. */
+  readonly late: readonly string[];
+}
+
+interface NodeAction extends Action {
+  readonly type: 'cordon' | 'drained' | 'uncordon';
+  readonly node: string;
+  /** The request that it answers. */
+  readonly request: string;
+}
+
+interface Eviction extends Action {
+  readonly type: 'evict';
+  readonly pod: KubeObject;
+}
+
+interface LateDrain extends Action {
+  readonly type: 'late';
+  readonly pool: string;
+  readonly message: string;
+}
+
+type DrainAction = NodeAction | Eviction | LateDrain;
+
+const requestOf = (node: KubeObject): string => {
+  const request = annotationOf(node, nodeKeys.desiredDrain);
+  return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
+};
+
+const isDraining = (node: KubeObject): boolean => requestOf(node).startsWith('drain-');
+
+const isCordoned = (node: KubeObject): boolean => partOf(node, 'spec', 'unschedulable') === true;
+
+/** How many pods are named in a status. */
+const mostNamed = 3;
+
+/** What is due for nodes that ask for a drain, or for its end, and that the operator does not run. */
+export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<DrainAction> {
+  if ('gap' in view) return { actions: [], missing: view.gap };
+  const due = view.nodes.flatMap((node): readonly (Decision<DrainAction> | undefined)[] => {
+    const { name } = node.metadata;
+    const request = requestOf(node);
+    if (request === '') return [];
+    const pool = poolOfNode(node, view);
+    const members = pool === undefined ? [node] : pool.nodes;
+    if (operatorReason(view.operator, members) !== undefined) return [];
+    const of = (type: NodeAction['type']): Decision<DrainAction> => ({
+      actions: [{ type, key: `${type} node ${name}`, node: name, request }],
+      missing: undefined,
+    });
+    if (request.startsWith('uncordon-')) return [of('uncordon')];
+    if (!request.startsWith('drain-')) return [];
+    if (!isCordoned(node)) return [of('cordon')];
+    const listed = pods.get(name);
+    // Its pods are read with the next observation.
+    if (listed === undefined) return [];
+    const left = listed.filter(mustLeave);
+    if (left.length === 0) return [of('drained')];
+    const status = leftText(name, left, blocked);
+    const isLate = late.includes(name) && pool !== undefined;
+    return [
+      {
+        actions: [
+          ...left
+            .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+            .map(evictionOf),
+          ...(isLate ? [lateDrain(pool.name, { name, request, status })] : []),
+        ],
+        missing: status,
+      },
+    ];
+  });
+  const missing = due.flatMap((one) => (one?.missing === undefined ? [] : [one.missing]));
+  return {
+    actions: due.flatMap((one) => one?.actions ?? []),
+    missing: missing.length === 0 ? 'no node asks for a drain' : missing.join('; '),
+  };
+}
+
+const evictionOf = (pod: KubeObject): Eviction => ({
+  type: 'evict',
+  key: `eviction of pod ${placeOf(pod)} from node ${textAt(pod, 'spec', 'nodeName')}`,
+  pod,
+});
+
+const lateDrain = (
+  pool: string,
+  { name, request, status }: Readonly<Record<'name' | 'request' | 'status', string>>,
+): LateDrain => ({
+  ...{ type: 'late', key: `late drain of node ${name}`, once: `${name} ${request}`, pool },
+  message: `the drain has taken more than an hour; it goes on, and the node is not rebooted: ${status}`,
+});
+
+const placeOf = ({ metadata: { namespace = '', name } }: KubeObject): string =>
+  `${namespace}/${name}`;
+
+function leftText(
+  node: string,
+  left: readonly KubeObject[],
+  blocked: ReadonlyMap<string, string>,
+): string {
+  const why = (pod: KubeObject): string => blocked.get(pod.metadata.uid ?? '') ?? '';
+  // First those that only a person can help.
+  const sorted = [...left].sort((a, b) => Number(why(b) !== '') - Number(why(a) !== ''));
+  const named = sorted.slice(0, mostNamed).map((pod) => {
+    const reason = why(pod);
+    return reason === '' ? placeOf(pod) : `${placeOf(pod)} (${reason})`;
+  });
+  const more = left.length > mostNamed ? [`${left.length - mostNamed} more`] : [];
+  return `node ${node} still has ${[...named, ...more].join(', ')}`;
+}
+
+/** The pods that a drain removes (kubectl, `drain/filters.go`, with `--force --delete-emptydir-data --ignore-daemonsets`). */
+export const mustLeave = (pod: KubeObject): boolean =>
+  !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase')) &&
+  pod.metadata.annotations?.['kubernetes.io/config.mirror'] === undefined &&
+  !listAt(pod, 'metadata', 'ownerReferences')
+    .map((owner) => fieldsOf(owner as Value))
+    .some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
+
+interface Draining extends NodeControllerScope<'kube' | 'clock'> {
+  readonly blocked: Map<string, string>;
+}
+
+async function carryOut(scope: Draining, action: DrainAction, signal: AbortSignal): Promise<void> {
+  if (action.type === 'evict') return evict(scope, action, signal);
+  if (action.type === 'late') {
+    const { pool, message } = action;
+    scope.note('warn', `pool ${pool}: ${message}`);
+    return poolEvent(scope, { pool, type: 'Warning', reason: 'FailedToDrain', message }, signal);
+  }
+  return changeNode(scope, action, signal);
+}
+
+/** Changes the node only as it is now: a node that asks for something else meanwhile is left. */
+async function changeNode(
+  scope: Draining,
+  { type, node: name, request }: NodeAction,
+  signal: AbortSignal,
+): Promise<void> {
+  const { kube, note } = scope;
+  const ref: KubeRef = { kind: nodeKind, name };
+  const node = await kube.get(ref, signal);
+  if (node === undefined || requestOf(node) !== request) return;
+  if ((await operatorNow(scope, node, signal)) !== undefined) return;
+  if (type === 'cordon' && isCordoned(node)) return;
+  // Whoever has uncordoned it since wants pods there: it is cordoned again first.
+  if (type === 'drained' && !isCordoned(node)) return;
+  const isOurs = annotationOf(node, cordonedKey) !== '';
+  const applied = { [nodeKeys.lastAppliedDrain]: request };
+  const change = {
+    cordon: { annotations: { [cordonedKey]: 'true' }, spec: { unschedulable: true } },
+    drained: { annotations: applied, spec: {} },
+    uncordon: {
+      annotations: { ...applied, [cordonedKey]: null },
+      spec: isOurs ? { unschedulable: null } : {},
+    },
+  }[type];
+  const { resourceVersion } = node.metadata;
+  const body = {
+    metadata: { resourceVersion, annotations: change.annotations },
+    ...(Object.keys(change.spec).length === 0 ? {} : { spec: change.spec }),
+  };
+  await kube.patch(ref, { type: 'merge', body }, signal);
+  note('info', `node ${name}: ${type}`, { request });
+}
+
+async function evict(scope: Draining, { pod }: Eviction, signal: AbortSignal): Promise<void> {
+  const { kube, note, blocked } = scope;
+  const node = { metadata: { name: textAt(pod, 'spec', 'nodeName') } };
+  if ((await operatorNow(scope, node, signal)) !== undefined) return;
+  const { name, namespace = '', uid = '' } = pod.metadata;
+  try {
+    await kube.evict({ namespace, name, uid }, signal);
+    blocked.delete(uid);
+    note('info', `pod ${placeOf(pod)} is evicted`, { node: node.metadata.name });
+  } catch (error) {
+    blocked.set(uid, asAgentError(error).message);
+    throw error;
+  }
+}
