@@ -1,5 +1,7 @@
 import { checkConfig } from '../../src/config/load.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
+import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
+import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
 
 const folder = 'deploy/controller';
 
@@ -26,7 +28,10 @@ const settings = {
   'service.url': 'https://service.example:8090',
 } as const;
 
-/** The objects of the controller as a bootstrap host gives them to its cluster, for whoever applies them by hand. */
+/**
+ * Files that are applied by hand: the objects of the controller as a bootstrap host gives them to its cluster, and those
+ * of layering in a living one.
+ */
 export function deployFiles(): Readonly<Record<string, string>> {
   const given = Object.entries(settings).map(
     ([key, value]) => [key as keyof typeof settings, { value, origin: 'deploy' }] as const,
@@ -45,13 +50,34 @@ export function deployFiles(): Readonly<Record<string, string>> {
   return {
     ...Object.fromEntries(files),
     [`${folder}/kustomization.yaml`]: `${head}resources:\n${resources.join('')}images:\n${image}`,
+    ...layeringFiles(),
   };
 }
+
+const layeringFolder = 'deploy/layering';
+
+/** The objects by which pools are run where the Machine Config Operator does not. */
+function layeringFiles(): Readonly<Record<string, string>> {
+  const objects = nodeAgentManifests('bootwright');
+  const names = objects.map(({ kind = '' }) => `agent-${fileNameOf(kind)}.yaml`);
+  const files = objects.map((object, at) => [`${layeringFolder}/${names[at]}`, renderYaml(object)]);
+  const resources = names.map((name) => `  - ${name}\n`);
+  return {
+    ...(Object.fromEntries(files) as Readonly<Record<string, string>>),
+    [`${layeringFolder}/kustomization.yaml`]: `${layeringHead}resources:\n${resources.join('')}images:\n${image}`,
+  };
+}
+
+/** `ServiceAccount` as `service-account`. */
+const fileNameOf = (kind: string): string =>
+  kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
 
 const head = `# This folder is written by \`npm run docs\`. docs/controller.md says what to set before it is applied.
 apiVersion: kustomize.config.k8s.io/v1beta1
 kind: Kustomization
 `;
+
+const layeringHead = head.replace('docs/controller.md', 'docs/node.md');
 
 const image = `  - name: bootwright
     newName: registry.example/bootwright

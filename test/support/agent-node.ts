@@ -23,7 +23,7 @@ export const configFile = (path: string, text: string, mode = 0o644): object => 
   contents: { source: `data:,${encodeURIComponent(text)}` },
 });
 
-/** The spec of a rendered MachineConfig. */
+/** What a rendered MachineConfig has of its own. */
 interface ConfigSketch {
   readonly files?: readonly object[];
   readonly units?: readonly object[];
@@ -32,7 +32,8 @@ interface ConfigSketch {
   readonly disks?: readonly object[];
 }
 
-const machineConfig = (name: string, sketch: ConfigSketch) => ({
+/** A rendered MachineConfig. */
+export const machineConfig = (name: string, sketch: ConfigSketch) => ({
   metadata: { name },
   kind: 'MachineConfig',
   spec: {

@@ -1,0 +1,59 @@
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { agentNamespaceRules, agentRules } from './permissions.ts';
+
+const name = 'bootwright-node-agent';
+const inNamespace = { name, namespace: operatorNamespace };
+const group = 'rbac.authorization.k8s.io';
+const rbac = { apiVersion: `${group}/v1` };
+const subjects = [{ kind: 'ServiceAccount', ...inNamespace }];
+const app = { app: name };
+
+/** The objects by which every node has an agent, in the order in which they are applied. */
+export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
+  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace },
+  { ...rbac, kind: 'ClusterRole', metadata: { name }, rules: agentRules },
+  {
+    ...{ ...rbac, kind: 'ClusterRoleBinding', metadata: { name } },
+    roleRef: { apiGroup: group, kind: 'ClusterRole', name },
+    subjects,
+  },
+  { ...rbac, kind: 'Role', metadata: inNamespace, rules: agentNamespaceRules },
+  {
+    ...{ ...rbac, kind: 'RoleBinding', metadata: inNamespace },
+    roleRef: { apiGroup: group, kind: 'Role', name },
+    subjects,
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { ...inNamespace, labels: app },
+    spec: {
+      selector: { matchLabels: app },
+      updateStrategy: { type: 'RollingUpdate' },
+      template: { metadata: { labels: app }, spec: podSpec(image) },
+    },
+  },
+];
+
+/** The host is reached through its PID 1; a node that is drained or not ready needs its agent most. */
+const podSpec = (image: string): object => ({
+  serviceAccountName: name,
+  hostPID: true,
+  hostNetwork: true,
+  dnsPolicy: 'ClusterFirstWithHostNet',
+  priorityClassName: 'system-node-critical',
+  tolerations: [{ operator: 'Exists' }],
+  nodeSelector: { 'kubernetes.io/os': 'linux' },
+  terminationGracePeriodSeconds: 10,
+  containers: [
+    {
+      name: 'agent',
+      image,
+      args: ['node', 'agent'],
+      env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+      securityContext: { privileged: true, runAsUser: 0 },
+      resources: { requests: { cpu: '10m', memory: '64Mi' } },
+    },
+  ],
+});

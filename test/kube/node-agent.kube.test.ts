@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { noJournal } from '../../src/adapters/journal.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import {
+  clusterRoleBindings,
+  clusterRoles,
+  machineConfigs,
+  namespaces,
+  nodes,
+  pods,
+  roleBindings,
+  roles,
+  serviceAccounts,
+} from '../../src/cluster/kinds.ts';
+import { runRole } from '../../src/engine/run.ts';
+import { nodeKeys } from '../../src/layering/api/cluster-object.ts';
+import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
+import { nodeAgent } from '../../src/roles/node-agent.ts';
+import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
+import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
+import { agentNode, configFile, machineConfig } from '../support/agent-node.ts';
+import { imageOf } from '../support/os-samples.ts';
+import { until } from './pivoted-cluster.ts';
+import { clusterOf, nodeOf } from './rig.ts';
+
+const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
+const kinds: Readonly<Record<string, KubeKind>> = {
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+  Role: roles,
+  RoleBinding: roleBindings,
+  DaemonSet: daemonSets,
+};
+const serviceAccount = 'bootwright-node-agent';
+const name = 'w0';
+const daemonPod = { kind: pods, namespace, name: 'machine-config-daemon-x' };
+
+let rig: Rig;
+let cluster: KubeCluster;
+
+const annotate = (annotations: Readonly<Record<string, string>>) =>
+  rig.client.merge({ kind: nodes, name }, { metadata: { annotations } });
+
+async function annotations(): Promise<Readonly<Record<string, string>>> {
+  return (await rig.client.get({ kind: nodes, name }))?.metadata.annotations ?? {};
+}
+
+beforeAll(async () => {
+  rig = await startRig({ isAudited: true });
+  await rig.client.apply(nodes, nodeOf(name));
+  await rig.client.apply(namespaces, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: namespace },
+  });
+  for (const object of nodeAgentManifests('registry.example/bootwright')) {
+    const kind = kinds[object.kind ?? ''];
+    if (kind === undefined) throw new Error(`no kind ${object.kind}`);
+    await rig.client.apply(kind, object);
+  }
+  const type = { apiVersion: 'machineconfiguration.openshift.io/v1' };
+  const next = { files: [configFile('/var/lib/x', 'new')] };
+  await rig.client.apply(machineConfigs, { ...type, ...machineConfig('c1', {}) });
+  await rig.client.apply(machineConfigs, { ...type, ...machineConfig('c2', next) });
+  await rig.client.apply(serviceAccounts, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'default', namespace },
+  });
+  const owner = {
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    name: 'machine-config-daemon',
+    uid: 'u',
+  };
+  await rig.client.apply(pods, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: daemonPod.name, namespace, ownerReferences: [owner] } as never,
+    spec: {
+      nodeName: name,
+      containers: [{ name: 'a', image: 'registry.example/a' }],
+      // Nothing here ends it.
+      terminationGracePeriodSeconds: 0,
+    },
+  });
+  const user = { namespace, serviceAccount };
+  cluster = clusterOf(await rig.kubeconfigFor({ user }));
+});
+afterAll(async () => {
+  await cluster.close();
+  await rig.close();
+});
+
+describe('the agent of a node on a real API server', () => {
+  const stop = new AbortController();
+  const { host, seen } = agentNode();
+  const start = (signal: AbortSignal) =>
+    runRole({
+      role: nodeAgent,
+      config: { nodeName: name },
+      ports: { kube: cluster, host, clock: systemClock },
+      clock: systemClock,
+      journal: noJournal,
+      header: { version: '1', fingerprint: 'f', bootId: 'b' },
+      run: 'test',
+      sinks: [],
+      signal,
+    }).catch(() => undefined);
+
+  it('leaves a node to the daemon, then switches it with its own permissions', async () => {
+    await annotate({
+      [nodeKeys.currentConfig]: 'c1',
+      [nodeKeys.currentImage]: imageOf('1'),
+      [nodeKeys.desiredConfig]: 'c2',
+      [nodeKeys.desiredImage]: imageOf('2'),
+      [nodeKeys.state]: 'Done',
+    });
+    const before = start(stop.signal);
+    const account = `system:serviceaccount:${namespace}:${serviceAccount}`;
+    await until(async () =>
+      (await rig.audited(account)).some(({ resource }) => resource === 'pods'),
+    );
+    expect((await annotations())[nodeKeys.state]).toBe('Done');
+    stop.abort(new Error('the pod is started again'));
+    await before;
+    await rig.client.remove(daemonPod);
+    await until(async () => (await rig.client.get(daemonPod)) === undefined);
+    const again = new AbortController();
+    const first = start(again.signal);
+    const drained = async (drain: string) => {
+      await until(async () => (await annotations())[nodeKeys.desiredDrain] === drain);
+      await annotate({ [nodeKeys.lastAppliedDrain]: drain });
+    };
+    await drained('drain-c2');
+    await until(() => Promise.resolve(seen.reboots === 1));
+    again.abort(new Error('the host reboots'));
+    await first;
+    const back = new AbortController();
+    const second = start(back.signal);
+    await drained('uncordon-c2');
+    await until(async () => (await annotations())[nodeKeys.state] === 'Done');
+    expect(await annotations()).toMatchObject({
+      [nodeKeys.currentConfig]: 'c2',
+      [nodeKeys.currentImage]: imageOf('2'),
+    });
+    expect(host.textOf('/var/lib/x')).toBe('new');
+    back.abort(new Error('the test ends'));
+    await second;
+
+    const asked = await rig.audited(account);
+    expect(asked.filter(({ status }) => status === 403)).toEqual([]);
+    const used = new Set(asked.map(({ group, resource, verb }) => `${group} ${resource} ${verb}`));
+    const granted = [...agentRules, ...agentNamespaceRules].flatMap(
+      ({ apiGroups, resources, verbs }) =>
+        apiGroups.flatMap((group) =>
+          resources.flatMap((resource) => verbs.map((verb) => `${group} ${resource} ${verb}`)),
+        ),
+    );
+    // Looked up by the admission of OpenShift when the pod is made.
+    const elsewhere = 'security.openshift.io securitycontextconstraints use';
+    expect(granted.filter((one) => !used.has(one))).toEqual([elsewhere]);
+  });
+});
