@@ -4,8 +4,8 @@ import { imageOf } from '../../../test/support/os-samples.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube } from '../../ports/kube.ts';
 
-/** Commands that only look. */
-const looks = /status|is-enabled|--version|--help|inspect|^test|^uname|^df|refs|^bootc/;
+/** Commands that only read. */
+const reads = /status|is-enabled|--version|--help|inspect|^test|^uname|^df|refs|^bootc/;
 
 const freshNode = () => {
   const node = agentNode({
@@ -35,7 +35,7 @@ function dyingPorts({ host, kube }: ReturnType<typeof freshNode>, dies?: number)
     ...host,
     exec: async (argv, options) => {
       const result = await host.exec(argv, options);
-      return looks.test(argv.join(' ')) ? result : after(argv.join(' '), result);
+      return reads.test(argv.join(' ')) ? result : after(argv.join(' '), result);
     },
     writeFile: async (path, content, options) =>
       after(`write ${path}`, await host.writeFile(path, content, options)),
