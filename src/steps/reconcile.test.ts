@@ -24,7 +24,13 @@ function setUp(
   gates: ReadonlyMap<string, PromiseWithResolvers<undefined>> = new Map(),
 ) {
   const clock = fakeClock({ auto: false });
-  const state = { wanted: [...wanted], begun: [] as string[], notes: [] as string[], most: 0 };
+  const state = {
+    wanted: [...wanted],
+    begun: [] as string[],
+    notes: [] as string[],
+    most: 0,
+    broken: false,
+  };
   const failing = new Set<string>();
   let changed = (): void => undefined;
   let running = 0;
@@ -35,10 +41,13 @@ function setUp(
       return untilAborted(watched);
     },
     observe: () => state.wanted,
-    decide: (keys) => ({
-      actions: keys.map((key) => ({ key })),
-      missing: keys.length === 0 ? undefined : keys.join(', '),
-    }),
+    decide: (keys) => {
+      if (state.broken) throw new TypeError('of an object that nobody foresaw');
+      return {
+        actions: keys.map((key) => ({ key })),
+        missing: keys.length === 0 ? undefined : keys.join(', '),
+      };
+    },
     apply: async ({ key }) => {
       state.begun.push(key);
       running += 1;
@@ -54,6 +63,20 @@ function setUp(
 }
 
 describe('reconciling', () => {
+  it('goes on after what cannot be observed or decided, and notes each cause once', async () => {
+    const { clock, end, failing, state, notify } = setUp(['a']);
+    state.broken = true;
+    await settle();
+    notify();
+    await settle();
+    expect(state.begun).toEqual([]);
+    expect(state.notes).toEqual(['all is done: looking again run.unexpected']);
+    state.broken = false;
+    await clock.advance(seconds(30));
+    await end;
+    expect({ begun: state.begun, failing: failing.size }).toEqual({ begun: ['a'], failing: 0 });
+  });
+
   it('ends when nothing is missing and nothing runs', async () => {
     const { end, state } = setUp(['a', 'b']);
     await end;

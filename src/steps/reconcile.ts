@@ -52,8 +52,8 @@ const afterSuccess: Millis = seconds(1);
 const afterFailure = { first: seconds(1), longest: seconds(30) } as const;
 
 /**
- * Observes, decides and acts until nothing is missing any more. A failed action keeps nothing else waiting.
- * @throws what `observe` throws
+ * Observes, decides and acts until nothing is missing any more. A failed action keeps nothing else waiting, and what cannot be
+ * observed or decided now is looked at again: nobody else would begin this work once more.
  */
 export async function reconcile<Seen, A extends Action>(
   scope: ReconcileScope,
@@ -61,11 +61,24 @@ export async function reconcile<Seen, A extends Action>(
   { watch, every = seconds(30), observe, decide, apply }: Reconciler<Seen, A>,
 ): Promise<void> {
   const queue = keyedQueue(scope);
+  let noted: string | undefined;
+  const decided = async (signal: AbortSignal): Promise<Decision<A>> => {
+    try {
+      return decide(await observe(signal));
+    } catch (error) {
+      signal.throwIfAborted();
+      const { code, message } = asAgentError(error);
+      if (noted !== message)
+        scope.note('warn', `${sentence}: looking again`, { code, reason: message });
+      noted = message;
+      return { actions: [], missing: message };
+    }
+  };
   try {
     await scope.until(
       sentence,
       async (signal) => {
-        const { actions, missing } = decide(await observe(signal));
+        const { actions, missing } = await decided(signal);
         for (const action of actions) queue.add(action, (inner) => apply(action, inner));
         if (missing === undefined && !queue.isBusy()) return { done: undefined };
         return { status: missing ?? 'what was begun is being ended' };
