@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../ports/kube.ts';
+import { nodeKeys } from '../api/cluster-object.ts';
+import { chooseNode, maxUnavailable } from './choose-node.ts';
+
+const target = { config: 'r2', image: 'i2' };
+
+interface Traits {
+  readonly state?: string;
+  readonly desired?: string;
+  readonly current?: string;
+  readonly isReady?: boolean;
+  readonly isCordoned?: boolean;
+  readonly zone?: string;
+  readonly created?: string;
+}
+
+function node(name: string, traits: Traits = {}): KubeObject {
+  const { state = 'Done', desired = '1', current = desired, isReady = true } = traits;
+  const { isCordoned = false, zone = 'a', created = '2026-01-01T00:00:00Z' } = traits;
+  return {
+    metadata: {
+      name,
+      creationTimestamp: created,
+      labels: { 'topology.kubernetes.io/zone': zone },
+      annotations: {
+        [nodeKeys.state]: state,
+        [nodeKeys.desiredConfig]: `r${desired}`,
+        [nodeKeys.desiredImage]: `i${desired}`,
+        [nodeKeys.currentConfig]: `r${current}`,
+        [nodeKeys.currentImage]: `i${current}`,
+      },
+    },
+    spec: isCordoned ? { unschedulable: true } : {},
+    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+  };
+}
+
+const pool = (name: string, spec: object = {}): KubeObject => ({ metadata: { name }, spec });
+const done = { desired: '2' };
+const working = { desired: '2', current: '1', state: 'Working' };
+const degraded = { desired: '2', current: '1', state: 'Degraded' };
+
+describe('maxUnavailable', () => {
+  it.each<[string, unknown, number, number]>([
+    ['worker', undefined, 10, 1],
+    ['worker', 0, 10, 1],
+    ['worker', 3, 10, 3],
+    ['worker', '25%', 10, 2],
+    ['worker', '5%', 10, 1],
+    ['worker', 'many', 10, 1],
+    ['master', 3, 3, 1],
+    ['master', '100%', 5, 1],
+  ])('of pool %s with %j and %i nodes is %i', (...[name, wanted, nodes, expected]) => {
+    expect(maxUnavailable(pool(name, { maxUnavailable: wanted }), nodes)).toBe(expected);
+  });
+});
+
+describe('chooseNode', () => {
+  it.each<[string, readonly KubeObject[], string | undefined, object?]>([
+    ['the first by name', [node('b'), node('a')], 'a'],
+    ['the older', [node('a', { created: '2026-02-01T00:00:00Z' }), node('b')], 'b'],
+    ['by zone first', [node('a', { zone: 'b' }), node('b', { created: '2027' })], 'b'],
+    ['none that has the target', [node('a', done), node('b')], 'b'],
+    ['none beside one at work', [node('a', working), node('b')], undefined],
+    [
+      'none beside one that has just been chosen',
+      [node('a', { desired: '2', current: '1' }), node('b')],
+      undefined,
+    ],
+    ['none beside a degraded one', [node('a', degraded), node('b')], undefined],
+    [
+      'none beside one that is not Ready',
+      [node('a', { ...done, isReady: false }), node('b')],
+      undefined,
+    ],
+    [
+      'none beside a cordoned one',
+      [node('a', { ...done, isCordoned: true }), node('b')],
+      undefined,
+    ],
+    ['one more where two may be away', [node('a', working), node('b')], 'b', { maxUnavailable: 2 }],
+    ['none of a paused pool', [node('a')], undefined, { paused: true }],
+    [
+      'a degraded one that wants something else',
+      [node('a', { state: 'Degraded' }), node('b')],
+      'a',
+    ],
+    [
+      'none at work that wants something else',
+      [node('a', { ...working, desired: '3' }), node('b', done)],
+      undefined,
+    ],
+    ['none without an agent', [node('a', { state: '' })], undefined],
+  ])('chooses %s', (...[, nodes, expected, spec]) => {
+    const choice = chooseNode({ pool: pool('worker', spec), nodes, target });
+    expect('node' in choice ? choice.node.metadata.name : undefined).toBe(expected);
+    if (!('node' in choice)) expect(choice.waitsFor).toBeTruthy();
+  });
+
+  it('has no reason to wait once every node is to have the target', () => {
+    const nodes = [node('a', done), node('b', working)];
+    expect(chooseNode({ pool: pool('worker'), nodes, target })).toEqual({ waitsFor: undefined });
+  });
+
+  it('takes the image away where the pool is not layered any more', () => {
+    const nodes = [node('a', done)];
+    const choice = chooseNode({
+      pool: pool('w'),
+      nodes,
+      target: { config: 'r2', image: undefined },
+    });
+    expect(choice).toHaveProperty('node');
+  });
+});

@@ -1,0 +1,57 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
+import { renderedNameOf } from '../api/machine-config-pool.ts';
+import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
+import { rolledBackKey } from './image-origin.ts';
+
+/** What the nodes of a pool should have. */
+export interface RollOutTarget {
+  /** Name of the rendered MachineConfig. */
+  readonly config: string;
+  /** By digest; undefined for a pool that is not layered. */
+  readonly image: string | undefined;
+}
+
+/** The target of a pool, or what has to be there before it has one. */
+export type TargetStatus = { readonly target: RollOutTarget } | { readonly waitsFor: string };
+
+const imageOf = (build: KubeObject | undefined): string =>
+  textAt(build, 'status', 'digestedImagePushSpec');
+
+const configOf = (build: KubeObject | undefined): string =>
+  textAt(build, 'spec', 'machineConfig', 'name');
+
+const hasSucceeded = (build: KubeObject): boolean =>
+  conditionOf(build, 'Succeeded').status === 'True' && imageOf(build) !== '';
+
+/**
+ * What a pool rolls out, by the gate of the Machine Config Operator (`pkg/controller/node`): a layered pool waits until
+ * its build has succeeded with the rendered MachineConfig of the pool and the image of its MachineOSConfig.
+ */
+export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
+  const { machineConfigPool, osConfig, builds } = snapshot;
+  const config = renderedNameOf(machineConfigPool);
+  if (config === '') return { waitsFor: 'a rendered MachineConfig of the pool' };
+  if (osConfig === undefined) return { target: { config, image: undefined } };
+  const build = currentBuild(snapshot);
+  if (build === undefined) return { waitsFor: 'a MachineOSBuild' };
+  const { name } = build.metadata;
+  if (annotationOf(osConfig, rolledBackKey) === name) return previous(name, builds);
+  if (!hasSucceeded(build)) return { waitsFor: `MachineOSBuild ${name} to succeed` };
+  if (configOf(build) !== config) return { waitsFor: `a MachineOSBuild of ${config}` };
+  const image = textAt(osConfig, 'status', 'currentImagePullSpec');
+  if (image !== imageOf(build)) {
+    return { waitsFor: `MachineOSConfig ${osConfig.metadata.name} to name the image of ${name}` };
+  }
+  return { target: { config, image } };
+}
+
+/** The newest build that succeeded beside one that is not to be used. */
+function previous(name: string, builds: readonly KubeObject[]): TargetStatus {
+  const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
+  const [newest] = builds
+    .filter((build) => build.metadata.name !== name && hasSucceeded(build))
+    .sort((one, other) => endOf(other) - endOf(one));
+  if (newest === undefined) return { waitsFor: `a MachineOSBuild other than ${name}` };
+  return { target: { config: configOf(newest), image: imageOf(newest) } };
+}

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import { etcds, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
+import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { seconds } from '../../model/duration.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { rollOut } from './roll-out.ts';
+
+const label = (role: string): string => `node-role.kubernetes.io/${role}`;
+const pool = (name: string, role = name): KubeObject => ({
+  metadata: { name },
+  spec: {
+    configuration: { name: 'r2' },
+    nodeSelector: { matchLabels: { [label(role)]: '' } },
+    maxUnavailable: 3,
+  },
+});
+const node = (name: string, ...roles: readonly string[]): KubeObject => ({
+  metadata: {
+    name,
+    labels: Object.fromEntries(roles.map((role) => [label(role), ''])),
+    annotations: {
+      ...{ [nodeKeys.state]: 'Done', [nodeKeys.desiredConfig]: 'r1' },
+      [nodeKeys.currentConfig]: 'r1',
+    },
+  },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+});
+
+function setUp(pools: readonly KubeObject[], members: readonly KubeObject[]) {
+  const kube = fakeKube();
+  for (const one of pools) kube.put(machineConfigPools, one);
+  for (const one of members) kube.put(nodes, one);
+  const clock = fakeClock({ auto: false });
+  const stop = new AbortController();
+  const start = (port: Kube = kube, signal = stop.signal) =>
+    tryStep(rollOut, { kube: port, clock, signal });
+  const advance = async (count = 5): Promise<void> => {
+    for (let passed = 0; passed < count; passed += 1) {
+      await clock.advance(seconds(2));
+      await settle();
+    }
+  };
+  const chosen = (): readonly string[] =>
+    kube
+      .objectsOf(nodes)
+      .filter(({ metadata }) => metadata.annotations?.[nodeKeys.desiredConfig] === 'r2')
+      .map(({ metadata }) => metadata.name);
+  /** As an agent does at its end. */
+  const finish = (name: string): void => {
+    const object = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === name);
+    if (object === undefined) throw new Error(`there is no node ${name}`);
+    const annotations = { ...object.metadata.annotations, [nodeKeys.currentConfig]: 'r2' };
+    kube.put(nodes, { ...object, metadata: { ...object.metadata, annotations } });
+  };
+  return { kube, stop, start, advance, chosen, finish };
+}
+
+const masters = ['m0', 'm1', 'm2'].map((name) => node(name, 'master'));
+const member = (name: string, isReady: boolean): KubeObject => ({
+  metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
+  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+});
+
+describe('roll out', () => {
+  it('changes one master after the other, each once the one before is done', async () => {
+    const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
+    const ended = start();
+    await advance();
+    expect(chosen()).toEqual(['m0']);
+    finish('m0');
+    await advance();
+    expect(chosen()).toEqual(['m0', 'm1']);
+    finish('m1');
+    await advance();
+    finish('m2');
+    await advance();
+    expect(chosen()).toEqual(['m0', 'm1', 'm2']);
+    expect(kube.objectsOf(events)).toHaveLength(3);
+    expect(kube.objectsOf(events)[0]).toMatchObject({
+      reason: 'SetDesiredConfigAndOSImage',
+      message: 'node m0 is to have MachineConfig r2',
+    });
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('changes no second master by a watch that shows the first one as it was', async () => {
+    const { kube, stop, start, advance, chosen } = setUp([pool('master')], masters);
+    const late: Kube = {
+      ...kube,
+      follow: (selection, seen, signal) => {
+        if (selection.kind !== nodes) return kube.follow(selection, seen, signal);
+        seen({ isSynced: true, objects: masters });
+        return kube.follow({ kind: etcds }, () => undefined, signal);
+      },
+    };
+    const ended = start(late);
+    await advance(20);
+    expect(chosen()).toEqual(['m0']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('changes no node that somebody else changes meanwhile, and tries again', async () => {
+    const { kube, stop, start, advance, chosen } = setUp([pool('worker')], [node('w0', 'worker')]);
+    let isFirst = true;
+    const busy: Kube = {
+      ...kube,
+      patch: (ref, patch, signal) => {
+        if (isFirst) kube.put(nodes, { ...node('w0', 'worker'), spec: { unschedulable: false } });
+        isFirst = false;
+        return kube.patch(ref, patch, signal);
+      },
+    };
+    const ended = start(busy);
+    await advance();
+    expect(chosen()).toEqual(['w0']);
+    stop.abort(new Error('stop'));
+    expect((await ended).notes).toEqual([
+      'warn: roll-out of pool worker: trying again',
+      'info: pool worker: node w0 is to have MachineConfig r2',
+    ]);
+  });
+
+  it('changes no master while a member of etcd is not healthy', async () => {
+    const { kube, stop, start, advance, chosen } = setUp([pool('master')], masters);
+    kube.put(pods, member('m0', true)).put(pods, member('m1', false)).put(pods, member('m2', true));
+    const ended = start();
+    await advance();
+    expect(chosen()).toEqual([]);
+    kube.put(pods, member('m1', true));
+    kube.put(etcds, { metadata: { name: 'cluster' } });
+    await advance(20);
+    expect(chosen()).toEqual(['m0']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('leaves a node that two pools of some nodes select, and says so', async () => {
+    const both = [pool('infra'), pool('gpu'), pool('worker')];
+    const { kube, stop, start, advance } = setUp(both, [node('w0', 'infra', 'gpu', 'worker')]);
+    const ended = start();
+    await advance();
+    expect(kube.writes).toEqual([]);
+    stop.abort(new Error('stop'));
+    const reason = 'w0 in two pools: change their labels';
+    expect((await ended).events).toContainEqual(
+      expect.objectContaining({
+        type: 'wait.updated',
+        status: `pool gpu: ${reason}; pool infra: ${reason}`,
+      }),
+    );
+  });
+
+  it('leaves a pool with a node of the operator', async () => {
+    const { kube, stop, start, advance } = setUp([pool('master')], masters);
+    const ownerReferences = [
+      { kind: 'DaemonSet', name: 'machine-config-daemon', controller: true },
+    ];
+    const metadata = { name: 'mcd', namespace: 'assisted-installer', ownerReferences };
+    kube.put(pods, { metadata, spec: { nodeName: 'm2' } });
+    const ended = start();
+    await advance();
+    expect(kube.writes).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('goes on wherever an earlier one was killed, and never changes two masters at once', async () => {
+    for (let last = 0; last < 2; last += 1) {
+      const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
+      const killed = new AbortController();
+      let requests = 0;
+      const count = async <T>(request: () => Promise<T>): Promise<T> => {
+        const answer = await request();
+        if (requests === last) killed.abort(new Error('killed'));
+        requests += 1;
+        return answer;
+      };
+      const dying: Kube = {
+        ...kube,
+        get: (...given) => count(() => kube.get(...given)),
+        patch: (...given) => count(() => kube.patch(...given)),
+        create: (...given) => count(() => kube.create(...given)),
+      };
+      const first = start(dying, killed.signal);
+      await advance();
+      await first;
+      const second = start();
+      await advance();
+      expect([last, chosen()]).toEqual([last, ['m0']]);
+      finish('m0');
+      await advance();
+      expect([last, chosen()]).toEqual([last, ['m0', 'm1']]);
+      stop.abort(new Error('stop'));
+      await second;
+    }
+  });
+});
