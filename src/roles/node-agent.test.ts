@@ -3,7 +3,7 @@ import { agentNode, configFile } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
-import { pods } from '../cluster/kinds.ts';
+import { nodes, pods } from '../cluster/kinds.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
@@ -89,6 +89,61 @@ describe('the agent of a node', () => {
   });
 });
 
+describe('a node whose configuration changes in the middle', () => {
+  it('has kernel arguments set with the image', async () => {
+    const { annotate, annotations, host, settle } = agentNode({
+      old: { kernelArguments: ['old=1'] },
+      next: { kernelArguments: ['a=1 b=2'] },
+    });
+    host.withFile('/proc/cmdline', 'rw old=1');
+    host.on(['rpm-ostree', 'kargs', rest]).succeeds();
+    host.on(['systemctl', 'reboot']).succeeds();
+    annotate(toNext);
+    await settle(1);
+    expect(annotations()).toMatchObject({ desiredDrain: 'drain-c2' });
+    const kargs = host.ran.filter(([, verb]) => verb === 'kargs');
+    expect(kargs).toHaveLength(1);
+    expect(kargs[0]?.join(' ')).toMatch(/a=1.*b=2/);
+    expect(kargs[0]?.join(' ')).toContain('old=1');
+  });
+
+  it('goes on from what it came back with when the old one is desired meanwhile', async () => {
+    const { annotate, annotations, host, seen, settle, world } = agentNode({
+      next: { files: [configFile('/etc/x', 'new')] },
+    });
+    seen.atBoot = () => {
+      seen.atBoot = () => undefined;
+      annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    };
+    annotate(toNext);
+    await settle(5);
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
+    expect([world.booted, seen.reboots, host.textOf('/etc/x')]).toEqual(['1', 2, undefined]);
+  });
+
+  it('is degraded after three reboots that did not keep a file, and names it', async () => {
+    const { annotate, annotations, host, seen, settle } = agentNode({
+      next: { files: [configFile('/etc/x', 'new')] },
+    });
+    seen.atBoot = () => host.withFile('/etc/x', 'by another');
+    annotate(toNext);
+    await settle(6);
+    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+    expect(annotations().reason).toContain('the host does not keep: /etc/x');
+    expect(seen.reboots).toBe(3);
+  });
+
+  it('gives a file back that the image has by itself', async () => {
+    const { annotate, host, settle } = agentNode({
+      old: { files: [configFile('/etc/x', 'ours')] },
+    });
+    host.withFile('/etc/x', 'ours').withFile('/usr/etc/x', 'of the image');
+    annotate(toNext);
+    await settle();
+    expect(host.textOf('/etc/x')).toBe('of the image');
+  });
+});
+
 describe('a node that cannot get there', () => {
   it.each<[string, string]>([
     ['os.image-unreachable', 'connection refused'],
@@ -161,6 +216,31 @@ describe('a node of the Machine Config Operator', () => {
     await settle();
     expect(annotations()).toMatchObject(done);
   });
+
+  it.each(['pod', 'desired'] as const)(
+    'is looked at once more before anything is written: %s',
+    async (change) => {
+      const { annotate, host, kube, passes, putPod, seen, start, stopped } = agentNode({
+        next: { files: [configFile('/etc/x', 'new')] },
+      });
+      annotate(toNext);
+      const ended = start({
+        kube: {
+          ...kube,
+          get: (ref, signal) => {
+            if (ref.kind === nodes && change === 'pod') putPod('daemon-x', daemon);
+            if (ref.kind === nodes && change === 'desired') annotate({ desiredConfig: 'c3' });
+            return kube.get(ref, signal);
+          },
+        },
+      });
+      await passes();
+      stopped.abort(new Error('the test ends'));
+      await ended;
+      expect(seen.drains).toEqual(['drain-c2']);
+      expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
+    },
+  );
 
   it('is not told by the name of a pod', async () => {
     const { annotate, annotations, putPod, settle } = agentNode();

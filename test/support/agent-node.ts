@@ -90,10 +90,13 @@ export function agentNode({
     isDraining: true,
     losesStaged: 0,
     refuses: false,
+    /** What else happens while the host boots. */
+    atBoot: (): void => undefined,
   };
   const units = new Map<string, string>();
   const boot = (): void => {
     seen.reboots += 1;
+    seen.atBoot();
     host.withFile(bootIdPath, `boot-${seen.reboots}\n`);
     const { staged, order } = node.world;
     node.world.staged = undefined;
