@@ -8,7 +8,7 @@ import { openClient } from '../kube/client.ts';
 import { askerOf, configRequestLine, configServerLog, requestObject } from './kubelet.ts';
 import type { Action, Purpose } from './cluster-state.ts';
 import { endProgress } from './bootstrap-units.ts';
-import { controllerPoll } from './controller.ts';
+import { controllerJobOf } from './controller-pod.ts';
 import { etcdConditions, type EtcdProgress, memberHosts } from './etcd.ts';
 import { annotateNode, desireConfig, reachConfig, renderOnce } from './machine-configs.ts';
 import { firstObjects, kinds, type Named, nodeObject } from './objects.ts';
@@ -18,11 +18,18 @@ import { createPools, renderPools } from './layering/run-controllers.ts';
 import type { LayeredSite } from '../layering/plan.ts';
 import { applyManifests } from './manifests.ts';
 import {
+  operatorNames,
+  operatorObject,
+  operatorStatus,
+  stepOf,
+  versionStatus,
+} from './operators.ts';
+import { createPki } from '../kube/pki.ts';
+import {
+  configServerPod,
   controllerJob,
-  controllerNamespace,
   controllerPod,
   etcdPod,
-  readyEvent,
   runningStatus,
   unpulledEvent,
   unpulledStatus,
@@ -55,7 +62,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   'render-pools': (work) =>
     work.layered === undefined ? renderOnce(work) : renderPools(work, work.layered),
   'log-request': (work, { host }) => logRequest(work, host),
-  'note-request': ({ asked }, { host }) => void asked.add(host),
+  'note-request': noteRequest,
   'ask-certificate': (work, { host, purpose }) => askCertificate(work, host, purpose),
   'add-node': async (work, { host }) => {
     await work.kube.client.apply(kinds.Node, nodeObject(memberNamed(work, host)));
@@ -94,8 +101,8 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
     await reportEtcd(work);
   },
   'fail-pull': failPull,
-  'start-controller': startController,
-  poll: controllerPoll,
+  'start-controller': (work) => work.startController(),
+  'report-operators': reportOperators,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
 };
 
@@ -129,12 +136,34 @@ async function writeOnBootstrap(
   await writeFile(place, text);
 }
 
-async function logRequest(work: ClusterWork, host: string): Promise<void> {
+function requestLine(work: ClusterWork, host: string): string {
   const member = memberNamed(work, host);
   const form = work.members.indexOf(member);
   // Hosts ask from either of their addresses.
   const address = member.addresses[form % member.addresses.length] ?? '192.0.2.1';
-  const line = configRequestLine({ pool: member.role, address, at: new Date(), form });
+  return configRequestLine({ pool: member.role, address, at: new Date(), form });
+}
+
+/** A host asks a master, in the log of whose pod it stands. */
+async function noteRequest(
+  work: ClusterWork,
+  { host }: Extract<Action, { kind: 'note-request' }>,
+): Promise<void> {
+  const [master] = readyMasters(work);
+  if (master === undefined) return;
+  const pod = configServerPod(master);
+  const { name, namespace = '' } = pod.metadata;
+  await work.kube.client.apply(kinds.Pod, pod);
+  await work.kube.client.mergeStatus(
+    { kind: kinds.Pod, name, namespace },
+    runningStatus(pod, new Date()),
+  );
+  const text = `${work.logs.get(name)?.() ?? ''}${requestLine(work, host)}`;
+  work.logs.set(name, () => text);
+}
+
+async function logRequest(work: ClusterWork, host: string): Promise<void> {
+  const line = requestLine(work, host);
   const place = await work.bootstrap.files.real(`/var/log/containers/${configServerLog}`);
   await mkdir(dirname(place), { recursive: true });
   await appendFile(place, line);
@@ -216,26 +245,36 @@ async function failPull(work: ClusterWork): Promise<void> {
   await client.apply(kinds.Event, unpulledEvent(pod, new Date()));
 }
 
-/** The controller runs as the job that the bootstrap host has brought into the cluster. */
-async function startController(work: ClusterWork): Promise<void> {
-  const { client } = work.kube;
-  const pod = await putController(work);
-  if (pod === undefined) return;
-  const { name, namespace = '' } = pod.metadata;
-  await client.mergeStatus({ kind: kinds.Pod, name, namespace }, runningStatus(pod, new Date()));
-  await client.apply(kinds.Event, readyEvent(new Date()));
-}
-
 async function putController(work: ClusterWork): Promise<KubeObject | undefined> {
-  const { client } = work.kube;
-  const ref = { kind: kinds.Job, name: controllerJob, namespace: controllerNamespace };
-  const [master] = readyMasters(work);
-  const job = await client.get(ref);
-  if (job === undefined || master === undefined) {
+  const job = await controllerJobOf(work);
+  const [node] = readyMasters(work);
+  if (job === undefined || node === undefined) {
     work.complain(`there is no job ${controllerJob} in the cluster`);
     return undefined;
   }
-  const pod = controllerPod(job, master);
-  await client.apply(kinds.Pod, pod);
+  const pod = controllerPod(job, { node, count: 1 });
+  await work.kube.client.apply(kinds.Pod, pod);
   return pod;
+}
+
+/** The operators say how far they are; with ingress come its certificates. */
+async function reportOperators(
+  { kube: { client }, plan: { version } }: ClusterWork,
+  { step }: Extract<Action, { kind: 'report-operators' }>,
+): Promise<void> {
+  const at = new Date();
+  for (const name of operatorNames) {
+    await client.apply(kinds.ClusterOperator, operatorObject(name));
+    const ref = { kind: kinds.ClusterOperator, name };
+    await client.mergeStatus(ref, operatorStatus(name, { step, version, at }));
+  }
+  const ref = { kind: kinds.ClusterVersion, name: 'version' };
+  await client.replaceStatus(ref, versionStatus(step, { version, at }));
+  if (step !== stepOf('ingress')) return;
+  await client.apply(kinds.ConfigMap, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'default-ingress-cert', namespace: 'openshift-config-managed' },
+    data: { 'ca-bundle.crt': (await createPki()).serving.certificate },
+  });
 }

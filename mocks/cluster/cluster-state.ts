@@ -25,8 +25,12 @@ export interface ClusterPlan {
   readonly adminsRefusedSeconds?: number;
   /** For so long no kubelet can pull the image of the controller. */
   readonly controllerPullFailsSeconds?: number;
+  /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
+  readonly controllerDies?: readonly string[];
   /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
+  /** Of OpenShift. */
+  readonly version: string;
   readonly pace: Pace;
 }
 
@@ -56,9 +60,10 @@ export interface ClusterState {
   readonly isBootstrapComplete: boolean;
   /** etcd has no member on the bootstrap host any more. */
   readonly isHandedOver: boolean;
+  /** The controller has said that it works. */
   readonly isControllerUp: boolean;
-  /** The controller is about to look. */
-  readonly isPollDue: boolean;
+  /** The step of the operators for which a node that takes workload is missing. */
+  readonly heldStep?: number | undefined;
   readonly phases: Readonly<Record<string, HostPhase>>;
   /** What an installer must not do, and did. */
   readonly complaints: readonly string[];
@@ -94,7 +99,10 @@ export type ClusterEvent =
   | { readonly kind: 'controller-due' }
   /** Its image can be pulled from now on. */
   | { readonly kind: 'controller-pulled' }
-  | { readonly kind: 'poll-due' };
+  /** It has created its event. */
+  | { readonly kind: 'controller-ready' }
+  /** The operators of the cluster are a step further; see `operatorNames`. */
+  | { readonly kind: 'operators-due'; readonly step: number };
 
 /** Something that the cluster does to its API server, to a host or to time. */
 export type Action =
@@ -131,8 +139,7 @@ export type Action =
   /** The kubelet of a master tries to start the controller. */
   | { readonly kind: 'fail-pull' }
   | { readonly kind: 'start-controller' }
-  /** The controller approves what waits, and reports how far hosts are. */
-  | { readonly kind: 'poll' }
+  | { readonly kind: 'report-operators'; readonly step: number }
   /** What a step waits for is true from now on. */
   | { readonly kind: 'mark'; readonly step: string };
 
@@ -155,7 +162,6 @@ export const unborn = ({ members, needsEtcdOverride }: ClusterPlan): ClusterStat
   isBootstrapComplete: false,
   isHandedOver: false,
   isControllerUp: false,
-  isPollDue: false,
   phases: Object.fromEntries(members.map(({ name }) => [name, 'live' as const])),
   complaints: [],
 });

@@ -20,6 +20,7 @@ const planOf = (fields: Partial<ClusterPlan> = {}): ClusterPlan => ({
   members: [bootstrap, member('m1'), member('m2'), member('w1', 'worker')],
   needsEtcdOverride: false,
   apiMoves: false,
+  version: '4.20.1',
   pace: Pace.parse({}),
   ...fields,
 });
@@ -35,7 +36,7 @@ const words = (action: Action): string =>
     action.kind,
     'host' in action ? action.host : '',
     'purpose' in action ? action.purpose : '',
-    'step' in action ? action.step : '',
+    'step' in action ? String(action.step) : '',
     'isRefused' in action ? String(action.isRefused) : '',
   ]
     .filter((word) => word !== '')
@@ -68,6 +69,8 @@ function handle(
   return { state, actions: done };
 }
 
+const isOfOperators = (action: string): boolean => action.startsWith('report-operators');
+
 const started: ClusterEvent = { kind: 'bootkube-started' };
 const rebooted = (host: string): ClusterEvent => ({ kind: 'rebooted', host });
 const approved = (host: string): ClusterEvent => ({
@@ -98,7 +101,8 @@ describe('a cluster that starts', () => {
 
   it('ends bootkube, the bootstrap and the handover once two masters are ready', () => {
     const { state, actions } = after(planOf(), started, rebooted('m1'), rebooted('m2'));
-    expect(actions.slice(actions.indexOf('make-ready m2'))).toEqual([
+    const rest = actions.slice(actions.indexOf('make-ready m2'));
+    expect(rest.filter((action) => !isOfOperators(action))).toEqual([
       'make-ready m2',
       'mark cluster/wait-for-masters',
       'mark cluster/wait-for-arbiter',
@@ -111,13 +115,11 @@ describe('a cluster that starts', () => {
       'complete-bootstrap',
       'mark cluster/wait-for-etcd',
       'start-controller',
-      'mark cluster/wait-for-controller',
       'reach-config m2',
       'remove-member',
       'mark cluster/wait-for-etcd-handover',
-      'poll',
     ]);
-    expect(state).toMatchObject({ isHandedOver: true, isControllerUp: true, complaints: [] });
+    expect(state).toMatchObject({ isHandedOver: true, isControllerUp: false, complaints: [] });
   });
 
   it('lets masters differ for a while in what they are to be, one after the other', () => {
@@ -136,8 +138,21 @@ describe('a cluster that starts', () => {
     const plan = planOf({ controllerPullFailsSeconds: 5 });
     const { actions } = after(plan, started, rebooted('m1'), rebooted('m2'));
     expect(actions.filter((action) => /pull|controller/.test(action))).toEqual([
-      ...['fail-pull', 'start-controller', 'mark cluster/wait-for-controller'],
+      ...['fail-pull', 'start-controller'],
     ]);
+    expect(after(plan, { kind: 'controller-ready' })).toMatchObject({
+      state: { isControllerUp: true },
+      actions: ['mark cluster/wait-for-controller'],
+    });
+  });
+
+  it('brings its operators up to where they need a worker, and on with the first', () => {
+    const begin = [started, rebooted('m1'), rebooted('m2')];
+    const { state, actions } = after(planOf(), ...begin);
+    expect(actions.filter(isOfOperators)).toHaveLength(8);
+    expect(state.heldStep).toBe(9);
+    const workers = [rebooted('b1'), approved('b1'), rebooted('w1'), approved('w1')];
+    expect(after(planOf(), ...begin, ...workers).actions.filter(isOfOperators)).toHaveLength(12);
   });
 
   it('complains of an etcd that is left with one member', () => {
@@ -176,7 +191,8 @@ describe('a cluster that starts', () => {
     const waiting = after(planOf(), ...masters, rebooted('b1'));
     expect(waiting.state.phases['b1']).toBe('unapproved');
     expect(waiting.actions).toContain('note-request b1');
-    const { state, actions } = after(planOf(), ...masters, rebooted('b1'), approved('b1'));
+    const isUp: ClusterEvent = { kind: 'controller-ready' };
+    const { state, actions } = after(planOf(), ...masters, isUp, rebooted('b1'), approved('b1'));
     expect(state.phases['b1']).toBe('ready');
     expect(actions.slice(actions.indexOf('add-node b1'))).toEqual(
       expect.arrayContaining(['add-node b1', 'ask-certificate b1 serving', 'make-ready b1']),

@@ -14,6 +14,7 @@ import {
 } from './cluster-state.ts';
 import { hasEnoughMembers, memberHosts } from './etcd.ts';
 import { agreed, reconfigure } from './machine-configs.ts';
+import { lastStep, needsWorkload } from './operators.ts';
 
 type Decide<Kind extends ClusterEvent['kind']> = (
   state: ClusterState,
@@ -87,7 +88,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
     // On the bootstrap host a unit approves whatever asks, as long as it runs.
     if (!hasLeft(state, bootstrapOf(plan))) return join(state, host, plan);
     const ask: Action = { kind: 'ask-certificate', host, purpose: 'client' };
-    return withNextPoll(withPhase(state, host, 'unapproved'), [ask], plan);
+    return { state: withPhase(state, host, 'unapproved'), actions: [ask] };
   },
 
   'request-approved': (state, { host, purpose }, plan) =>
@@ -99,8 +100,11 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
       { kind: 'make-ready', host } as const,
       ...firstReady(state, plan),
       ...turn.actions,
+      ...(state.heldStep === undefined
+        ? []
+        : [later(0, { kind: 'operators-due', step: state.heldStep })]),
     ];
-    return withNextPoll(turn.state, actions, plan);
+    return { state: { ...turn.state, heldStep: undefined }, actions };
   },
 
   'override-seen': (state, { isSet }, plan) =>
@@ -142,6 +146,7 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
       { kind: 'complete-bootstrap' },
       mark('cluster/wait-for-etcd'),
       later(pace.handoverSeconds, { kind: 'handover-due' }),
+      later(pace.operatorSeconds, { kind: 'operators-due', step: 1 }),
     ],
   }),
 
@@ -152,16 +157,36 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
 
   'controller-due': (state, _, plan) => {
     const { controllerPullFailsSeconds: seconds = 0 } = plan;
-    if (seconds === 0) return startController(state, plan);
+    if (seconds === 0) return { state, actions: [{ kind: 'start-controller' }] };
     return {
       state,
       actions: [{ kind: 'fail-pull' }, later(seconds, { kind: 'controller-pulled' })],
     };
   },
 
-  'controller-pulled': (state, _, plan) => startController(state, plan),
+  'controller-pulled': (state) => ({ state, actions: [{ kind: 'start-controller' }] }),
 
-  'poll-due': (state) => ({ state: { ...state, isPollDue: false }, actions: [{ kind: 'poll' }] }),
+  'controller-ready': (state) => ({
+    state: { ...state, isControllerUp: true },
+    actions: [mark('cluster/wait-for-controller')],
+  }),
+
+  'operators-due': (state, { step }, plan) => {
+    if (needsWorkload(step) && !takesWorkload(state, plan))
+      return stay({ ...state, heldStep: step });
+    const report: Action = { kind: 'report-operators', step };
+    const next = later(plan.pace.operatorSeconds, { kind: 'operators-due', step: step + 1 });
+    return {
+      state: { ...state, heldStep: undefined },
+      actions: step < lastStep ? [report, next] : [report],
+    };
+  },
+};
+
+/** Routers run on workers, and on masters where there are none. */
+const takesWorkload = ({ phases }: ClusterState, { members }: ClusterPlan): boolean => {
+  const workers = members.filter(({ role }) => role === 'worker');
+  return workers.length === 0 || workers.some(({ name }) => phases[name] === 'ready');
 };
 
 /** What a event makes of a cluster. */
@@ -175,13 +200,6 @@ const refuseAdmins = (seconds: number): readonly Action[] => [
   later(seconds, { kind: 'admins-known' }),
 ];
 
-const startController = (state: ClusterState, plan: ClusterPlan): Turn =>
-  withNextPoll(
-    { ...state, isControllerUp: true },
-    [{ kind: 'start-controller' }, mark('cluster/wait-for-controller')],
-    plan,
-  );
-
 /** A machine-config-server that answers gives their Ignition to all that wait for it. */
 function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
   const waiting = Object.keys(state.phases).filter((name) => state.phases[name] === 'waiting');
@@ -194,16 +212,15 @@ function serveConfig(state: ClusterState, plan: ClusterPlan): Turn {
 
 function giveConfig(state: ClusterState, host: string, plan: ClusterPlan): Turn {
   const isHere = !hasLeft(state, bootstrapOf(plan));
-  return withNextPoll(
-    withPhase(state, host, 'configuring'),
-    [
+  return {
+    state: withPhase(state, host, 'configuring'),
+    actions: [
       { kind: isHere ? 'log-request' : 'note-request', host },
       plan.isLayered === true
         ? { kind: 'first-boot', host }
         : later(plan.pace.configureSeconds, { kind: 'configured-due', host }),
     ],
-    plan,
-  );
+  };
 }
 
 /** The controllers of the cluster have nowhere to run before the first node is Ready. */
@@ -212,16 +229,15 @@ function firstReady({ phases }: ClusterState, { pace }: ClusterPlan): readonly A
   return isFirst ? [later(pace.renderSeconds, { kind: 'render-due' })] : [];
 }
 
-function join(state: ClusterState, host: string, plan: ClusterPlan): Turn {
-  return withNextPoll(
-    withPhase(state, host, 'joining'),
-    [
+function join(state: ClusterState, host: string, { pace }: ClusterPlan): Turn {
+  return {
+    state: withPhase(state, host, 'joining'),
+    actions: [
       { kind: 'add-node', host },
-      later(plan.pace.daemonSeconds, { kind: 'daemon-due', host }),
-      later(plan.pace.joinSeconds, { kind: 'ready-due', host }),
+      later(pace.daemonSeconds, { kind: 'daemon-due', host }),
+      later(pace.joinSeconds, { kind: 'ready-due', host }),
     ],
-    plan,
-  );
+  };
 }
 
 const approvalCounts = (state: ClusterState, host: string, purpose: Purpose): boolean =>
@@ -262,17 +278,6 @@ function whenEnough(state: ClusterState, plan: ClusterPlan): Turn {
     state: { ...state, isControlPlaneReady: true },
     actions: [...marks, later(plan.pace.bootkubeSeconds, { kind: 'bootkube-due' })],
   };
-}
-
-/** Adds the next look of the controller, unless one is due. */
-function withNextPoll(
-  state: ClusterState,
-  actions: readonly Action[],
-  { pace }: ClusterPlan,
-): Turn {
-  if (!state.isControllerUp || state.isPollDue) return { state, actions };
-  const next = later(pace.controllerPollSeconds, { kind: 'poll-due' });
-  return { state: { ...state, isPollDue: true }, actions: [...actions, next] };
 }
 
 /** A bootstrap host that goes too early takes something with it that the cluster still needs. */

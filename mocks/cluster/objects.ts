@@ -30,6 +30,7 @@ export type Invoker = 'assisted-service' | 'agent-installer';
 /** Namespaces that the release itself brings along. */
 const namespaces = [
   'openshift-config',
+  'openshift-config-managed',
   'openshift-etcd',
   'openshift-machine-api',
   'openshift-machine-config-operator',
@@ -39,6 +40,10 @@ const namespaces = [
 export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Named[] {
   return [
     ...namespaces.map(namespace),
+    // The controller manager makes one in each namespace; without it no pod is let in.
+    named('ServiceAccount', 'v1', {
+      metadata: { name: 'default', namespace: 'openshift-machine-config-operator' },
+    }),
     named('ConfigMap', 'v1', {
       metadata: { name: 'cluster-config-v1', namespace: 'kube-system' },
       data: { 'install-config': installConfig(plan) },
@@ -51,6 +56,7 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
       metadata: { name: 'cluster' },
       spec: { managementState: 'Managed' },
     }),
+    named('Proxy', 'config.openshift.io/v1', { metadata: { name: 'cluster' }, spec: {} }),
     named('ClusterVersion', 'config.openshift.io/v1', {
       metadata: { name: 'version' },
       spec: { clusterID: '00000000-0000-4000-8000-000000000000', channel: 'stable-4.20' },
@@ -202,6 +208,7 @@ export const kinds = {
   Etcd: kind('operator.openshift.io', 'v1', 'etcds'),
   ClusterVersion: kind('config.openshift.io', 'v1', 'clusterversions'),
   ClusterOperator: kind('config.openshift.io', 'v1', 'clusteroperators'),
+  Proxy: kind('config.openshift.io', 'v1', 'proxies'),
 } as const satisfies Readonly<Record<string, KubeKind>>;
 
 /** Name of a kind that the stand-in knows. */

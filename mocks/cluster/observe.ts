@@ -4,12 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { followChanges } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
-import { conditionsOf } from './controller.ts';
 import { isOverridden } from './etcd.ts';
 import { kinds } from './objects.ts';
 import { isReady } from './layering/controllers.ts';
 import { hasRole } from '../layering/objects.ts';
-import { controllerNamespace } from './pods.ts';
+import { controllerNamespace, controllerReady } from './pods.ts';
 import type { ClusterWork } from './site.ts';
 
 const POLL_INTERVAL_MILLIS = 150;
@@ -32,6 +31,7 @@ const observed = [
   { kind: kinds.Etcd },
   { kind: kinds.CertificateSigningRequest },
   { kind: kinds.Job, namespace: controllerNamespace },
+  { kind: kinds.Event, namespace: controllerNamespace },
 ];
 
 /** Watches a cluster until it is closed; jobs that run our program are run. */
@@ -44,6 +44,7 @@ export async function observe(
   const changes = followChanges(work, observed);
   while (!work.signal.aborted) {
     try {
+      markWorkers(work);
       if (work.state().isApiUp && changes.take()) await poll(work, { emit, reported, jobs });
     } catch {
       // The API may be moving; the next look tells.
@@ -53,6 +54,17 @@ export async function observe(
   }
   await changes.ended;
   await Promise.all(jobs.values());
+}
+
+/** Control-plane nodes that workers wait for. */
+const ENOUGH = 2;
+
+/** What workers wait for is true as soon as the service has enough masters as Done. */
+function markWorkers({ store, marks }: ClusterWork): void {
+  const step = 'control-plane/wait-for-masters';
+  if (marks.some((mark) => mark.step === step)) return;
+  const done = store.hosts().filter(({ role, stage }) => role !== 'worker' && stage === 'Done');
+  if (done.length >= ENOUGH) marks.push({ step, readyAt: Date.now() });
 }
 
 interface Seen {
@@ -67,7 +79,15 @@ async function poll(work: ClusterWork, { emit, reported, jobs }: Seen): Promise<
   const { client } = work.kube;
   const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
   const requests = await client.list({ kind: kinds.CertificateSigningRequest });
-  for (const { name, event } of [...overrideIn(etcd), ...requests.flatMap(approvalIn)]) {
+  const ready = await client.get({
+    ...{ kind: kinds.Event, namespace: controllerNamespace, name: controllerReady },
+  });
+  const isReadyNow = ready === undefined ? [] : [readyController];
+  for (const { name, event } of [
+    ...overrideIn(etcd),
+    ...isReadyNow,
+    ...requests.flatMap(approvalIn),
+  ]) {
     if (!reported.has(name)) emit(event);
     reported.add(name);
   }
@@ -94,6 +114,20 @@ interface Observed {
   readonly event: ClusterEvent;
 }
 
+const readyController: Observed = {
+  name: controllerReady,
+  event: { kind: 'controller-ready' },
+};
+
+interface Condition {
+  readonly type: string;
+}
+
+function conditionsOf(object: KubeObject): readonly Condition[] {
+  const { status } = object as { readonly status?: { readonly conditions?: readonly Condition[] } };
+  return status?.conditions ?? [];
+}
+
 const overrideIn = (etcd: KubeObject | undefined): readonly Observed[] =>
   isOverridden(etcd) ? [{ name: 'override', event: { kind: 'override-seen', isSet: true } }] : [];
 
@@ -106,7 +140,7 @@ function approvalIn(request: KubeObject): readonly Observed[] {
 }
 
 /** A pod of a job is started again until it succeeds, on another node where its own was emptied. */
-async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise<void> {
+async function runJob(work: ClusterWork, { metadata, spec }: z.infer<typeof Job>): Promise<void> {
   const { serviceAccountName = 'default', containers } = spec.template.spec;
   const kubeconfig = await work.kube.kubeconfigFor({
     user: { namespace: controllerNamespace, serviceAccount: serviceAccountName },
@@ -117,11 +151,12 @@ async function runJob(work: ClusterWork, { spec }: z.infer<typeof Job>): Promise
     const moveOut = await moveIn(work, () => {
       leaving.abort(new Error('its node is emptied'));
     });
-    const exitCode = await work.runJob({
-      args: containers[0]?.args ?? [],
+    const { ended } = await work.startJob({
+      ...{ name: 'after-pivot', podId: metadata.uid, args: containers[0]?.args ?? [], env: {} },
       kubeconfig,
       signal: AbortSignal.any([signal, leaving.signal]),
     });
+    const exitCode = await ended;
     moveOut();
     if (exitCode === 0) return;
     await sleep(RESTART_AFTER_MILLIS, undefined, { signal }).catch(() => undefined);

@@ -28,8 +28,8 @@ export const Pace = z.strictObject({
   reconfigureSeconds: seconds(2.5),
   /** From bootkube's end until the controller runs. */
   controllerSeconds: seconds(1.5),
-  /** Between two looks of the controller, at nodes and at requests for certificates. */
-  controllerPollSeconds: seconds(1),
+  /** From one step of the operators of the cluster to the next; the first comes after the bootstrap is complete. */
+  operatorSeconds: seconds(0.3),
 });
 export type Pace = z.infer<typeof Pace>;
 

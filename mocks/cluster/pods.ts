@@ -22,14 +22,17 @@ export const etcdPod = (nodeName: string): KubeObject => ({
   },
 });
 
-/** The pod that the controller's job makes, of the template of that job. */
-export function controllerPod(job: KubeObject, nodeName: string): KubeObject {
+/** A pod that the controller's job makes, of the template of that job; `count` tells it from the others. */
+export function controllerPod(
+  job: KubeObject,
+  { node: nodeName, count }: { readonly node: string; readonly count: number },
+): KubeObject {
   const { template } = job['spec'] as { readonly template: PodTemplate };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: `${controllerJob}-8fz2k`,
+      name: `${controllerJob}-8fz2${count}`,
       namespace: controllerNamespace,
       labels: { ...template.metadata.labels, 'job-name': controllerJob },
     },
@@ -42,16 +45,56 @@ interface PodTemplate {
   readonly spec: object;
 }
 
-/** What a kubelet says of a pod whose containers run. */
-export const runningStatus = (pod: KubeObject, at: Date): object => ({
+/** What a kubelet says of a pod whose containers run, after so many restarts. */
+export const runningStatus = (pod: KubeObject, at: Date, restartCount = 0): object => ({
   phase: 'Running',
   startTime: at.toISOString(),
   conditions: conditionsOf([], at),
   containerStatuses: containersOf(pod).map((container) => ({
-    ...{ ...container, imageID: container.image, ready: true, started: true, restartCount: 0 },
-    state: { running: { startedAt: at.toISOString() } },
+    ...{ ...container, imageID: container.image, ready: true, started: true, restartCount },
+    state: { running: { startedAt: at.toISOString() }, waiting: null },
   })),
 });
+
+/** What it says of one whose container crashed, and is started again after a pause. */
+export const backOffStatus = (pod: KubeObject, at: Date, restartCount: number): object => ({
+  phase: 'Running',
+  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
+  containerStatuses: containersOf(pod).map((container) => ({
+    ...{ ...container, imageID: container.image, ready: false, started: false, restartCount },
+    state: { waiting: { reason: 'CrashLoopBackOff' } },
+  })),
+});
+
+/** What it says of one whose container ended with 0. */
+export const endedStatus = (pod: KubeObject, at: Date): object => ({
+  phase: 'Succeeded',
+  conditions: conditionsOf(['Ready', 'ContainersReady'], at),
+  containerStatuses: containersOf(pod).map((container) => ({
+    ...{ ...container, imageID: container.image, ready: false, started: false, restartCount: 0 },
+    state: { terminated: { exitCode: 0, reason: 'Completed', finishedAt: at.toISOString() } },
+  })),
+});
+
+/** The pod on a master that gives hosts their Ignition. */
+export const configServerPod = (nodeName: string): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: {
+    name: configServerPodName(nodeName),
+    namespace: 'openshift-machine-config-operator',
+    labels: { 'k8s-app': 'machine-config-server' },
+  },
+  spec: {
+    nodeName,
+    automountServiceAccountToken: false,
+    containers: [{ name: 'machine-config-server', image: 'registry.example.test/mco:1' }],
+  },
+});
+
+/** Its name; the real one has a suffix that nobody knows. */
+export const configServerPodName = (nodeName: string): string =>
+  `machine-config-server-${nodeName}`;
 
 /** Why a kubelet does not get an image: it tries, and then waits (kubernetes, `pkg/kubelet/images`). */
 type PullReason = 'ErrImagePull' | 'ImagePullBackOff';
@@ -115,22 +158,5 @@ const conditionsOf = (untrue: readonly string[], at: Date): readonly object[] =>
     lastTransitionTime: at.toISOString(),
   }));
 
-const READY = 'AssistedControllerIsReady';
-
-/** The event with which the controller says that it works. */
-export function readyEvent(at: Date): KubeObject {
-  const time = at.toISOString().replace(/\.\d+Z$/, 'Z');
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name: READY, namespace: controllerNamespace },
-    involvedObject: { namespace: controllerNamespace, name: controllerJob },
-    reason: READY,
-    type: 'Normal',
-    count: 1,
-    firstTimestamp: time,
-    lastTimestamp: time,
-    message:
-      'Assisted controller managed to connect to assisted service and kube-apiserver and is ready to start',
-  };
-}
+/** The name of the event with which the controller says that it works. */
+export const controllerReady = 'AssistedControllerIsReady';

@@ -4,6 +4,7 @@ import { bootIds, startKubelet, tenants } from './kubelet.ts';
 import { type ClusterState, type Action, type ClusterEvent, unborn } from './cluster-state.ts';
 import { decide } from './decide.ts';
 import { perform } from './actions.ts';
+import { runController } from './controller-pod.ts';
 import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
@@ -35,19 +36,30 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   const timers = new Set<NodeJS.Timeout>();
   const marks: ReadyMark[] = [];
   const complaints: string[] = [];
-  const kubelet = await startKubelet((pod) => `${pod}: the controller of the lab is at work\n`);
+  const logs = new Map<string, () => string>();
+  const kubelet = await startKubelet((pod) => logs.get(pod)?.() ?? '');
   let state = unborn(plan);
   let final: Promise<ApiServer> | undefined;
+  let controller: Promise<void> | undefined;
   const work: ClusterWork = {
     ...site,
     kubelet,
     finalServer: () => (final ??= site.kube.startFinal()),
     state: () => state,
-    asked: new Set(),
+    logs,
+    kills: { count: 0 },
     jobs: new Set(),
     bootIds: bootIds(),
     tenants: tenants(),
     marks,
+    startController: () => {
+      work.jobs.add('controller');
+      controller ??= runController(work)
+        .catch((error: unknown) => {
+          if (!closing.signal.aborted) complaints.push(`the controller: ${String(error)}`);
+        })
+        .finally(() => work.jobs.delete('controller'));
+    },
     complain: (what) => complaints.push(what),
     emit: (event) => {
       emit(event);
@@ -83,7 +95,11 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     runningJobs: () => work.jobs.size,
     complaints: async () => {
       const violations = layered === undefined ? [] : await verifyLayering(work, layered);
-      return [...complaints, ...state.complaints, ...(await leftovers(work)), ...violations];
+      const spared = (plan.controllerDies ?? [])
+        .slice(work.kills.count)
+        .map((words) => `the controller was never killed at: ${words}`);
+      const left = await leftovers(work);
+      return [...complaints, ...state.complaints, ...left, ...spared, ...violations];
     },
     [Symbol.asyncDispose]: async () => {
       closing.abort(new Error('the run is over'));
@@ -91,6 +107,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
       await doing;
       await observing;
       await controlling;
+      await controller;
       await kubelet[Symbol.asyncDispose]();
     },
   };

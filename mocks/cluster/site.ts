@@ -10,11 +10,26 @@ import { type Invoker, kinds, type NodeFacts, nodeStatus } from './objects.ts';
 
 /** A job of the cluster that runs our own program. */
 export interface JobRun {
+  /** Tells its files from those of other jobs. */
+  readonly name: string;
+  /** The id of its pod. */
+  readonly podId: string;
   /** Words for the program. */
   readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
   /** Text of a kubeconfig with the rights of the job's service account. */
   readonly kubeconfig: string;
   readonly signal: AbortSignal;
+}
+
+/** A program of a pod that runs. */
+export interface RunningJob {
+  /** Its exit code, 1 where a signal ended it. */
+  readonly ended: Promise<number>;
+  /** What it has said so far. */
+  readonly log: () => string;
+  /** Ends it at once, as the kernel does where memory is short. */
+  readonly kill: () => void;
 }
 
 /** What a cluster is started from. */
@@ -29,8 +44,8 @@ export interface ClusterSite {
   readonly store: InventoryStore;
   /** What is around it when its operating systems are built. */
   readonly layered?: LayeredSite | undefined;
-  /** Runs a job's program to its end, and gives its exit code. */
-  readonly runJob: (job: JobRun) => Promise<number>;
+  /** Starts a job's program. */
+  readonly startJob: (job: JobRun) => Promise<RunningJob>;
 }
 
 /** What a cluster needs to do its actions. */
@@ -39,13 +54,17 @@ export interface ClusterWork extends ClusterSite {
   /** The API server to which the API moves; started at the first call. */
   readonly finalServer: () => Promise<ApiServer>;
   readonly state: () => ClusterState;
-  /** Names of hosts that asked a master for their Ignition. */
-  readonly asked: Set<string>;
+  /** Logs of pods, by name. */
+  readonly logs: Map<string, () => string>;
+  /** How often the controller was killed. */
+  readonly kills: { count: number };
   readonly marks: ReadyMark[];
   readonly bootIds: BootIds;
   readonly tenants: Tenants;
   /** Jobs that run, by uid. */
   readonly jobs: Set<string>;
+  /** Lets a kubelet run the pod of the controller from now on. */
+  readonly startController: () => void;
   readonly complain: (what: string) => void;
   readonly emit: (event: ClusterEvent) => void;
   readonly signal: AbortSignal;

@@ -30,6 +30,7 @@ describe('the install command', () => {
       '--mco-image',
       '--must-gather-image',
       '--openshift-version',
+      '--check-cluster-version',
       '--installer-args',
     ]);
     expect(words.at(-1)).toBe('["--append-karg","a=b"]');

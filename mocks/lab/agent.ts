@@ -91,6 +91,8 @@ export function installArguments(facts: CommandFacts): readonly string[] {
     ...(isDay1 ? ['--mco-image', 'registry.example.test/mco:1'] : []),
     ...(isDay1 ? ['--must-gather-image', 'registry.example.test/must-gather:1'] : []),
     ...(isDay1 ? ['--openshift-version', cluster.openshiftVersion] : []),
+    // Without it the controller waits for no ClusterVersion, and the service, which does, for ever.
+    ...(isDay1 ? ['--check-cluster-version'] : []),
     ...(facts.skipsMcoReboot === true ? ['--enable-skip-mco-reboot'] : []),
     ...(host.installerArgs.length === 0
       ? []

@@ -3,7 +3,7 @@ import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from './report.ts';
-import type { HostExpectation, Scenario } from './scenario.ts';
+import { hasCluster, type HostExpectation, type Scenario } from './scenario.ts';
 
 /** What happened on one host, for the report. */
 export function reportHost(lab: Lab, host: LabHost, startedAt: number): HostReport {
@@ -66,6 +66,22 @@ export function reportLayering(layered: LayeredSite): LayeringReport {
       };
     }),
   };
+}
+
+/** How the cluster has ended at the service, against what is expected; nothing where no controller completes it. */
+export function endDifferences({ scenario, inventory }: Pick<Lab, 'scenario' | 'inventory'>) {
+  const { expect, cluster } = scenario;
+  if (!hasCluster(scenario) || cluster.invoker === 'agent-installer') return [];
+  const expected =
+    expect.clusterStatus ?? (expect.outcome === 'installed' ? 'installed' : undefined);
+  if (expected === undefined) return [];
+  const { store } = inventory;
+  const { status, logsState } = store.cluster();
+  return [
+    ...different('the cluster at the service', status, expected),
+    ...different("the controller's logs at the service", logsState, 'completed'),
+    ...(store.controllerLogs().length > 0 ? [] : ['the service has no logs of the controller']),
+  ];
 }
 
 /** How a run has ended. */

@@ -193,7 +193,9 @@ function firstDisk({ machine }: LabHost): string {
 function environmentOf(lab: Lab, host: LabHost, events: string): Readonly<Record<string, string>> {
   const settings = {
     'host.root': join(host.folder, 'root'),
-    ...(host.plan.role === 'bootstrap' ? { 'images.self': 'registry.example.test/self:1' } : {}),
+    ...(host.plan.role === 'bootstrap'
+      ? { 'images.self': 'registry.example.test/controller:1' }
+      : {}),
     'log.events': events,
     ...host.plan.settings,
   };

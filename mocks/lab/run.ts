@@ -10,7 +10,13 @@ import { startInventory } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
 import { startObjectStore } from '../objects/server.ts';
 import { openCluster, withoutPrefix } from './start-cluster.ts';
-import { differencesOf, reportHost, reportLayering, unsaid } from './make-report.ts';
+import {
+  differencesOf,
+  endDifferences,
+  reportHost,
+  reportLayering,
+  unsaid,
+} from './make-report.ts';
 import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
 import { runHost } from './run-host.ts';
@@ -151,6 +157,7 @@ function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
     differences: [
       ...differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
       ...unsaid(lab.scenario, run.hosts),
+      ...endDifferences(lab),
     ],
     faults: inventory.faults.hits() + objects.faults.hits(),
     layering: layered && reportLayering(layered),

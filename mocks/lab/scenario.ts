@@ -104,6 +104,8 @@ export const Scenario = z.strictObject({
       adminsRefusedSeconds: z.number().min(0).default(0),
       /** For so long no kubelet can pull the image of the controller. */
       controllerPullFailsSeconds: z.number().min(0).default(0),
+      /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
+      controllerDies: z.array(z.string()).default([]),
       /** How long a byte takes from a host to the API server and back. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */
@@ -125,6 +127,8 @@ export const Scenario = z.strictObject({
   limitSeconds: z.number().positive().default(180),
   expect: z.strictObject({
     outcome: z.enum(['installed', 'failed']),
+    /** Of the cluster at the service in the end; `installed` unless said, where a controller completes the installation. */
+    clusterStatus: z.string().optional(),
     hosts: z.record(z.string(), HostExpectation).default({}),
   }),
 });

@@ -1,4 +1,6 @@
 // The cluster that the hosts of a run form: its API server, what happens in it, and the jobs that it runs.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +8,7 @@ import type { ClusterPlan } from '../cluster/cluster-state.ts';
 import type { NodeFacts } from '../cluster/objects.ts';
 import { type RunningCluster, runCluster } from '../cluster/run-cluster.ts';
 import { simulateBootstrapInPlace } from '../cluster/no-cluster.ts';
-import type { ClusterSite, JobRun } from '../cluster/site.ts';
+import type { ClusterSite, JobRun, RunningJob } from '../cluster/site.ts';
 import type { InventoryStore } from '../inventory/store.ts';
 import { freePort } from '../kube/program.ts';
 import { type Kube, type KubeParts, startKube } from '../kube/start.ts';
@@ -21,7 +23,8 @@ export interface StartedCluster extends AsyncDisposable {
   readonly end: () => Promise<readonly string[]>;
 }
 
-const JOB_LIMIT_MILLIS = 60_000;
+/** With the controller, which waits for the service up to 20 seconds at a time. */
+const JOB_LIMIT_MILLIS = 90_000;
 
 /** An address as an interface has it, `10.0.0.1/8`, without its prefix length. */
 export const withoutPrefix = (address: string): string => address.replace(/\/.*$/, '');
@@ -57,7 +60,11 @@ export async function openCluster(
       bootstrap: bootstrap.machine,
       store,
     },
-    { bundle: lab.bundle, folder },
+    {
+      ...{ bundle: lab.bundle, folder },
+      ...{ enter: lab.site.network?.enter ?? [], environment: lab.site.environment },
+      apiServer: lab.site.addressOf(url, 'api'),
+    },
   );
 }
 
@@ -68,13 +75,13 @@ function kubeOf({ kube, scenario }: Lab): KubeParts {
 
 /** Lets a cluster live whose jobs run our bundle and leave what they leave in a folder. */
 export async function startCluster(
-  site: Omit<ClusterSite, 'runJob'>,
-  { bundle, folder }: JobPlace,
+  site: Omit<ClusterSite, 'startJob'>,
+  place: JobPlace,
 ): Promise<StartedCluster> {
   const { kube } = site;
   const cluster = await runCluster({
     ...site,
-    runJob: jobRunner({ bundle, folder }),
+    startJob: jobStarter(kube.forwarder.url, place),
   });
   return {
     cluster,
@@ -83,7 +90,7 @@ export async function startCluster(
       while (cluster.runningJobs() > 0 && Date.now() < limit) await sleep(50);
       const late = cluster.runningJobs() > 0 ? ['a job of ours did not come to its end'] : [];
       const marks = cluster.marks.map((mark) => `${JSON.stringify(mark)}\n`).join('');
-      await writeFile(join(folder, 'cluster.marks.jsonl'), marks);
+      await writeFile(join(place.folder, 'cluster.marks.jsonl'), marks);
       return [...(await cluster.complaints()), ...late];
     },
     [Symbol.asyncDispose]: async () => {
@@ -123,13 +130,15 @@ export function planOf(
   { cluster, pace }: Pick<Scenario, 'cluster' | 'pace'>,
   members: readonly NodeFacts[],
 ): ClusterPlan {
-  const { openshiftVersion, apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds } = cluster;
+  const { openshiftVersion: version, apiMoves, adminsRefusedSeconds } = cluster;
+  const { controllerPullFailsSeconds, controllerDies } = cluster;
   const { bootkubeCrashes, bootkubeFails, progressFails } = cluster;
-  const [major = 0, minor = 0] = openshiftVersion.split('.').map(Number);
+  const [major = 0, minor = 0] = version.split('.').map(Number);
   const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
   return {
-    ...{ members, needsEtcdOverride, pace },
+    ...{ members, needsEtcdOverride, pace, version },
     ...{ apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds },
+    controllerDies,
     ...{ bootkubeCrashes, bootkubeFails, progressFails },
   };
 }
@@ -138,28 +147,70 @@ export function planOf(
 interface JobPlace {
   readonly bundle: string;
   readonly folder: string;
+  /** Words before the program, which enter the network of the nodes. */
+  readonly enter?: readonly string[];
+  /** What every program in that network has in its environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The API server as pods reach it. */
+  readonly apiServer?: string;
+  /** An address that a host was given, as pods reach it. */
+  readonly reached?: (url: string) => string;
 }
 
 /** Runs our own program as a pod of the cluster would; everything it leaves is in the folder of the run. */
-function jobRunner({ bundle, folder }: JobPlace): (job: JobRun) => Promise<number> {
-  const home = join(folder, 'after-pivot');
-  return async ({ args, kubeconfig, signal }) => {
+function jobStarter(
+  server: string,
+  { bundle, folder, enter = [], environment = {}, apiServer = server, reached }: JobPlace,
+): (job: JobRun) => Promise<RunningJob> {
+  const starts = new Map<string, number>();
+  return async ({ name, podId, args, env, kubeconfig, signal }) => {
+    const home = join(folder, name);
+    const count = (starts.get(name) ?? 0) + 1;
+    starts.set(name, count);
     await mkdir(join(home, 'root', 'var', 'log'), { recursive: true });
     const file = join(home, 'kubeconfig');
-    await writeFile(file, kubeconfig, { mode: 0o600 });
-    const agent = startAgent({
+    await writeFile(file, kubeconfig.replaceAll(server, apiServer), { mode: 0o600 });
+    const logFile = join(home, `log-${count}`);
+    const inventory = env['INVENTORY_URL'];
+    const program = startAgent({
+      enter: [...enter, ...(await insidePod(home, podId))],
       bundle,
       args: [...args, '--kubeconfig', file],
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: home,
         [settingVariable('host.root')]: join(home, 'root'),
+        ...environment,
+        ...env,
+        ...(inventory === undefined || reached === undefined
+          ? {}
+          : { INVENTORY_URL: reached(inventory) }),
       },
-      logFile: join(home, 'log'),
+      logFile,
     });
-    signal.addEventListener('abort', agent.stop);
-    const { exitCode } = await agent.ended;
-    signal.removeEventListener('abort', agent.stop);
-    return exitCode ?? 1;
+    signal.addEventListener('abort', program.stop);
+    return {
+      log: () => (existsSync(logFile) ? readFileSync(logFile, 'utf8') : ''),
+      kill: program.kill,
+      ended: program.ended.then(({ exitCode }) => {
+        signal.removeEventListener('abort', program.stop);
+        return exitCode ?? 1;
+      }),
+    };
   };
 }
+
+/**
+ * Words that let a program see a mount of a kubelet, by which it knows its pod. Where a user may not have mounts of his own
+ * there are none, and the next process of the same pod waits for the lease of the one before it.
+ */
+async function insidePod(home: string, podId: string): Promise<readonly string[]> {
+  mayMount ??= spawnSync('unshare', ['-Urm', 'true']).status === 0;
+  if (!mayMount) return [];
+  const folder = join(home, 'pods', podId, 'volumes');
+  await mkdir(folder, { recursive: true });
+  const script = 'mount --bind "$0" "$0" && exec "$@"';
+  return ['unshare', '-Urm', 'sh', '-c', script, folder];
+}
+
+let mayMount: boolean | undefined;

@@ -118,7 +118,7 @@ function partOf(
   const settings = {
     'image.url': world.imageUrl,
     'image.sha256': guests.image.sha256,
-    ...(isBootstrap ? { 'images.self': 'registry.example.test/self:1' } : {}),
+    ...(isBootstrap ? { 'images.self': 'registry.example.test/controller:1' } : {}),
   };
   const kind = isBootstrap ? 'bootstrap' : role === 'arbiter' ? 'arbiter' : 'master';
   const install: LiveInstall = {

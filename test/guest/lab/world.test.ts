@@ -74,6 +74,7 @@ const plan: ClusterPlan = {
   members: [member('b1', true), member('m1'), member('m2')],
   needsEtcdOverride: false,
   apiMoves: false,
+  version: '4.20.1',
   pace: guestPace(Pace.parse({})),
 };
 

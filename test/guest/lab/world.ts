@@ -146,7 +146,9 @@ export async function openGuestCluster(
   const members = hosts.map((host) => memberOf(store, host));
   const plan = planOf({ ...scenario, pace: guestPace(scenario.pace) }, members);
   const { invoker } = scenario.cluster;
-  return startCluster({ plan, invoker, members, kube, bootstrap: mirror, store }, place);
+  const reached = (url: string): string => url.replace(gateway, '127.0.0.1');
+  const site = { plan, invoker, members, kube, bootstrap: mirror, store };
+  return startCluster(site, { ...place, reached });
 }
 
 /** Phases in which an installed system asks for its config for the first time. */

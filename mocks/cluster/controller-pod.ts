@@ -1,0 +1,196 @@
+// The pod of the controller, as a kubelet runs it: our own program, with what its job says and nothing else.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import type { KubeObject, KubeRef } from '../../src/ports/kube.ts';
+import { kinds } from './objects.ts';
+import {
+  backOffStatus,
+  controllerJob,
+  controllerNamespace,
+  controllerPod,
+  endedStatus,
+  runningStatus,
+} from './pods.ts';
+import { isReady } from './layering/controllers.ts';
+import { hasRole } from '../layering/objects.ts';
+import type { ClusterWork } from './site.ts';
+
+/** A kubelet waits 10 s after the first crash and twice as long after each more (`MaxContainerBackOff`); so much is left in the lab. */
+const FIRST_BACKOFF_MILLIS = 1000;
+const LONGEST_BACKOFF_MILLIS = 8000;
+
+const Source = z.strictObject({
+  name: z.string(),
+  key: z.string(),
+  optional: z.boolean().default(false),
+});
+
+const Job = z.object({
+  spec: z.object({
+    template: z.object({
+      spec: z.object({
+        serviceAccountName: z.string(),
+        containers: z.tuple([
+          z.object({
+            args: z.array(z.string()).default(['controller']),
+            env: z.array(
+              z.union([
+                z.strictObject({ name: z.string(), value: z.string() }),
+                z.strictObject({
+                  name: z.string(),
+                  valueFrom: z.strictObject({ configMapKeyRef: Source }),
+                }),
+              ]),
+            ),
+          }),
+        ]),
+        volumes: z.array(
+          z.object({
+            secret: z
+              .object({
+                secretName: z.string(),
+                items: z.array(z.object({ key: z.string(), path: z.string() })),
+              })
+              .optional(),
+          }),
+        ),
+      }),
+    }),
+  }),
+});
+type Job = z.infer<typeof Job>;
+
+/** The job of the controller, which the bootstrap host has brought into the cluster. */
+export async function controllerJobOf({ kube }: ClusterWork): Promise<KubeObject | undefined> {
+  return kube.client.get({ kind: kinds.Job, name: controllerJob, namespace: controllerNamespace });
+}
+
+/** Runs the controller until it has ended well, on another master where its own is emptied. */
+export async function runController(work: ClusterWork): Promise<void> {
+  const object = await controllerJobOf(work);
+  if (object === undefined) {
+    work.complain(`there is no job ${controllerJob} in the cluster`);
+    return;
+  }
+  const job = Job.parse(object);
+  const { signal } = work;
+  for (let count = 1; !signal.aborted; count += 1) {
+    const node = await freeMaster(work);
+    if (node === undefined) {
+      await sleep(200, undefined, { signal });
+      continue;
+    }
+    const leaving = new AbortController();
+    const moveOut = work.tenants.moveIn(node, () => {
+      leaving.abort(new Error('its node is emptied'));
+    });
+    const pod = await work.kube.client.apply(kinds.Pod, controllerPod(object, { node, count }));
+    const isDone = await runPod(work, job, {
+      pod,
+      signal: AbortSignal.any([signal, leaving.signal]),
+    });
+    moveOut();
+    if (isDone) return;
+    if (isOver(signal)) return;
+    await work.kube.client.remove(podRef(pod), { graceSeconds: 0 });
+  }
+}
+
+/** Asked again after each wait, which a check of types does not see. */
+const isOver = (signal: AbortSignal): boolean => signal.aborted;
+
+/** A scheduler takes any master that takes workload. */
+async function freeMaster({ kube }: ClusterWork): Promise<string | undefined> {
+  const nodes = await kube.client.list({ kind: kinds.Node });
+  return nodes.find((node) => hasRole(node, 'master') && isReady(node))?.metadata.name;
+}
+
+const podRef = ({ metadata: { name, namespace = '' } }: KubeObject): KubeRef => ({
+  ...{ kind: kinds.Pod, name, namespace },
+});
+
+interface RunningPod {
+  readonly pod: KubeObject;
+  /** Ends it with its node. */
+  readonly signal: AbortSignal;
+}
+
+/** Starts the container again after each crash, with growing pauses; false when the pod had to leave its node. */
+async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod): Promise<boolean> {
+  const setStatus = async (status: object): Promise<void> => {
+    await work.kube.client.mergeStatus(podRef(pod), status);
+  };
+  const { serviceAccountName, containers } = job.spec.template.spec;
+  let backOff = FIRST_BACKOFF_MILLIS;
+  for (let restarts = 0; !signal.aborted; restarts += 1) {
+    const kubeconfig = await work.kube.kubeconfigFor({
+      user: { namespace: controllerNamespace, serviceAccount: serviceAccountName },
+    });
+    const run = await work.startJob({
+      ...{ name: 'controller', podId: pod.metadata.uid ?? '', args: containers[0].args },
+      ...{ env: await environmentOf(work, job), kubeconfig, signal },
+    });
+    work.logs.set(pod.metadata.name, run.log);
+    killAtFaults(work, run);
+    await setStatus(runningStatus(pod, new Date(), restarts));
+    const exitCode = await run.ended;
+    if (exitCode === 0) {
+      await setStatus(endedStatus(pod, new Date()));
+      return true;
+    }
+    if (isOver(signal)) return false;
+    await setStatus(backOffStatus(pod, new Date(), restarts + 1));
+    await sleep(backOff, undefined, { signal }).catch(() => undefined);
+    backOff = Math.min(backOff * 2, LONGEST_BACKOFF_MILLIS);
+  }
+  return false;
+}
+
+/** What is to kill the controller, in order: each when its log says so. */
+function killAtFaults(
+  { plan: { controllerDies = [] }, kills, signal }: ClusterWork,
+  { log, kill, ended }: Awaited<ReturnType<ClusterWork['startJob']>>,
+): void {
+  const next = controllerDies[kills.count];
+  if (next === undefined) return;
+  const timer = setInterval(() => {
+    if (!log().includes(next)) return;
+    clearInterval(timer);
+    kills.count += 1;
+    kill();
+  }, 20);
+  signal.addEventListener('abort', () => clearInterval(timer));
+  void ended.finally(() => clearInterval(timer));
+}
+
+/** The variables of the container, and the token of its Secret. A key that is missing keeps a kubelet from starting it. */
+async function environmentOf(work: ClusterWork, { spec }: Job): Promise<Record<string, string>> {
+  const { containers, volumes } = spec.template.spec;
+  const env: Record<string, string> = {};
+  for (const one of containers[0].env) {
+    if ('value' in one) {
+      env[one.name] = one.value;
+      continue;
+    }
+    const { name, key, optional } = one.valueFrom.configMapKeyRef;
+    const value = (await dataOf(work, 'ConfigMap', name))[key];
+    if (value !== undefined) env[one.name] = value;
+    else if (!optional) work.complain(`couldn't find key ${key} in ConfigMap ${name}`);
+  }
+  for (const { secret } of volumes) {
+    for (const { key } of secret?.items ?? []) {
+      const token = (await dataOf(work, 'Secret', secret?.secretName ?? ''))[key] ?? '';
+      env['PULL_SECRET_TOKEN'] = Buffer.from(token, 'base64').toString('utf8');
+    }
+  }
+  return env;
+}
+
+async function dataOf(
+  { kube }: ClusterWork,
+  kind: 'ConfigMap' | 'Secret',
+  name: string,
+): Promise<Readonly<Record<string, string>>> {
+  const ref = { kind: kinds[kind], name, namespace: controllerNamespace };
+  return ((await kube.client.get(ref))?.['data'] ?? {}) as Readonly<Record<string, string>>;
+}

@@ -1,0 +1,125 @@
+// The operators of a cluster and its version, as they come up one after the other. Reasons and messages are those of OpenShift 4.2x.
+import type { KubeObject } from '../../src/ports/kube.ts';
+
+/** In the order in which they become available; from `ingress` on they need a node that takes workload. */
+export const operatorNames = [
+  'etcd',
+  'machine-config',
+  'network',
+  'authentication',
+  'ingress',
+  'console',
+] as const;
+type OperatorName = (typeof operatorNames)[number];
+
+/** Each is seen Progressing, then Degraded or Progressing still, then Available. */
+const STEPS = 2;
+
+/** As many steps as bring every operator to its end. */
+export const lastStep = operatorNames.length * STEPS;
+
+/** Whether the step needs a node on which routers run. */
+export const needsWorkload = (step: number): boolean =>
+  step > operatorNames.indexOf('ingress') * STEPS;
+
+/** The step at which an operator would become available. */
+export const stepOf = (operator: string): number =>
+  (operatorNames as readonly string[]).indexOf(operator) * STEPS + STEPS;
+
+interface Condition {
+  readonly type: 'Available' | 'Progressing' | 'Degraded';
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What an operator says of itself while it is Degraded. */
+const degraded: Readonly<Partial<Record<OperatorName, Pick<Condition, 'reason' | 'message'>>>> = {
+  authentication: {
+    reason: 'OAuthServerRouteEndpointAccessibleController_SyncError',
+    message:
+      'OAuthServerRouteEndpointAccessibleControllerDegraded: Get "https://oauth-openshift.apps.lab.example.test/healthz": EOF',
+  },
+  console: {
+    reason: 'RouteHealth_FailedGet',
+    message:
+      'RouteHealthDegraded: failed to GET route (https://console-openshift-console.apps.lab.example.test): EOF',
+  },
+};
+
+/** The conditions of an operator after so many steps of the whole cluster. */
+export function operatorConditions(name: OperatorName, step: number): readonly Condition[] {
+  const seen = step - operatorNames.indexOf(name) * STEPS;
+  const problem = seen === STEPS - 1 ? degraded[name] : undefined;
+  const isAvailable = seen >= STEPS;
+  return [
+    problem === undefined
+      ? { type: 'Degraded', status: 'False', reason: 'AsExpected', message: '' }
+      : { type: 'Degraded', status: 'True', ...problem },
+    isAvailable
+      ? { type: 'Progressing', status: 'False', reason: 'AsExpected', message: '' }
+      : { type: 'Progressing', status: 'True', ...progressing(name) },
+    isAvailable
+      ? { type: 'Available', status: 'True', reason: 'AsExpected', message: `${name} is available` }
+      : { type: 'Available', status: 'False', ...(problem ?? progressing(name)) },
+  ];
+}
+
+const progressing = (name: OperatorName): Pick<Condition, 'reason' | 'message'> => ({
+  reason: 'SyncLoopRefresh_InProgress',
+  message: `SyncLoopRefreshProgressing: working toward version, 0 replicas of ${name} available`,
+});
+
+const timed = (conditions: readonly Condition[], at: Date): readonly object[] =>
+  conditions.map((condition) => ({ ...condition, lastTransitionTime: at.toISOString() }));
+
+/** A ClusterOperator without its status. */
+export const operatorObject = (name: string): KubeObject => ({
+  apiVersion: 'config.openshift.io/v1',
+  kind: 'ClusterOperator',
+  metadata: { name },
+  spec: {},
+});
+
+/** The status of a ClusterOperator after so many steps. */
+export const operatorStatus = (
+  name: OperatorName,
+  { step, version, at }: { readonly step: number; readonly version: string; readonly at: Date },
+): object => ({
+  conditions: timed(operatorConditions(name, step), at),
+  versions: stepOf(name) <= step ? [{ name: 'operator', version }] : [],
+});
+
+/** The status of the ClusterVersion: it is available once every operator is. */
+export function versionStatus(
+  step: number,
+  { version, at }: { readonly version: string; readonly at: Date },
+): object {
+  const missing = operatorNames.filter((name) => stepOf(name) > step);
+  const isDone = missing.length === 0;
+  const done = operatorNames.length - missing.length;
+  const message = isDone
+    ? `Cluster version is ${version}`
+    : `Working towards ${version}: ${done} of ${operatorNames.length} done, waiting on ${missing.join(', ')}`;
+  const reason = isDone ? 'AsExpected' : 'ClusterOperatorsUpdating';
+  const image = 'registry.example.test/release@sha256:1';
+  const startedTime = at.toISOString();
+  return {
+    ...{ observedGeneration: 1, versionHash: 'x', availableUpdates: null },
+    desired: { version, image },
+    history: [
+      {
+        ...{ state: isDone ? 'Completed' : 'Partial', startedTime, version, image },
+        ...{ verified: false, completionTime: isDone ? startedTime : null },
+      },
+    ],
+    conditions: timed(
+      [
+        { type: 'Available', status: isDone ? 'True' : 'False', reason, message },
+        { type: 'Progressing', status: isDone ? 'False' : 'True', reason, message },
+      ],
+      at,
+    ),
+    capabilities: { enabledCapabilities: ['Console'], knownCapabilities: ['Console'] },
+  };
+}
