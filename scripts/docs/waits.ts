@@ -85,6 +85,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'node-agent/keep-node': { endedBy: 'run' },
   'node-controller/drain-nodes': { endedBy: 'run' },
   'node-controller/find-owners': { endedBy: 'run' },
+  'node-controller/render-configs': { endedBy: 'run' },
   'node-controller/roll-out': { endedBy: 'run' },
 };
 

@@ -1,6 +1,7 @@
 import { role } from '../engine/check.ts';
 import { drainNodes } from '../steps/node-controller/drain-nodes.ts';
 import { findOwners } from '../steps/node-controller/find-owners.ts';
+import { renderConfigs } from '../steps/node-controller/render-configs.ts';
 import { rollOut } from '../steps/node-controller/roll-out.ts';
 import type { NodeControllerWorld } from '../steps/node-controller/world.ts';
 
@@ -10,5 +11,5 @@ export const nodeController = role<NodeControllerWorld>('node-controller', {
   ladder: 'bootstrap',
   // It has no end: the first step goes on as long as the program runs.
   steps: [findOwners],
-  follow: [rollOut, drainNodes],
+  follow: [renderConfigs, rollOut, drainNodes],
 });

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../ports/kube.ts';
+import { renderPool } from './render.ts';
+
+const role = 'machineconfiguration.openshift.io/role';
+const osImageURL = `r.test/os@sha256:${'a'.repeat(64)}`;
+const file = (path: string, text: string) => ({ path, contents: { source: `data:,${text}` } });
+const files = (...all: object[]) => ({ ignition: { version: '3.2.0' }, storage: { files: all } });
+
+const source = (name: string, spec: object, of = 'worker'): KubeObject => ({
+  metadata: { name, labels: { [role]: of } },
+  spec,
+});
+const base = source('00-worker', { osImageURL, config: files(file('/etc/a', 'base')) });
+
+const poolOf = (selector: object | undefined, configured?: string): KubeObject => ({
+  metadata: { name: 'infra', uid: 'u1' },
+  spec: {
+    ...(selector === undefined ? {} : { machineConfigSelector: selector }),
+    configuration: { name: configured ?? '' },
+  },
+});
+const both = { matchExpressions: [{ key: role, operator: 'In', values: ['worker', 'infra'] }] };
+
+const rendered = (sources: readonly KubeObject[], pool = poolOf(both)) => {
+  const rendering = renderPool(pool, sources);
+  if ('reason' in rendering) throw new Error(rendering.reason);
+  return { ...rendering, spec: rendering.config['spec'] as Record<string, unknown> };
+};
+const reasonOf = (sources: readonly KubeObject[], pool = poolOf(both)): string | undefined => {
+  const rendering = renderPool(pool, sources);
+  return 'reason' in rendering ? rendering.reason : undefined;
+};
+
+describe('renderPool', () => {
+  it.each<[string, readonly object[], object]>([
+    [
+      'arguments in order',
+      [{ kernelArguments: ['b'] }, { kernelArguments: ['a', 'b'] }],
+      { kernelArguments: ['b', 'a', 'b'] },
+    ],
+    [
+      'extensions in order',
+      [{ extensions: ['usbguard'] }, { extensions: ['kerberos'] }],
+      { extensions: ['usbguard', 'kerberos'] },
+    ],
+    [
+      'the last kernel that is not the default',
+      [{ kernelType: 'realtime' }, { kernelType: 'default' }],
+      { kernelType: 'realtime' },
+    ],
+    ['the default kernel where nothing is said', [{}], { kernelType: 'default', fips: false }],
+    ['FIPS of any', [{ fips: true }, { fips: false }], { fips: true }],
+    ['the last image', [{ osImageURL: 'r.test/own:1' }, {}], { osImageURL: 'r.test/own:1' }],
+    [
+      'the last image of extensions',
+      [{ baseOSExtensionsContainerImage: 'r.test/e:1' }, {}],
+      { baseOSExtensionsContainerImage: 'r.test/e:1' },
+    ],
+  ])('takes %s', (_, specs, expected) => {
+    const sources = specs.map((spec, index) => source(`5${index}-x`, spec));
+    expect(rendered([...sources.reverse(), base]).spec).toMatchObject(expected);
+  });
+
+  it('merges Ignition by name, and what the pool adds after what is for all workers', () => {
+    const own = source('01-infra', { config: files(file('/etc/a', 'infra')) }, 'infra');
+    const later = source('99-worker', { config: files(file('/etc/a', 'late'), file('/b', 'b')) });
+    const { spec, config, sources } = rendered([own, later, base]);
+    expect(spec['config']).toEqual({
+      ignition: { version: '3.2.0' },
+      storage: {
+        files: [
+          { ...file('/etc/a', 'infra'), overwrite: true },
+          { ...file('/b', 'b'), overwrite: true },
+        ],
+      },
+    });
+    expect(sources).toEqual(['00-worker', '01-infra', '99-worker']);
+    expect(config.metadata).toMatchObject({
+      name: expect.stringMatching(/^rendered-infra-[0-9a-f]{32}$/) as string,
+      ownerReferences: [{ kind: 'MachineConfigPool', name: 'infra', uid: 'u1', controller: true }],
+    });
+  });
+
+  it('lets a file say that it overwrites nothing', () => {
+    const spec = { config: files({ ...file('/c', 'c'), overwrite: false }) };
+    expect(JSON.stringify(rendered([base, source('50', spec)]).spec)).toContain(
+      '"overwrite":false',
+    );
+  });
+
+  it('names by the content alone', () => {
+    const name = (...all: readonly KubeObject[]): string => rendered(all).config.metadata.name;
+    const more = source('50', { kernelArguments: ['a'] });
+    expect(name(base, more)).toBe(
+      name(more, { ...base, metadata: { ...base.metadata, uid: 'x' } }),
+    );
+    expect(name(base, more)).not.toBe(name(base));
+  });
+
+  it('keeps what the pool has where it says the same, and not where it does not', () => {
+    const name = `rendered-infra-${'0'.repeat(32)}`;
+    const { spec } = rendered([base]);
+    const config = { ...(spec['config'] as object), ignition: { version: '3.5.0' } };
+    const { fips: _, ...rest } = spec;
+    const ownerReferences = [{ kind: 'MachineConfigPool', name: 'infra' }];
+    const theirs = { metadata: { name, ownerReferences }, spec: { ...rest, config } };
+    const pool = poolOf(both, name);
+    expect(rendered([base, theirs], pool).config.metadata.name).toBe(name);
+    const more = source('50', { kernelArguments: ['a'] });
+    expect(rendered([base, theirs, more], pool).config.metadata.name).not.toBe(name);
+    const broken = { ...theirs, spec: { ...rest, config: { ignition: { version: '9' } } } };
+    expect(rendered([base, broken], pool).config.metadata.name).not.toBe(name);
+  });
+
+  it('takes no rendered MachineConfig for a source', () => {
+    const { config } = rendered([base]);
+    const isNot = { matchExpressions: [{ key: role, operator: 'NotIn', values: ['master'] }] };
+    expect(rendered([base, config], poolOf(isNot)).sources).toEqual(['00-worker']);
+  });
+
+  const nothing = 'its machineConfigSelector finds no MachineConfig';
+  it.each<[string, readonly KubeObject[], RegExp | string, KubeObject?]>([
+    ['no selector', [base], nothing, poolOf(undefined)],
+    ['a selector of everything', [base], nothing, poolOf({})],
+    ['a selector that finds nothing', [base], nothing, poolOf({ matchLabels: { [role]: 'x' } })],
+    [
+      'no image',
+      [source('50', { config: files() })],
+      /spec\.osImageURL of rendered-infra-\w+ names no image/,
+    ],
+    ['no Ignition', [source('50', { osImageURL })], /is no Ignition config/],
+    [
+      'an unknown kernel',
+      [base, source('50', { kernelType: 'rt' })],
+      'spec.kernelType rt is unknown',
+    ],
+    ['an unknown extension', [base, source('50', { extensions: ['x'] })], 'extension x is unknown'],
+    [
+      'kernel-devel beside another kernel',
+      [base, source('50', { kernelType: 'realtime', extensions: ['kernel-devel'] })],
+      /kernel-devel is not supported with kernelType realtime/,
+    ],
+    [
+      'broken Ignition',
+      [base, source('50', { config: { ignition: { version: '2.2.0' } } })],
+      /^MachineConfig 50: /,
+    ],
+    [
+      'a broken file',
+      [base, source('50', { config: files({ path: 'a' }) })],
+      /^MachineConfig 50: .*absolute/,
+    ],
+  ])('says why it cannot render: %s', (...[, sources, reason, pool]) => {
+    expect(reasonOf(sources, pool)).toEqual(
+      typeof reason === 'string' ? reason : expect.stringMatching(reason),
+    );
+  });
+});

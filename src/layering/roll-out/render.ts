@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { refuseErrors } from '../../ignition/finding.ts';
+import { mergeConfigs } from '../../ignition/merge.ts';
+import { parseValidConfig, renderConfig } from '../../ignition/parse.ts';
+import type { Config } from '../../ignition/types.ts';
+import { validateConfig } from '../../ignition/validate.ts';
+import { AgentError } from '../../model/failure.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { listAt, partOf, textAt } from '../api/cluster-object.ts';
+import { renderedNameOf } from '../api/machine-config-pool.ts';
+import { readMachineConfig } from '../api/machine-config.ts';
+import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
+import { layeringFailure } from '../failures.ts';
+import { isSelectedBy } from '../hand-over/pool-status.ts';
+import { lineless } from '../source-object.ts';
+
+/** What the MachineConfigs of a pool come to, or why they come to nothing. */
+export type Rendering =
+  | { readonly config: KubeObject; readonly sources: readonly string[] }
+  | { readonly reason: string };
+
+const apiVersion = 'machineconfiguration.openshift.io/v1';
+const roleLabel = 'machineconfiguration.openshift.io/role';
+
+/**
+ * Renders the MachineConfigs that a pool selects, by the rules of the Machine Config Operator (`MergeMachineConfigs`).
+ * The rendered MachineConfig that the pool has stays where it says the same: a pool that the operator has left rolls
+ * out nothing. Another is named by a sum over its content. It is not the sum of the operator, which would render other
+ * MachineConfigs along with these.
+ */
+export function renderPool(pool: KubeObject, machineConfigs: readonly KubeObject[]): Rendering {
+  const chosen = sourcesOf(pool, machineConfigs);
+  if (chosen.length === 0) return { reason: 'its machineConfigSelector finds no MachineConfig' };
+  try {
+    const spec = mergedSpec(chosen);
+    const current = machineConfigs.find(({ metadata }) => metadata.name === renderedNameOf(pool));
+    const sum = sumOf(spec);
+    const own = renderedOf(pool, spec, sum);
+    readMachineConfig(lineless(own as Fields, `pool ${pool.metadata.name}`));
+    const config = current !== undefined && saysTheSame(current, sum) ? current : own;
+    // The operator sorts what it notes in the pool by name alone.
+    return { config, sources: chosen.map(({ metadata }) => metadata.name).sort() };
+  } catch (error) {
+    if (error instanceof AgentError) return { reason: error.message };
+    throw error;
+  }
+}
+
+/** What a pool selects, in the order in which it is merged: what is for all workers comes before what a pool adds. */
+function sourcesOf(pool: KubeObject, machineConfigs: readonly KubeObject[]): readonly KubeObject[] {
+  const selector = partOf(pool, 'spec', 'machineConfigSelector');
+  // The operator refuses a selector of everything.
+  if (!isFields(selector as Value) || Object.keys(selector as Fields).length === 0) return [];
+  const rank = ({ metadata: { labels } }: KubeObject): number =>
+    labels?.[roleLabel] === 'worker' ? 0 : 1;
+  return machineConfigs
+    .filter((one) => !isRendered(one))
+    .filter(({ metadata: { labels } }) => isSelectedBy(selector, labels ?? {}))
+    .sort((a, b) => rank(a) - rank(b) || (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+const isRendered = (machineConfig: KubeObject): boolean =>
+  machineConfig.metadata.name.startsWith('rendered-') &&
+  listAt(machineConfig, 'metadata', 'ownerReferences').some(
+    (one) => fieldsOf(one as Value)['kind'] === 'MachineConfigPool',
+  );
+
+function mergedSpec(sources: readonly KubeObject[]): Fields {
+  const texts = (member: string): string[] =>
+    sources.flatMap((one) =>
+      listAt(one, 'spec', member).filter((text): text is string => typeof text === 'string'),
+    );
+  const last = (member: string, isNothing = ''): string =>
+    sources
+      .map((one) => textAt(one, 'spec', member))
+      .findLast((text) => text !== '' && text !== isNothing) ?? isNothing;
+  const kernelType = last('kernelType', 'default');
+  const extensions = texts('extensions');
+  if (kernelType !== 'default' && extensions.includes('kernel-devel')) {
+    const message = `extension kernel-devel is not supported with kernelType ${kernelType}`;
+    throw layeringFailure('layering.machine-config-invalid', message);
+  }
+  return {
+    baseOSExtensionsContainerImage: last('baseOSExtensionsContainerImage'),
+    config: mergedConfig(sources),
+    extensions,
+    fips: sources.some((one) => partOf(one, 'spec', 'fips') === true),
+    kernelArguments: texts('kernelArguments'),
+    kernelType,
+    osImageURL: last('osImageURL'),
+  };
+}
+
+function mergedConfig(sources: readonly KubeObject[]): Fields {
+  const configs = sources.flatMap((one) => {
+    const config = partOf(one, 'spec', 'config');
+    return isFields(config as Value) ? [parsed(one.metadata.name, config)] : [];
+  });
+  const [first, ...others] = configs;
+  if (first === undefined) return {};
+  const merged = others.reduce(mergeConfigs, first);
+  refuseErrors(validateConfig(merged), 'ignition.merge-invalid');
+  const config = JSON.parse(renderConfig(merged)) as Fields;
+  const storage = fieldsOf(config['storage']);
+  if (!Array.isArray(storage['files'])) return config;
+  // Ignition leaves a file alone that says nothing of it, while a running node writes each file.
+  const files = (storage['files'] as readonly Fields[]).map((one) => ({ overwrite: true, ...one }));
+  return { ...config, storage: { ...storage, files } };
+}
+
+function parsed(name: string, config: unknown): Config {
+  try {
+    return parseValidConfig(JSON.stringify(config)).config;
+  } catch (error) {
+    if (!(error instanceof AgentError)) throw error;
+    const message = `MachineConfig ${name}: ${error.message}`;
+    throw layeringFailure('layering.machine-config-invalid', message, { cause: error });
+  }
+}
+
+/** Whether a rendered MachineConfig, whoever wrote it, has that content; the spec version of its Ignition is none. */
+function saysTheSame(rendered: KubeObject, sum: string): boolean {
+  try {
+    return sumOf(mergedSpec([rendered])) === sum;
+  } catch (error) {
+    if (error instanceof AgentError) return false;
+    throw error;
+  }
+}
+
+function sumOf(spec: Fields): string {
+  const config = fieldsOf(spec['config']);
+  const ignition = { ...fieldsOf(config['ignition']), version: '' };
+  const text = JSON.stringify(sorted({ ...spec, config: { ...config, ignition } }));
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, part]) => [key, sorted(part)]));
+}
+
+function renderedOf({ metadata }: KubeObject, spec: Fields, sum: string): KubeObject {
+  const { name, uid } = metadata;
+  const owner = { apiVersion, kind: 'MachineConfigPool', name, uid };
+  const ownerReferences = [{ ...owner, controller: true, blockOwnerDeletion: true }];
+  const own = { name: `rendered-${name}-${sum}`, ownerReferences };
+  return { apiVersion, kind: 'MachineConfig', metadata: own, spec };
+}

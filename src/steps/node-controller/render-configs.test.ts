@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { tryStep } from '../../../test/support/run-step.ts';
+import {
+  deployments,
+  events,
+  machineConfigPools,
+  machineConfigs,
+  nodes,
+  pods,
+} from '../../cluster/kinds.ts';
+import type { Kube } from '../../ports/kube.ts';
+import { renderConfigs } from './render-configs.ts';
+
+const role = 'machineconfiguration.openshift.io/role';
+const namespace = 'assisted-installer';
+const osImageURL = `r.test/os@sha256:${'a'.repeat(64)}`;
+const config = { ignition: { version: '3.5.0' } };
+const source = (name: string, spec: object = {}) => ({
+  metadata: { name, labels: { [role]: 'worker' } },
+  spec: { osImageURL, config, ...spec },
+});
+const pool = {
+  metadata: { name: 'worker' },
+  spec: {
+    machineConfigSelector: { matchLabels: { [role]: 'worker' } },
+    nodeSelector: { matchLabels: { worker: '' } },
+  },
+};
+const ownerReferences = [{ kind: 'DaemonSet', name: 'machine-config-daemon', controller: true }];
+const daemon = {
+  metadata: { name: 'mcd-a', namespace, ownerReferences },
+  spec: { nodeName: 'w0' },
+};
+const deployment = { metadata: { name: 'machine-config-controller', namespace } };
+
+function setUp() {
+  const kube = fakeKube();
+  kube.put(machineConfigPools, pool).put(machineConfigs, source('00-worker'));
+  kube.put(nodes, { metadata: { name: 'w0', labels: { worker: '' } } });
+  return kube;
+}
+
+function start(kube: Kube, clock = fakeClock()) {
+  const stop = new AbortController();
+  const ended = tryStep(renderConfigs, { kube, clock, signal: stop.signal });
+  const end = async () => {
+    stop.abort(new Error('stop'));
+    return await ended;
+  };
+  return { clock, end };
+}
+
+const writesOf = (kube: FakeKube): readonly string[] =>
+  kube.writes.map(({ verb, kind }) => `${verb} ${kind}`);
+const poolOf = (kube: FakeKube) => {
+  const [found] = kube.objectsOf(machineConfigPools);
+  return found?.['spec'] as {
+    readonly configuration?: { readonly name: string; readonly source: readonly object[] };
+  };
+};
+const renderedOf = (kube: FakeKube): readonly string[] =>
+  kube
+    .objectsOf(machineConfigs)
+    .map(({ metadata }) => metadata.name)
+    .filter((name) => name.startsWith('rendered-'));
+
+describe('render configs', () => {
+  it('makes the rendered MachineConfig and puts it into the pool, once', async () => {
+    const kube = setUp();
+    const { clock, end } = start(kube);
+    await settle();
+    await clock.advance(60_000);
+    expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
+    expect(poolOf(kube).configuration).toMatchObject({
+      name: renderedOf(kube)[0],
+      source: [{ kind: 'MachineConfig', name: '00-worker' }],
+    });
+    expect((await end()).notes).toEqual([
+      `info: pool worker: its configuration is ${renderedOf(kube)[0] ?? ''}`,
+    ]);
+  });
+
+  it('renders again after a change, and back to what was there', async () => {
+    const kube = setUp();
+    const { clock, end } = start(kube);
+    await settle();
+    const before = poolOf(kube).configuration?.name;
+    kube.put(machineConfigs, source('50-worker', { kernelArguments: ['quiet'] }));
+    await clock.advance(2_000);
+    expect(renderedOf(kube)).toHaveLength(2);
+    expect(poolOf(kube).configuration?.name).not.toBe(before);
+    kube.drop({ kind: machineConfigs, name: '50-worker' });
+    await clock.advance(2_000);
+    expect(poolOf(kube).configuration?.name).toBe(before);
+    expect(renderedOf(kube)).toHaveLength(2);
+    await end();
+  });
+
+  it.each(['create', 'patch'] as const)('goes on after a crash behind its %s', async (verb) => {
+    const kube = setUp();
+    const crash = new AbortController();
+    const dying: Kube = {
+      ...kube,
+      [verb]: async (...args: never[]) => {
+        await (kube[verb] as (...all: never[]) => Promise<unknown>)(...args);
+        crash.abort(new Error('crash'));
+        throw new Error('crash');
+      },
+    };
+    await tryStep(renderConfigs, { kube: dying, clock: fakeClock(), signal: crash.signal });
+    const { end } = start(kube);
+    await settle();
+    expect(writesOf(kube)).toEqual(['create machineconfigs', 'patch machineconfigpools']);
+    expect(poolOf(kube).configuration?.name).toBe(renderedOf(kube)[0]);
+    await end();
+  });
+
+  it.each([
+    ['the Deployment of the operator', (kube: FakeKube) => kube.put(deployments, deployment)],
+    ['a pod of its DaemonSet', (kube: FakeKube) => kube.put(pods, daemon)],
+  ])('hands off where it finds %s', async (_, put) => {
+    const kube = put(setUp());
+    const { end } = start(kube);
+    await settle();
+    expect(kube.writes).toEqual([]);
+    await end();
+  });
+
+  it.each([
+    ['the Deployment of the operator', 'get', deployment],
+    ['a pod of its DaemonSet', 'list', [daemon]],
+  ] as const)('hands off where %s came right before the change', async (_, verb, answer) => {
+    const kube = setUp();
+    const { end } = start({ ...kube, [verb]: () => Promise.resolve(answer) });
+    await settle();
+    expect(kube.writes).toEqual([]);
+    await end();
+  });
+
+  it('says once why a pool cannot be rendered, keeps what it has, and goes on later', async () => {
+    const kube = setUp();
+    const { clock, end } = start(kube);
+    await settle();
+    const before = poolOf(kube).configuration?.name;
+    kube.put(machineConfigs, source('50-worker', { kernelType: 'rt' }));
+    await clock.advance(60_000);
+    expect(poolOf(kube).configuration?.name).toBe(before);
+    expect(kube.objectsOf(events)).toMatchObject([
+      { type: 'Warning', reason: 'RenderFailed', message: 'spec.kernelType rt is unknown' },
+    ]);
+    kube.put(machineConfigs, source('50-worker', { kernelType: 'realtime' }));
+    await clock.advance(5_000);
+    expect(poolOf(kube).configuration?.name).not.toBe(before);
+    expect((await end()).notes.filter((note) => note.startsWith('warn'))).toEqual([
+      'warn: pool worker: its MachineConfigs are not rendered: spec.kernelType rt is unknown',
+    ]);
+  });
+});
