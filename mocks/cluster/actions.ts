@@ -24,7 +24,8 @@ import {
   stepOf,
   versionStatus,
 } from './operators.ts';
-import { createPki } from '../kube/pki.ts';
+import { createPki, type KubeUser } from '../kube/pki.ts';
+import { forgedRequests } from './forged.ts';
 import {
   configServerPod,
   controllerJob,
@@ -102,6 +103,7 @@ const actions: { readonly [Kind in Exclude<Action['kind'], 'later'>]: Work<Kind>
   },
   'fail-pull': failPull,
   'start-controller': (work) => work.startController(),
+  'forge-requests': forgeRequests,
   'report-operators': reportOperators,
   mark: ({ marks }, { step }) => void marks.push({ step, readyAt: Date.now() }),
 };
@@ -195,12 +197,24 @@ async function reportEtcd(work: ClusterWork, phase = phaseOf(work)): Promise<voi
 async function askCertificate(work: ClusterWork, node: string, purpose: Purpose): Promise<void> {
   const { addresses } = memberNamed(work, node);
   const request = { node, addresses, purpose };
-  const client = clientFrom(await work.kube.kubeconfigFor({ user: askerOf(request) }));
+  await askAs(work, askerOf(request), await requestObject(request));
+}
+
+async function askAs({ kube }: ClusterWork, user: KubeUser, request: KubeObject): Promise<void> {
+  const client = clientFrom(await kube.kubeconfigFor({ user }));
   try {
-    await client.create(kinds.CertificateSigningRequest, await requestObject(request));
+    await client.create(kinds.CertificateSigningRequest, request);
   } finally {
     await client.close();
   }
+}
+
+async function forgeRequests(work: ClusterWork): Promise<void> {
+  const { members } = work;
+  const joined = members.find(({ isBootstrap }) => !isBootstrap);
+  const open = members.find(({ isBootstrap }) => isBootstrap);
+  if (joined === undefined || open === undefined) return;
+  for (const { by, object } of await forgedRequests(joined, open)) await askAs(work, by, object);
 }
 
 const Kubeconfig = z.object({

@@ -27,6 +27,8 @@ export interface ClusterPlan {
   readonly controllerPullFailsSeconds?: number;
   /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
   readonly controllerDies?: readonly string[];
+  /** Certificate requests come in that nobody may approve. */
+  readonly forgesRequests?: boolean;
   /** Operating systems are built while it starts; what nodes boot is simulated. */
   readonly isLayered?: boolean;
   /** Of OpenShift. */
@@ -139,6 +141,7 @@ export type Action =
   /** The kubelet of a master tries to start the controller. */
   | { readonly kind: 'fail-pull' }
   | { readonly kind: 'start-controller' }
+  | { readonly kind: 'forge-requests' }
   | { readonly kind: 'report-operators'; readonly step: number }
   /** What a step waits for is true from now on. */
   | { readonly kind: 'mark'; readonly step: string };

@@ -166,9 +166,12 @@ const decisions: { readonly [Kind in ClusterEvent['kind']]: Decide<Kind> } = {
 
   'controller-pulled': (state) => ({ state, actions: [{ kind: 'start-controller' }] }),
 
-  'controller-ready': (state) => ({
+  'controller-ready': (state, _, { forgesRequests = false }) => ({
     state: { ...state, isControllerUp: true },
-    actions: [mark('cluster/wait-for-controller')],
+    actions: [
+      ...(forgesRequests ? [{ kind: 'forge-requests' } as const] : []),
+      mark('cluster/wait-for-controller'),
+    ],
   }),
 
   'operators-due': (state, { step }, plan) => {

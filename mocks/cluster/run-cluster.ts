@@ -5,6 +5,7 @@ import { type ClusterState, type Action, type ClusterEvent, unborn } from './clu
 import { decide } from './decide.ts';
 import { perform } from './actions.ts';
 import { runController } from './controller-pod.ts';
+import { forgeryComplaints } from './forged.ts';
 import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
@@ -99,7 +100,8 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
         .slice(work.kills.count)
         .map((words) => `the controller was never killed at: ${words}`);
       const left = await leftovers(work);
-      return [...complaints, ...state.complaints, ...left, ...spared, ...violations];
+      const forged = plan.forgesRequests === true ? await forgeryComplaints(work) : [];
+      return [...complaints, ...state.complaints, ...left, ...spared, ...forged, ...violations];
     },
     [Symbol.asyncDispose]: async () => {
       closing.abort(new Error('the run is over'));

@@ -106,6 +106,8 @@ export const Scenario = z.strictObject({
       controllerPullFailsSeconds: z.number().min(0).default(0),
       /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
       controllerDies: z.array(z.string()).default([]),
+      /** Certificate requests come in that nobody may approve. */
+      forgesRequests: z.boolean().default(false),
       /** How long a byte takes from a host to the API server and back. */
       apiRoundTripMillis: z.number().min(0).default(0),
       /** The service tells hosts to write the final system before their first boot. */
