@@ -3,6 +3,7 @@ import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
 import type { Environment } from '../config/environment.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
+import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { nodeController } from '../roles/node-controller.ts';
 import { holdLease } from '../steps/lease.ts';
 import { clusterCredentials } from './cluster.ts';
@@ -41,7 +42,7 @@ export async function runNodeController(call: NodeControllerCall): Promise<numbe
         },
       },
       {
-        ...{ lease: 'bootwright-node-controller', namespace: operatorNamespace },
+        ...{ lease: nodeControllerLease, namespace: operatorNamespace },
         // Its own pod counts by its id; on a single node it waits no longer than elsewhere.
         ...{ pod: ownPod(), isSingleNode: false },
       },

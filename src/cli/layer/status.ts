@@ -3,7 +3,7 @@ import { violationText } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { isDraining } from '../../layering/roll-out/blocked-drain.ts';
 import type { ImageOrigin, UnfinishedBuild } from '../../layering/roll-out/image-origin.ts';
-import { operatorDeployment } from '../../layering/roll-out/ownership.ts';
+import { nodeControllerLease, operatorDeployment } from '../../layering/roll-out/ownership.ts';
 import {
   type NodeProgress,
   type PoolProgress,
@@ -51,7 +51,7 @@ async function readRollOut(
     readCluster(kube, signal, pool),
     kube.get({ kind: deployments, namespace, name: operatorDeployment }, signal),
     kube.list({ kind: pods, namespace }, signal),
-    kube.get({ kind: leases, namespace, name: 'bootwright-node-controller' }, signal),
+    kube.get({ kind: leases, namespace, name: nodeControllerLease }, signal),
     kube.list({ kind: podDisruptionBudgets }, signal),
   ]);
   const draining = cluster.nodes.filter((node) => isDraining(node));

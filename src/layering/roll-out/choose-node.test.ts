@@ -49,15 +49,14 @@ describe('maxUnavailable', () => {
     ['worker', '25%', 10, 2],
     ['worker', '5%', 10, 1],
     ['worker', 'many', 10, 1],
-    ['master', 3, 3, 1],
-    ['master', '100%', 5, 1],
+    ['worker', '2', 10, 2],
   ])('of pool %s with %j and %i nodes is %i', (...[name, wanted, nodes, expected]) => {
     expect(maxUnavailable(pool(name, { maxUnavailable: wanted }), nodes)).toBe(expected);
   });
 });
 
 describe('chooseNode', () => {
-  it.each<[string, readonly KubeObject[], string | undefined, object?]>([
+  it.each<[string, readonly KubeObject[], string | undefined, object?, string?]>([
     ['the first by name', [node('b'), node('a')], 'a'],
     ['the older', [node('a', { created: '2026-02-01T00:00:00Z' }), node('b')], 'b'],
     ['by zone first', [node('a', { zone: 'b' }), node('b', { created: '2027' })], 'b'],
@@ -80,6 +79,13 @@ describe('chooseNode', () => {
       undefined,
     ],
     ['one more where two may be away', [node('a', working), node('b')], 'b', { maxUnavailable: 2 }],
+    [
+      'none beside another master',
+      [node('a', working), node('b')],
+      undefined,
+      { maxUnavailable: 2 },
+      'master',
+    ],
     ['none of a paused pool', [node('a')], undefined, { paused: true }],
     [
       'a degraded one that wants something else',
@@ -92,8 +98,8 @@ describe('chooseNode', () => {
       undefined,
     ],
     ['none without an agent', [node('a', { state: '' })], undefined],
-  ])('chooses %s', (...[, nodes, expected, spec]) => {
-    const choice = chooseNode({ pool: pool('worker', spec), nodes, target });
+  ])('chooses %s', (...[, nodes, expected, spec, name = 'worker']) => {
+    const choice = chooseNode({ pool: pool(name, spec), nodes, target });
     expect('node' in choice ? choice.node.metadata.name : undefined).toBe(expected);
     if (!('node' in choice)) expect(choice.waitsFor).toBeTruthy();
   });

@@ -15,10 +15,9 @@ export type NodeChoice = { readonly node: KubeObject } | { readonly waitsFor: st
 
 /**
  * How many nodes of a pool may be unavailable at once, as the Machine Config Operator counts: 1 unless said, a percentage
- * rounded down, never 0. Of the pool of masters always one: etcd keeps its quorum.
+ * rounded down, never 0.
  */
-export function maxUnavailable(pool: KubeObject, nodes: number): number {
-  if (pool.metadata.name === 'master') return 1;
+export function maxUnavailable(pool: KubeObject | undefined, nodes: number): number {
   const wanted = partOf(pool, 'spec', 'maxUnavailable');
   const share = typeof wanted === 'string' ? /^(\d+)%$/.exec(wanted)?.[1] : undefined;
   const count =
@@ -66,7 +65,8 @@ export function chooseNode({ pool, nodes, target }: PoolNodes): NodeChoice {
   const open = nodes.filter((node) => !isSame(desired(node), target));
   if (open.length === 0) return { waitsFor: undefined };
   if (partOf(pool, 'spec', 'paused') === true) return { waitsFor: 'the pool is paused' };
-  const limit = maxUnavailable(pool, nodes.length);
+  // With two masters away etcd loses its quorum.
+  const limit = pool.metadata.name === 'master' ? 1 : maxUnavailable(pool, nodes.length);
   const away = nodes.flatMap((node) => {
     const reason = unavailableReason(node);
     return reason === undefined ? [] : [{ node, reason }];

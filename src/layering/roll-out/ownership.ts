@@ -5,6 +5,9 @@ import { fieldsOf, type Value } from '../api/schema.ts';
 /** The Deployment whose pod rolls out to pools (machine-config-operator, `manifests/machineconfigcontroller`). */
 export const operatorDeployment = 'machine-config-controller';
 
+/** The lease of our own controller of nodes, in the operator's namespace. */
+export const nodeControllerLease = 'bootwright-node-controller';
+
 /** The DaemonSet whose pod changes its node. */
 const operatorDaemon = 'machine-config-daemon';
 

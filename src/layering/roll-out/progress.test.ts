@@ -4,10 +4,9 @@ import {
   masterImage,
   masterRendered,
   nodeObject,
-  poolObject,
 } from '../../../test/layering/layered-pool.ts';
 import { rollOutCluster } from '../../../test/layering/roll-out.ts';
-import { maxUnavailableOf, poolProgress, type RollOutSnapshot } from './progress.ts';
+import { poolProgress, type RollOutSnapshot } from './progress.ts';
 
 const old = { currentImage: 'old', desiredImage: 'old' };
 const done = {
@@ -184,20 +183,5 @@ describe('who runs a pool', () => {
       'nobody rolls out to pool master: neither the operator nor bootwright node controller is there',
     ]);
     expect(poolProgress('master', rollOutCluster({}, { operator: none })).actions).toEqual([]);
-  });
-});
-
-describe('maxUnavailableOf', () => {
-  it.each([
-    [undefined, 1],
-    [3, 3],
-    [0, 1],
-    ['25%', 2],
-    ['1%', 1],
-    ['2', 2],
-    ['x', 1],
-  ])('reads %j of ten nodes as %i', (maxUnavailable, expected) => {
-    const spec = maxUnavailable === undefined ? {} : { maxUnavailable };
-    expect(maxUnavailableOf(poolObject('p', spec), 10)).toBe(expected);
   });
 });

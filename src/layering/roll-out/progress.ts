@@ -18,6 +18,7 @@ import {
 } from '../hand-over/pool-status.ts';
 import type { PoolSnapshot } from '../hand-over/invariants.ts';
 import { drainBlockers, isDraining } from './blocked-drain.ts';
+import { maxUnavailable } from './choose-node.ts';
 import { operatorReason, type OperatorObjects } from './ownership.ts';
 
 /** All that explains how far roll-outs are. */
@@ -181,7 +182,7 @@ function turnText(node: KubeObject, { status, snapshot, nextBuild }: Seen): stri
   const busy = snapshot.nodes
     .filter((other) => isUnavailable(other))
     .map(({ metadata }) => metadata.name);
-  const limit = maxUnavailableOf(snapshot.machineConfigPool, snapshot.nodes.length);
+  const limit = maxUnavailable(snapshot.machineConfigPool, snapshot.nodes.length);
   if (busy.length >= limit && !busy.includes(node.metadata.name)) {
     return `maxUnavailable ${limit}: first ${shortList(busy)}`;
   }
@@ -200,19 +201,6 @@ const isUnavailable = (node: KubeObject): boolean =>
   isCordoned(node) ||
   !hasDesired(node) ||
   annotationOf(node, nodeKeys.state) !== 'Done';
-
-/**
- * How many nodes of a pool may be unavailable: 1 where it does not say, a percentage of all rounded down, never less
- * than 1 (machine-config-operator, `pkg/controller/node`, maxUnavailable).
- */
-export function maxUnavailableOf(pool: KubeObject | undefined, count: number): number {
-  const value = partOf(pool, 'spec', 'maxUnavailable');
-  const given =
-    typeof value === 'string' && /^\d+%$/.test(value)
-      ? Math.floor((count * Number.parseInt(value, 10)) / 100)
-      : Number(value);
-  return Number.isInteger(given) && given > 0 ? given : 1;
-}
 
 type Unadvised = Omit<PoolProgress, 'actions'>;
 
