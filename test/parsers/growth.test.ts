@@ -82,6 +82,13 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
     text,
     { isInError: true, failedOperators: ['odf'] },
   ],
+  'steps/node-controller/pools-view.ts#operatorOfPool': (text) => [
+    text,
+    {
+      ...{ pools: [], nodes: [], osConfigs: [], builds: [] },
+      operator: { deployment: undefined, pods: [] },
+    },
+  ],
   'steps/image/image-file.ts#refuseUnfit': (text) => [
     Buffer.from(text),
     { origin: 'x', sectorBytes: 512 },
