@@ -3,7 +3,7 @@ import { agentNode, configFile } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
-import { nodes, pods } from '../cluster/kinds.ts';
+import { machineConfigs, nodes, pods } from '../cluster/kinds.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
@@ -63,16 +63,52 @@ describe('the agent of a node', () => {
     expect(host.ran.filter(([, verb]) => verb === 'rebase')).toHaveLength(1);
   });
 
-  it('goes back to the deployment before without its registry', async () => {
+  it('deploys the image before again: the old deployment would boot with its old /etc', async () => {
     const { annotate, annotations, host, settle, world } = agentNode({
       world: { order: ['1', '2'], booted: '1' },
     });
-    host.on(['skopeo', rest]).fails(1, 'connection refused');
     annotate(toNext);
     await settle();
     expect(annotations()).toMatchObject(done);
     expect(world.booted).toBe('2');
-    expect(host.ran.filter(([, verb]) => verb === 'rebase')).toEqual([]);
+    expect(host.ran.filter(([, verb]) => verb === 'rebase')).toHaveLength(1);
+    expect(host.ran.filter(([, verb]) => verb === 'rollback')).toEqual([]);
+  });
+
+  it('says that it is there where nothing is desired, and takes what comes', async () => {
+    const { annotate, annotations, kube, settle } = agentNode();
+    kube.put(nodes, { metadata: { name: 'w0' } });
+    await settle();
+    expect(annotations()).toEqual({ state: 'Done' });
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+  });
+
+  it('leaves a MachineConfig that went with its pool, by the one that it has on its host', async () => {
+    const { annotate, annotations, host, kube, settle } = agentNode({
+      old: { files: [configFile('/etc/x', 'old')] },
+    });
+    const [kept] = kube.objectsOf(machineConfigs).filter(({ metadata }) => metadata.name === 'c1');
+    host.withFile('/etc/machine-config-daemon/currentconfig', JSON.stringify(kept));
+    host.withFile('/etc/x', 'old');
+    kube.drop({ kind: machineConfigs, name: 'c1' });
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    expect(host.textOf('/etc/x')).toBeUndefined();
+  });
+
+  it('counts no drain of an earlier change to the same MachineConfig', async () => {
+    const { annotate, annotations, seen, settle } = agentNode();
+    annotate({ lastAppliedDrain: 'drain-c2', desiredDrain: 'drain-c2' });
+    seen.isDraining = false;
+    annotate(toNext);
+    await settle(3);
+    expect([annotations()['lastAppliedDrain'], seen.reboots]).toEqual([undefined, 0]);
+    seen.isDraining = true;
+    await settle();
+    expect(annotations()).toMatchObject(done);
   });
 
   it('takes back what was begun when the old one is desired again', async () => {

@@ -120,6 +120,14 @@ export function agentNode({
     })
     .on(['systemctl', 'reboot'])
     .answers(boot);
+  for (const digit of ['1', '2']) {
+    const from = `ostree-unverified-registry:${imageOf(digit)}`;
+    host.on(['rpm-ostree', 'rebase', '--experimental', from]).answers(() => {
+      const { staged, order } = node.world;
+      node.world.order = [digit, ...order.filter((one) => one !== staged && one !== digit)];
+      node.world.staged = digit;
+    });
+  }
   for (const [verb, state] of [
     ['enable', 'enabled'],
     ['disable', 'disabled'],

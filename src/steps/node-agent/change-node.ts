@@ -29,7 +29,7 @@ export async function changeNode(
   reread: Change['reread'],
 ): Promise<string> {
   const target = targetOf(node.desiredConfig, node.desiredImage);
-  if (target === undefined) return 'nothing is desired of this node yet';
+  if (target === undefined) return awaitDesire(scope, node);
   const marker = await readMarker(scope.host, scope.signal);
   const current = targetOf(node.currentConfig, node.currentImage);
   const isThere = current !== undefined && isSame(current, target);
@@ -39,6 +39,15 @@ export async function changeNode(
   if (isThere && other === undefined) return finish(scope, node);
   const asked = { target, node, reread, marker };
   return other === undefined ? goOn(scope, asked) : leaveOther(scope, asked, other);
+}
+
+/** The controller gives something to a node only once an agent says that it is there. */
+async function awaitDesire(scope: NodeAgentScope, node: NodeState): Promise<string> {
+  if (node.state !== 'Done') {
+    if (await isOperators(scope)) return daemonRuns;
+    await annotate(scope, node, { state: 'Done', reason: undefined });
+  }
+  return 'nothing is desired of this node yet';
 }
 
 const isQuiet = ({ state, desiredDrain = '' }: NodeState): boolean =>

@@ -1,11 +1,12 @@
 import { argumentsIn, isChanged, type KernelArgumentChange } from '../../os/driver.ts';
-import type { Fields } from '../../layering/api/schema.ts';
+import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/schema.ts';
+import { jsonIn } from '../../lib/json.ts';
 import { readBootId } from '../host-commands.ts';
-import { readHost } from '../os/read-host.ts';
+import { machineConfigFile, readHost } from '../os/read-host.ts';
 import type { OsSnapshot } from '../os/step.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { isSame, type Marker, type Target } from './marker.ts';
-import { type NodeState, readConfig } from './node-object.ts';
+import { configMissing, findConfig, type NodeState, readConfig } from './node-object.ts';
 import { wantedHost, type WantedHost } from './wanted-host.ts';
 import type { NodeAgentScope } from './world.ts';
 
@@ -41,7 +42,7 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   const before =
     node.currentConfig === undefined
       ? undefined
-      : wantedHost(await readConfig(scope, node.currentConfig));
+      : wantedHost(await readCurrent(scope, node.currentConfig));
   if (before !== undefined && before.fixed !== wanted.fixed) {
     throw nodeAgentFailure(
       'node-agent.unreconcilable',
@@ -58,6 +59,15 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
     image: isOtherImage ? image : undefined,
     marker: marker !== undefined && isSame(marker, target) ? marker : undefined,
   };
+}
+
+/** The MachineConfig that the node has: a rendered one goes with its pool, and is on the host still. */
+async function readCurrent(scope: NodeAgentScope, name: string): Promise<Fields> {
+  const found = await findConfig(scope, name);
+  if (found !== undefined) return found;
+  const kept = jsonIn((await scope.host.readText(machineConfigFile, scope.signal)) ?? '') as Value;
+  if (isFields(kept) && fieldsOf(kept['metadata'])['name'] === name) return kept;
+  throw configMissing(name);
 }
 
 /** The kernel arguments that come and go with a change. */

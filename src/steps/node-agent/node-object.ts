@@ -78,5 +78,9 @@ export async function findConfig(
 export async function readConfig(scope: NodeAgentScope, name: string): Promise<Fields> {
   const found = await findConfig(scope, name);
   if (found !== undefined) return found;
-  throw nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);
+  throw configMissing(name);
 }
+
+/** There is no MachineConfig of that name, neither in the cluster nor on the host. */
+export const configMissing = (name: string): Error =>
+  nodeAgentFailure('node-agent.config-missing', `there is no MachineConfig ${name}`);

@@ -19,9 +19,14 @@ export async function prepare(scope: NodeAgentScope, change: Change): Promise<st
   const files = await hostChange(scope, wanted, before);
   const isDue = needsStaging(change);
   if (!isDue && !isChange(files) && marker?.phase !== 'rebooting') return complete(scope, change);
+  const drain = `drain-${target.config}`;
+  if (marker === undefined && node.lastAppliedDrain === drain) {
+    // Of an earlier change to another image: the node may have pods again.
+    await annotate(scope, node, { lastAppliedDrain: undefined });
+    return 'an earlier drain does not count';
+  }
   if (isDue && !isStaged(change)) await stage(scope, change);
   if (!hasBegunReboot(change)) await mark(scope, change, { phase: 'staged' });
-  const drain = `drain-${target.config}`;
   await annotate(scope, node, { state: 'Working', reason: undefined, desiredDrain: drain });
   if (node.lastAppliedDrain !== drain) return `the controller drains this node: ${drain}`;
   return leave(scope, change, files);

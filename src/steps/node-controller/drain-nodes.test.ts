@@ -29,7 +29,8 @@ const podRef = (name: string) => ({ kind: pods, namespace: 'shop', name });
 const ofDaemonSet = { ownerReferences: [{ kind: 'DaemonSet', name: 'd', controller: true }] };
 
 function setUp(first: KubeObject) {
-  const kube = fakeKube().put(machineConfigPools, pool).put(nodes, first);
+  const other = { metadata: { name: 'w1' } };
+  const kube = fakeKube().put(machineConfigPools, pool).put(nodes, first).put(nodes, other);
   const clock = fakeClock({ auto: false });
   const stop = new AbortController();
   const run = (port: Kube = kube, signal = stop.signal) =>
@@ -94,6 +95,50 @@ describe('drain nodes', () => {
         status: 'node w0 still has shop/q (budget b needs 1)',
       }),
     );
+  });
+
+  it('evicts no pod that came after the others: one that tolerates it would come for ever', async () => {
+    const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
+    kube.put(pods, pod('p'));
+    const ended = run();
+    await advance();
+    kube.drop(podRef('p')).put(pods, pod('again'));
+    await advance();
+    expect(applied()).toBe('drain-a');
+    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toHaveLength(1);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('evicts no pod of a single node', async () => {
+    const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
+    kube.drop({ kind: nodes, name: 'w1' });
+    kube.put(pods, pod('p'));
+    const ended = run();
+    await advance();
+    expect(applied()).toBe('drain-a');
+    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('takes the answer of an earlier round away, and so answers its repetition', async () => {
+    const before = { [nodeKeys.lastAppliedDrain]: 'uncordon-a' };
+    const { kube, stop, run, advance, now, applied } = setUp(
+      node('drain-b', { annotations: before }),
+    );
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance();
+    expect(applied()).toBeUndefined();
+    const asking = now() ?? node('');
+    const annotations = { ...asking.metadata.annotations, [nodeKeys.desiredDrain]: 'uncordon-a' };
+    kube.put(nodes, { ...asking, metadata: { ...asking.metadata, annotations } });
+    await advance();
+    expect(applied()).toBe('uncordon-a');
+    expect(now()?.['spec']).toEqual({});
+    stop.abort(new Error('stop'));
+    await ended;
   });
 
   it('says by an event of the pool that a drain takes more than an hour, once', async () => {

@@ -36,10 +36,11 @@ export const drainNodes = nodeControllerStep({
   limit: noLimit,
   waitsFor: 'nothing: it goes on as long as the controller runs',
   run: async (scope) => {
-    const { kube, clock } = scope;
+    const { clock } = scope;
     const pools = followedPools(scope);
     const since = new Map<string, Millis>();
     const blocked = new Map<string, string>();
+    const toLeave = new Map<string, ReadonlySet<string | undefined>>();
     await reconcile<DrainsSeen, DrainAction>(scope, 'nodes ask for no drain', {
       watch: pools.watch,
       every: readPodsEvery,
@@ -47,13 +48,12 @@ export const drainNodes = nodeControllerStep({
         const view = pools.view();
         const pods = new Map<string, readonly KubeObject[]>();
         const asking = 'gap' in view ? [] : view.nodes.filter(isDraining);
-        for (const { metadata } of asking) {
-          const fieldSelector = `spec.nodeName=${metadata.name}`;
-          pods.set(metadata.name, await kube.list({ kind: podKind, fieldSelector }, signal));
+        for (const node of asking) {
+          pods.set(node.metadata.name, await podsOf(scope, { node, toLeave }, signal));
         }
-        for (const node of since.keys()) if (!pods.has(node)) since.delete(node);
-        const uids = new Set([...pods.values()].flat().map(({ metadata }) => metadata.uid));
-        for (const uid of blocked.keys()) if (!uids.has(uid)) blocked.delete(uid);
+        for (const drain of [toLeave, since]) forgetBut(drain, new Set(pods.keys()));
+        const uids = new Set([...pods.values()].flat().map(({ metadata }) => metadata.uid ?? ''));
+        forgetBut(blocked, uids);
         const now = clock.elapsed();
         for (const node of pods.keys()) if (!since.has(node)) since.set(node, now);
         const late = [...since].filter(([, at]) => now - at >= longDrain).map(([node]) => node);
@@ -85,6 +85,30 @@ interface NodeAction extends Action {
 interface Eviction extends Action {
   readonly type: 'evict';
   readonly pod: KubeObject;
+}
+
+function forgetBut(map: Map<string, unknown>, kept: ReadonlySet<string>): void {
+  for (const key of map.keys()) if (!kept.has(key)) map.delete(key);
+}
+
+interface Leaving {
+  readonly node: KubeObject;
+  /** By node, the pods that were there when it was cordoned. */
+  readonly toLeave: Map<string, ReadonlySet<string | undefined>>;
+}
+
+/** What comes to a cordoned node tolerates that, and would come again after each eviction: it is left out. */
+async function podsOf(
+  { kube }: NodeControllerScope<'kube'>,
+  { node, toLeave }: Leaving,
+  signal: AbortSignal,
+): Promise<readonly KubeObject[]> {
+  const { name } = node.metadata;
+  const fieldSelector = `spec.nodeName=${name}`;
+  const listed = await kube.list({ kind: podKind, fieldSelector }, signal);
+  const uids = toLeave.get(name) ?? new Set(listed.map(({ metadata }) => metadata.uid));
+  if (isCordoned(node)) toLeave.set(name, uids);
+  return listed.filter(({ metadata }) => uids.has(metadata.uid));
 }
 
 interface LateDrain extends Action {
@@ -127,7 +151,8 @@ export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<D
     const listed = pods.get(name);
     // Its pods are read with the next observation.
     if (listed === undefined) return [];
-    const left = listed.filter(mustLeave);
+    // Pods of a single node have nowhere to go, and the one that drains is among them.
+    const left = view.nodes.length === 1 ? [] : listed.filter(mustLeave);
     if (left.length === 0) return [of('drained')];
     const status = leftText(name, left, blocked);
     const isLate = late.includes(name) && pool !== undefined;
@@ -222,7 +247,11 @@ async function changeNode(
   const isOurs = annotationOf(node, cordonedKey) !== '';
   const applied = { [nodeKeys.lastAppliedDrain]: request };
   const change = {
-    cordon: { annotations: { [cordonedKey]: 'true' }, spec: { unschedulable: true } },
+    // An answer of an earlier round must not count for the end of this one.
+    cordon: {
+      annotations: { [cordonedKey]: 'true', [nodeKeys.lastAppliedDrain]: null },
+      spec: { unschedulable: true },
+    },
     drained: { annotations: applied, spec: {} },
     uncordon: {
       annotations: { ...applied, [cordonedKey]: null },
