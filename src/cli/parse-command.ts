@@ -131,35 +131,41 @@ function defineInstallLine(
     });
 }
 
-function defineAfterPivot(root: Command, { environment, take }: Definition): void {
-  root
-    .command('after-pivot')
-    .description(commands['after-pivot'])
+/** Options of the programs that run in a pod. */
+interface ClusterOptions {
+  readonly kubeconfig?: string;
+  readonly verbose: boolean;
+}
+
+/** A program that runs in a pod with the credentials of it. */
+function defineInCluster(
+  command: Command,
+  { take }: Definition,
+  run: (options: ClusterOptions) => Promise<number>,
+): void {
+  command
     .option(
       '--kubeconfig <file>',
       'kubeconfig of the cluster; default: the service account of the pod',
     )
     .option('--verbose', 'log at level debug', false)
-    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
-      take(() => runAfterPivot({ ...options, environment }));
+    .action((options: ClusterOptions) => {
+      take(() => run(options));
     });
 }
 
-function defineController(root: Command, { environment, take }: Definition): void {
-  root
-    .command('controller')
-    .description(commands.controller)
-    .option(
-      '--kubeconfig <file>',
-      'kubeconfig of the cluster; default: the service account of the pod',
-    )
-    .option('--verbose', 'log at level debug', false)
-    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
-      take(async () => {
-        const { runController } = await import('./controller.ts');
-        return runController({ ...options, environment });
-      });
-    });
+function defineAfterPivot(root: Command, definition: Definition): void {
+  const { environment } = definition;
+  const command = root.command('after-pivot').description(commands['after-pivot']);
+  defineInCluster(command, definition, (options) => runAfterPivot({ ...options, environment }));
+}
+
+function defineController(root: Command, definition: Definition): void {
+  const command = root.command('controller').description(commands.controller);
+  defineInCluster(command, definition, async (options) => {
+    const { runController } = await import('./controller.ts');
+    return runController({ ...options, environment: definition.environment });
+  });
 }
 
 function defineCompletion(root: Command, { take }: Definition): void {
@@ -179,7 +185,8 @@ function defineHelp(root: Command): void {
   root.command('help').description(commands.help);
 }
 
-function defineNode(root: Command, { environment, take }: Definition): void {
+function defineNode(root: Command, definition: Definition): void {
+  const { environment, take } = definition;
   const node = root.command('node').description(commands.node);
   const declare = (action: NodeAction): Command =>
     node
@@ -190,17 +197,11 @@ function defineNode(root: Command, { environment, take }: Definition): void {
   const ready = (action: NodeAction, options: NodeOptions, image = ''): void => {
     take(() => runNode({ ...options, action, image, environment }));
   };
-  node
-    .command('agent')
-    .description(nodeActions.agent)
-    .option('--kubeconfig <file>', 'credentials of the cluster; default: those of the pod')
-    .option('--verbose', 'log every command', false)
-    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) =>
-      take(async () => {
-        const { runNodeAgent } = await import('./node-agent.ts');
-        return runNodeAgent({ ...options, environment });
-      }),
-    );
+  const agent = node.command('agent').description(nodeActions.agent);
+  defineInCluster(agent, definition, async (options) => {
+    const { runNodeAgent } = await import('./node-agent.ts');
+    return runNodeAgent({ ...options, environment });
+  });
   declare('status').action((options: NodeOptions) => ready('status', options));
   declare('apply')
     .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
@@ -212,20 +213,11 @@ function defineNode(root: Command, { environment, take }: Definition): void {
   declare('rollback')
     .option('--reboot', 'reboot the host at the end, if a change needs it', false)
     .action((options: NodeOptions) => ready('rollback', options));
-  node
-    .command('controller')
-    .description(nodeActions.controller)
-    .option(
-      '--kubeconfig <file>',
-      'kubeconfig of the cluster; default: the service account of the pod',
-    )
-    .option('--verbose', 'log at level debug', false)
-    .action((options: { readonly kubeconfig?: string; readonly verbose: boolean }) => {
-      take(async () => {
-        const { runNodeController } = await import('./node-controller.ts');
-        return runNodeController({ ...options, environment });
-      });
-    });
+  const controller = node.command('controller').description(nodeActions.controller);
+  defineInCluster(controller, definition, async (options) => {
+    const { runNodeController } = await import('./node-controller.ts');
+    return runNodeController({ ...options, environment });
+  });
 }
 
 const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [

@@ -1,4 +1,4 @@
-import { findInConfig } from '../config/findings.ts';
+import { missingIn } from '../config/findings.ts';
 import { loadConfig } from '../config/load.ts';
 import { shownText } from '../lib/shown-url.ts';
 import { readSettings } from '../config/sources.ts';
@@ -17,13 +17,13 @@ import { renderPlanMarkdown, renderPlanText } from './plan-text.ts';
  * @throws AgentError `cli.*`, `config.*`, `role.*`
  */
 export async function runPlan({ argv, environment, format }: InstallLine): Promise<number> {
-  const { config, notes } = await loadConfig(readSettings(argv, environment));
+  const loaded = await loadConfig(readSettings(argv, environment));
+  const { config, notes } = loaded;
   for (const note of notes) printNote('note', note);
   const secrets = [config.service.token, config.s3.secretAccessKey];
   const plan = describeRole(chooseRole(config), config);
   print(renderPlan(plan, format as PlanFormat, secrets));
-  const { mistakes, loaded } = await findInConfig(argv, environment);
-  const refusals = withRefusals(mistakes, loaded.config);
+  const refusals = withRefusals(await missingIn(loaded), config);
   const [first] = refusals;
   if (first === undefined) return 0;
   printError(renderFindings(refusals));

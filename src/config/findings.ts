@@ -33,14 +33,28 @@ export async function findInConfig(
   const invalid = parseSettings(derive(merged)).mistakes;
   mistakes.push(...invalid.values());
   const loaded = checkConfig([without(merged, [...invalid.keys()])]);
+  const refused = new Set(mistakes.map(({ context }) => context['setting']));
+  mistakes.push(...(await missingIn(loaded, refused)));
+  return { mistakes, loaded, notes: flags.notes };
+}
+
+/**
+ * Everything that a configuration which can be read lacks for an install.
+ * @param refused settings that were given, with a mistake
+ */
+export async function missingIn(
+  loaded: CheckedConfig,
+  refused: ReadonlySet<unknown> = new Set(),
+): Promise<readonly AgentError[]> {
+  const mistakes: AgentError[] = [];
+  const refuse: Refuse = (mistake) => mistakes.push(mistake);
   readable(refuse, () => {
     requireSafeEtcd(loaded.given);
   });
-  const refused = new Set(mistakes.map(({ context }) => context['setting']));
   const missing = missingSettings(loaded.given).filter(({ key }) => !refused.has(key));
   mistakes.push(...missing.map((one) => incomplete([one])));
   await awaited(refuse, () => requireFiles(loaded));
-  return { mistakes, loaded, notes: flags.notes };
+  return mistakes;
 }
 
 async function fileLayers(named: readonly string[], refuse: Refuse): Promise<readonly Layer[]> {

@@ -77,6 +77,7 @@ beforeAll(async () => {
     kind: 'DaemonSet',
     name: 'machine-config-daemon',
     uid: 'u',
+    controller: true,
   };
   await rig.client.apply(pods, {
     apiVersion: 'v1',

@@ -179,7 +179,7 @@ export function agentNode({
         metadata: {
           name: podName,
           namespace: 'openshift-machine-config-operator',
-          ownerReferences: [owner],
+          ownerReferences: [{ controller: true, ...owner }],
         } as never,
         spec: { nodeName: name },
       }),

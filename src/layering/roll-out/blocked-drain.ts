@@ -17,8 +17,7 @@ export const isDraining = (node: KubeObject): boolean => {
 };
 
 /**
- * The pods of a node that no budget lets go now. A drain leaves pods of daemon sets, those of files of the
- * node, and those that have ended (kubectl, `drain.RunNodeDrain`).
+ * The pods of a node that a drain removes, and that no budget lets go now.
  */
 export function drainBlockers(
   node: string,
@@ -28,22 +27,24 @@ export function drainBlockers(
   }: { readonly pods: readonly KubeObject[]; readonly budgets: readonly KubeObject[] },
 ): readonly DrainBlocker[] {
   return pods
-    .filter((pod) => textAt(pod, 'spec', 'nodeName') === node && isEvicted(pod))
+    .filter((pod) => textAt(pod, 'spec', 'nodeName') === node && mustLeave(pod))
     .flatMap((pod) => {
       const budget = budgets.find((one) => forbids(one, pod));
       return budget === undefined ? [] : [{ pod: placeOf(pod), budget: placeOf(budget) }];
     });
 }
 
-const placeOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
+/** A pod or a budget for people: NAMESPACE/NAME. */
+export const placeOf = ({ metadata: { name, namespace = '' } }: KubeObject): string =>
   `${namespace}/${name}`;
 
-const isEvicted = (pod: KubeObject): boolean =>
+/** The pods that a drain removes (kubectl, `drain/filters.go`, with `--force --delete-emptydir-data --ignore-daemonsets`). */
+export const mustLeave = (pod: KubeObject): boolean =>
   !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase')) &&
-  annotationOf(pod, 'kubernetes.io/config.mirror') === '' &&
-  !listAt(pod, 'metadata', 'ownerReferences').some(
-    (owner) => fieldsOf(owner as Value)['kind'] === 'DaemonSet',
-  );
+  pod.metadata.annotations?.['kubernetes.io/config.mirror'] === undefined &&
+  !listAt(pod, 'metadata', 'ownerReferences')
+    .map((owner) => fieldsOf(owner as Value))
+    .some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
 
 const forbids = (budget: KubeObject, pod: KubeObject): boolean =>
   budget.metadata.namespace === pod.metadata.namespace &&

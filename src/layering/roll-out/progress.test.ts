@@ -124,7 +124,7 @@ describe('what a node waits for', () => {
     [
       'a pod of a daemon set',
       withNode(draining, {
-        pods: [pod({ ownerReferences: [{ kind: 'DaemonSet' }] })],
+        pods: [pod({ ownerReferences: [{ kind: 'DaemonSet', controller: true }] })],
         budgets: [budget()],
       }),
       'being drained',

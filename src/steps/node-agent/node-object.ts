@@ -1,6 +1,7 @@
 import { machineConfigs, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
-import { fieldsOf, isList, type Fields, type Value } from '../../layering/api/schema.ts';
+import type { Fields } from '../../layering/api/schema.ts';
+import { isOperatorDaemon } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import { nodeAgentFailure } from './failures.ts';
@@ -53,14 +54,7 @@ export async function isOperators({ kube, config, signal }: NodeAgentScope): Pro
     },
     signal,
   );
-  return found.some(({ metadata }) => isDaemons(metadata as unknown as Fields));
-}
-
-function isDaemons({ ownerReferences }: Fields): boolean {
-  const owners: readonly Value[] = isList(ownerReferences) ? ownerReferences : [];
-  return owners
-    .map(fieldsOf)
-    .some(({ kind, name }) => kind === 'DaemonSet' && name === 'machine-config-daemon');
+  return found.some(isOperatorDaemon);
 }
 
 /** A MachineConfig by its name; undefined when it is gone. */

@@ -4,9 +4,10 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { deployments, events, machineConfigPools, nodes, pods } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
+import { mustLeave } from '../../layering/roll-out/blocked-drain.ts';
 import { minutes } from '../../model/duration.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
-import { drainNodes, mustLeave } from './drain-nodes.ts';
+import { drainNodes } from './drain-nodes.ts';
 
 const role = 'node-role.kubernetes.io/worker';
 const pool = {

@@ -1,13 +1,7 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import {
-  annotationOf,
-  listAt,
-  nodeKeys,
-  partOf,
-  textAt,
-} from '../../layering/api/cluster-object.ts';
-import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { annotationOf, nodeKeys, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
 import { operatorReason } from '../../layering/roll-out/ownership.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -124,8 +118,6 @@ const requestOf = (node: KubeObject): string => {
   return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
 };
 
-const isDraining = (node: KubeObject): boolean => requestOf(node).startsWith('drain-');
-
 const isCordoned = (node: KubeObject): boolean => partOf(node, 'spec', 'unschedulable') === true;
 
 /** How many pods are named in a status. */
@@ -189,9 +181,6 @@ const lateDrain = (
   message: `the drain has taken more than an hour; it goes on, and the node is not rebooted: ${status}`,
 });
 
-const placeOf = ({ metadata: { namespace = '', name } }: KubeObject): string =>
-  `${namespace}/${name}`;
-
 function leftText(
   node: string,
   left: readonly KubeObject[],
@@ -207,14 +196,6 @@ function leftText(
   const more = left.length > mostNamed ? [`${left.length - mostNamed} more`] : [];
   return `node ${node} still has ${[...named, ...more].join(', ')}`;
 }
-
-/** The pods that a drain removes (kubectl, `drain/filters.go`, with `--force --delete-emptydir-data --ignore-daemonsets`). */
-export const mustLeave = (pod: KubeObject): boolean =>
-  !['Succeeded', 'Failed'].includes(textAt(pod, 'status', 'phase')) &&
-  pod.metadata.annotations?.['kubernetes.io/config.mirror'] === undefined &&
-  !listAt(pod, 'metadata', 'ownerReferences')
-    .map((owner) => fieldsOf(owner as Value))
-    .some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
 
 interface Draining extends NodeControllerScope<'kube' | 'clock'> {
   readonly blocked: Map<string, string>;
