@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   digestOf,
   isNamedReference,
+  isSameImage,
   readImageName,
   repositoryOf,
   withDigest,
@@ -57,5 +58,26 @@ describe('the parts of a name', () => {
     ['r.example.com:5000/o/x:1', 'r.example.com:5000/o/x', undefined],
   ])('takes %s apart', (image, repository, found) => {
     expect([repositoryOf(image), digestOf(image)]).toEqual([repository, found]);
+  });
+});
+
+describe('isSameImage', () => {
+  const other = `sha256:${'b'.repeat(64)}`;
+  it.each([
+    ['quay.io/a/b:1', 'quay.io/a/b:1', true],
+    ['quay.io/a/b', 'quay.io/a/b:latest', true],
+    ['Quay.io/a/b:1', 'quay.io/a/b:1', true],
+    ['quay.io/a/b:1', 'quay.io/a/b:2', false],
+    ['quay.io/a/b:1', 'mirror.example/a/b:1', false],
+    [`quay.io/a/b@${digest}`, `quay.io/a/b:1@${digest}`, true],
+    [`quay.io/a/b@${digest}`, `mirror.example:5000/c@${digest}`, true],
+    [`quay.io/a/b:1@${digest}`, `quay.io/a/b:1@${other}`, false],
+    [`quay.io/a/b:1@${digest}`, 'quay.io/a/b:1', false],
+    ['not an image', 'not an image', true],
+    ['not an image', 'quay.io/a/b:1', false],
+    ['', '', false],
+  ])('%s and %s: %s', (one, another, isSame) => {
+    expect(isSameImage(one, another)).toBe(isSame);
+    expect(isSameImage(another, one)).toBe(isSame);
   });
 });

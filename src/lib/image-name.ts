@@ -64,3 +64,15 @@ export const withDigest = (image: string, digest: string): string =>
 /** The digest in a name, `sha256:…`; undefined for a tag. */
 export const digestOf = (image: string): string | undefined =>
   /@(sha256:[0-9a-f]{64})$/.exec(image)?.[1];
+
+/**
+ * Whether two pull specs name the same image: by their digest where both have one, else by the whole name, in which no tag
+ * is `latest`. A tag may come to stand for another image, so a tag and a digest are never known to be the same.
+ */
+export function isSameImage(one: string, other: string): boolean {
+  const [a, b] = [readImageName(one), readImageName(other)];
+  if (a === undefined || b === undefined) return one !== '' && one === other;
+  if (a.digest !== undefined || b.digest !== undefined) return a.digest === b.digest;
+  const isSamePlace = a.host?.toLowerCase() === b.host?.toLowerCase() && a.path === b.path;
+  return isSamePlace && (a.tag ?? 'latest') === (b.tag ?? 'latest');
+}

@@ -1,9 +1,10 @@
 import type { Config } from '../../config/schema.ts';
 import { condition } from '../../engine/condition.ts';
+import { isSameImage } from '../../lib/image-name.ts';
 
 /** Whether the controller is this program too: the service names the image in which this runs. */
 export const isOwnController = ({ images }: Config): boolean =>
-  images.self !== '' && images.controller === images.self;
+  isSameImage(images.controller, images.self);
 
 /** Whether the controller of the cluster does what this host leaves; else a job does. */
 export const isLeftToController = (config: Config): boolean =>
