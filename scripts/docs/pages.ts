@@ -1,6 +1,7 @@
 import { format } from 'prettier';
 import { renderPlan } from '../../src/cli/plan.ts';
 import { planJsonSchema } from '../../src/cli/plan-data.ts';
+import { statusJsonSchema } from '../../src/cli/status.ts';
 import { checkConfig } from '../../src/config/load.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
 import { readSettings } from '../../src/config/sources.ts';
@@ -26,6 +27,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/faults.md': await faultsPage(),
     'docs/plan.schema.json': await json(planJsonSchema()),
     'docs/plans.md': plansPage(),
+    'docs/status.schema.json': await json(statusJsonSchema()),
     'docs/waits.md': await waitsPage(),
     ...deployFiles(),
   };

@@ -27,6 +27,11 @@ export const cliFailures = {
     title: 'Node is older than 24',
     hint: 'run it with Node 24 or newer',
   },
+  'cli.status-not-found': {
+    kind: 'input',
+    title: 'No status of a run on this host was found',
+    hint: 'check host.root; the status is /opt/install-dir/status.json below it',
+  },
   'cli.unknown-command': {
     kind: 'input',
     title: 'A command or subcommand does not exist',

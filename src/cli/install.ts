@@ -1,15 +1,18 @@
 import { fileJournal } from '../adapters/journal.ts';
-import { journalPathFor } from '../config/complete.ts';
+import { processIdentity, type StatusFile, statusFile } from '../adapters/status-file.ts';
+import { journalPathFor, statusPathFor } from '../config/complete.ts';
 import { fingerprintOf, installNotes, type LoadedConfig } from '../config/load.ts';
-import type { RunEventBody } from '../engine/events.ts';
+import type { RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError, reportOf } from '../engine/failures.ts';
 import type { Journal } from '../engine/journal.ts';
-import type { Role } from '../engine/role.ts';
+import { mainLine, type Role } from '../engine/role.ts';
 import { runRole } from '../engine/run.ts';
+import { seconds } from '../model/duration.ts';
 import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
 import type { Reporter } from '../reporting/reporter.ts';
+import { runStatusOf } from '../reporting/run-status.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
 import type { SentReport } from './first-report.ts';
@@ -71,8 +74,10 @@ async function runAlone(run: Run): Promise<void> {
   hub.add(reporter.sink);
   for (const note of installNotes(loaded)) hub.emit(noteOf(note));
   const journal = fileJournal(journalPathFor(config));
+  const status = statusFile(statusPathFor(config));
   try {
     const bootId = await setUp(run, { reporter, journal });
+    hub.add(statusSink(status, role));
     await runRole({
       role,
       config,
@@ -98,7 +103,25 @@ async function runAlone(run: Run): Promise<void> {
     await reporter.flush(stop.signal);
     reporter.close();
     await journal.close();
+    await status.close();
   }
+}
+
+/** How often progress is shown in the status file; whatever else changes is shown at once. */
+const progressEvery = seconds(1);
+
+/** Keeps the status of the run in a file, for `bootwright status`. */
+function statusSink(file: StatusFile, role: Role<InstallWorld>): Sink {
+  const follow = runStatusOf(new Set(mainLine(role).map(({ step }) => step.id)));
+  const process = processIdentity();
+  let shownAt = Number.NEGATIVE_INFINITY;
+  return (event) => {
+    const status = follow(event);
+    if (status === undefined) return;
+    if (event.type === 'step.progress' && event.at - shownAt < progressEvery) return;
+    shownAt = event.at;
+    file.show(JSON.stringify(process === undefined ? status : { ...status, process }));
+  };
 }
 
 interface RunKeepers {

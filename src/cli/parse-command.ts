@@ -26,6 +26,7 @@ import { defineLayer } from './layer/define.ts';
 import { print } from './messages.ts';
 import { type NodeAction, type NodeOptions, runNode } from './node.ts';
 import { runPlan } from './plan.ts';
+import { runStatus } from './status.ts';
 import type { CommandCall } from './program.ts';
 
 /**
@@ -44,6 +45,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineInstall,
     definePlan,
     defineConfig,
+    defineStatus,
     defineJournal,
     defineAfterPivot,
     defineController,
@@ -100,6 +102,13 @@ function defineConfig(root: Command, definition: Definition): void {
     .action(() => {
       definition.take(() => Promise.resolve(runConfigSchema()));
     });
+}
+
+function defineStatus(root: Command, definition: Definition): void {
+  defineInstallLine(root.command('status').description(commands.status), definition, {
+    formats: listFormats,
+    run: runStatus,
+  });
 }
 
 function defineJournal(root: Command, definition: Definition): void {

@@ -228,8 +228,13 @@ interface JournalOwner {
  * The journal of a host, seen from its root. Dry agents share one machine, so the journal of each
  * carries its id.
  */
-export function journalPathFor({ host, dry }: JournalOwner): string {
+export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'journal', 'jsonl');
+
+/** Where a run keeps how it stands, beside its journal. */
+export const statusPathFor = (owner: JournalOwner): string => ownPath(owner, 'status', 'json');
+
+function ownPath({ host, dry }: JournalOwner, name: string, ending: string): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';
-  const name = isNamed ? `journal-${encodeURIComponent(dry.hostId)}.jsonl` : 'journal.jsonl';
-  return normalize(`${host.root}/opt/install-dir/${name}`);
+  const whose = isNamed ? `-${encodeURIComponent(dry.hostId)}` : '';
+  return normalize(`${host.root}/opt/install-dir/${name}${whose}.${ending}`);
 }

@@ -1,6 +1,7 @@
 import type { RunEvent } from '../engine/events.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
+import { risingPercent } from './run-status.ts';
 
 /** What the line at the bottom of a terminal shows. */
 export interface TerminalLine {
@@ -13,6 +14,7 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
   let title = '';
   /** The step whose wait is shown. */
   let waiting: string | undefined;
+  const rising = risingPercent();
   return (event) => {
     switch (event.type) {
       case 'step.started':
@@ -21,7 +23,7 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
         return render({ title, detail: event.attempt > 1 ? `attempt ${event.attempt}` : '' });
       case 'step.progress':
         waiting = undefined;
-        return render({ title, detail: renderProgress(event.progress) });
+        return render({ title, detail: renderProgress(rising(event.step, event.progress)) });
       case 'wait.updated':
         waiting = event.step;
         return render({

@@ -1,0 +1,67 @@
+import { constants, readFileSync } from 'node:fs';
+import { mkdir, open, rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path/posix';
+
+/** A file that shows one text at a time: the newest. */
+export interface StatusFile {
+  /** Shows a text; one that is followed by another before it was written is left out. Never throws. */
+  readonly show: (text: string) => void;
+  /** Resolves when the last text is in the file, or could not be written. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * A status file that is private to root. It is replaced by its name, so that a reader never sees half of it; it is not
+ * flushed to the disk: after a power loss nothing runs that it could speak of. Where it cannot be written there is none.
+ */
+export function statusFile(path: string): StatusFile {
+  let next: string | undefined;
+  let work: Promise<void> | undefined;
+  const writeAll = async (): Promise<void> => {
+    while (next !== undefined) {
+      const text = next;
+      next = undefined;
+      await replace(path, text).catch(() => undefined);
+    }
+    work = undefined;
+  };
+  return {
+    show: (text) => {
+      next = text;
+      work ??= writeAll();
+    },
+    close: async () => {
+      await work;
+    },
+  };
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = join(dirname(path), `.${basename(path)}.part`);
+  await using file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+  await file.writeFile(text);
+  await rename(temporary, path);
+}
+
+/** What tells a process from every other one, in this boot and after it. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** Clock ticks between the boot and the start of the process (proc_pid_stat(5), field 22). */
+  readonly startTicks: number;
+  readonly bootId: string;
+}
+
+/** The identity of the process that has a pid now, ours unless given; undefined where there is none. */
+export function processIdentity(pid: number = process.pid): ProcessIdentity | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const bootId = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    // The second field is the name of the program, in brackets, and may hold both blanks and brackets.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { pid, startTicks: Number(fields[19]), bootId };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { minutes, seconds } from '../model/duration.ts';
+import type { Restart } from '../engine/restart.ts';
+import type { RunStatus } from '../reporting/run-status.ts';
+import { renderStatus } from './status.ts';
+
+const status: RunStatus = {
+  ...{ v: 1, run: 'r', role: 'master', version: '0.1.0', isResumed: false },
+  ...{ state: 'running', since: 0, updated: minutes(3), steps: 20, ended: 12 },
+  process: { pid: 4711, startTicks: 1, bootId: 'b' },
+  running: [
+    {
+      ...{ step: 'image/write', title: 'Write the image', since: minutes(1), attempt: 2 },
+      ...{ percent: 40, info: '40%', bytesPerSecond: 2e6, remaining: seconds(90) },
+    },
+    {
+      ...{ step: 'cluster/wait-for-masters', title: 'Wait for two masters', since: minutes(2) },
+      attempt: 1,
+      wait: {
+        ...{ sentence: 'two masters are ready', status: '1 of 2: m2 NotReady' },
+        ...{ since: minutes(2), limit: minutes(60) },
+      },
+    },
+  ],
+};
+const now = minutes(3) + seconds(5);
+const fresh = { kind: 'fresh' } as const;
+
+describe('the status for people', () => {
+  it('says what runs, since when, what it waits for and how long it will take', () => {
+    expect(renderStatus({ status, agent: 'running', restart: fresh }, now).split('\n')).toEqual([
+      'master, bootwright 0.1.0: running for 3 min 5 s, process 4711, last event 5 s ago',
+      '12 of 20 steps ended',
+      'image/write               Write the image, for 2 min 5 s, attempt 2, 40%, 2.0 MB/s, 1 min 30 s left',
+      'cluster/wait-for-masters  Wait for two masters, for 1 min 5 s',
+      '                          waits until two masters are ready: 1 of 2: m2 NotReady',
+      '                          for 1 min 5 s of at most 1 h',
+      '',
+    ]);
+  });
+
+  it.each(['gone', 'rebooted'] as const)('says that the agent is %s', (agent) => {
+    expect(renderStatus({ status, agent, restart: fresh }, now)).toMatch(
+      agent === 'gone' ? /its process is gone; last event 5 s ago/ : /the host was started again/,
+    );
+  });
+
+  it.each<[Restart, string]>([
+    [fresh, 'a restart would begin at the first step\n'],
+    [{ kind: 'set-aside', because: 'b' }, 'a restart would begin at the first step: b\n'],
+    [{ kind: 'resume', reused: 20, next: [] }, 'find all 20 steps finished\n'],
+    [
+      {
+        kind: 'resume',
+        reused: 12,
+        next: [{ id: 'disk/sign', title: 'Sign', action: 'refuse', toCheck: 'look at the disk' }],
+      },
+      '  disk/sign refuses: a person has to decide (look at the disk)\n',
+    ],
+  ])('says what a restart would do: %o', (restart, end) => {
+    const text = renderStatus({ status, agent: 'gone', restart }, now);
+    expect(text.slice(-end.length)).toBe(end);
+  });
+
+  it('says why a run failed', () => {
+    const failed: RunStatus = { ...status, state: 'failed', reason: 'a.b: m; h', running: [] };
+    expect(renderStatus({ status: failed, agent: 'gone', restart: fresh }, now)).toMatch(
+      /^master, bootwright 0\.1\.0: failed 5 s ago: a\.b: m; h\n/,
+    );
+  });
+
+  it('shows no control character of a text from outside', () => {
+    const odd: RunStatus = { ...status, state: 'failed', reason: 'a\u001b[2J\nb' };
+    expect(renderStatus({ status: odd, agent: 'gone', restart: fresh }, now)).not.toContain(
+      '\u001b',
+    );
+  });
+});

@@ -1,0 +1,183 @@
+import { join } from 'node:path/posix';
+import * as z from 'zod';
+import { readFileOf } from '../adapters/file-access.ts';
+import { readJournalFile } from '../adapters/journal.ts';
+import { processIdentity } from '../adapters/status-file.ts';
+import { journalPathFor, statusPathFor } from '../config/complete.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { readSettings } from '../config/sources.ts';
+import { parseJournal } from '../engine/journal.ts';
+import { decideRestart, type ResumedStep, type Restart } from '../engine/restart.ts';
+import { jsonIn } from '../lib/json.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { renderDuration } from '../model/duration.ts';
+import { version } from '../model/version.ts';
+import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
+import { allRoles, chooseRole } from '../roles/choose.ts';
+import type { InstallLine } from './commands.ts';
+import { cliFailure } from './failures.ts';
+import { print } from './messages.ts';
+
+/**
+ * Shows how the run on this host stands, whether its agent still runs, and what a restart would do.
+ * @throws AgentError `cli.status-not-found` where no agent left a status that can be read
+ */
+export async function runStatus({ argv, environment, format }: InstallLine): Promise<number> {
+  const { config } = await loadConfig(readSettings(argv, environment));
+  const path = statusPathFor(config);
+  const text = await readJournalFile(path).catch((cause: unknown) => {
+    throw cliFailure('cli.status-not-found', `${path} cannot be read`, { cause });
+  });
+  if (text === undefined) throw cliFailure('cli.status-not-found', `${path} is not there`);
+  const status = RunStatus.safeParse(jsonIn(text)).data;
+  if (status === undefined) throw cliFailure('cli.status-not-found', `${path} is not a status`);
+  const shown = { status, agent: agentOf(status), restart: await restartOf(config, status) };
+  print(
+    format === 'json'
+      ? `${JSON.stringify({ v: 1, ...shown }, null, 2)}\n`
+      : renderStatus(shown, Date.now()),
+  );
+  return 0;
+}
+
+/** What `status --format json` prints. A field is never removed within one version. */
+export const StatusDocument = z.strictObject({
+  v: z.literal(1).describe('version of this form'),
+  status: RunStatus,
+  agent: z
+    .enum(['running', 'gone', 'rebooted'])
+    .describe(
+      'whether the process of the run is there; rebooted: the host was started again since',
+    ),
+  restart: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('fresh') }),
+      z.strictObject({ kind: z.literal('set-aside'), because: z.string() }),
+      z.strictObject({
+        kind: z.literal('resume'),
+        reused: z.int().describe('steps that finished and are not run again'),
+        next: z.array(
+          z.strictObject({
+            id: z.string(),
+            title: z.string(),
+            action: z.enum(['run', 'probe', 'refuse']),
+            toCheck: z.string().optional().describe('what a person must look at'),
+          }),
+        ),
+      }),
+    ])
+    .describe('what the next run with the same flags would do'),
+});
+
+export type StatusDocument = z.infer<typeof StatusDocument>;
+
+type AgentState = StatusDocument['agent'];
+
+/** JSON Schema (draft 2020-12) of that form. */
+export const statusJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  title: 'Status of a Bootwright run',
+  ...z.toJSONSchema(StatusDocument),
+});
+
+function agentOf({ process }: RunStatus): AgentState {
+  if (process === undefined) return 'gone';
+  if (processIdentity()?.bootId !== process.bootId) return 'rebooted';
+  const found = processIdentity(process.pid);
+  return found?.startTicks === process.startTicks ? 'running' : 'gone';
+}
+
+/** By the journal alone: that the next run has the same flags is taken for granted. */
+async function restartOf(config: Config, status: RunStatus): Promise<Restart> {
+  const text = (await readJournalFile(journalPathFor(config)).catch(() => undefined)) ?? '';
+  const lines = text.split('\n').filter((line) => line !== '');
+  const found = parseJournal(lines)?.header;
+  const role = allRoles.find(({ name }) => name === status.role) ?? chooseRole(config);
+  const bootFile = join(config.host.root, '/proc/sys/kernel/random/boot_id');
+  const boot = await readFileOf({ at: bootFile, kind: 'host', whose: 'host' }).catch(
+    () => 'unknown',
+  );
+  const bootId = boot.toString().trim();
+  const header = { type: 'header', v: 1, fingerprint: '', ...found, role: role.name } as const;
+  return decideRestart({ lines, header: { ...header, version, bootId } }, role, config);
+}
+
+/** What the command shows. */
+interface Shown {
+  readonly status: RunStatus;
+  readonly agent: AgentState;
+  readonly restart: Restart;
+}
+
+/** The status for people. */
+export function renderStatus({ status, agent, restart }: Shown, now: number): string {
+  const ago = (at: number): string => renderDuration(Math.max(0, now - at));
+  const { role, steps, ended } = status;
+  const width = Math.max(0, ...status.running.map(({ step }) => step.length));
+  const lines = [
+    `${role}, bootwright ${status.version}: ${stateLine({ status, agent }, ago)}`,
+    `${ended} of ${steps} steps ended`,
+    ...status.running.flatMap((step) => stepLines(step, { width, ago })),
+    ...(agent === 'running' ? [] : restartLines(restart)),
+  ];
+  return lines.map((line) => `${' '.repeat(line.search(/\S|$/))}${plainLine(line)}\n`).join('');
+}
+
+type Ago = (at: number) => string;
+
+function stateLine({ status, agent }: Pick<Shown, 'status' | 'agent'>, ago: Ago): string {
+  const { state, since, updated, reason, process } = status;
+  if (state === 'running') {
+    if (agent === 'running')
+      return `running for ${ago(since)}, process ${process?.pid ?? '?'}, last event ${ago(updated)} ago`;
+    const why = agent === 'rebooted' ? 'the host was started again since' : 'its process is gone';
+    return `ended without a word, ${why}; last event ${ago(updated)} ago`;
+  }
+  return `${state} ${ago(updated)} ago${reason === undefined ? '' : `: ${reason}`}`;
+}
+
+function stepLines(
+  running: RunningStep,
+  { width, ago }: { readonly width: number; readonly ago: Ago },
+): readonly string[] {
+  const { step, title, since, attempt, info, percent, bytesPerSecond, remaining, wait } = running;
+  const details = [
+    `for ${ago(since)}`,
+    ...(attempt > 1 ? [`attempt ${attempt}`] : []),
+    ...(percent === undefined ? [] : [`${percent}%`]),
+    ...(info === undefined || info === `${percent}%` ? [] : [info]),
+    ...(bytesPerSecond === undefined ? [] : [`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`]),
+    ...(remaining === undefined ? [] : [`${renderDuration(remaining)} left`]),
+  ];
+  const indent = ' '.repeat(width + 2);
+  return [
+    `${step.padEnd(width)}  ${title}, ${details.join(', ')}`,
+    ...(wait === undefined
+      ? []
+      : [
+          `${indent}waits until ${wait.sentence}: ${wait.status}`,
+          `${indent}for ${ago(wait.since)} of at most ${renderDuration(wait.limit)}`,
+        ]),
+  ];
+}
+
+function restartLines(restart: Restart): readonly string[] {
+  if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
+  if (restart.kind === 'set-aside')
+    return [`a restart would begin at the first step: ${restart.because}`];
+  const { reused, next } = restart;
+  if (next.length === 0) return [`a restart would find all ${reused} steps finished`];
+  return [
+    `a restart with the same flags would keep what ${reused} steps did, and go on:`,
+    ...next.map(nextLine),
+  ];
+}
+
+const actions: Readonly<Record<ResumedStep['action'], string>> = {
+  run: 'runs',
+  probe: 'looks whether it was done, and runs if not',
+  refuse: 'refuses: a person has to decide',
+};
+
+const nextLine = ({ id, action, toCheck }: ResumedStep): string =>
+  `  ${id} ${actions[action]}${toCheck === undefined || action !== 'refuse' ? '' : ` (${toCheck})`}`;

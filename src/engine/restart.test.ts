@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { doing, findDisk, limit, step, toy, wipe } from '../../test/support/toy-role.ts';
+import { type JournalHeader, type JournalRecord, renderRecord } from './journal.ts';
+import { decideRestart, type Restart } from './restart.ts';
+import { lanes } from './role.ts';
+
+const once = step({
+  ...{ id: 'disk/sign', title: 'Sign the disk', uses: ['world'], limit },
+  ...{ rerun: 'never', toCheck: 'look at the disk' },
+  run: () => Promise.resolve(),
+});
+const probed = step({
+  ...{ id: 'image/probe', title: 'Probe', uses: ['world'], limit, rerun: 'probe' },
+  probe: () => Promise.resolve({ isDone: false }),
+  run: () => Promise.resolve(),
+});
+const threeLines = toy({
+  steps: [findDisk, wipe, lanes({ a: [once], b: [probed] }), doing('host/reboot')],
+});
+const header: JournalHeader = {
+  ...{ type: 'header', v: 1, role: 'toy', version: '1', fingerprint: 'f', bootId: 'b' },
+};
+
+const began = (id: string): JournalRecord => ({ type: 'started', step: id, at: 1 });
+const ended = (id: string): JournalRecord => ({ type: 'finished', step: id, at: 2, fact: null });
+
+const restart = (records: readonly JournalRecord[], now: Partial<JournalHeader> = {}): Restart =>
+  decideRestart({ lines: records.map(renderRecord), header: { ...header, ...now } }, threeLines, {
+    cleans: true,
+  });
+
+describe('what a restart would do', () => {
+  it('begins where there is no journal', () => {
+    expect(restart([])).toEqual({ kind: 'fresh' });
+  });
+
+  it('begins again after a reboot', () => {
+    expect(restart([header], { bootId: 'c' })).toEqual({
+      kind: 'set-aside',
+      because: 'the host was started again since',
+    });
+  });
+
+  it.each<[string, readonly JournalRecord[], number, readonly object[]]>([
+    ['with the first step', [header], 0, [{ id: 'disk/find', action: 'run' }]],
+    ['with the step it stopped in', [header, began('disk/find')], 0, [{ id: 'disk/find' }]],
+    ['behind what finished', [header, ended('disk/find')], 1, [{ id: 'disk/wipe', action: 'run' }]],
+    [
+      'with a step of each lane',
+      [header, ended('disk/find'), ended('disk/wipe'), began('disk/sign'), began('image/probe')],
+      2,
+      [
+        { id: 'disk/sign', action: 'refuse', toCheck: 'look at the disk' },
+        { id: 'image/probe', action: 'probe' },
+      ],
+    ],
+    [
+      'with nothing when all is finished',
+      [header, ...['disk/find', 'disk/wipe', 'disk/sign', 'image/probe', 'host/reboot'].map(ended)],
+      5,
+      [],
+    ],
+  ])('goes on %s', (...[, records, reused, next]) => {
+    const found = restart(records);
+    expect(found).toMatchObject({ kind: 'resume', reused, next });
+    expect(found.kind === 'resume' && found.next.length).toBe(next.length);
+  });
+});

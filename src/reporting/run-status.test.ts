@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEventBody } from '../engine/events.ts';
+import { RunStatus, runStatusOf } from './run-status.ts';
+
+const step = 'image/write';
+const started = (attempt: number): RunEventBody => ({
+  ...{ type: 'step.started', step, title: 'Write the image', attempt },
+});
+const progress = (percent: number): RunEventBody => ({
+  type: 'step.progress',
+  step,
+  progress: { info: `${percent}%`, percent, bytesPerSecond: 1e6, remaining: 5 },
+});
+const waiting: RunEventBody = {
+  ...{ type: 'wait.updated', step, sentence: 'the disk is free', status: 'md127 holds it' },
+  ...{ waited: 2, limit: 100 },
+};
+const failure = { code: 'a.b', kind: 'host', message: 'm', hint: 'h', context: {} } as const;
+
+/** The status after events that come one millisecond after the other, from 10 on. */
+function after(bodies: readonly RunEventBody[]): RunStatus | undefined {
+  const follow = runStatusOf(new Set(['disk/check', step]));
+  const begin: RunEventBody = {
+    ...{ type: 'run.started', role: 'worker', version: '1', isResumed: false, steps: 2 },
+  };
+  const statuses = [begin, ...bodies].map((body, index) =>
+    follow({ ...body, at: 10 + index, run: 'r' }),
+  );
+  expect(RunStatus.safeParse(statuses.at(-1)).error).toBeUndefined();
+  return statuses.at(-1);
+}
+
+describe('the status of a run', () => {
+  it('is there from its beginning', () => {
+    expect(runStatusOf(new Set())({ ...started(1), at: 1, run: 'r' })).toBeUndefined();
+    expect(after([])).toEqual({
+      ...{ v: 1, run: 'r', role: 'worker', version: '1', isResumed: false },
+      ...{ state: 'running', since: 10, updated: 10, steps: 2, ended: 0, running: [] },
+    });
+  });
+
+  it.each<[string, readonly RunEventBody[], object]>([
+    ['a step', [started(1)], { since: 11, attempt: 1 }],
+    ['a second attempt, since the first', [started(1), started(2)], { since: 11, attempt: 2 }],
+    ['progress', [started(1), progress(40)], { percent: 40, remaining: 5, bytesPerSecond: 1e6 }],
+    ['a wait since it began', [started(1), waiting], { wait: { since: 10, limit: 100 } }],
+  ])('shows %s', (_, events, shown) => {
+    expect(after(events)?.running).toMatchObject([{ step, title: 'Write the image', ...shown }]);
+  });
+
+  it('forgets a wait that ended, and a step that did', () => {
+    const reached: RunEventBody = {
+      ...{ type: 'wait.finished', step, sentence: 'the disk is free', isReached: true, waited: 3 },
+    };
+    expect(after([started(1), waiting, reached])?.running[0]?.wait).toBeUndefined();
+    const finished: RunEventBody = { type: 'step.finished', step, duration: 1 };
+    expect(after([started(1), finished])).toMatchObject({ running: [], ended: 1 });
+  });
+
+  it('never shows a percentage below one that it showed', () => {
+    const percents = [started(1), progress(60), started(2), progress(3), progress(61)];
+    const shown = percents.map((_, index) => after(percents.slice(0, index + 1))?.running[0]);
+    expect(shown.map((one) => one?.percent)).toEqual([undefined, 60, undefined, undefined, 61]);
+    expect(shown[3]).toMatchObject({ attempt: 2, info: 'again from the start' });
+  });
+
+  it('counts the steps of the main line, each once', () => {
+    const ends: readonly RunEventBody[] = [
+      { type: 'step.reused', step: 'disk/check', title: 't' },
+      { type: 'step.skipped', step: 'disk/check', reason: 'r' },
+      { type: 'step.finished', step: 'logs/follow', duration: 1 },
+    ];
+    expect(after(ends)?.ended).toBe(1);
+  });
+
+  it.each<[RunEventBody, object]>([
+    [{ type: 'run.finished', outcome: 'left the host', duration: 1 }, { state: 'left the host' }],
+    [
+      { type: 'run.stopped', reason: 'SIGTERM', duration: 1 },
+      { state: 'stopped', reason: 'SIGTERM' },
+    ],
+    [
+      { type: 'run.failed', failure, duration: 1 },
+      { state: 'failed', reason: `${step}: a.b: m; h` },
+    ],
+  ])('says how the run ended: %o', (event, shown) => {
+    expect(after([started(1), { type: 'step.failed', step, failure }, event])).toMatchObject({
+      ...shown,
+      running: [],
+    });
+  });
+});
