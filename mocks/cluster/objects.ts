@@ -37,7 +37,10 @@ const namespaces = [
 ];
 
 /** Everything that is in the cluster shortly after the API server answers for the first time. */
-export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Named[] {
+export function firstObjects(
+  plan: Pick<ClusterPlan, 'members'>,
+  invoker: Invoker,
+): readonly Named[] {
   return [
     ...namespaces.map(namespace),
     // The controller manager makes one in each namespace; without it no pod is let in.
@@ -83,7 +86,7 @@ export function firstObjects(plan: ClusterPlan, invoker: Invoker): readonly Name
   ];
 }
 
-function installConfig({ members }: ClusterPlan): string {
+function installConfig({ members }: Pick<ClusterPlan, 'members'>): string {
   const count = (role: Member['role']): number =>
     members.filter((member) => member.role === role).length;
   const arbiters = count('arbiter');

@@ -114,7 +114,7 @@ interface AuditFiles {
 
 async function writeAuditPolicy(folder: string): Promise<AuditFiles> {
   const policy = join(folder, 'audit-policy.json');
-  const rules = [{ level: 'Metadata', omitStages: ['RequestReceived', 'ResponseStarted'] }];
+  const rules = [{ level: 'Metadata', omitStages: ['RequestReceived'] }];
   await writeFile(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', rules }));
   return { policy, log: join(folder, 'audit.log') };
 }

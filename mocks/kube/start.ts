@@ -48,6 +48,10 @@ export interface AuditedRequest {
   readonly name: string;
   /** Of the answer: 403 for what is not allowed. */
   readonly status: number;
+  /** With its query. */
+  readonly path: string;
+  /** When it came, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** A service account, by where it is; its kubeconfig has a token. */
@@ -188,7 +192,10 @@ async function copyData(data: string, folder: string): Promise<void> {
 }
 
 interface AuditEvent {
+  readonly auditID: string;
   readonly verb: string;
+  readonly requestURI: string;
+  readonly requestReceivedTimestamp: string;
   readonly user: { readonly username: string };
   readonly objectRef?: Partial<
     Record<'resource' | 'subresource' | 'apiGroup' | 'namespace' | 'name', string>
@@ -199,15 +206,20 @@ interface AuditEvent {
 /** The last line may still be in the making. */
 async function readAudit(file: string, user: string): Promise<readonly AuditedRequest[]> {
   const lines = (await readFile(file, 'utf8')).split('\n').slice(0, -1);
-  return lines
+  const events = lines
     .map((line) => JSON.parse(line) as AuditEvent)
-    .filter((event) => event.user.username === user && event.objectRef?.resource !== undefined)
-    .map(({ verb, objectRef = {}, responseStatus }) => ({
+    .filter((event) => event.user.username === user && event.objectRef?.resource !== undefined);
+  // A watch is there twice: when it begins, and when it has ended.
+  return [...new Map(events.map((event) => [event.auditID, event])).values()].map(
+    ({ verb, objectRef = {}, responseStatus, requestURI: path, requestReceivedTimestamp }) => ({
       verb,
       resource: [objectRef.resource, objectRef.subresource].filter(Boolean).join('/'),
       group: objectRef.apiGroup ?? '',
       namespace: objectRef.namespace ?? '',
       name: objectRef.name ?? '',
       status: responseStatus?.code ?? 0,
-    }));
+      path,
+      at: Date.parse(requestReceivedTimestamp),
+    }),
+  );
 }

@@ -171,7 +171,11 @@ const nameOf = (index: number): string => `node-${String(index).padStart(3, '0')
 
 const nodeRef = (index: number): KubeRef => ({ kind: nodes, name: nameOf(index) });
 
-async function forEach(count: number, work: (index: number) => Promise<void>): Promise<void> {
+/** Does work for each of many, some at once. */
+export async function forEach(
+  count: number,
+  work: (index: number) => Promise<void>,
+): Promise<void> {
   for (let first = 0; first < count; first += atOnce) {
     const length = Math.min(atOnce, count - first);
     await Promise.all(Array.from({ length }, (_, index) => work(first + index)));

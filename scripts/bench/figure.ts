@@ -1,7 +1,7 @@
 /** One measured figure: what Bootwright needs against a baseline that was measured in the same run. */
 export interface Figure {
   readonly name: string;
-  readonly unit: 's' | 'MiB' | '%' | 'requests per minute' | 'boots';
+  readonly unit: 's' | 'MiB' | '%' | 'requests per minute' | 'boots' | 'lists';
   readonly measured: number;
   /** What it is compared with, and what that needed; none for an absolute bound. */
   readonly baseline?: { readonly name: string; readonly measured: number };

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ensureBundle } from '../bundle.ts';
 import { measureBootstrapMemory } from './bootstrap.ts';
+import { measureController } from './controller.ts';
 import { type Figure, type Findings, isWithin, renderTable, valueOf } from './figure.ts';
 import { measureIdle } from './idle.ts';
 import { measureKubeReaction, measureLocalReaction } from './reaction.ts';
@@ -22,6 +23,7 @@ const groups: Readonly<Record<string, Measure>> = {
   'kube-reaction': alone(measureKubeReaction),
   'local-reaction': alone(measureLocalReaction),
   waiting: alone(measureWaiting),
+  controller: measureController,
   idle: measureIdle,
 };
 

@@ -35,7 +35,7 @@ const longestFile = 300;
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: 440, lines: 57_500, onlyImporters: 132, sharedNames: 10, median: 90 },
   mocks: { lines: 15_000 },
-  scripts: { lines: 5_200 },
+  scripts: { lines: 5_350 },
 };
 
 interface Bounds {

@@ -1,0 +1,212 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { askerOf, requestObject } from '../../mocks/cluster/kubelet.ts';
+import { firstObjects, kinds, nodeObject, nodeStatus } from '../../mocks/cluster/objects.ts';
+import { controllerNamespace } from '../../mocks/cluster/pods.ts';
+import { clusterSeed, type HostRecord, hostSeed } from '../../mocks/inventory/records.ts';
+import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
+import { pathOfSelection } from '../../mocks/kube/client.ts';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { withoutPrefix } from '../../mocks/lab/start-cluster.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { type KubeCluster, kubeCluster } from '../../src/adapters/kube/kube.ts';
+import { systemRandom } from '../../src/adapters/random.ts';
+import { approved, requestState } from '../../src/cluster/csr/signing-request.ts';
+import { minutes, seconds } from '../../src/model/duration.ts';
+import { bundlePath } from '../bundle.ts';
+import { ensureParts } from '../parts/ensure.ts';
+import { clusterParts, startRig } from '../rig.ts';
+import { forEach } from './bootstrap.ts';
+import { type Figure, type Findings, percentile } from './figure.ts';
+import { pause, start, type Watched } from './process.ts';
+
+const hostCount = 1000;
+const requestCount = 10_000;
+/** Hosts that join while it is measured; all others are nodes already, whose requests were approved. */
+const joining = 100;
+const watched = minutes(5);
+const command = 'npm run bench -- controller';
+const asker = { name: 'bench-controller', groups: ['system:masters'] };
+
+const cluster = clusterSeed();
+const hosts = Array.from({ length: hostCount }, (_, index) => hostOf(index));
+const joined = hosts.slice(joining);
+
+function hostOf(index: number): HostRecord {
+  const isJoined = index >= joining;
+  return hostSeed({
+    ...{ clusterId: cluster.id, infraEnvId: '22222222-2222-4222-8222-222222222222' },
+    ...{ hostname: `node-${index}`, role: index >= hostCount - 3 ? 'master' : 'worker' },
+    ...{ stage: isJoined ? 'Done' : 'Rebooting', stageStartedAt: Date.now() },
+    status: isJoined ? 'installed' : 'installing-in-progress',
+  });
+}
+
+/** What the controller of a large cluster needs, and how soon it acts. */
+export async function measureController(): Promise<Findings> {
+  await ensureParts(clusterParts);
+  await using stage = await openControllerStage();
+  const { rig, service } = stage;
+  await using agent = await stage.start();
+  // Requests that are left are counted after half a minute.
+  await pause(seconds(40));
+  const [approvals, reports]: [number[], number[]] = [[], []];
+  for (const host of hosts.slice(0, joining)) {
+    approvals.push(await stage.certify(host));
+    reports.push(await stage.join(host));
+  }
+  // Each kubelet says once more how it is.
+  await forEach(joined.length, (index) => stage.put(joined[index], true));
+  await pause(seconds(5));
+  const peak = agent.peakMiB();
+  const from = Date.now();
+  await pause(watched);
+  const asked = await rig.audited(asker.name);
+  const perMinute = (requests: readonly { readonly at: number }[]): number =>
+    requests.filter(({ at }) => at >= from && at < from + watched).length / (watched / minutes(1));
+  const size = `${hostCount} nodes and ${requestCount} certificate requests`;
+  const rows: readonly (readonly [string, number, Figure['unit'], number])[] = [
+    [`peak RSS of the controller with ${size}`, peak, 'MiB', 130],
+    ['its lists of one selection, the most', mostLists(asked), 'lists', 1],
+    ['a node that is Ready to Done at the service, 99 of 100', percentile(reports, 99), 's', 1],
+    ['a certificate request to its approval, 99 of 100', percentile(approvals, 99), 's', 2],
+    ['its requests to the service, idle', perMinute(service.requests), 'requests per minute', 4],
+    ['its requests to the API server, idle', perMinute(asked), 'requests per minute', 120],
+  ];
+  const figures = rows.map(([name, measured, unit, bound]) => ({
+    ...{ name, measured, unit, bound, command },
+  }));
+  const lists = await Promise.all(
+    [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),
+  );
+  const bytes = lists.reduce((sum, { length }) => sum + length, 0);
+  return { figures, section: sectionOf(bytes / 1024 ** 2) };
+}
+
+const sectionOf = (mebibytes: number): string => `## The controller and the polls that it replaces
+
+assisted-installer-controller lists nodes and certificate requests every 30 seconds, several times each, and asks for the
+cluster every 60 (its source, commit 880389d4). In the cluster of these figures both lists have ${mebibytes.toFixed(0)} MiB of JSON each time. A
+node that is Ready is reported 15 s later in the mean and 30 s at most; a kubelet that makes two certificate requests, one
+after the other, waits 30 s in the mean and 60 s at most.
+`;
+
+/** How often the controller has listed what it has listed most often; a further page is no list. */
+function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
+  const counts = new Map<string, number>();
+  for (const { path, verb, status } of asked) {
+    if (verb !== 'list' || status !== 200 || path.includes('continue=')) continue;
+    counts.set(path, (counts.get(path) ?? 0) + 1);
+  }
+  return Math.max(...counts.values());
+}
+
+/** A large cluster and a service, for one controller at a time. */
+interface ControllerStage extends AsyncDisposable {
+  readonly rig: Rig;
+  readonly service: InventoryServer;
+  readonly start: (program?: readonly [string, ...string[]]) => Promise<Watched & AsyncDisposable>;
+  /** Puts the node of a host there, or says once more how it is. */
+  readonly put: (host: HostRecord | undefined, isReady: boolean) => Promise<void>;
+  /** Lets a host ask for its certificate; the seconds until that is approved. */
+  readonly certify: (host: HostRecord) => Promise<number>;
+  /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
+  readonly join: (host: HostRecord) => Promise<number>;
+}
+
+/** Fills a cluster with nodes, and with requests of hosts that nobody knows. */
+export async function openControllerStage(): Promise<ControllerStage> {
+  const rig = await startRig({ isAudited: true });
+  const service = await startInventory({ cluster, hosts });
+  const bootstrapper = kubeCluster({
+    credentials: () => rig.kubeconfigFor({ user: askerOf(request('')) }),
+    ...{ clock: systemClock, random: systemRandom, emit: () => undefined },
+  });
+  await fill(rig, bootstrapper);
+  const done = (host: HostRecord): number | undefined =>
+    service.requests.find(
+      ({ path, body }) => path.includes(host.id) && body.includes('"current_stage":"Done"'),
+    )?.at;
+  return {
+    ...{ rig, service },
+    put: (host, isReady) => putNode(rig, host, isReady),
+    start: async (program = [bundlePath]) => {
+      const file = join(rig.folder, 'controller.kubeconfig');
+      await writeFile(file, await rig.kubeconfigFor({ user: asker }));
+      const agent = start([...program, 'controller', '--kubeconfig', file], {
+        ...{ CLUSTER_ID: cluster.id, INVENTORY_URL: service.url, OPENSHIFT_VERSION: '4.20.1' },
+      });
+      const end = async (): Promise<void> => {
+        agent.stop();
+        await agent.ended;
+      };
+      return { ...agent, [Symbol.asyncDispose]: end };
+    },
+    certify: async ({ hostname: name }) => {
+      const made = await bootstrapper.create(csrs, await requestObject(request(name)), signal);
+      const since = performance.now();
+      const version = made.metadata.resourceVersion ?? '';
+      for await (const { object } of rig.client.watch(csrs, { resourceVersion: version, signal })) {
+        if (object.metadata.uid === made.metadata.uid && requestState(object) === 'approved') break;
+      }
+      return (performance.now() - since) / 1000;
+    },
+    join: async (host) => {
+      await putNode(rig, host, false);
+      await pause(200);
+      const since = Date.now();
+      await putNode(rig, host, true);
+      while (done(host) === undefined) await pause(5);
+      return ((done(host) ?? 0) - since) / 1000;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await bootstrapper.close();
+      await service.close();
+      await rig.close();
+    },
+  };
+}
+
+const csrs = { kind: kinds.CertificateSigningRequest };
+const { signal } = new AbortController();
+const request = (node: string) => ({ node, addresses: [], purpose: 'client' }) as const;
+
+async function fill(rig: Rig, bootstrapper: KubeCluster): Promise<void> {
+  const members = hosts
+    .slice(-3)
+    .map(({ hostname: name }) => ({ name, role: 'master' as const, isBootstrap: false }));
+  for (const { kind, object } of firstObjects({ members }, 'assisted-service')) {
+    await rig.client.apply(kinds[kind], object);
+  }
+  const metadata = { name: controllerNamespace };
+  await rig.client.apply(kinds.Namespace, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  await forEach(joined.length, (index) => putNode(rig, joined[index], true));
+  const stranger = await requestObject(request('stranger'));
+  await forEach(requestCount, async (index) => {
+    const host = joined[index];
+    const object = host ? await requestObject(request(host.hostname)) : stranger;
+    const name = `csr-${index}`;
+    const made = await bootstrapper.create(csrs, { ...object, metadata: { name } }, signal);
+    if (host === undefined) return;
+    const why = { reason: 'NodeCSRApprove', message: 'before', at: Date.now() };
+    await rig.client.replace({ ...csrs, name }, approved(made, why), 'approval');
+  });
+}
+
+/** Of a node as JSON, the images that it has; a kubelet tells fifty of them. */
+const images = Array.from({ length: 50 }, (_, index) => ({
+  names: [`quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:${`${index}`.padStart(64, 'a')}`],
+  sizeBytes: 500_000_000,
+}));
+
+async function putNode(rig: Rig, host: HostRecord | undefined, isReady: boolean): Promise<void> {
+  if (host === undefined) return;
+  const { hostname: name, role } = host;
+  const addresses = host.addresses.map(withoutPrefix);
+  await rig.client.apply(kinds.Node, nodeObject({ name, role, isBootstrap: false }));
+  const status = nodeStatus(
+    { addresses },
+    { isReady, kubeletPort: 10_250, bootId: host.id, at: new Date() },
+  );
+  await rig.client.mergeStatus({ kind: kinds.Node, name }, { ...status, images });
+}
