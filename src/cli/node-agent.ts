@@ -1,12 +1,11 @@
 import { systemClock } from '../adapters/clock.ts';
-import { nsenterHost } from '../adapters/host/nsenter-host.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import { type Environment, proxiesIn } from '../config/environment.ts';
+import type { Environment } from '../config/environment.ts';
 import { nodeAgent } from '../roles/node-agent.ts';
-import { proxyEnv } from '../steps/host-commands.ts';
 import { clusterCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
+import { runningHost } from './node.ts';
 import { withoutJournal } from './run-context.ts';
 
 /** Arguments of `node agent`. */
@@ -32,8 +31,7 @@ export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
   return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run }) => {
     const common = { clock: systemClock, random: systemRandom };
     const kube = kubeCluster({ ...common, credentials, emit });
-    const variables = proxyEnv(proxiesIn(environment));
-    const host = nsenterHost({ environment, onCommand: emit, variables });
+    const host = runningHost(environment, emit);
     try {
       const ports = { kube, host, clock: systemClock };
       await run({ role: nodeAgent, config: { nodeName }, ports });

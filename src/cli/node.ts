@@ -1,5 +1,5 @@
 import { systemClock } from '../adapters/clock.ts';
-import { nsenterHost } from '../adapters/host/nsenter-host.ts';
+import { nsenterHost, type NsenterHostOptions } from '../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { argumentsIn } from '../os/driver.ts';
 import { nextOf, type OsDeployment, type OsStatus } from '../os/status.ts';
@@ -45,12 +45,11 @@ interface NodeCall extends NodeOptions {
  */
 export async function runNode(call: NodeCall): Promise<number> {
   const { action, environment } = call;
-  const variables = proxyEnv(proxiesIn(environment));
   const request = requestOf(call);
   if (action === 'apply') checkRequest(request);
   const level = call.verbose ? 'debug' : action === 'status' ? 'warn' : 'info';
   return withoutJournal({ level, stream: 'stderr' }, async ({ emit, run, signal }) => {
-    const host = nsenterHost({ environment, onCommand: emit, variables });
+    const host = runningHost(environment, emit);
     const role = { status: undefined, apply: nodeApply, rollback: nodeRollback }[action];
     const ports = { host, clock: systemClock };
     const outcome = role === undefined ? 'finished' : await run({ role, config: request, ports });
@@ -58,6 +57,16 @@ export async function runNode(call: NodeCall): Promise<number> {
     if (outcome === 'finished') await printHost(call, host, signal);
   });
 }
+
+/** The host below a pod or container that has none of its directories: what is written elsewhere is lost with it. */
+export const runningHost = (
+  environment: Environment,
+  onCommand?: NsenterHostOptions['onCommand'],
+): Host =>
+  nsenterHost({
+    ...{ environment, onCommand, sharesNothing: true },
+    variables: proxyEnv(proxiesIn(environment)),
+  });
 
 const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall): NodeRequest => ({
   image,

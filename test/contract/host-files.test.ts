@@ -1,11 +1,13 @@
 // Files of a host, where it is reached directly and where by commands alone.
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { writeDirect } from '../../src/adapters/host/direct-files.ts';
 import { watchFlushes } from '../support/flushes.ts';
-import { everyHost } from './real/host-subjects.ts';
+import { nsenterHost } from '../../src/adapters/host/nsenter-host.ts';
+import { runningHost } from '../../src/cli/node.ts';
+import { everyHost, standInNsenter } from './real/host-subjects.ts';
 
 const { signal } = new AbortController();
 
@@ -101,4 +103,33 @@ it('is on the disk with its name and its mode when it is written directly', asyn
     vi.restoreAllMocks();
     await rm(directory, { recursive: true });
   }
+});
+
+it('reaches the host by commands alone below a pod that shares nothing with it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
+  const environment = { PATH: await standInNsenter(directory) };
+  // What the pod has at its own /tmp; the stand-in enters this machine, where the file belongs.
+  const host = nsenterHost({ root: join(directory, 'pod'), environment, sharesNothing: true });
+  const path = join(directory, 'anchor.crt');
+  await host.writeFile(path, 'CA', { signal, mode: 0o644 });
+  await expect(readFile(path, 'utf8')).resolves.toBe('CA');
+  await expect(host.readText(path, signal)).resolves.toBe('CA');
+  await expect(host.realPath(path, signal)).resolves.toBe(path);
+  await expect(host.list(directory, signal)).resolves.toEqual(['anchor.crt', 'bin']);
+  const stop = new AbortController();
+  await host.watch([path], () => stop.abort(), stop.signal);
+  await host.remove(path, signal);
+  await expect(host.readText(path, signal)).resolves.toBeUndefined();
+  await rm(directory, { recursive: true });
+});
+
+it('writes what a MachineConfig has below /etc/pki or /opt to the host of a running node', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'bootwright-host-'));
+  const ran: string[] = [];
+  const host = runningHost({ PATH: await standInNsenter(directory) }, (event) => {
+    if (event.type === 'command.started') ran.push(event.argv[0] ?? '');
+  });
+  await host.writeFile(join(directory, 'x'), '1', { signal });
+  expect(ran).toEqual(['install', 'dd', 'mv', 'sync']);
+  await rm(directory, { recursive: true });
 });

@@ -23,7 +23,7 @@ import {
   runCommand,
   trimmed,
 } from './run-command.ts';
-import { type WatchedHost, watchPaths } from './watch-paths.ts';
+import { type SeenFiles, type WatchedHost, watchPaths } from './watch-paths.ts';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
@@ -33,7 +33,9 @@ import type { CommandResult, ExecOptions, Host, WrittenFile } from '../../ports/
 export interface NsenterHostOptions {
   /** Where /opt, /var/log, /dev, /tmp and /etc/pki of the host are seen; `/` unless given. */
   readonly root?: string;
-  readonly onCommand?: (event: CommandEvent) => void;
+  /** The container has none of those directories: every file is reached by commands. */
+  readonly sharesNothing?: boolean;
+  readonly onCommand?: ((event: CommandEvent) => void) | undefined;
   /** Our own environment, of which only PATH is passed on. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Variables of every command: the proxies, which no step can forget then. */
@@ -51,6 +53,7 @@ const namespaces = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '-
 /** The host behind a privileged container: commands by nsenter, shared directories by ourselves. */
 export function nsenterHost({
   root = '/',
+  sharesNothing = false,
   onCommand,
   environment = process.env,
   variables = {},
@@ -60,9 +63,12 @@ export function nsenterHost({
   const access: HostAccess = { prefix, environment, onCommand };
   const run: RunOnHost = (argv, { env, ...options }) =>
     runCommand(access, { ...options, argv, env: { ...variables, ...env } });
-  const watched = watchedHost(access, root, pollInterval);
+  const files: SeenFiles = sharesNothing
+    ? { root, isShared: () => false, isAboveShared: () => false }
+    : { root, isShared, isAboveShared };
+  const watched = watchedHost(access, files, pollInterval);
   const placeOf = (path: string): DirectPlace | undefined => {
-    const at = directPath(root, path);
+    const at = sharesNothing ? undefined : directPath(root, path);
     return at === undefined ? undefined : { at, path };
   };
   /** As `placeOf`, of what links lead to: an absolute one is below `root`, or leads elsewhere. */
@@ -106,12 +112,12 @@ export function nsenterHost({
   };
 }
 
-function watchedHost(access: HostAccess, root: string, every: Millis): WatchedHost {
+function watchedHost(access: HostAccess, files: SeenFiles, every: Millis): WatchedHost {
   // Not logged: a command every few seconds says nothing.
   const quiet: HostAccess = { ...access, onCommand: undefined };
   const run: RunOnHost = (argv, options) => runCommand(quiet, { ...options, argv });
   return {
-    files: { root, isShared, isAboveShared },
+    files,
     poll: (paths, signal) => statesOnHost(run, paths, signal),
     every,
   };

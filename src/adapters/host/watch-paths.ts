@@ -94,7 +94,7 @@ const pause = (duration: Millis, signal: AbortSignal): Promise<boolean> =>
 // is led elsewhere is seen. A directory tells of what is in it by name, of writes to files too.
 
 /** Files that our process sees as well as the host. */
-interface SeenFiles {
+export interface SeenFiles {
   /** Where the files of the host are seen. */
   readonly root: string;
   /** Whether a path of the host is the same file below `root`. */
