@@ -2,6 +2,8 @@ import { checkConfig } from '../../src/config/load.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
 import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
+import { nodeControllerManifests } from '../../src/steps/node-controller/manifests.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
 
 const folder = 'deploy/controller';
 
@@ -58,14 +60,29 @@ const layeringFolder = 'deploy/layering';
 
 /** The objects by which pools are run where the Machine Config Operator does not. */
 function layeringFiles(): Readonly<Record<string, string>> {
-  const objects = nodeAgentManifests('bootwright');
-  const names = objects.map(({ kind = '' }) => `agent-${fileNameOf(kind)}.yaml`);
-  const files = objects.map((object, at) => [`${layeringFolder}/${names[at]}`, renderYaml(object)]);
-  const resources = names.map((name) => `  - ${name}\n`);
+  const made = [
+    ...named('controller', nodeControllerManifests('bootwright')),
+    ...named('agent', nodeAgentManifests('bootwright')),
+  ];
+  const files = made.map(([name, object]) => [`${layeringFolder}/${name}`, renderYaml(object)]);
+  const resources = made.map(([name]) => `  - ${name}\n`);
   return {
     ...(Object.fromEntries(files) as Readonly<Record<string, string>>),
     [`${layeringFolder}/kustomization.yaml`]: `${layeringHead}resources:\n${resources.join('')}images:\n${image}`,
   };
+}
+
+/** Files by what they are of: `agent-role.yaml`, and `agent-role-in-default.yaml` beside the role of another namespace. */
+function named(
+  of: string,
+  objects: readonly KubeObject[],
+): readonly (readonly [string, KubeObject])[] {
+  const home = objects[0]?.metadata.namespace;
+  return objects.map((object) => {
+    const { namespace = home } = object.metadata;
+    const place = namespace === home ? '' : `-in-${namespace}`;
+    return [`${of}-${fileNameOf(object.kind ?? '')}${place}.yaml`, object];
+  });
 }
 
 /** `ServiceAccount` as `service-account`. */

@@ -1,33 +1,40 @@
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { KubeObject } from '../../ports/kube.ts';
+import type { PolicyRule } from '../controller/permissions.ts';
 import { agentNamespaceRules, agentRules } from './permissions.ts';
 
-const name = 'bootwright-node-agent';
-const inNamespace = { name, namespace: operatorNamespace };
 const group = 'rbac.authorization.k8s.io';
 const rbac = { apiVersion: `${group}/v1` };
-const subjects = [{ kind: 'ServiceAccount', ...inNamespace }];
+
+/** A service account of the operator's namespace that may do what `rules` say of each namespace, or of the cluster (''). */
+export function accountManifests(
+  name: string,
+  rules: Readonly<Record<string, readonly PolicyRule[]>>,
+): readonly KubeObject[] {
+  const account = { name, namespace: operatorNamespace };
+  const subjects = [{ kind: 'ServiceAccount', ...account }];
+  const roles = Object.entries(rules).flatMap(([namespace, rules]): readonly KubeObject[] => {
+    const prefix = namespace === '' ? 'Cluster' : '';
+    const metadata = { name, ...(namespace === '' ? {} : { namespace }) };
+    const roleRef = { apiGroup: group, kind: `${prefix}Role`, name };
+    return [
+      { ...rbac, kind: `${prefix}Role`, metadata, rules },
+      { ...rbac, kind: `${prefix}RoleBinding`, metadata, roleRef, subjects },
+    ];
+  });
+  return [{ apiVersion: 'v1', kind: 'ServiceAccount', metadata: account }, ...roles];
+}
+
+const name = 'bootwright-node-agent';
 const app = { app: name };
 
 /** The objects by which every node has an agent, in the order in which they are applied. */
 export const nodeAgentManifests = (image: string): readonly KubeObject[] => [
-  { apiVersion: 'v1', kind: 'ServiceAccount', metadata: inNamespace },
-  { ...rbac, kind: 'ClusterRole', metadata: { name }, rules: agentRules },
-  {
-    ...{ ...rbac, kind: 'ClusterRoleBinding', metadata: { name } },
-    roleRef: { apiGroup: group, kind: 'ClusterRole', name },
-    subjects,
-  },
-  { ...rbac, kind: 'Role', metadata: inNamespace, rules: agentNamespaceRules },
-  {
-    ...{ ...rbac, kind: 'RoleBinding', metadata: inNamespace },
-    roleRef: { apiGroup: group, kind: 'Role', name },
-    subjects,
-  },
+  ...accountManifests(name, { '': agentRules, [operatorNamespace]: agentNamespaceRules }),
   {
     apiVersion: 'apps/v1',
     kind: 'DaemonSet',
-    metadata: { ...inNamespace, labels: app },
+    metadata: { name, namespace: operatorNamespace, labels: app },
     spec: {
       selector: { matchLabels: app },
       updateStrategy: { type: 'RollingUpdate' },

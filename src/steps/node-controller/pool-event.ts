@@ -11,7 +11,7 @@ interface PoolNotice {
 }
 
 /** Where events about objects of the whole cluster are (client-go, `record.makeEvent`). */
-const eventNamespace = 'default';
+export const eventNamespace = 'default';
 
 /**
  * Makes an event of a pool. It is for people: one that cannot be made is noted, and nothing waits for it.

@@ -1,0 +1,101 @@
+import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import type { KubeObject } from '../../ports/kube.ts';
+import { etcdCluster } from '../../cluster/etcd.ts';
+import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
+import type { PolicyRule } from '../controller/permissions.ts';
+import { accountManifests } from '../node-agent/manifests.ts';
+import { eventNamespace } from './pool-event.ts';
+
+const name = 'bootwright-node-controller';
+const follow = ['list', 'watch'] as const;
+const machineConfiguration = 'machineconfiguration.openshift.io';
+
+const rule = (
+  group: string,
+  resources: readonly string[],
+  [verbs, ...resourceNames]: readonly [readonly string[], ...string[]],
+): PolicyRule => ({
+  apiGroups: [group],
+  resources,
+  ...(resourceNames.length === 0 ? {} : { resourceNames }),
+  verbs,
+});
+
+/** What the controller of pools may do, by namespace; in the whole cluster where that is empty. A test uses each of these. */
+export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>> = {
+  '': [
+    rule('', ['nodes'], [['get', ...follow, 'patch']]),
+    // Of the pods of a node that is drained, and of etcd.
+    rule('', ['pods'], [['list']]),
+    rule('', ['pods/eviction'], [['create']]),
+    rule(machineConfiguration, ['machineconfigpools'], [[...follow, 'patch']]),
+    rule(machineConfiguration, ['machineconfigs'], [[...follow, 'create']]),
+    rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [follow]),
+    // Who gives a MachineConfig its pool as owner, whose deletion it blocks, must be allowed to finalize the pool
+    // (Kubernetes, OwnerReferencesPermissionEnforcement).
+    rule(machineConfiguration, ['machineconfigpools/finalizers'], [['update']]),
+    rule('operator.openshift.io', ['etcds'], [['get'], etcdCluster.name]),
+    // Its pod has a user of its own.
+    rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'nonroot-v2']),
+  ],
+  [operatorNamespace]: [
+    rule('', ['pods'], [['watch']]),
+    rule('apps', ['deployments'], [['get', ...follow]]),
+    rule('coordination.k8s.io', ['leases'], [['create']]),
+    rule('coordination.k8s.io', ['leases'], [['get', 'update'], nodeControllerLease]),
+  ],
+  [eventNamespace]: [rule('', ['events'], [['create']])],
+};
+
+/** The objects by which a cluster has the controller of pools, in the order in which they are applied. */
+export const nodeControllerManifests = (image: string): readonly KubeObject[] => [
+  ...accountManifests(name, nodeControllerRules),
+  {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: operatorNamespace, labels: { app: name } },
+    spec: {
+      replicas: 1,
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: podSpec(image) },
+    },
+  },
+];
+
+/** Its pod runs on a master, as that of the operator would, and reaches the API server alone. */
+const podSpec = (image: string): object => ({
+  serviceAccountName: name,
+  priorityClassName: 'system-cluster-critical',
+  nodeSelector: { 'node-role.kubernetes.io/master': '' },
+  tolerations: [
+    { key: 'node-role.kubernetes.io/master', operator: 'Exists', effect: 'NoSchedule' },
+    { key: 'node-role.kubernetes.io/control-plane', operator: 'Exists', effect: 'NoSchedule' },
+    // A master that is lost keeps it no longer than it keeps the pod of the operator.
+    ...['unreachable', 'not-ready'].map((key) => ({
+      ...{ key: `node.kubernetes.io/${key}`, operator: 'Exists', effect: 'NoExecute' },
+      tolerationSeconds: 120,
+    })),
+  ],
+  terminationGracePeriodSeconds: 10,
+  securityContext: {
+    runAsNonRoot: true,
+    runAsUser: 65_532,
+    seccompProfile: { type: 'RuntimeDefault' },
+  },
+  containers: [
+    {
+      name: 'controller',
+      image,
+      args: ['node', 'controller'],
+      securityContext: {
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      },
+      resources: {
+        requests: { cpu: '10m', memory: '128Mi' },
+        limits: { cpu: '1', memory: '512Mi' },
+      },
+    },
+  ],
+});
