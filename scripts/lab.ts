@@ -52,9 +52,18 @@ function textOf(error: unknown): string {
   return `${error instanceof Error ? error.message : String(error)}\n`;
 }
 
+let hasEnded = false;
+// Without it a process that has nothing left to wait for, or that some code ends, goes in silence.
+process.on('exit', (code) => {
+  if (hasEnded) return;
+  process.stderr.write(`the lab ended before its scenario did (exit code ${code})\n`);
+  process.exitCode = 2;
+});
+
 try {
   process.exitCode = await main();
 } catch (error) {
   process.stderr.write(textOf(error));
   process.exitCode = 2;
 }
+hasEnded = true;

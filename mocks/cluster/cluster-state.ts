@@ -180,5 +180,9 @@ export const later = (seconds: number, event: ClusterEvent): Action => ({
   event,
 });
 
+/** The steps whose waits end with it. */
+export const endedWaits = ({ actions }: Turn): readonly string[] =>
+  actions.flatMap((action) => (action.kind === 'mark' ? [action.step] : []));
+
 /** From now on nothing is missing for what a step waits for. */
 export const mark = (step: string): Action => ({ kind: 'mark', step });

@@ -1,7 +1,13 @@
 // A cluster that onStart: what happens is decided by `decide`, what it does is done in order.
 import { simulateUnits } from './bootstrap-units.ts';
 import { bootIds, startKubelet, tenants } from './kubelet.ts';
-import { type ClusterState, type Action, type ClusterEvent, unborn } from './cluster-state.ts';
+import {
+  type ClusterState,
+  type Action,
+  type ClusterEvent,
+  endedWaits,
+  unborn,
+} from './cluster-state.ts';
 import { decide } from './decide.ts';
 import { perform } from './actions.ts';
 import { runController } from './controller-pod.ts';
@@ -29,6 +35,8 @@ export interface RunningCluster extends AsyncDisposable {
   /** What was done to it that must not be done; asks the API server for the last of it. */
   readonly complaints: () => Promise<readonly string[]>;
 }
+
+const HELD_SECONDS = 0.1;
 
 /** Lets a cluster live until it is disposed of. Its bootstrap host sets it off by starting bootkube. */
 export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
@@ -71,7 +79,9 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   const later = ({ seconds, event }: Extract<Action, { kind: 'later' }>): void => {
     const timer = setTimeout(() => {
       timers.delete(timer);
-      emit(event);
+      const isHeld = endedWaits(decide(state, event, plan)).some((step) => site.isHeld?.(step));
+      if (isHeld) later({ kind: 'later', seconds: HELD_SECONDS, event });
+      else emit(event);
     }, seconds * 1000);
     timers.add(timer);
   };

@@ -44,6 +44,8 @@ export interface ClusterSite {
   readonly store: InventoryStore;
   /** What is around it when its operating systems are built. */
   readonly layered?: LayeredSite | undefined;
+  /** Whether a fault has yet to strike in the wait of this step, which therefore must not end. */
+  readonly isHeld?: (step: string) => boolean;
   /** Starts a job's program. */
   readonly startJob: (job: JobRun) => Promise<RunningJob>;
 }

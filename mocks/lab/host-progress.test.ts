@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { RunEvent, RunEventBody } from '../../src/engine/events.ts';
-import { afterEvent, noProgress } from './host-progress.ts';
+import { afterEvent, noProgress, takeFaults } from './host-progress.ts';
+import type { HostFault } from './scenario.ts';
 
 const after = (...events: readonly RunEventBody[]) =>
   events.map((event): RunEvent => ({ ...event, at: 0, run: 'r' })).reduce(afterEvent, noProgress);
@@ -75,5 +76,40 @@ describe('what the events of an agent say', () => {
       code: 'disk.busy',
       message: 'm',
     });
+  });
+});
+
+describe('the fault that an event lets strike', () => {
+  const killed = { kind: 'agent-killed', host: 'b1' } as const;
+  const seen = (event: RunEventBody, ...faults: readonly HostFault[]) => {
+    const left = [...faults];
+    return { struck: takeFaults(left, { ...event, at: 0, run: 'r' }), left };
+  };
+
+  it.each<{ readonly name: string; readonly event: RunEventBody }>([
+    { name: 'has finished', event: { type: 'step.finished', step, duration: 1 } },
+    // The agent was killed between the line of its journal and its event.
+    {
+      name: 'had finished in an agent before',
+      event: { type: 'step.reused', step, title: 'Wait' },
+    },
+  ])('strikes after a step that $name', ({ event }) => {
+    const fault = { ...killed, after: step };
+    expect(seen(event, fault)).toEqual({ struck: [fault], left: [] });
+  });
+
+  it('strikes in a wait, once for each that was planned', () => {
+    const fault = { ...killed, during: step };
+    const { struck, left } = seen(wait('0 of 2', 0), fault, fault);
+    expect(struck).toEqual([fault]);
+    expect(left).toEqual([fault]);
+  });
+
+  it('stays where it is as long as its step neither waits nor ends', () => {
+    const faults = [
+      { ...killed, after: step },
+      { ...killed, during: 'image/write' },
+    ];
+    expect(seen(wait('0 of 2', 0), ...faults)).toEqual({ struck: [], left: faults });
   });
 });

@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../src/engine/events.ts';
+import type { HostFault } from './scenario.ts';
 
 /** What the events of an agent say of one host so far. */
 export interface HostProgress {
@@ -90,3 +91,20 @@ function withWait(
 
 const withoutWaiting = (progress: HostProgress, step: string): HostProgress =>
   progress.waiting === step ? { ...progress, waitingFor: undefined, waiting: undefined } : progress;
+
+/**
+ * Takes from the faults of a host the one that an event lets strike, if there is one. An agent that is killed between the line of
+ * its journal and the event says of that step later that it has ended before.
+ */
+export function takeFaults(faults: HostFault[], event: RunEvent): readonly HostFault[] {
+  const place = placeOf(event.type);
+  if (place === undefined) return [];
+  const { step } = event as Extract<RunEvent, { type: 'step.finished' }>;
+  const at = faults.findIndex((fault) => fault[place] === step);
+  return at === -1 ? [] : faults.splice(at, 1);
+}
+
+function placeOf(type: RunEvent['type']): 'after' | 'during' | undefined {
+  if (type === 'wait.updated') return 'during';
+  return type === 'step.finished' || type === 'step.reused' ? 'after' : undefined;
+}

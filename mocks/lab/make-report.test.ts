@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { differencesOf, unsaid } from './make-report.ts';
+import { differencesOf, spared, unsaid } from './make-report.ts';
 import type { HostReport } from './report.ts';
 import { HostSpec, Scenario } from './scenario.ts';
 
@@ -98,5 +98,20 @@ describe('what a host should have said while it waited', () => {
   ])('is found by a pattern: %s', (pattern, missing) => {
     const m1 = { outcome: 'done', statuses: [pattern] };
     expect(unsaid(scenario({ outcome: 'installed', hosts: { m1 } }), hosts)).toEqual(missing);
+  });
+});
+
+describe('faults that did not strike', () => {
+  it('are differences, each with its moment', () => {
+    const fault = { kind: 'agent-killed', host: 'b1' } as const;
+    const plan = HostSpec.parse({ name: 'b1', role: 'bootstrap' });
+    const faults = [
+      { ...fault, after: 'image/write' },
+      { ...fault, during: 'cluster/wait-for-etcd' },
+    ];
+    expect(spared([{ plan, faults }])).toEqual([
+      'b1: never struck: agent-killed after image/write',
+      'b1: never struck: agent-killed during cluster/wait-for-etcd',
+    ]);
   });
 });

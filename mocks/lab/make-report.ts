@@ -106,6 +106,15 @@ export function differencesOf(
   ];
 }
 
+/** Faults that found no moment to strike: a scenario with them has shown nothing. */
+export const spared = (hosts: readonly Pick<LabHost, 'plan' | 'faults'>[]): readonly string[] =>
+  hosts.flatMap(({ plan: { name }, faults }) =>
+    faults.map(
+      ({ kind, after, during }) =>
+        `${name}: never struck: ${kind} ${after === undefined ? `during ${during ?? ''}` : `after ${after}`}`,
+    ),
+  );
+
 /** What hosts should have said while they waited, and did not. */
 export function unsaid(
   { expect }: Scenario,

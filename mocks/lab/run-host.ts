@@ -16,7 +16,7 @@ import {
   settingVariable,
   startAgent,
 } from './agent.ts';
-import { afterEvent } from './host-progress.ts';
+import { afterEvent, takeFaults } from './host-progress.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import type { HostOutcome } from './report.ts';
 import type { HostFault } from './scenario.ts';
@@ -62,7 +62,7 @@ async function runUntilItEnds(
       onEvent: (event, agent) => {
         host.events.push(event);
         host.progress = afterEvent(host.progress, event);
-        due.push(...faultsAfter(host, event));
+        due.push(...takeFaults(host.faults, event));
         // What an agent tells that was killed already lets the next one be killed.
         const fault = interruption === undefined ? due.shift() : undefined;
         if (fault === undefined) return;
@@ -214,14 +214,6 @@ function environmentOf(lab: Lab, host: LabHost, events: string): Readonly<Record
 
 /** A fault that ended an agent, so that it has to be started again. */
 type Interruption = Exclude<HostFault['kind'], 'second-agent'>;
-
-/** Takes the fault of a host that the end of a step, or a wait, lets strike, if there is one. */
-function faultsAfter(host: LabHost, event: RunEvent): readonly HostFault[] {
-  if (event.type !== 'step.finished' && event.type !== 'wait.updated') return [];
-  const place = event.type === 'step.finished' ? 'after' : 'during';
-  const at = host.faults.findIndex((fault) => fault[place] === event.step);
-  return at === -1 ? [] : host.faults.splice(at, 1);
-}
 
 /** Ends an agent as the fault says. What ran on the host in its name ends too. */
 function interrupt(host: LabHost, agent: AgentProcess): void {

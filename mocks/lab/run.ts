@@ -15,6 +15,7 @@ import {
   endDifferences,
   reportHost,
   reportLayering,
+  spared,
   unsaid,
 } from './make-report.ts';
 import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
@@ -148,6 +149,14 @@ const openHosts = (
     }),
   );
 
+/** What ended a run before it was over. */
+const endedBy = ({ aborted, reason }: AbortSignal, startedAt: number): readonly string[] =>
+  aborted
+    ? [
+        `the run was ended after ${Math.round((Date.now() - startedAt) / 1000)} s: ${(reason as Error).message}`,
+      ]
+    : [];
+
 function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
   const { name, lab, startedAt } = run;
   const { inventory, objects, layered } = lab;
@@ -157,6 +166,8 @@ function finalReport(run: LabRun, complaints: readonly string[]): LabReport {
     differences: [
       ...differencesOf(lab.scenario, { outcome: outcomeOf(hosts), hosts }, complaints),
       ...unsaid(lab.scenario, run.hosts),
+      ...spared(run.hosts),
+      ...endedBy(lab.signal, run.startedAt),
       ...endDifferences(lab),
     ],
     faults: inventory.faults.hits() + objects.faults.hits(),

@@ -59,6 +59,7 @@ export async function openCluster(
       kube,
       bootstrap: bootstrap.machine,
       store,
+      isHeld: (step) => hosts.some(({ faults }) => faults.some(({ during }) => during === step)),
     },
     {
       ...{ bundle: lab.bundle, folder },
@@ -179,6 +180,7 @@ function jobStarter(
       env: {
         PATH: process.env['PATH'] ?? '',
         HOME: home,
+        TMPDIR: home,
         [settingVariable('host.root')]: join(home, 'root'),
         ...environment,
         ...env,

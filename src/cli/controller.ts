@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { systemClock } from '../adapters/clock.ts';
 import { localHost } from '../adapters/host/local-host.ts';
 import { connection } from '../adapters/http/connection.ts';
@@ -58,7 +59,8 @@ export async function runController(call: ControllerCall): Promise<number> {
   const { mask, register } = masker();
   for (const secret of secretValues(settings.config)) register(secret);
   const level = call.verbose ? 'debug' : 'info';
-  const target = { level, stream: 'stdout', file: controllerLogFile, mask } as const;
+  const logFile = logFileIn(call.environment);
+  const target = { level, stream: 'stdout', file: logFile, mask } as const;
   return withoutJournal(target, async ({ emit, run, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);
@@ -67,6 +69,7 @@ export async function runController(call: ControllerCall): Promise<number> {
     const config = {
       ...settings.config,
       namespace: settings.namespace,
+      logFile,
       proxy,
     };
     for (const secret of secretValues({ proxy })) register(secret);
@@ -77,6 +80,10 @@ export async function runController(call: ControllerCall): Promise<number> {
     await run({ role: controller, config, ports, until: lease.lost });
   });
 }
+
+/** In a pod nobody sets TMPDIR; several controllers on one machine each have their own. */
+const logFileIn = ({ TMPDIR: folder = '' }: Environment): string =>
+  folder === '' ? controllerLogFile : join(folder, basename(controllerLogFile));
 
 /**
  * The id of the pod that a process runs in, by what the kubelet mounts into each container (`kubelet_pods.go`); its name would

@@ -32,11 +32,12 @@ export async function runLab(options: readonly string[], signal?: AbortSignal): 
     const file = join(folder, 'report.json');
     const args = ['scripts/lab.ts', ...options, '--report', file];
     signal?.throwIfAborted();
-    const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'inherit'] });
-    const closed = once(child, 'close') as Promise<[number | null]>;
+    const child = spawn(process.execPath, args, { cwd: top, stdio: ['ignore', 'pipe', 'pipe'] });
+    const closed = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
     signal?.addEventListener('abort', () => child.kill());
-    const output = await text(child.stdout);
-    const [exitCode] = await closed;
+    const [shown, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    const [exitCode, endedBy] = await closed;
+    const output = `${shown}${errors}the lab ended with ${exitCode ?? endedBy ?? 'nothing'}\n`;
     const report = await reportIn(file, output);
     return { exitCode, output, report };
   } finally {

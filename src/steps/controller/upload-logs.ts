@@ -95,10 +95,10 @@ export const uploadFinalLogs = controllerStep({
 type LogScope = ControllerScope<'kube' | 'inventory' | 'host' | 'clock'>;
 
 async function uploadLog(scope: LogScope): Promise<void> {
-  const { inventory, clock, signal } = scope;
+  const { inventory, clock, config, signal } = scope;
   const pod = await runningPod(scope).catch(() => undefined);
   signal.throwIfAborted();
-  const log = { pod, now: clock.now() };
+  const log = { pod, now: clock.now(), file: config.logFile };
   await inventory.uploadControllerLogs(await controllerLogArchive(scope, log), signal);
 }
 

@@ -9,6 +9,8 @@ import type { Ports } from '../../ports/ports.ts';
 export interface ControllerConfig extends Config {
   /** Its own namespace. */
   readonly namespace: string;
+  /** A copy of its log; `/tmp/controller_logs.log` unless given. */
+  readonly logFile?: string;
 }
 
 /** All that the controller can reach: it is a pod in the new cluster, with a few files of its node. */

@@ -17,6 +17,8 @@ interface WantedLog {
   readonly pod: KubeObject | undefined;
   /** The whole one unless given. */
   readonly sinceSeconds?: number;
+  /** The local one, where it is not in its usual place. */
+  readonly file?: string | undefined;
   readonly now: number;
 }
 
@@ -26,7 +28,7 @@ interface WantedLog {
  */
 export async function controllerLogArchive(
   { kube, host, signal }: LogSource,
-  { pod, sinceSeconds, now }: WantedLog,
+  { pod, sinceSeconds, file = controllerLogFile, now }: WantedLog,
 ): Promise<Uint8Array> {
   const fromPod =
     pod === undefined
@@ -37,13 +39,13 @@ export async function controllerLogArchive(
         }, signal);
   if (fromPod.text !== '') return archiveOf(fromPod.text, now);
   const readLocal = async (): Promise<string> =>
-    (await host.readText(controllerLogFile, signal, { isOurs: true })) ?? '';
+    (await host.readText(file, signal, { isOurs: true })) ?? '';
   const local = await tried(readLocal, signal);
   if (local.text !== '') return archiveOf(local.text, now);
   const name = pod === undefined ? 'the controller' : pod.metadata.name;
   return archiveOf(
     `could not read the log of pod ${name}: ${fromPod.reason}\n` +
-      `could not read ${controllerLogFile}: ${local.reason}\n`,
+      `could not read ${file}: ${local.reason}\n`,
     now,
   );
 }
