@@ -101,12 +101,15 @@ describe('the commands of bootc', () => {
     );
   });
 
-  it('drops what is staged in ostree, and nothing where there is none', () => {
+  it('drops what boots next in ostree, and nothing where there is none', () => {
     const staged = read({ booted: bootcEntry('1'), staged: bootcEntry('2') });
-    expect(bootc.dropStagedArgvs(staged)).toEqual([['ostree', 'admin', 'undeploy', '0']]);
+    expect(bootc.dropNextArgvs(staged)).toEqual([['ostree', 'admin', 'undeploy', '0']]);
+    const queued = { booted: bootcEntry('1'), rollback: bootcEntry('0'), rollbackQueued: true };
+    expect(bootc.dropNextArgvs(read(queued))).toEqual([['ostree', 'admin', 'undeploy', '0']]);
+    expect(bootc.dropNextArgvs(read({ ...queued, rollbackQueued: false }))).toBeUndefined();
     const composefs = { ostree: null, composefs: { verity: sum('2') } };
     const other = read({ booted: bootcEntry('1'), staged: bootcEntry('2', composefs) });
-    expect(bootc.dropStagedArgvs(other)).toBeUndefined();
+    expect(bootc.dropNextArgvs(other)).toBeUndefined();
   });
 
   it('rolls back, and leaves garbage to bootc', () => {

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { osFailure } from './failures.ts';
 import { jsonIn } from '../lib/json.ts';
 import type { OsDriver, StageRequest } from './driver.ts';
-import type { OsDeployment, OsStatus, ImageVerification } from './status.ts';
+import { nextOf, type OsDeployment, type OsStatus, type ImageVerification } from './status.ts';
 
 const Entry = z.object({
   image: z
@@ -73,10 +73,10 @@ export const bootc: OsDriver = {
   stageArgvs: stageWithBootc,
   rollbackArgvs: () => [['bootc', 'rollback']],
   // `bootc rollback` drops what is staged too, but queues the rollback with it.
-  dropStagedArgvs: ({ staged }) =>
-    staged?.index === undefined
-      ? undefined
-      : [['ostree', 'admin', 'undeploy', String(staged.index)]],
+  dropNextArgvs: (status) => {
+    const index = nextOf(status)?.index;
+    return index === undefined ? undefined : [['ostree', 'admin', 'undeploy', String(index)]];
+  },
   // Each switch and upgrade of bootc removes the images that no deployment has.
   cleanArgvs: () => [],
 };
@@ -89,10 +89,11 @@ function readBootcStatus(stdout: string): OsStatus {
     });
   }
   const { booted, staged, rollback, otherDeployments, rollbackQueued } = parsed.data.status;
-  const previous = rollback == null ? undefined : deploymentOf(rollback);
+  const previous =
+    rollback == null ? undefined : (rollbackQueued ? firstOf : deploymentOf)(rollback);
   return {
     ...(booted == null ? {} : { booted: deploymentOf(booted) }),
-    ...(staged == null ? {} : { staged: stagedOf(staged) }),
+    ...(staged == null ? {} : { staged: firstOf(staged) }),
     ...(previous === undefined ? {} : { [rollbackQueued ? 'pending' : 'rollback']: previous }),
     others: (otherDeployments ?? []).map(deploymentOf),
     isBusy: false,
@@ -140,8 +141,8 @@ function imageOf(status: Entry['image']): Pick<OsDeployment, 'image' | 'digest' 
   };
 }
 
-/** What is staged is first in the list of ostree, where bootc keeps its deployments in ostree. */
-const stagedOf = (entry: Entry): OsDeployment => ({
+/** What boots next is first in the list of ostree, where bootc keeps its deployments in ostree. */
+const firstOf = (entry: Entry): OsDeployment => ({
   ...deploymentOf(entry),
   ...(entry.ostree == null ? {} : { index: 0 }),
 });

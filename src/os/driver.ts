@@ -58,8 +58,8 @@ export interface OsDriver {
   readonly stageArgvs: (order: StageRequest) => readonly Argv[];
   /** Puts the rollback deployment first; it must be there. */
   readonly rollbackArgvs: (status: OsStatus) => readonly Argv[];
-  /** Drops what is staged; undefined where the program cannot. */
-  readonly dropStagedArgvs: (status: OsStatus) => readonly Argv[] | undefined;
+  /** Drops what boots next, staged or put first, so that what runs boots again; undefined where the program cannot. */
+  readonly dropNextArgvs: (status: OsStatus) => readonly Argv[] | undefined;
   /** Removes deployments and layers of earlier images that nothing leads back to. */
   readonly cleanArgvs: (status: OsStatus) => readonly Argv[];
 }

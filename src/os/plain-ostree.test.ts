@@ -109,7 +109,7 @@ describe('the commands of ostree', () => {
     expect(plainOstree.rollbackArgvs(status)).toEqual([
       writableArgv(['ostree', 'admin', 'set-default', '2']),
     ]);
-    expect(plainOstree.dropStagedArgvs(status)).toEqual([
+    expect(plainOstree.dropNextArgvs(status)).toEqual([
       writableArgv(['ostree', 'admin', 'undeploy', '0']),
     ]);
   });

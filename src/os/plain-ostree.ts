@@ -1,6 +1,7 @@
 import { osFailure } from './failures.ts';
 import { type Argv, changedArguments, type OsDriver, type StageRequest } from './driver.ts';
 import {
+  nextOf,
   type OrderedDeployment,
   type OsDeployment,
   type OsStatus,
@@ -48,8 +49,10 @@ export const plainOstree: OsDriver = {
     rollback?.index === undefined
       ? []
       : [writableArgv(['ostree', 'admin', 'set-default', String(rollback.index)])],
-  dropStagedArgvs: ({ staged }) =>
-    staged?.index === undefined ? undefined : [undeployArgv(staged.index)],
+  dropNextArgvs: (status) => {
+    const index = nextOf(status)?.index;
+    return index === undefined ? undefined : [undeployArgv(index)];
+  },
   cleanArgvs: cleanWithOstree,
 };
 

@@ -110,7 +110,7 @@ describe('the commands of rpm-ostree', () => {
   it('never removes the way back', () => {
     const status = read([rpmOstreeDeployment('1', { booted: true }), rpmOstreeDeployment('0')]);
     expect(rpmOstree.cleanArgvs(status)).toEqual([['rpm-ostree', 'cleanup', '--base']]);
-    expect(rpmOstree.dropStagedArgvs(status)).toEqual([['rpm-ostree', 'cleanup', '--pending']]);
+    expect(rpmOstree.dropNextArgvs(status)).toEqual([['rpm-ostree', 'cleanup', '--pending']]);
     expect(rpmOstree.rollbackArgvs(status)).toEqual([['rpm-ostree', 'rollback']]);
   });
 });

@@ -32,7 +32,7 @@ export const rpmOstree: OsDriver = {
   wantsPresentArguments: false,
   stageArgvs: stageWithRpmOstree,
   rollbackArgvs: () => [['rpm-ostree', 'rollback']],
-  dropStagedArgvs: () => [['rpm-ostree', 'cleanup', '--pending']],
+  dropNextArgvs: () => [['rpm-ostree', 'cleanup', '--pending']],
   // Deployments and images that nothing leads to go with each change; this removes what a stopped
   // one left. `--rollback` is never given: the way back stays until there is another.
   cleanArgvs: () => [['rpm-ostree', 'cleanup', '--base']],

@@ -69,7 +69,10 @@ export function coreOsNode(world: NodeWorld = { order: ['1', '0'], booted: '1' }
     .on(['rpm-ostree', 'cleanup', '--base'])
     .succeeds()
     .on(['rpm-ostree', 'cleanup', '--pending'])
-    .answers(drop)
+    .answers(() => {
+      drop();
+      world.order = world.order.slice(world.order.indexOf(world.booted));
+    })
     .on(['rpm-ostree', 'rebase', '--experimental', `ostree-unverified-registry:${imageOf('2')}`])
     .answers(() => {
       drop();

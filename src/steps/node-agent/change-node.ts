@@ -1,6 +1,6 @@
-import { drivers } from '../../os/choose-driver.ts';
 import { describe } from '../../os/decide.ts';
-import { localLimit, runCommands } from '../os/read-host.ts';
+import { nextOf } from '../../os/status.ts';
+import { dropNextBoot } from '../os/roll-back.ts';
 import { type Asked, type Change, hasArguments, readChange } from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { complete, finish } from './finish.ts';
@@ -72,7 +72,7 @@ async function goOn(scope: NodeAgentScope, asked: Asked): Promise<string> {
 async function leaveOther(scope: NodeAgentScope, asked: Asked, marker: Marker): Promise<string> {
   const { host, signal } = scope;
   const change = await readChange(scope, asked);
-  const object = await findConfig(scope, marker.config);
+  const object = marker.object ?? (await findConfig(scope, marker.config));
   const begun = object === undefined ? undefined : wantedHost(object);
   if (runsOther(change, marker, begun?.osImageURL)) {
     const { config: currentConfig, image: currentImage } = marker;
@@ -81,11 +81,10 @@ async function leaveOther(scope: NodeAgentScope, asked: Asked, marker: Marker): 
     return `the host runs ${marker.config}: going on from there`;
   }
   scope.note('info', `${marker.config} is no longer desired: what was begun is taken back`);
-  const { driver, status } = change.snapshot;
-  if (status.staged !== undefined) {
-    await runCommands(scope, drivers[driver].dropStagedArgvs(status) ?? [], localLimit);
-  }
-  if (marker.phase === 'rebooting' && begun !== undefined) {
+  const next = nextOf(change.snapshot.status)?.image;
+  if (next !== undefined && next === marker.stages) await dropNextBoot(scope, change.snapshot);
+  // Of an earlier reboot too, which a power cut had stopped.
+  if (marker.boots > 0 && begun !== undefined) {
     await applyChange(scope, await hostChange(scope, change.before ?? change.wanted, begun));
   }
   await removeMarker(host, signal);

@@ -3,6 +3,8 @@ import { type Fields, fieldsOf, isFields, type Value } from '../../layering/api/
 import { jsonIn } from '../../lib/json.ts';
 import { readBootId } from '../host-commands.ts';
 import { machineConfigFile, readHost } from '../os/read-host.ts';
+import type { OsStatus } from '../../os/status.ts';
+import { checkRequest } from '../os/check-image.ts';
 import type { OsSnapshot } from '../os/step.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { isSame, type Marker, type Target } from './marker.ts';
@@ -39,36 +41,56 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   const { target, node, marker } = asked;
   const object = await readConfig(scope, target.config);
   const wanted = wantedHost(object);
-  const before =
-    node.currentConfig === undefined
-      ? undefined
-      : wantedHost(await readCurrent(scope, node.currentConfig));
+  const current = await readCurrent(scope, node.currentConfig);
+  const before = current === undefined ? undefined : wantedHost(current);
   if (before !== undefined && before.fixed !== wanted.fixed) {
     throw nodeAgentFailure(
       'node-agent.unreconcilable',
       `${target.config} has other disks, links, users or FIPS than ${node.currentConfig ?? ''}`,
     );
   }
-  const image = target.image ?? wanted.osImageURL;
-  const isOtherImage = image !== '' && image !== (node.currentImage ?? before?.osImageURL);
   const snapshot = await readHost(scope);
+  const wished = target.image ?? wanted.osImageURL;
+  const had = node.currentImage ?? before?.osImageURL;
+  const image = wished === had && mayRun(snapshot.status, wished) ? '' : wished;
+  // A tag does not say what runs.
+  if (image !== '') checkRequest({ image, records: true });
   const bootId = await readBootId(scope.host, scope.signal);
   return {
     ...asked,
     ...{ object, wanted, before, snapshot, bootId },
-    image: isOtherImage ? image : undefined,
-    marker: marker !== undefined && isSame(marker, target) ? marker : undefined,
+    image: image === '' ? undefined : image,
+    marker: ownMarker(marker, target),
   };
 }
 
-/** The MachineConfig that the node has: a rendered one goes with its pool, and is on the host still. */
-async function readCurrent(scope: NodeAgentScope, name: string): Promise<Fields> {
-  const found = await findConfig(scope, name);
+const ownMarker = (marker: Marker | undefined, target: Target): Marker | undefined =>
+  marker !== undefined && isSame(marker, target) ? marker : undefined;
+
+/** Whether an image runs, as far as that can be told: an image of a disk has no name, and one may have several. */
+export function mayRun({ booted }: OsStatus, image: string): boolean {
+  const runs = booted?.image;
+  const at = image.indexOf('@');
+  return runs === undefined || runs === image || (at !== -1 && runs.endsWith(image.slice(at)));
+}
+
+/**
+ * The MachineConfig that the node has. A rendered one goes with its pool, and the annotations with a node that is deleted: both
+ * are on the host still.
+ */
+async function readCurrent(
+  scope: NodeAgentScope,
+  name: string | undefined,
+): Promise<Fields | undefined> {
+  const found = name === undefined ? undefined : await findConfig(scope, name);
   if (found !== undefined) return found;
   const kept = jsonIn((await scope.host.readText(machineConfigFile, scope.signal)) ?? '') as Value;
-  if (isFields(kept) && fieldsOf(kept['metadata'])['name'] === name) return kept;
+  if (isFields(kept) && (name ?? nameIn(kept)) === nameIn(kept)) return kept;
+  if (name === undefined) return undefined;
   throw configMissing(name);
 }
+
+const nameIn = (object: Fields): unknown => fieldsOf(object['metadata'])['name'];
 
 /** The kernel arguments that come and go with a change. */
 export const argumentChange = ({ wanted, before }: Change): KernelArgumentChange => ({

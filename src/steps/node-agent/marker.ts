@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { type Fields, isFields, type Value } from '../../layering/api/schema.ts';
 import { jsonIn } from '../../lib/json.ts';
 import type { OsStatus } from '../../os/status.ts';
 import type { Host } from '../../ports/host.ts';
@@ -15,6 +16,10 @@ const Marker = Target.extend({
   bootId: z.string(),
   /** How often the host was asked to reboot for it. */
   boots: z.number(),
+  /** What was staged for it; nothing for a change of files alone. */
+  stages: z.string().optional(),
+  /** The MachineConfig whose files may be written: one that goes with its pool is taken back by this. */
+  object: z.custom<Fields>((value) => isFields(value as Value)).optional(),
   /** Why it is not tried again. */
   failed: z.string().optional(),
 });

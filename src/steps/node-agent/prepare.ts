@@ -1,5 +1,7 @@
 import { minutes } from '../../model/duration.ts';
 import { restartArgv } from '../../os/driver.ts';
+import { describe } from '../../os/decide.ts';
+import { osFailure } from '../../os/failures.ts';
 import { nextOf } from '../../os/status.ts';
 import { stageForNextBoot } from '../os/stage-image.ts';
 import { argumentChange, type Change, hasArguments } from './change.ts';
@@ -19,6 +21,7 @@ export async function prepare(scope: NodeAgentScope, change: Change): Promise<st
   const files = await hostChange(scope, wanted, before);
   const isDue = needsStaging(change);
   if (!isDue && !isChange(files) && marker?.phase !== 'rebooting') return complete(scope, change);
+  checkNextBoot(change, isDue);
   const drain = `drain-${target.config}`;
   if (marker === undefined && node.lastAppliedDrain === drain) {
     // Of an earlier change to another image: the node may have pods again.
@@ -32,14 +35,28 @@ export async function prepare(scope: NodeAgentScope, change: Change): Promise<st
   return leave(scope, change, files);
 }
 
+/** Somebody else's deployment would be booted by our reboot; one that is not staged has an /etc of its own. */
+function checkNextBoot(change: Change, isDue: boolean): void {
+  const { status } = change.snapshot;
+  const next = nextOf(status);
+  if (next === undefined) return;
+  if (isDue && status.staged !== undefined && next.image === stagedFor(change)) return;
+  throw osFailure('os.staged-by-another', `${describe(next)} boots next`);
+}
+
+/** What is staged for a change: for kernel arguments alone what runs. */
+const stagedFor = ({ image, wanted, snapshot: { status } }: Change): string =>
+  image ?? status.booted?.image ?? wanted.osImageURL;
+
 const needsStaging = (change: Change): boolean =>
   (change.image !== undefined && change.snapshot.status.booted?.image !== change.image) ||
   !hasArguments(change);
 
 /** Kernel arguments of what is staged cannot be read: that they were set is in the marker. */
-function isStaged({ marker, bootId, image, snapshot: { status } }: Change): boolean {
+function isStaged(change: Change): boolean {
+  const { marker, bootId, snapshot } = change;
   const wasStaged = marker?.bootId === bootId && marker.phase !== 'staging';
-  return wasStaged && nextOf(status)?.image === (image ?? status.booted?.image);
+  return wasStaged && snapshot.status.staged?.image === stagedFor(change);
 }
 
 const hasBegunReboot = ({ marker, bootId }: Change): boolean =>
@@ -48,17 +65,19 @@ const hasBegunReboot = ({ marker, bootId }: Change): boolean =>
 /** Keeps over a stop how far the change is. */
 function mark(
   { host, signal }: NodeAgentScope,
-  { target, bootId, marker }: Change,
-  step: Pick<Marker, 'phase'> & Partial<Pick<Marker, 'boots'>>,
+  change: Change,
+  step: Pick<Marker, 'phase'> & Partial<Pick<Marker, 'boots' | 'object'>>,
 ): Promise<void> {
-  return writeMarker(host, { ...target, bootId, boots: marker?.boots ?? 0, ...step }, signal);
+  const { target, bootId, marker } = change;
+  const stages = needsStaging(change) ? { stages: stagedFor(change) } : {};
+  const next = { boots: 0, ...marker, ...target, bootId, ...stages, ...step };
+  return writeMarker(host, next, signal);
 }
 
 async function stage(scope: NodeAgentScope, change: Change): Promise<void> {
-  const { image, wanted, snapshot } = change;
   await mark(scope, change, { phase: 'staging' });
   await stageForNextBoot(scope, {
-    image: image ?? snapshot.status.booted?.image ?? wanted.osImageURL,
+    image: stagedFor(change),
     kernelArguments: hasArguments(change) ? { append: [], remove: [] } : argumentChange(change),
     ...{ records: false, reboots: false },
   });
@@ -71,7 +90,7 @@ async function leave(scope: NodeAgentScope, change: Change, files: HostChange): 
   if (desired === undefined || !isSame(desired, target)) return 'something else is desired now';
   if (await isOperators(scope)) return daemonRuns;
   const boots = (marker?.boots ?? 0) + (hasBegunReboot(change) ? 0 : 1);
-  await mark(scope, change, { phase: 'rebooting', boots });
+  await mark(scope, change, { phase: 'rebooting', boots, object: change.object });
   await applyChange(scope, files);
   scope.note('info', `rebooting the host into ${target.config}`, { image: target.image ?? '' });
   await scope.host.exec(restartArgv, { signal: scope.signal, limit: minutes(2) });

@@ -1,7 +1,6 @@
 import { minutes } from '../../model/duration.ts';
 import { drivers } from '../../os/choose-driver.ts';
 import { decideRollback, describe } from '../../os/decide.ts';
-import type { Argv } from '../../os/driver.ts';
 import { osFailure } from '../../os/failures.ts';
 import { Rollback, OsSnapshot, nodeStep } from './step.ts';
 import { localLimit, runCommands } from './read-host.ts';
@@ -36,14 +35,23 @@ export const rollBack = nodeStep({
   touches: ['os'],
   skipIf: ({ rollback }) => (rollback.kind === 'queued' ? 'it boots next already' : undefined),
   run: async (scope, { snapshot, rollback }) => {
-    await runCommands(scope, rollbackArgvs(snapshot, rollback), localLimit);
+    const { driver, status } = snapshot;
+    await (rollback.kind === 'drop-staged'
+      ? dropNextBoot(scope, snapshot)
+      : runCommands(scope, drivers[driver].rollbackArgvs(status), localLimit));
   },
 });
 
-function rollbackArgvs({ driver, status }: OsSnapshot, { kind }: Rollback): readonly Argv[] {
-  if (kind !== 'drop-staged') return drivers[driver].rollbackArgvs(status);
-  const argvs = drivers[driver].dropStagedArgvs(status);
-  if (argvs !== undefined) return argvs;
+/**
+ * Has the host boot next what runs now.
+ * @throws AgentError `os.drop-unsupported`
+ */
+export async function dropNextBoot(
+  scope: Parameters<typeof runCommands>[0],
+  { driver, status }: OsSnapshot,
+): Promise<void> {
+  const argvs = drivers[driver].dropNextArgvs(status);
+  if (argvs !== undefined) return runCommands(scope, argvs, localLimit);
   throw osFailure(
     'os.drop-unsupported',
     `${driver} cannot discard the staged deployment on this host`,
