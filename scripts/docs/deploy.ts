@@ -2,7 +2,10 @@ import { checkConfig } from '../../src/config/load.ts';
 import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
 import { renderYaml } from '../../src/steps/bootstrap/render-yaml.ts';
 import { nodeAgentManifests } from '../../src/steps/node-agent/manifests.ts';
-import { nodeControllerManifests } from '../../src/steps/node-controller/manifests.ts';
+import {
+  buildAccountManifests,
+  nodeControllerManifests,
+} from '../../src/steps/node-controller/manifests.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 
 const folder = 'deploy/controller';
@@ -62,6 +65,7 @@ const layeringFolder = 'deploy/layering';
 function layeringFiles(): Readonly<Record<string, string>> {
   const made = [
     ...named('controller', nodeControllerManifests('bootwright')),
+    ...named('build', buildAccountManifests()),
     ...named('agent', nodeAgentManifests('bootwright')),
   ];
   const files = made.map(([name, object]) => [`${layeringFolder}/${name}`, renderYaml(object)]);

@@ -86,6 +86,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'node-controller/drain-nodes': { endedBy: 'run' },
   'node-controller/find-owners': { endedBy: 'run' },
   'node-controller/render-configs': { endedBy: 'run' },
+  'node-controller/build-images': { endedBy: 'run' },
   'node-controller/roll-out': { endedBy: 'run' },
 };
 

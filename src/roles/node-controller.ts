@@ -1,4 +1,5 @@
 import { role } from '../engine/check.ts';
+import { buildPoolImages } from '../steps/node-controller/build-images.ts';
 import { drainNodes } from '../steps/node-controller/drain-nodes.ts';
 import { findOwners } from '../steps/node-controller/find-owners.ts';
 import { renderConfigs } from '../steps/node-controller/render-configs.ts';
@@ -11,5 +12,5 @@ export const nodeController = role<NodeControllerWorld>('node-controller', {
   ladder: 'bootstrap',
   // It has no end: the first step goes on as long as the program runs.
   steps: [findOwners],
-  follow: [renderConfigs, rollOut, drainNodes],
+  follow: [renderConfigs, buildPoolImages, rollOut, drainNodes],
 });

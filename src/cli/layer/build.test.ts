@@ -1,6 +1,16 @@
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { baseDigest, builtDigest, laneHost } from '../../../test/layering/lane-host.ts';
 import { layerUser } from '../../../test/layering/layer-command.ts';
@@ -8,7 +18,8 @@ import { httpd, machineConfig, osConfig, osConfigObject } from '../../../test/la
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { any, type FakeHost, rest } from '../../../test/support/fake-host.ts';
 import { builtFrom, builtFromLabel, planBuild } from '../../layering/build/build-plan.ts';
-import { type ImageJob, prepareRunRoot, pushBuilt, storeIn } from './build.ts';
+import { type ImageJob, pushBuilt } from './build.ts';
+import { prepareRunRoot, storeIn } from './image-place.ts';
 
 const { at, file, files, layer } = layerUser();
 
@@ -33,6 +44,40 @@ describe.each(['build', 'push'])('layer %s', (action) => {
       code: 'layering.os-config-invalid',
       message: expect.stringContaining('the last stage is built on scratch') as string,
     });
+  });
+});
+
+describe('layer build', () => {
+  it.each(['--on-host', '--digestfile=/x'])('refuses %s without --push-authfile', async (flag) => {
+    await expect(layer('build', ...files(), flag)).rejects.toMatchObject({
+      code: 'cli.bad-flag',
+      message: expect.stringContaining('what is built would be lost') as string,
+    });
+  });
+
+  /** What is refused comes once the other files were read. */
+  const refused = { code: 'layering.bad-credentials' };
+
+  it.each([
+    ['.dockerconfigjson', '{"auths":{}}', '.dockerconfigjson'],
+    ['.dockercfg', '{"r.test":{}}', '.dockercfg'],
+  ])('takes %s of a mounted Secret', async (key, good, named) => {
+    mkdirSync(at('pull'));
+    mkdirSync(at('push'));
+    file(`pull/${key}`, good);
+    file(`push/${key}`, '[');
+    const words = [...files(), '--authfile', at('pull'), '--push-authfile', at('push')];
+    await expect(layer('build', ...words)).rejects.toMatchObject({
+      ...refused,
+      message: expect.stringContaining(at(`push/${named}`)) as string,
+    });
+  });
+
+  it('reads objects that are packed', async () => {
+    const [osFlag = '', osFile = '', renderedFlag = '', renderedFile = ''] = files();
+    for (const path of [osFile, renderedFile]) writeFileSync(path, gzipSync(readFileSync(path)));
+    const words = [osFlag, osFile, renderedFlag, renderedFile, '--authfile', file('a.json', '[]')];
+    await expect(layer('build', ...words)).rejects.toMatchObject(refused);
   });
 });
 
@@ -149,6 +194,15 @@ describe('layer push', () => {
       `docker://registry.rig.test/ocl/master:base-${baseDigest.slice(7, 39)}`,
       'docker://registry.rig.test/ocl/master:latest',
     ]);
+  });
+
+  it('pushes with other credentials than it pulls with', async () => {
+    const host = machine({ [builtFromLabel]: sum });
+    const change = { access: { authFile: '/pull' }, pushAccess: { authFile: '/push' } };
+    await pushBuilt(job(host, change));
+    const copy = host.ran.find((argv) => argv.includes('copy')) ?? [];
+    expect(copy.join(' ')).toContain('--src-authfile /pull --dest-authfile /push');
+    expect(host.ran.find((argv) => argv.includes('push'))?.join(' ')).toContain('--authfile /push');
   });
 
   it.each<[string, FakeHost, Partial<ImageJob>, RegExp]>([

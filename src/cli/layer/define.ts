@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { commands, type Definition, formatOption, layerActions, listFormats } from '../commands.ts';
-import { type ImageCall, runLayerBuild, runLayerPush } from './build.ts';
+import { type BuildCommand, type ImageCall, runLayerBuild, runLayerPush } from './build.ts';
 import { type RollbackCall, runLayerRollback } from './in-cluster.ts';
 import { runLayerLint } from './lint.ts';
 import { type NameCall, runLayerName } from './name.ts';
@@ -62,15 +62,20 @@ function defineName(layer: Command, { take }: Definition): void {
 }
 
 function defineBuildAndPush(layer: Command, { environment, take }: Definition): void {
-  for (const action of ['build', 'push'] as const) {
+  const declareImage = (action: 'build' | 'push'): Command =>
     withBuildFiles(declare(layer, action))
       .option('--authfile <file>', 'registry credentials, in the form of a pull secret')
-      .option('--storage <dir>', 'directory for images; default: the storage of the user')
-      .action((options: Omit<ImageCall, 'environment'>) => {
-        const run = action === 'build' ? runLayerBuild : runLayerPush;
-        take(() => run({ ...options, environment }));
-      });
-  }
+      .option('--storage <dir>', 'directory for images; default: the storage of the user');
+  declareImage('build')
+    .option('--push-authfile <file>', 'credentials to push the image with, once it is built')
+    .option('--digestfile <file>', 'write the digest of the pushed image to this file')
+    .option('--on-host', 'in a privileged container: build on its host', false)
+    .action((options: Omit<BuildCommand, 'environment'>) => {
+      take(() => runLayerBuild({ ...options, environment }));
+    });
+  declareImage('push').action((options: Omit<ImageCall, 'environment'>) => {
+    take(() => runLayerPush({ ...options, environment }));
+  });
 }
 
 function defineStatus(layer: Command, { take }: Definition): void {

@@ -1,3 +1,4 @@
+import { gunzipSync } from 'node:zlib';
 import { readFileOf } from '../../adapters/file-access.ts';
 import { configFailure } from '../../config/failures.ts';
 import { type MachineConfig, readMachineConfig } from '../../layering/api/machine-config.ts';
@@ -21,7 +22,8 @@ export async function readSource(path: string, wanted?: string): Promise<SourceF
 
 async function readBytes(path: string): Promise<Uint8Array> {
   try {
-    return await readFileOf({ at: path, kind: 'manifests' });
+    const bytes = await readFileOf({ at: path, kind: 'manifests' });
+    return isPacked(bytes) ? gunzipSync(bytes, { maxOutputLength: largest }) : bytes;
   } catch (cause) {
     throw configFailure('config.file-not-read', `${path} cannot be read`, {
       cause,
@@ -29,6 +31,12 @@ async function readBytes(path: string): Promise<Uint8Array> {
     });
   }
 }
+
+/** A Secret holds a megabyte at most, so that a large MachineConfig comes packed. */
+const isPacked = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
+
+/** Of what is packed; many times what an object may have. */
+const largest = 64 * 1024 * 1024;
 
 /**
  * The one object of a kind in a file that may hold others too, a List among them; without a kind, the one that is

@@ -35,14 +35,22 @@ export interface MachineOSBuildObject {
   };
 }
 
+/** On a MachineOSBuild of our own controller: a sum over all that goes into its image (ADR 0044). */
+export const builtFromKey = 'bootwright.io/built-from';
+
 /**
- * The MachineOSBuild of an image that was built elsewhere. The labels are in the create request, since the
- * cluster's builder acts on the object as it was created; the push spec has the build's name for its tag.
+ * A MachineOSBuild; of an image that was built elsewhere unless it says what it is built from. The labels are in the
+ * create request, since the cluster's builder acts on the object as it was created; the push spec has the build's name
+ * for its tag.
  * @param name as `buildName` gives it
  */
 export function machineOSBuildObject(
   config: MachineOSConfig,
-  { name, renderedConfig }: { readonly name: string; readonly renderedConfig: string },
+  {
+    name,
+    renderedConfig,
+    builtFrom,
+  }: { readonly name: string; readonly renderedConfig: string; readonly builtFrom?: string },
 ): MachineOSBuildObject {
   const { spec } = config;
   return {
@@ -54,9 +62,12 @@ export function machineOSBuildObject(
         [buildKeys.pool]: spec.machineConfigPool.name,
         [buildKeys.renderedConfig]: renderedConfig,
         [buildKeys.osConfig]: config.name,
-        [buildKeys.preBuiltImage]: 'true',
+        ...(builtFrom === undefined ? { [buildKeys.preBuiltImage]: 'true' } : {}),
       },
-      annotations: { [buildKeys.pushSecret]: spec.renderedImagePushSecret.name },
+      annotations: {
+        [buildKeys.pushSecret]: spec.renderedImagePushSecret.name,
+        ...(builtFrom === undefined ? {} : { [builtFromKey]: builtFrom }),
+      },
     },
     spec: {
       machineConfig: { name: renderedConfig },
@@ -136,14 +147,17 @@ export interface BuildCondition {
   readonly lastTransitionTime: string;
 }
 
-/** The five conditions of a phase. Those of a finished build cannot be changed any more. */
-export function conditionsOf(phase: BuildPhase, at: Date): readonly BuildCondition[] {
+/**
+ * The five conditions of a phase. Those of a finished build cannot be changed any more.
+ * @param why what a person should know beyond the words of the operator
+ */
+export function conditionsOf(phase: BuildPhase, at: Date, why = ''): readonly BuildCondition[] {
   const { type: held, reason, message } = phases[phase];
   return buildConditions.map((type) => ({
     type,
     status: type === held ? 'True' : 'False',
     reason,
-    message,
+    message: why === '' ? message : `${message}: ${why}`,
     lastTransitionTime: wholeSeconds(at.getTime()),
   }));
 }
@@ -166,16 +180,21 @@ export interface FinishedBuild {
 
 const SECOND = 1000;
 
-/** The status that hands an image over. The end is at least a second after the start: the API insists. */
-export function seededBuildStatus({ startedAt, endedAt, image }: FinishedBuild): SeededBuildStatus {
+/** The status that hands an image over. */
+export function seededBuildStatus({ image, ...times }: FinishedBuild): SeededBuildStatus {
+  const { end, ...status } = buildTimes(times);
+  return { ...status, digestedImagePushSpec: image, conditions: conditionsOf('seeded', end) };
+}
+
+/** When a build began and ended. The end is at least a second after the start: the API insists. */
+export function buildTimes({ startedAt, endedAt }: Omit<FinishedBuild, 'image'>): {
+  readonly buildStart: string;
+  readonly buildEnd: string;
+  readonly end: Date;
+} {
   const start = Math.floor(startedAt.getTime() / SECOND) * SECOND;
   const end = new Date(Math.max(Math.floor(endedAt.getTime() / SECOND) * SECOND, start + SECOND));
-  return {
-    buildStart: wholeSeconds(start),
-    buildEnd: wholeSeconds(end.getTime()),
-    digestedImagePushSpec: image,
-    conditions: conditionsOf('seeded', end),
-  };
+  return { buildStart: wholeSeconds(start), buildEnd: wholeSeconds(end.getTime()), end };
 }
 
 /** Status of a MachineOSConfig that was handed over. Nobody else writes it, and without it the pool waits forever. */

@@ -47,7 +47,9 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
   };
 }
 
-const imageOf = (build: KubeObject): string => textAt(build, 'status', 'digestedImagePushSpec');
+/** The image that a build gave, by its digest; empty where it gave none. */
+export const imageOf = (build: KubeObject | undefined): string =>
+  textAt(build, 'status', 'digestedImagePushSpec');
 
 const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
@@ -89,8 +91,8 @@ export function unfinishedBuild(
   };
 }
 
-/** The job controller labels the pods of a job (batch/v1, `JobNameLabel`). */
-const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
+/** Whether a pod is one of a job, as the job controller labels them (batch/v1, `JobNameLabel`). */
+export const isOfJob = ({ metadata: { labels } }: KubeObject, job: string): boolean =>
   labels?.['batch.kubernetes.io/job-name'] === job;
 
 function podText(pod: KubeObject | undefined): string {

@@ -2,7 +2,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
-import { rolledBackKey } from './image-origin.ts';
+import { imageOf, rolledBackKey } from './image-origin.ts';
 
 /** What the nodes of a pool should have. */
 export interface RollOutTarget {
@@ -14,9 +14,6 @@ export interface RollOutTarget {
 
 /** The target of a pool, or what has to be there before it has one. */
 export type TargetStatus = { readonly target: RollOutTarget } | { readonly waitsFor: string };
-
-const imageOf = (build: KubeObject | undefined): string =>
-  textAt(build, 'status', 'digestedImagePushSpec');
 
 const configOf = (build: KubeObject | undefined): string =>
   textAt(build, 'spec', 'machineConfig', 'name');

@@ -4,6 +4,7 @@ import { etcdCluster } from '../../cluster/etcd.ts';
 import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
 import type { PolicyRule } from '../controller/permissions.ts';
 import { accountManifests } from '../node-agent/manifests.ts';
+import { buildApp } from './build-job.ts';
 import { eventNamespace } from './pool-event.ts';
 
 const name = 'bootwright-node-controller';
@@ -47,9 +48,38 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
   [eventNamespace]: [rule('', ['events'], [['create']])],
 };
 
+/** What it may do beside, to build images. A test uses each of these. */
+export const imageBuildRules: Readonly<Record<string, readonly PolicyRule[]>> = {
+  '': [
+    rule(machineConfiguration, ['machineosbuilds'], [['create', 'delete', 'patch']]),
+    rule(machineConfiguration, ['machineosconfigs'], [['patch']]),
+    rule(machineConfiguration, ['machineosbuilds/status', 'machineosconfigs/status'], [['patch']]),
+    // A MachineOSBuild blocks the deletion of its owner too.
+    rule(machineConfiguration, ['machineosconfigs/finalizers'], [['update']]),
+  ],
+  [operatorNamespace]: [
+    rule('batch', ['jobs'], [[...follow, 'create', 'delete']]),
+    // It reads none: what a build is pulled and pushed with, the kubelet mounts.
+    rule('', ['secrets'], [['create', 'delete']]),
+  ],
+};
+
+/** The account of the pods that build. They reach the host, and nothing of the API. */
+export const buildAccountManifests = (): readonly KubeObject[] =>
+  accountManifests(buildApp, {
+    '': [rule('security.openshift.io', ['securitycontextconstraints'], [['use'], 'privileged'])],
+  });
+
+const allRules = Object.fromEntries(
+  Object.entries(nodeControllerRules).map(([place, rules]) => [
+    place,
+    [...rules, ...(imageBuildRules[place] ?? [])],
+  ]),
+);
+
 /** The objects by which a cluster has the controller of pools, in the order in which they are applied. */
 export const nodeControllerManifests = (image: string): readonly KubeObject[] => [
-  ...accountManifests(name, nodeControllerRules),
+  ...accountManifests(name, allRules),
   {
     apiVersion: 'apps/v1',
     kind: 'Deployment',

@@ -1,0 +1,187 @@
+import { jobs, machineOSBuilds, secrets } from '../../cluster/kinds.ts';
+import {
+  annotationOf,
+  conditionOf,
+  listAt,
+  nodeKeys,
+  textAt,
+} from '../../layering/api/cluster-object.ts';
+import { buildTimes, conditionsOf } from '../../layering/api/os-build.ts';
+import { fieldsOf, type Value } from '../../layering/api/schema.ts';
+import { jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
+import { phaseOf } from '../../layering/hand-over/pool-status.ts';
+import { imageOf, isOfJob, rolledBackKey } from '../../layering/roll-out/image-origin.ts';
+import type { Millis } from '../../model/duration.ts';
+import type { KubeKind, KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+import { buildSecretName } from './build-job.ts';
+
+/** A request to the API server. */
+export type ApiWrite =
+  | { readonly create: KubeObject; readonly kind: KubeKind; readonly mayExist?: true }
+  | { readonly patch: KubePatch; readonly ref: KubeRef }
+  | { readonly remove: KubeRef };
+
+/** What is to be done next, as requests in their order, with what it is in a sentence. */
+export interface BuildWork {
+  readonly what: string;
+  readonly writes: readonly ApiWrite[];
+  /** Reason of the event that is made of the sentence, where one is made. */
+  readonly event?: string;
+  readonly isFailure?: true;
+  /** What is written where the API server refuses one of the requests as invalid. */
+  readonly ifRefused?: (why: string) => ApiWrite;
+}
+
+/** The next thing to do for the image of a pool; a sentence where something else comes first, empty where all is done. */
+export type NextBuild = BuildWork | { readonly waitsFor: string };
+
+/** A status as a merge patch; refused when the object has changed since it was read. */
+export const patchStatus = (
+  kind: KubeKind,
+  { metadata }: KubeObject,
+  status: object,
+): ApiWrite => ({
+  ref: { kind, name: metadata.name },
+  patch: {
+    ...{ type: 'merge', subresource: 'status' },
+    body: { metadata: { resourceVersion: metadata.resourceVersion }, status },
+  },
+});
+
+/** Annotations as a merge patch, null takes one away; refused when the object has changed since it was read. */
+export const patchAnnotations = (
+  kind: KubeKind,
+  { metadata: { name, resourceVersion } }: KubeObject,
+  annotations: Readonly<Record<string, string | null>>,
+): ApiWrite => ({
+  ref: { kind, name },
+  patch: { type: 'merge', body: { metadata: { resourceVersion, annotations } } },
+});
+
+/** When, and where objects of builds are. */
+interface BuildPlace {
+  readonly namespace: string;
+  readonly now: Millis;
+}
+
+/** How a build ends. */
+type BuildEnd =
+  | { readonly phase: 'succeeded'; readonly image: string }
+  | { readonly phase: 'failed' | 'interrupted'; readonly why: string };
+
+/** The last status of a build. */
+export function finished({ now }: BuildPlace, build: KubeObject, end: BuildEnd): ApiWrite {
+  const start = textAt(build, 'status', 'buildStart');
+  const endedAt = new Date(now);
+  const times = buildTimes({ startedAt: start === '' ? endedAt : new Date(start), endedAt });
+  return patchStatus(machineOSBuilds, build, {
+    ...{ buildStart: times.buildStart, buildEnd: times.buildEnd },
+    ...('image' in end ? { digestedImagePushSpec: end.image } : {}),
+    conditions: conditionsOf(end.phase, times.end, 'why' in end ? end.why : ''),
+  });
+}
+
+/** Removes the Job of a build, and before it what it is built from: as long as the Job is there, it is to be removed. */
+export const jobRemoval = ({ namespace }: BuildPlace, build: KubeObject): readonly ApiWrite[] => [
+  { remove: { kind: secrets, namespace, name: buildSecretName(build) } },
+  { remove: { kind: jobs, namespace, name: jobOf(build.metadata.name) } },
+];
+
+/** Removes a build with all of it. */
+export const removal = (place: BuildPlace, build: KubeObject): readonly ApiWrite[] => [
+  ...jobRemoval(place, build),
+  { remove: { kind: machineOSBuilds, name: build.metadata.name } },
+];
+
+/** Stops a build. The Job goes first: a crash behind it leaves a build that is stopped again. */
+export const interruption = (place: BuildPlace, build: KubeObject, why: string): BuildWork => ({
+  what: `MachineOSBuild ${build.metadata.name} is stopped: ${why}`,
+  writes: [...jobRemoval(place, build), finished(place, build, { phase: 'interrupted', why })],
+});
+
+/** The Job of a build by its name. */
+export const jobIn = ({ jobs: all }: PoolSnapshot, build: string): KubeObject | undefined =>
+  all.find(({ metadata: { name } }) => name === jobOf(build));
+
+/** Whether one object was made for another. */
+export const isOwnedBy = (object: KubeObject, { metadata: { uid } }: KubeObject): boolean =>
+  uid !== undefined &&
+  listAt(object, 'metadata', 'ownerReferences').some(
+    (one) => fieldsOf(one as Value)['uid'] === uid,
+  );
+
+/** The build that ended last. */
+export const newestBuild = (builds: readonly KubeObject[]): KubeObject | undefined =>
+  builds.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
+
+const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
+
+/**
+ * The builds that nothing needs once another has succeeded. Kept are that one, the newest other that succeeded, which a
+ * rollback takes, one that a rollback has set aside, and those of another image that a node has or is to have. What another
+ * program made for no MachineOSConfig, or for a former one, is not ours to remove.
+ */
+export function oldBuilds(
+  { builds, nodes }: PoolSnapshot,
+  current: KubeObject,
+  osConfig: KubeObject,
+): readonly KubeObject[] {
+  const others = builds.filter(({ metadata }) => metadata.name !== current.metadata.name);
+  const fallback = newestBuild(others.filter((build) => phaseOf(build) === 'Succeeded'));
+  const used = new Set(
+    nodes.flatMap((node) => [
+      annotationOf(node, nodeKeys.currentImage),
+      annotationOf(node, nodeKeys.desiredImage),
+    ]),
+  );
+  const isUsed = (image: string): boolean =>
+    image !== '' && image !== imageOf(current) && used.has(image);
+  return others.filter(
+    (build) =>
+      build !== fallback &&
+      build.metadata.name !== annotationOf(osConfig, rolledBackKey) &&
+      build.metadata.deletionTimestamp === undefined &&
+      isOwnedBy(build, osConfig) &&
+      !isUsed(imageOf(build)),
+  );
+}
+
+/** How a Job ended: with the digest that its pod reported, unless that is not seen, or why it failed. */
+type JobEnd = { readonly digest: string | undefined } | { readonly why: string };
+
+/** The end of the Job of a build; undefined while it goes on. */
+export function jobEnd(
+  build: string,
+  job: KubeObject,
+  pods: readonly KubeObject[],
+): JobEnd | undefined {
+  const terminated = pods
+    .filter((pod) => isOfJob(pod, jobOf(build)))
+    .toSorted((a, b) => createdAt(a) - createdAt(b))
+    .flatMap((pod) => {
+      const [status] = listAt(pod, 'status', 'containerStatuses');
+      const text = textAt(
+        status as KubeObject | undefined,
+        'state',
+        'terminated',
+        'message',
+      ).trim();
+      return text === '' ? [] : [text];
+    });
+  if (conditionOf(job, 'Complete').status === 'True') {
+    return { digest: terminated.find((text) => /^sha256:[0-9a-f]{64}$/.test(text)) };
+  }
+  const { status, reason, message } = conditionOf(job, 'Failed');
+  if (status !== 'True') return undefined;
+  return {
+    why: [terminated.at(-1)?.slice(-longestReason), `${reason}: ${message}`]
+      .filter(Boolean)
+      .join('; '),
+  };
+}
+
+/** A condition is read by people. */
+const longestReason = 1500;
+
+const createdAt = ({ metadata: { creationTimestamp = '' } }: KubeObject): number =>
+  Date.parse(creationTimestamp) || 0;
