@@ -25,6 +25,8 @@ export interface LayeredPlan {
   readonly buildError?: string | undefined;
   /** Nodes are to run the system of the release in the end, and the cluster is to build by itself. */
   readonly fallsBack?: boolean | undefined;
+  /** Nobody is in the cluster who would wait for a third master with the roll-out. */
+  readonly rollsOutEarly?: boolean | undefined;
 }
 
 /**

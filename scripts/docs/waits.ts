@@ -4,9 +4,8 @@ import { mainLine, type Role } from '../../src/engine/role.ts';
 import type { AnyStep, World } from '../../src/engine/step.ts';
 import { renderDuration } from '../../src/model/duration.ts';
 import { stageLimits } from '../../src/model/stage.ts';
-import { afterPivot } from '../../src/roles/after-pivot.ts';
 import { allRoles } from '../../src/roles/choose.ts';
-import { controller } from '../../src/roles/controller.ts';
+import { controller, controllerWithoutService } from '../../src/roles/controller.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
 import { nodeController } from '../../src/roles/node-controller.ts';
 import { noLimit } from '../../src/steps/reconcile.ts';
@@ -35,14 +34,12 @@ const bootkube = ['cluster.bootkube-failed'];
 
 /** Every step that waits, by its id, in its kind. */
 const waits: Readonly<Record<string, Wait>> = {
-  'after-pivot/approve-requests': { endedBy: 'itself' },
-  'after-pivot/leave-job': { endedBy: 'itself', failsOn: ['after-pivot.not-left'] },
   'bootstrap/overlay-node-image': { endedBy: 'service', failsOn: ['bootstrap.overlay-failed'] },
   'cluster/follow-hosts': { endedBy: 'run' },
+  'cluster/leave-record': { endedBy: 'itself' },
   'cluster/patch-etcd': { endedBy: 'service', failsOn: bootkube },
   'cluster/report-arbiters': { endedBy: 'run' },
   'cluster/report-masters': { endedBy: 'run' },
-  'cluster/restore-etcd': { endedBy: 'itself' },
   'cluster/wait-for-arbiter': { endedBy: 'others', failsOn: bootkube },
   'cluster/wait-for-bootkube': { endedBy: 'service', failsOn: bootkube },
   'cluster/wait-for-controller': { endedBy: 'service' },
@@ -66,6 +63,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'controller/report-nodes': { endedBy: 'service' },
   'controller/upload-final-logs': { endedBy: 'itself' },
   'controller/upload-logs-regularly': { endedBy: 'run' },
+  'controller/wait-for-bootstrap-host': { endedBy: 'itself' },
   'controller/wait-for-end': { endedBy: 'service' },
   'host/confirm-installation': { endedBy: 'itself', failsOn: ['install.cancelled'] },
   'image/overwrite-os': { endedBy: 'itself' },
@@ -74,7 +72,6 @@ const waits: Readonly<Record<string, Wait>> = {
   'layering/hand-over': { endedBy: 'service' },
   'layering/hand-over-to-roll-out': { endedBy: 'service' },
   'layering/leave-hand-over': { endedBy: 'service' },
-  'layering/bring-images': { endedBy: 'itself' },
   'layering/start-registry': { endedBy: 'itself' },
   'layering/wait-for-masters': { endedBy: 'service' },
   'layering/wait-for-rendered': {
@@ -106,8 +103,8 @@ interface WaitingStep {
 function waitingSteps(): readonly WaitingStep[] {
   const steps = [
     ...allRoles.flatMap(stepsOf),
-    ...stepsOf(afterPivot),
     ...stepsOf(controller),
+    ...stepsOf(controllerWithoutService),
     ...stepsOf(nodeAgent),
     ...stepsOf(nodeController),
   ];

@@ -8,7 +8,6 @@ export const commands = {
   config: 'show, validate or describe the configuration',
   status: 'show where the run on this host is',
   journal: 'show what an earlier run on this host did',
-  'after-pivot': 'in the cluster: complete a bootstrap host',
   controller: 'in the cluster: complete its installation',
   layer: 'check, build, roll back OS images of pools',
   node: 'switch this node to an OS image, or back',

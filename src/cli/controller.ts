@@ -23,8 +23,9 @@ import { secretValues } from '../lib/secret-values.ts';
 import { minutes, seconds } from '../model/duration.ts';
 import type { Kube } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
-import { controller } from '../roles/controller.ts';
+import { controller, controllerWithoutService } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../steps/lease.ts';
+import { recordedInstallation } from '../steps/controller/without-service.ts';
 import type {
   ControllerConfig,
   ControllerPorts,
@@ -49,7 +50,7 @@ const bootstrapKubeconfig = '/tmp/bootstrap-secrets/kubeconfig';
 
 /**
  * Completes the installation of the cluster that it runs in, and resolves with the exit code: 0 once the service says how the
- * installation ended. A signal ends it within four seconds, with the code of that signal; the next run goes on.
+ * installation ended; without a service, once the bootstrap host has joined. A signal ends it within four seconds, with the code of that signal; the next run goes on.
  */
 export async function runController(call: ControllerCall): Promise<number> {
   const settings = await readControllerSettings(
@@ -77,7 +78,8 @@ export async function runController(call: ControllerCall): Promise<number> {
     open.defer(close);
     const lease = await holdLease({ ...ports, signal, note: notesOf(emit) }, contenderOf(config));
     open.defer(lease.release);
-    await run({ role: controller, config, ports, until: lease.lost });
+    const role = config.service.url.isEmpty ? controllerWithoutService : controller;
+    await run({ role, config, ports, until: lease.lost });
   });
 }
 
@@ -192,7 +194,10 @@ function openPorts(
     opened: connection({ ...network, isInsecure: service.insecure }),
   };
   const inventory = inventoryV2(toService);
-  const installation = inventoryInstallation(toService);
+  const fromService = inventoryInstallation(toService);
+  const installation = service.url.isEmpty
+    ? { ...fromService, ...recordedInstallation(kube) }
+    : fromService;
   const webPort = web({ ...common, onRetry, connection: network });
   const host = localHost();
   // A single node has the kubeconfig of its administrator at hand; elsewhere the service keeps one.

@@ -3,7 +3,6 @@ import { flagFailure } from '../config/failures.ts';
 import { installFlags } from '../config/flags.ts';
 import { flagName } from '../config/go-flags.ts';
 import { nearestName } from '../lib/nearest.ts';
-import { runAfterPivot } from './after-pivot.ts';
 import {
   actionsOf,
   commands,
@@ -47,7 +46,6 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineConfig,
     defineStatus,
     defineJournal,
-    defineAfterPivot,
     defineController,
     defineLayer,
     defineNode,
@@ -161,12 +159,6 @@ function defineInCluster(
     .action((options: ClusterOptions) => {
       take(() => run(options));
     });
-}
-
-function defineAfterPivot(root: Command, definition: Definition): void {
-  const { environment } = definition;
-  const command = root.command('after-pivot').description(commands['after-pivot']);
-  defineInCluster(command, definition, (options) => runAfterPivot({ ...options, environment }));
 }
 
 function defineController(root: Command, definition: Definition): void {

@@ -14,15 +14,11 @@ export const services = core('services');
 export const deployments: KubeKind = { group: 'apps', version: 'v1', plural: 'deployments' };
 export const jobs: KubeKind = { group: 'batch', version: 'v1', plural: 'jobs' };
 
-const rbac = (plural: string): KubeKind => ({
+export const clusterRoleBindings: KubeKind = {
   group: 'rbac.authorization.k8s.io',
   version: 'v1',
-  plural,
-});
-export const clusterRoles = rbac('clusterroles');
-export const clusterRoleBindings = rbac('clusterrolebindings');
-export const roles = rbac('roles');
-export const roleBindings = rbac('rolebindings');
+  plural: 'clusterrolebindings',
+};
 
 export const certificateSigningRequests: KubeKind = {
   group: 'certificates.k8s.io',

@@ -75,17 +75,6 @@ describe('requireComplete', () => {
     ['an image that is not named', { ...service, 'image.source': 'url' }, ['image.url']],
     ['a dry run without a marker', { ...service, 'host.reach': 'dry' }, ['dry.rebootMarker']],
     ['a dry run', { ...service, 'host.reach': 'dry', 'dry.rebootMarker': '/m' }, []],
-    [
-      'a job to be left by an image that is not known',
-      { ...service, role: 'bootstrap', 'bootstrap.followUp': 'always' },
-      ['images.self'],
-    ],
-    [
-      'a job to be left by an image that is known',
-      { ...service, role: 'bootstrap', 'bootstrap.followUp': 'always', 'images.self': 'quay.io/b' },
-      [],
-    ],
-    ['a job that a master never leaves', { ...service, 'bootstrap.followUp': 'always' }, []],
     ['a live image', { ...service, 'image.source': 'live' }, []],
   ])('%s', (_, values, keys) => {
     expect(missingIn(given(values))).toEqual(keys);

@@ -60,7 +60,6 @@ export function missingSettings(given: Layer): readonly MissingSetting[] {
     ...missingForDisk(given),
     ...missingForIgnition(given),
     ...missingForImage(given),
-    ...missingForFollowUp(given),
     ...missingForDryRun(given),
   ];
 }
@@ -181,19 +180,6 @@ function missingForImage(given: Layer): readonly MissingSetting[] {
   const key = `image.${source}` as const;
   if (!isUnset(given, key)) return [];
   return [{ key, what: `image.source is ${source}, but ${key} is not set`, write: `set ${key}` }];
-}
-
-/** What is left in the cluster runs from this program's own image. */
-function missingForFollowUp(given: Layer): readonly MissingSetting[] {
-  if (textIn(given, 'role') !== 'bootstrap') return [];
-  if (textIn(given, 'bootstrap.followUp') !== 'always' || !isUnset(given, 'images.self')) return [];
-  return [
-    {
-      key: 'images.self',
-      what: 'bootstrap.followUp is always, but images.self is not set',
-      write: 'give --images.self IMAGE that the nodes of the cluster can pull',
-    },
-  ];
 }
 
 /** A dry run ends by touching a file that somebody watches for, instead of a reboot. */

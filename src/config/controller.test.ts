@@ -75,7 +75,12 @@ describe('the settings of the controller', () => {
   });
 
   it.each([
-    [{ INVENTORY_URL: '' }, 'config.incomplete', 'INVENTORY_URL is not set'],
+    [{ CLUSTER_ID: '' }, 'config.incomplete', 'CLUSTER_ID is not set'],
+    [
+      { INVENTORY_URL: '', OPENSHIFT_VERSION: '' },
+      'config.incomplete',
+      'OPENSHIFT_VERSION is not set',
+    ],
     [{ INVENTORY_URL: 'svc:8090' }, 'config.invalid-value', 'is not an http(s) URL'],
     [{ NOTIFY_NUM_REBOOTS: 'yes' }, 'config.invalid-value', 'neither true nor false'],
     [{ CONTROL_PLANE_COUNT: 'three' }, 'config.invalid-value', 'not a whole number'],
@@ -83,6 +88,13 @@ describe('the settings of the controller', () => {
     const read = readControllerSettings({ ...environment, ...change }, absent());
     await expect(read).rejects.toThrow(expect.objectContaining({ code }));
     await expect(read).rejects.toThrow(words);
+  });
+
+  it('have no service without its URL', async () => {
+    const variables = { OPENSHIFT_VERSION: '4.20.3', CLUSTER_ID: '', INVENTORY_URL: '' };
+    const { config } = await readControllerSettings(variables, absent());
+    expect(config.service.url.isEmpty).toBe(true);
+    expect(config.cluster).toMatchObject({ openshiftVersion: '4.20.3', controlPlaneCount: 3 });
   });
 
   it('are not read without a token that is there', async () => {

@@ -32,16 +32,17 @@ const variables = {
 
 /**
  * Reads the settings of the controller from the variables of its job and the file with its token, `path`. A variable that is
- * empty counts as not set.
+ * empty counts as not set. Without `INVENTORY_URL` there is no service.
  * @throws AgentError `config.incomplete`, `config.invalid-value`, `config.file-not-read`
  */
 export async function readControllerSettings(
   environment: Environment,
   path: string,
 ): Promise<ControllerSettings> {
-  const missing = requiredOfController.filter(
-    (name) => controllerVariable(environment, name) === undefined,
-  );
+  const isSet = (name: string): boolean => controllerVariable(environment, name) !== undefined;
+  // Without a service nothing of its cluster is needed: no other variable says which it is.
+  const required = isSet('INVENTORY_URL') ? requiredOfController : ['OPENSHIFT_VERSION'];
+  const missing = required.filter((name) => !isSet(name));
   if (missing.length > 0) {
     throw configFailure('config.incomplete', `${missing.join(', ')} is not set`, {
       hint: 'set it in the job of the controller; see docs/controller.md',

@@ -73,11 +73,6 @@ export const settingTable = {
       'auto',
       'allow etcd to start with fewer than three members; auto: for OpenShift 4.6 and older',
     ),
-    followUp: word(
-      ['auto', 'always', 'never'],
-      'auto',
-      'leave a record of this host in the cluster, by which the controller, or a job, restores etcd and hands images over; auto: if images.self is known',
-    ),
   },
   layering: {
     mode: word(

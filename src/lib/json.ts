@@ -6,3 +6,18 @@ export function jsonIn(text: string): unknown {
     return undefined;
   }
 }
+
+/** Whether a value holds all that was wanted; the API server adds what it has defaults for. */
+export function isContained(wanted: unknown, found: unknown): boolean {
+  if (Array.isArray(wanted)) {
+    return (
+      Array.isArray(found) &&
+      found.length === wanted.length &&
+      wanted.every((value, index) => isContained(value, found[index]))
+    );
+  }
+  if (typeof wanted !== 'object' || wanted === null) return wanted === found;
+  if (typeof found !== 'object' || found === null) return false;
+  const members = found as Readonly<Record<string, unknown>>;
+  return Object.entries(wanted).every(([name, value]) => isContained(value, members[name]));
+}

@@ -2,10 +2,10 @@ import type { Config } from '../config/schema.ts';
 import { role } from '../engine/check.ts';
 import { condition } from '../engine/condition.ts';
 import { lanes } from '../engine/role.ts';
-import { createFollowUpJob } from '../steps/after-pivot/leave-job.ts';
 import { checkBootstrapSettings } from '../steps/bootstrap/fetch-ignition.ts';
 import { followControllerLogs } from '../steps/cluster/controller.ts';
 import { followHosts } from '../steps/cluster/follow-hosts.ts';
+import { leaveRecordAlone } from '../steps/cluster/leave-record.ts';
 import { reportArbiters, reportMasters } from '../steps/cluster/report-joined.ts';
 import { waitForEtcdHandover } from '../steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../steps/cluster/wait-for-machine-configs.ts';
@@ -54,7 +54,7 @@ export const bootstrapHost = role('bootstrap', {
     waitForEtcdHandover,
     ...finishLayering,
     decideRebootDelayAfterHandover,
-    createFollowUpJob,
+    leaveRecordAlone,
     checkBoot,
     ...sendLogs,
     ...keepAndReboot,

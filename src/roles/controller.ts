@@ -13,6 +13,7 @@ import { readNewCluster } from '../steps/controller/new-cluster.ts';
 import { reportNodes } from '../steps/controller/report-nodes.ts';
 import { uploadFinalLogs, uploadLogsRegularly } from '../steps/controller/upload-logs.ts';
 import { waitForEnd } from '../steps/controller/wait-for-end.ts';
+import { waitForBootstrapHost } from '../steps/controller/without-service.ts';
 import type { ControllerWorld } from '../steps/controller/world.ts';
 
 /** Completes an installation from inside the new cluster, until the service says how it ended. */
@@ -37,4 +38,12 @@ export const controller = role<ControllerWorld>('controller', {
     countReboots,
     uploadLogsRegularly,
   ],
+});
+
+/** Where there is no inventory service: does what the bootstrap host has left, until that host has joined. */
+export const controllerWithoutService = role<ControllerWorld>('controller-without-service', {
+  title: 'Completes a bootstrap host in its new cluster, without a service',
+  ladder: 'bootstrap',
+  steps: [readNewCluster, announceReady, waitForBootstrapHost, removeLeftRecord],
+  follow: [approveRequests, doLeftWork],
 });

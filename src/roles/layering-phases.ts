@@ -9,11 +9,7 @@ import {
 import { deployOwn } from '../steps/layering/deploy-own.ts';
 import { checkServedConfig, waitForLayeredMasters } from '../steps/layering/gates.ts';
 import { gatherLogs } from '../steps/layering/gather-logs.ts';
-import {
-  handOverServed,
-  handOverToRollOut,
-  createHandOverJob,
-} from '../steps/layering/hand-over.ts';
+import { handOverServed, handOverToRollOut, leaveHandOver } from '../steps/layering/hand-over.ts';
 import { readOsConfigs, setAsideOsConfigs } from '../steps/layering/os-configs.ts';
 import { copyBase, publishImages, sendBase } from '../steps/layering/publish-images.ts';
 import { stopRegistry } from '../steps/layering/staging-registry.ts';
@@ -49,7 +45,7 @@ export const buildLayeredImages = [
 
 /** Hands the images over to the cluster's operator, and checks that its masters run them. */
 export const finishLayering = [
-  createHandOverJob,
+  leaveHandOver,
   handOverToRollOut,
   waitForLayeredMasters,
   checkServedConfig,

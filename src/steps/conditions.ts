@@ -1,5 +1,6 @@
 import { Config } from '../config/schema.ts';
 import { condition, not } from '../engine/condition.ts';
+import { isSameImage } from '../lib/image-name.ts';
 
 const unset = Config.parse({}).cluster.openshiftVersion;
 
@@ -50,3 +51,33 @@ const isSingleNode = condition<Config>(
 
 /** The bootstrap host brings other masters up; an unknown number counts as several. */
 export const isMultiNode = not(isSingleNode, 'the cluster has several control-plane nodes');
+
+/** The image of the cluster's controller: the one that the service names; without a service, our own. */
+export const controllerImage = ({ service, images }: Config): string =>
+  service.url.isEmpty ? images.self : images.controller;
+
+/** Whether the controller of the cluster is this program too, and does what this host leaves. */
+export const isOwnController = (config: Config): boolean =>
+  isSameImage(controllerImage(config), config.images.self);
+
+/** Why nobody in the cluster does what this host leaves. */
+export function whyNoFollower({ service, images }: Config): string {
+  if (service.url.isEmpty) return 'there is no service, and the image of this program is unknown';
+  return images.self === ''
+    ? `the controller is ${images.controller}, and the image of this program is unknown`
+    : `the controller is ${images.controller}, and not this program, ${images.self}`;
+}
+
+/** Whether this host gives its cluster a controller. Without a service there is nothing for one on a single node. */
+export const deploysController = condition<Config>(
+  'there is an inventory service, or several control-plane nodes and the image of this program',
+  ({ service, images, cluster }) =>
+    !service.url.isEmpty || (images.self !== '' && cluster.controlPlaneCount !== 1),
+);
+
+/** Whether the controller of the cluster does what this host leaves. A dry host goes nowhere. */
+export const leavesRecord = condition<Config>(
+  'the controller of the cluster is this program too',
+  (config) => config.host.reach !== 'dry' && isOwnController(config),
+  (config) => (config.host.reach === 'dry' ? 'a dry host leaves nothing' : whyNoFollower(config)),
+);

@@ -28,7 +28,7 @@ import {
   services,
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, isOverridden } from '../../src/cluster/etcd.ts';
-import { recordRef } from '../../src/steps/after-pivot/record.ts';
+import { recordRef } from '../../src/steps/cluster/left-record.ts';
 import { leftImage } from '../layering/left-images.ts';
 import {
   controllerRules,

@@ -16,19 +16,24 @@ import {
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import type { RunEvent } from '../../src/engine/events.ts';
-import { patchEtcd, restoreEtcd } from '../../src/steps/cluster/etcd-override.ts';
+import { patchEtcd } from '../../src/steps/cluster/etcd-override.ts';
+import { doLeftWork } from '../../src/steps/controller/left-work.ts';
 import { waitForController } from '../../src/steps/cluster/controller.ts';
 import { waitForEtcdHandover } from '../../src/steps/cluster/wait-for-etcd.ts';
 import { waitForMachineConfigs } from '../../src/steps/cluster/wait-for-machine-configs.ts';
 import { bootkubeHost } from '../support/cluster-objects.ts';
 import { fakeHost } from '../support/fake-host.ts';
 import { fakeInventory } from '../support/fake-inventory.ts';
-import { runStep } from '../support/run-step.ts';
+import { runStep, tryStep } from '../support/run-step.ts';
 import { clusterOf, serviceAccountOf } from './rig.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
 const facts = { controlPlane: { units: [] } };
-const config = { role: 'bootstrap', cluster: { openshiftVersion: '4.6.0' } } as const;
+const config = {
+  role: 'bootstrap',
+  cluster: { openshiftVersion: '4.6.0' },
+  images: { self: 'quay.io/b:v1' },
+} as const;
 
 let rig: Rig;
 let kube: KubeCluster;
@@ -102,7 +107,9 @@ describe('the override of etcd on a real API server', () => {
     });
     expect(again.value).toEqual({ isSet: true, before });
 
-    const restored = runStep(restoreEtcd, { kube, clock: systemClock });
+    const over = new AbortController();
+    const { signal } = over;
+    const doing = tryStep(doLeftWork, { kube, clock: systemClock, signal });
     await rig.client.apply(namespaces, {
       apiVersion: 'v1',
       kind: 'Namespace',
@@ -114,9 +121,9 @@ describe('the override of etcd on a real API server', () => {
         await putMember(name);
       }
     }
-    await restored;
-    expect(await now()).toEqual({ overrides: left, record: undefined });
-    await runStep(restoreEtcd, { kube, clock: systemClock });
+    await expect.poll(now, { timeout: 10_000 }).toEqual({ overrides: left, record: undefined });
+    over.abort(new Error('the controller ends'));
+    await doing;
   });
 });
 

@@ -7,7 +7,6 @@ import {
   bareMetalHosts,
   clusterOperators,
   clusterRoleBindings,
-  clusterRoles,
   clusterServiceVersions,
   clusterVersions,
   configMaps,
@@ -18,17 +17,16 @@ import {
   namespaces,
   nodes,
   pods,
-  roleBindings,
-  roles,
   serviceAccounts,
   services,
   subscriptions,
 } from '../../src/cluster/kinds.ts';
 import { etcdCluster, overridePatch } from '../../src/cluster/etcd.ts';
-import { recordManifest } from '../../src/steps/after-pivot/manifests.ts';
+import { recordObject, recordRef } from '../../src/steps/cluster/left-record.ts';
 import { operator, site } from '../layering/hand-over-site.ts';
 import { leftImage } from '../layering/left-images.ts';
 import { putEtcdMember } from './pivoted-cluster.ts';
+import { clusterRoles, roleBindings, roles } from './rig.ts';
 import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
 
 // What a cluster has while its installation comes to its end, on a real API server.
@@ -190,8 +188,8 @@ export const defineOlm = async (client: KubeClient): Promise<void> => {
   await defineKind(client, installPlans, 'InstallPlan');
 };
 
-/** Puts there what has gone wrong while the cluster came up, and what other operators wait for. */
-export async function putFaults(client: KubeClient): Promise<void> {
+/** Puts there what the installer writes about itself, and which proxies there are. */
+export async function putInstaller(client: KubeClient, invoker: string): Promise<void> {
   await inNamespace(client, ['kube-system', configMaps], {
     ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'cluster-config-v1' } },
     data: {
@@ -200,12 +198,17 @@ export async function putFaults(client: KubeClient): Promise<void> {
   });
   await inNamespace(client, ['openshift-config', configMaps], {
     ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'openshift-install-manifests' } },
-    data: { invoker: 'assisted-service' },
+    data: { invoker },
   });
   await client.apply(clusterProxyRef.kind, {
     ...{ apiVersion: 'config.openshift.io/v1', kind: 'Proxy', metadata: { name: 'cluster' } },
     spec: {},
   });
+}
+
+/** Puts there what has gone wrong while the cluster came up, and what other operators wait for. */
+export async function putFaults(client: KubeClient): Promise<void> {
+  await putInstaller(client, 'assisted-service');
   await putService(client, 'default', 'thief');
   const pod = { apiVersion: 'v1', kind: 'Pod' };
   const container = { name: 'c', image: 'quay.io/x/y:1' };
@@ -292,6 +295,5 @@ export async function putLeftWork(client: KubeClient): Promise<void> {
   await client.merge(etcdCluster, overridePatch(null).body);
   for (const name of ['m0', 'm1', 'm2']) await putEtcdMember(client, name);
   const left = { node: 'm2', addresses: [], role: 'master', isEtcdOverridden: true };
-  const record = recordManifest({ ...left, images: [leftImage] });
-  await client.apply(record.ref.kind, record.object);
+  await client.apply(recordRef.kind, recordObject({ ...left, images: [leftImage] }));
 }

@@ -6,13 +6,10 @@ import { noJournal } from '../../src/adapters/journal.ts';
 import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
 import {
   clusterRoleBindings,
-  clusterRoles,
   machineConfigs,
   namespaces,
   nodes,
   pods,
-  roleBindings,
-  roles,
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import { runRole } from '../../src/engine/run.ts';
@@ -25,7 +22,7 @@ import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/perm
 import { agentNode, configFile, machineConfig } from '../support/agent-node.ts';
 import { imageOf } from '../support/os-samples.ts';
 import { until } from './pivoted-cluster.ts';
-import { clusterOf, nodeOf } from './rig.ts';
+import { clusterOf, clusterRoles, nodeOf, roleBindings, roles } from './rig.ts';
 
 const daemonSets: KubeKind = { group: 'apps', version: 'v1', plural: 'daemonsets' };
 const kinds: Readonly<Record<string, KubeKind>> = {

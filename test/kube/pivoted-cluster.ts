@@ -16,21 +16,31 @@ import {
 } from '../../src/cluster/kinds.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
-import { createFollowUpJob } from '../../src/steps/after-pivot/leave-job.ts';
-import { fakeHost } from '../support/fake-host.ts';
-import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
+import { leaveRecordAlone } from '../../src/steps/cluster/leave-record.ts';
+import { type FakeHost, fakeHost } from '../support/fake-host.ts';
 import { alternativeNames, pkcs10, signingRequestObject } from '../support/kubelet-request.ts';
 import { runStep } from '../support/run-step.ts';
 import { clusterOf } from './rig.ts';
 
-const config = {
+/** A bootstrap host without a service, whose image is known. */
+export const withoutService = {
   role: 'bootstrap',
-  service: { url: 'http://svc.example' },
-  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
+  cluster: { id: 'c', openshiftVersion: '4.18.1', controlPlaneCount: 3 },
   images: { self: 'quay.io/b:v1' },
-  bootstrap: { followUp: 'always' },
 } satisfies ConfigInput;
-const host = inventoryHost({ id: 'h0', name: 'm0', addresses: ['192.0.2.7', '2001:db8::7'] });
+
+/** A host that nobody but itself knows. */
+function lonelyHost(): FakeHost {
+  const addresses = [
+    { family: 'inet', local: '192.0.2.7', prefixlen: 24 },
+    { family: 'inet6', local: '2001:db8::7', prefixlen: 64 },
+  ];
+  const host = fakeHost().withFile('/proc/sys/kernel/hostname', 'm0\n');
+  host
+    .on(['ip', '-json', 'address', 'show', 'scope', 'global'])
+    .prints(JSON.stringify([{ addr_info: addresses }]));
+  return host;
+}
 
 /** A cluster without its bootstrap host, on a real API server. */
 export interface PivotedCluster {
@@ -38,8 +48,6 @@ export interface PivotedCluster {
   readonly admin: KubeCluster;
   /** The cluster as somebody sees it who is no administrator. */
   readonly clusterAs: (name: string, groups: readonly string[]) => Promise<KubeCluster>;
-  /** As a pod of a service account sees it. */
-  readonly clusterOfPod: (namespace: string, serviceAccount: string) => Promise<KubeCluster>;
   readonly requestOf: (name: string) => Promise<KubeObject | undefined>;
   /** What became of a request for a certificate. */
   readonly stateOf: (name: string) => Promise<string | undefined>;
@@ -48,7 +56,7 @@ export interface PivotedCluster {
 
 /** Starts one, in which certificates are signed and what nobody owns is collected. */
 export async function startPivotedCluster(): Promise<PivotedCluster> {
-  const rig = await startRig({ crds: ['etcds'] });
+  const rig = await startRig({ isAudited: true });
   const open: KubeCluster[] = [];
   const opened = (kubeconfig: string): KubeCluster => {
     const cluster = clusterOf(kubeconfig);
@@ -64,8 +72,6 @@ export async function startPivotedCluster(): Promise<PivotedCluster> {
     rig,
     admin,
     clusterAs: async (name, groups) => opened(await rig.kubeconfigFor({ user: { name, groups } })),
-    clusterOfPod: async (namespace, serviceAccount) =>
-      opened(await rig.kubeconfigFor({ user: { namespace, serviceAccount } })),
     requestOf,
     stateOf: async (name) => {
       const object = await requestOf(name);
@@ -113,13 +119,12 @@ export async function until(what: () => Promise<boolean>): Promise<void> {
   while (!(await what())) await systemClock.sleep(100, limit);
 }
 
-/** Leaves what follows the bootstrap host in the cluster. */
+/** Leaves the record of the bootstrap host, as it does without a service where its controller runs. */
 export const leaveBehind = (kube: KubeCluster) =>
-  runStep(createFollowUpJob, {
-    config,
+  runStep(leaveRecordAlone, {
+    config: withoutService,
     kube,
-    host: fakeHost(),
-    inventory: fakeInventory({ hosts: [host] }),
+    host: lonelyHost(),
     clock: systemClock,
   });
 
@@ -160,7 +165,11 @@ export async function putNode(client: KubeClient, isReady: boolean): Promise<voi
     lastHeartbeatTime: at,
     lastTransitionTime: at,
   };
-  await client.mergeStatus({ kind: nodes, name: 'm0' }, { conditions: [ready] });
+  const addresses = ['192.0.2.7', '2001:db8::7'].map((address) => ({
+    type: 'InternalIP',
+    address,
+  }));
+  await client.mergeStatus({ kind: nodes, name: 'm0' }, { conditions: [ready], addresses });
 }
 
 /** Puts a member of etcd there that is ready. */

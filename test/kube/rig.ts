@@ -6,7 +6,18 @@ import { type KubeClient, openClient } from '../../mocks/kube/client.ts';
 import { systemClock } from '../../src/adapters/clock.ts';
 import { kubeCluster, type KubeCluster, type KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { systemRandom } from '../../src/adapters/random.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+
+const rbac = (plural: string): KubeKind => ({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural,
+});
+
+/** Kinds of permissions, which nobody but a manifest names. */
+export const clusterRoles = rbac('clusterroles');
+export const roles = rbac('roles');
+export const roleBindings = rbac('rolebindings');
 
 /** The smallest node the API server takes. */
 export function nodeOf(name: string): KubeObject {

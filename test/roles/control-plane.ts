@@ -4,20 +4,7 @@ import type { Machine } from '../../mocks/host/machine.ts';
 import { mkdir, writeFile } from '../../mocks/host/files.ts';
 import { bootstrapIgnition } from '../../mocks/inventory/ignition-files.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
-import {
-  clusterRoleBindings,
-  clusterRoles,
-  configMaps,
-  etcds,
-  events,
-  jobs,
-  machineConfigs,
-  namespaces,
-  nodes,
-  roleBindings,
-  roles,
-  serviceAccounts,
-} from '../../src/cluster/kinds.ts';
+import { configMaps, etcds, events, machineConfigs, nodes } from '../../src/cluster/kinds.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { KubeObject } from '../../src/ports/kube.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
@@ -103,19 +90,7 @@ export function readyCluster(): FakeKube {
 }
 
 /** Kinds that the agent writes. */
-const written = [
-  namespaces,
-  configMaps,
-  etcds,
-  nodes,
-  jobs,
-  serviceAccounts,
-  clusterRoles,
-  clusterRoleBindings,
-  roles,
-  roleBindings,
-  ...layeredKinds,
-];
+const written = [configMaps, etcds, nodes, ...layeredKinds];
 
 /** What a cluster holds of what the agent writes, without what the API server adds by itself. */
 export const clusterWorld = (kube: FakeKube): unknown =>

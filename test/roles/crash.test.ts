@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import type { HostPlan } from '../../mocks/host/build-machine.ts';
 import type { ConfigInput } from '../../src/config/schema.ts';
-import { cornerOf, type Kind } from './corners.ts';
+import { cornerOf, type Kind, ownController } from './corners.ts';
 import {
   expectAlikeAfterEachWrite,
   expectAlikeAfterTwoCrashes,
@@ -23,7 +23,7 @@ const cases: readonly Case[] = [
   [
     'a bootstrap host without oc, with a name that is none, of OpenShift 4.6',
     'bootstrap',
-    { cluster: { openshiftVersion: '4.6.62' } },
+    { cluster: { openshiftVersion: '4.6.62' }, images: ownController },
     { hasOc: false, nodeImageSeconds: 0.001, hostname: 'localhost' },
   ],
   ['a single node, BIOS', 'single node', {}, { firmware: 'bios' }],

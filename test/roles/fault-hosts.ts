@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { publish } from '../../mocks/host/images.ts';
-import { cornerOf } from './corners.ts';
+import { cornerOf, ownController } from './corners.ts';
 import { fakeInventory, inventoryHost } from '../support/fake-inventory.ts';
 import { bootstrapFile } from './control-plane.ts';
 import { type Host, ignition, imageSha256, imageUrl, type World } from './world.ts';
@@ -169,7 +169,10 @@ export const faultHosts: readonly FaultHost[] = [
   {
     name: 'a bootstrap host without oc and without a name, of OpenShift 4.6',
     host: {
-      config: cornerOf('bootstrap', { cluster: { openshiftVersion: '4.6.62' } }),
+      config: cornerOf('bootstrap', {
+        cluster: { openshiftVersion: '4.6.62' },
+        images: ownController,
+      }),
       plan: { hasOc: false, nodeImageSeconds: 0.001, hostname: 'localhost' },
     },
   },
@@ -199,10 +202,7 @@ export const faultHosts: readonly FaultHost[] = [
   {
     name: 'a bootstrap host that the service knows no addresses of',
     host: {
-      config: cornerOf('bootstrap', {
-        bootstrap: { followUp: 'always' },
-        images: { self: 'registry.example/bootwright:1' },
-      }),
+      config: cornerOf('bootstrap', { images: ownController }),
       plan: {},
     },
     prepare: (world) => ({

@@ -11,7 +11,9 @@ import { digestOf } from '../../src/lib/image-name.ts';
 import { buildKeys } from '../../src/layering/api/os-build.ts';
 import { releaseImage, renderedName, renderedText } from '../layering/rendered.ts';
 import { workerCase } from '../layering/worker.ts';
-import { type Corner, cornerOf, corners } from './corners.ts';
+import { readRecord, recordRef } from '../../src/steps/cluster/left-record.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { type Corner, cornerOf, corners, otherController } from './corners.ts';
 import { mastersFinal } from './layered.ts';
 import {
   expectAlikeAfterEachWrite,
@@ -28,7 +30,8 @@ const cornerNamed = (part: string): Corner => {
 };
 const hostOf = ({ config, layering }: Corner): Host => ({ config, plan: {}, layering });
 const built = cornerNamed('with operating systems that are built');
-const rolledOut = cornerNamed('that its cluster rolls out');
+const leftToRollOut = cornerNamed('that its cluster rolls out');
+const rolledOut = cornerNamed('rolls out, and another controller');
 const unbuilt = cornerNamed('that cannot be built');
 
 /** What masters and cluster know in the end. */
@@ -82,7 +85,18 @@ const cases: readonly (readonly [string, Corner, object])[] = [
     },
   ],
   [
-    'leaves the roll-out to a cluster whose nodes would go back',
+    'leaves images to our controller where nodes would go back',
+    leftToRollOut,
+    {
+      servesFinal: false,
+      isHeld: released,
+      osConfigs: [],
+      published: [mastersFinal],
+      leftOnDisk: [],
+    },
+  ],
+  [
+    'hands images over itself where nodes would go back, and the controller is another program',
     rolledOut,
     {
       servesFinal: false,
@@ -112,6 +126,39 @@ describe('a bootstrap host with MachineOSConfigs among its manifests', () => {
     expect(straight.machine.unknown).toEqual([]);
     expect(outcomeOf(straight)).toEqual(outcome);
     expect(sentLog(straight, 'master-Containerfile')).toContain('rpm-ostree install tcpdump');
+  });
+
+  it('leaves the images of both pools in its record for our controller', async () => {
+    const { kube } = await install(hostOf(leftToRollOut));
+    const signal = AbortSignal.timeout(1000);
+    const record = await kube.get(recordRef, signal);
+    expect(record && readRecord(record).images.map(({ pool }) => pool)).toEqual([
+      'master',
+      'worker',
+    ]);
+  });
+
+  it('says that the controller is another program, and leaves when all is handed over', async () => {
+    const { life, kube } = await install(hostOf(rolledOut));
+    expect(await kube.get(recordRef, AbortSignal.timeout(1000))).toBeUndefined();
+    const { self, controller } = otherController;
+    const why = `the controller is ${controller}, and not this program, ${self}`;
+    const at = (isIt: (event: RunEvent) => boolean): number => life.events.findIndex(isIt);
+    const says = at(({ type }) => type === 'note');
+    const notes = life.events.flatMap((event) => (event.type === 'note' ? [event.message] : []));
+    expect(notes).toContain(`nothing is left for it to do: ${why}`);
+    expect(notes).toContain(`the OS images are handed over before this host leaves: ${why}`);
+    const texts = life.events.flatMap((event) =>
+      event.type === 'step.progress' && 'info' in event.progress ? [event.progress.info] : [],
+    );
+    expect(texts).toContain(`Handing the image of master over: ${why}`);
+    const over = at(
+      (event) => event.type === 'step.finished' && event.step === 'layering/hand-over-to-roll-out',
+    );
+    const leaves = at(
+      (event) => event.type === 'step.started' && event.step === 'finish/leave-host',
+    );
+    expect([says >= 0, over > says, leaves > over]).toEqual([true, true, true]);
   });
 
   it('fails where nothing else is asked for, and lets no master start without its image', async () => {

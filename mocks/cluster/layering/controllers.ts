@@ -203,7 +203,9 @@ export async function applyControllerAction(
       await client.merge(nodeRef(action.node), desiredImage(null));
       return;
     case 'roll-out':
-      layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
+      if (layered.plan.rollsOutEarly !== true) {
+        layered.incidents.push(...wrongWithRollOut(view.pool.metadata.name, nodes));
+      }
       await client.merge(nodeRef(action.node), desiredImage(action.image));
       return;
     case 'start-build':

@@ -6,7 +6,7 @@ import {
   type RequestWishes,
   signingRequestObject,
 } from '../../../test/support/kubelet-request.ts';
-import { type ExpectedNode, verifyRequest, nodeBootstrapper } from './verify.ts';
+import { claimRefusal, type ExpectedNode, nodeBootstrapper, nodeOf, readClaim } from './verify.ts';
 import { readPkcs10 } from './pkcs10.ts';
 import { readSigningRequest, type RequestPurpose } from './signing-request.ts';
 
@@ -25,16 +25,19 @@ interface Case {
 async function verified(purpose: RequestPurpose, { request, spec = {}, node }: Case) {
   const pem = await pkcs10(request);
   const asked = readSigningRequest(signingRequestObject(purpose, pem, { spec }));
-  return verifyRequest(asked!, await readPkcs10(pem), { ...expected, ...node });
+  const content = await readPkcs10(pem);
+  const claim = readClaim(asked!, content, expected.name);
+  const refusal = 'cause' in claim ? claim : claimRefusal(claim, { ...expected, ...node });
+  return { about: nodeOf(asked!, content), reason: refusal?.reason };
 }
 
 const serving = (...names: readonly string[]): Case => ({
   request: { names: alternativeNames(...names) },
 });
 
-const approve = { kind: 'approve' };
+const approve = { about: 'm0', reason: undefined };
 const refuse = (reason: string) => ({
-  kind: 'refuse',
+  about: expect.anything() as string,
   reason: expect.stringContaining(reason) as string,
 });
 
@@ -57,15 +60,20 @@ describe('a client request', () => {
     await expect(verified('client', wishes)).resolves.toEqual(approve);
   });
 
-  it.each<[string, Case]>([
-    ['another node', { request: { subject: 'O=system:nodes, CN=system:node:m1' } }],
+  it.each<[string, Case, string | undefined]>([
+    ['another node', { request: { subject: 'O=system:nodes, CN=system:node:m1' } }, 'm1'],
     [
       'a node whose name begins with it',
       { request: { subject: 'O=system:nodes, CN=system:node:m00' } },
+      'm00',
     ],
-    ['a person', { request: { subject: 'O=system:masters, CN=admin' } }],
-  ])('of %s is nobody’s business here', async (_, wishes) => {
-    await expect(verified('client', wishes)).resolves.toEqual({ kind: 'foreign' });
+    ['a person', { request: { subject: 'O=system:masters, CN=admin' } }, undefined],
+  ])('of %s is not about the node', async (_, wishes, about) => {
+    const verdict = await verified('client', wishes);
+    expect(verdict).toEqual({
+      about,
+      reason: expect.stringContaining('its common name is') as string,
+    });
   });
 
   it.each<[string, Case, string]>([
@@ -177,7 +185,7 @@ describe('a serving request', () => {
     await expect(verified('serving', wishes)).resolves.toEqual(approve);
   });
 
-  it('of another node is nobody’s business here', async () => {
+  it('of another node is not about the node', async () => {
     const other = {
       request: {
         subject: 'O=system:nodes, CN=system:node:m1',
@@ -185,7 +193,10 @@ describe('a serving request', () => {
       },
       spec: { username: 'system:node:m1' },
     };
-    await expect(verified('serving', other)).resolves.toEqual({ kind: 'foreign' });
+    await expect(verified('serving', other)).resolves.toEqual({
+      about: 'm1',
+      reason: expect.stringContaining('its common name is') as string,
+    });
   });
 
   it.each<[string, Case, string]>([
@@ -252,6 +263,9 @@ describe('a serving request', () => {
 
   it('is left alone when it cannot be read', () => {
     const asked = readSigningRequest(signingRequestObject('serving', 'no request'))!;
-    expect(verifyRequest(asked, undefined, expected)).toEqual(refuse('cannot be read'));
+    expect(readClaim(asked, undefined, expected.name)).toEqual({
+      cause: 'unreadable',
+      reason: 'it cannot be read',
+    });
   });
 });

@@ -49,13 +49,6 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** The verdict on a request. */
-type Verdict =
-  | { readonly kind: 'approve' }
-  | { readonly kind: 'refuse'; readonly reason: string }
-  /** It is about another node. */
-  | { readonly kind: 'foreign' };
-
 const nodesGroup = 'system:nodes';
 const userOf = (node: string): string => `system:node:${node}`;
 
@@ -66,18 +59,6 @@ export const nodeBootstrapper = {
   username: `system:serviceaccount:${bootstrapperNamespace}:node-bootstrapper`,
   groups: ['system:serviceaccounts', `system:serviceaccounts:${bootstrapperNamespace}`],
 } as const;
-
-/** Verifies a request of the kubelet of one node. */
-export function verifyRequest(
-  asked: SigningRequest,
-  request: CertificateRequest | undefined,
-  expected: ExpectedNode,
-): Verdict {
-  if (!isAbout(asked, request, expected.name)) return { kind: 'foreign' };
-  const claim = readClaim(asked, request, expected.name);
-  const refusal = 'cause' in claim ? claim : claimRefusal(claim, expected);
-  return refusal === undefined ? { kind: 'approve' } : { kind: 'refuse', reason: refusal.reason };
-}
 
 /**
  * Reads what the kubelet of a node asks for, if all that stands in the request is right. The rules are those of the
@@ -132,16 +113,6 @@ export function nodeOf(
 /** Whether somebody asks who may: without it nothing of a request has to be read. */
 export const mayAsk = ({ purpose, username }: SigningRequest): boolean =>
   purpose === 'client' ? username === nodeBootstrapper.username : username.startsWith(userOf(''));
-
-/** Whether a request comes from a node, or is for its name. */
-export function isAbout(
-  asked: SigningRequest,
-  request: CertificateRequest | undefined,
-  node: string,
-): boolean {
-  const user = userOf(node);
-  return asked.username === user || request?.commonNames.includes(user) === true;
-}
 
 function subjectRefusal(request: CertificateRequest, user: string): Refusal | undefined {
   const { commonNames, organizations, otherSubject, otherNames, otherExtensions } = request;

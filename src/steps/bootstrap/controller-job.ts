@@ -1,5 +1,6 @@
 import { controllerName, controllerNamespace, controllerToken } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
+import { controllerImage } from '../conditions.ts';
 
 /** The ConfigMap from which the controller takes its settings. */
 const configMapName = 'assisted-installer-controller-config';
@@ -39,7 +40,8 @@ export function controllerJob(config: Config): object {
           containers: [
             {
               name: controllerName,
-              image: config.images.controller,
+              image: controllerImage(config),
+              ...withoutService(config),
               imagePullPolicy: 'IfNotPresent',
               env: environment(config),
               volumeMounts: [
@@ -61,6 +63,10 @@ export function controllerJob(config: Config): object {
     },
   };
 }
+
+/** Our own image starts the controller without an argument only where all variables of a service are there. */
+const withoutService = ({ service }: Config): object =>
+  service.url.isEmpty ? { args: ['controller'] } : {};
 
 /** Only its owner may read the token in the container. */
 const tokenVolume = {

@@ -66,9 +66,44 @@ describe('bootstrap/add-controller-manifests', () => {
     expect(host.textOf(path)).not.toContain('#');
   });
 
-  it('takes no part where there is no service', async () => {
+  it('says that another controller does nothing of what this host leaves, and names both images', async () => {
+    const images = { self: 'registry.example/own:1', controller: 'registry.example/other:1' };
+    const { notes } = await runStep(addControllerManifests, {
+      config: { ...config, images },
+      host: ready(),
+    });
+    expect(notes).toEqual([
+      'info: nothing is left for it to do: the controller is registry.example/other:1, and not this program, registry.example/own:1',
+    ]);
+  });
+
+  it('runs this program without a service, with its own permissions', async () => {
+    const self = 'registry.example/own:1';
     const host = ready();
-    await runStep(addControllerManifests, { config: { role: 'bootstrap' }, host });
+    const images = { self, controller: 'registry.example/other:1' };
+    const { notes } = await runStep(addControllerManifests, {
+      config: { role: 'bootstrap', images },
+      host,
+    });
+    expect(notes).toEqual([]);
+    const file = (name: string): unknown =>
+      parse(host.textOf(`${directory}/assisted-installer-controller-${name}.yaml`) ?? '');
+    expect(file('role')).toMatchObject({ rules: controllerRules });
+    expect(file('cm')).toMatchObject({ data: { 'inventory-url': '' } });
+    expect(file('pod')).toMatchObject({
+      spec: { template: { spec: { containers: [{ image: self, args: ['controller'] }] } } },
+    });
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['neither a service nor an image', { role: 'bootstrap' }],
+    [
+      'a single node without a service',
+      { role: 'bootstrap', cluster: { controlPlaneCount: 1 }, images: { self: 'registry/own:1' } },
+    ],
+  ])('takes no part with %s', async (_, other) => {
+    const host = ready();
+    await runStep(addControllerManifests, { config: other, host });
     expect(host.ran).toEqual([]);
   });
 

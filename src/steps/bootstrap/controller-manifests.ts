@@ -1,14 +1,18 @@
 import { controllerName, controllerNamespace } from '../../cluster/controller.ts';
 import type { Config } from '../../config/schema.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { hasService } from '../conditions.ts';
+import {
+  controllerImage,
+  deploysController,
+  isOwnController,
+  whyNoFollower,
+} from '../conditions.ts';
 import {
   controllerRules,
   controllerNamespaceRules,
   foreignRules,
 } from '../controller/permissions.ts';
 import { step } from '../step.ts';
-import { isOwnController } from '../after-pivot/conditions.ts';
 import { controllerConfigMap, controllerJob, controllerSecret } from './controller-job.ts';
 import { renderYaml } from './render-yaml.ts';
 
@@ -132,11 +136,13 @@ export const addControllerManifests = step({
   id: 'bootstrap/add-controller-manifests',
   title: "Add the controller's manifests to the cluster",
   uses: ['host'],
-  when: hasService,
+  when: deploysController,
   limit: minutes(2),
-  explain: ({ images }) => `controller image ${images.controller}`,
+  explain: (config) => `controller image ${controllerImage(config)}`,
   preview: () => [mkdirManifestsArgv],
-  run: async ({ host, config, signal }) => {
+  run: async ({ host, config, signal, note }) => {
+    if (!isOwnController(config))
+      note('info', `nothing is left for it to do: ${whyNoFollower(config)}`);
     await host.exec(mkdirManifestsArgv, { signal, limit: seconds(20) });
     for (const { name, content, mode } of controllerManifests(config)) {
       await host.writeFile(`${manifestDirectory}/${name}`, content, { signal, mode });

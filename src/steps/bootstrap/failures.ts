@@ -17,6 +17,11 @@ export const bootstrapFailures = {
     title: 'The image of the in-cluster controller is not set',
     hint: 'set images.controller (flag --controller-image)',
   },
+  'bootstrap.etcd-stays-changed': {
+    kind: 'input',
+    title: 'Nobody would put the settings of etcd back that this release needs',
+    hint: 'let the service name the image of this program as controller, or set bootstrap.etcdOverride to never',
+  },
   'bootstrap.not-applied': {
     kind: 'host',
     title: 'The bootstrap Ignition could not be applied',

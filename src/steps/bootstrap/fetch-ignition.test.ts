@@ -69,6 +69,38 @@ describe('bootstrap/check', () => {
     const { failure } = await tryStep(checkBootstrapSettings, { config });
     expect(failure).toMatchObject({ code, kind: 'input' });
   });
+
+  const old = { openshiftVersion: '4.6.60' };
+  const self = 'registry.example/own:1';
+  const other = { ...images, self, controller: 'registry.example/other:1' };
+  it.each<[string, ConfigInput, string]>([
+    [
+      'names another controller',
+      { service, cluster: old, images: other },
+      'the controller is registry.example/other:1, and not this program, registry.example/own:1',
+    ],
+    [
+      'is none, and our image is unknown',
+      { s3, cluster: old, images },
+      'there is no service, and the image of this program is unknown',
+    ],
+  ])('refuses to change etcd where the service %s', async (_, config, why) => {
+    const { failure } = await tryStep(checkBootstrapSettings, { config });
+    expect(failure).toMatchObject({ code: 'bootstrap.etcd-stays-changed' });
+    expect((failure as Error).message).toContain(why);
+  });
+
+  it.each<[string, ConfigInput]>([
+    ['our controller', { service, cluster: old, images: { ...other, controller: self } }],
+    ['no service, and our image', { s3, cluster: old, images: { ...images, self } }],
+    ['a release that changes nothing', { service, images: other }],
+    ['never', { service, cluster: old, images: other, bootstrap: { etcdOverride: 'never' } }],
+    ['a single node', { service, cluster: { ...old, controlPlaneCount: 1 }, images: other }],
+    ['a dry host', { service, cluster: old, images: other, host: { reach: 'dry' } }],
+  ])('lets etcd of 4.6 be with %s', async (_, config) => {
+    const { failure } = await tryStep(checkBootstrapSettings, { config });
+    expect(failure).toBeUndefined();
+  });
 });
 
 const bootstrap = '{"ignition":{"version":"3.2.0"}, "storage": {}}\n';

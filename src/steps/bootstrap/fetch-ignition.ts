@@ -1,10 +1,12 @@
 import * as z from 'zod';
+import { needsOverride } from '../../cluster/etcd.ts';
 import { fact } from '../../engine/fact.ts';
 import type { Config } from '../../config/schema.ts';
 import { parseValidConfig } from '../../ignition/parse.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { Download } from '../../ports/inventory.ts';
 import type { Ports } from '../../ports/ports.ts';
+import { givenVersion, isOwnController, whyNoFollower } from '../conditions.ts';
 import { receive } from '../ignition/fetch-host.ts';
 import { step } from '../step.ts';
 import { bootstrapFailure } from './failures.ts';
@@ -23,7 +25,23 @@ function requireControllerImage({ images, service }: Config): void {
   throw bootstrapFailure('bootstrap.no-controller-image', 'images.controller is not set');
 }
 
-const bootstrapRequirements = [chooseBootstrapSource, mcoImageOf, requireControllerImage];
+/** On a single node etcd needs no settings, and a dry host changes none. */
+function requireEtcdPutBack(config: Config): void {
+  const { bootstrap, cluster, host } = config;
+  if (cluster.controlPlaneCount === 1 || host.reach === 'dry' || isOwnController(config)) return;
+  if (!needsOverride(givenVersion(config), bootstrap.etcdOverride)) return;
+  throw bootstrapFailure(
+    'bootstrap.etcd-stays-changed',
+    `etcd of OpenShift ${cluster.openshiftVersion} would be changed, and nobody would put it back: ${whyNoFollower(config)}`,
+  );
+}
+
+const bootstrapRequirements = [
+  chooseBootstrapSource,
+  mcoImageOf,
+  requireControllerImage,
+  requireEtcdPutBack,
+];
 
 /** Fails on missing settings of the bootstrap before a disk is touched. */
 export const checkBootstrapSettings = step({

@@ -148,7 +148,16 @@ describe('cluster/wait-for-controller', () => {
     },
   );
 
-  it('is left out without a service, for which there is no controller', async () => {
+  it('waits without a service too, where the controller is this program, and sends no logs', async () => {
+    const inventory = fakeInventory();
+    const run = { kube: cluster().put(eventKind, ready), inventory, facts };
+    const other: ConfigInput = { role: 'bootstrap', images: { self: 'quay.io/b:v1' } };
+    const { events } = await runStep(waitForController, { ...run, config: other });
+    expect(events.at(-1)?.type).toBe('step.finished');
+    expect(inventory.calls).toEqual([]);
+  });
+
+  it('is left out where there is no controller', async () => {
     const { events } = await runStep(waitForController, { config: { role: 'bootstrap' }, facts });
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });

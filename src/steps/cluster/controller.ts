@@ -7,12 +7,13 @@ import {
   runningController,
 } from '../../cluster/controller.ts';
 import { events, pods } from '../../cluster/kinds.ts';
+import { isActive } from '../../engine/condition.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { hours, minutes, seconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { hasService } from '../conditions.ts';
+import { deploysController, hasService } from '../conditions.ts';
 import { controllerLogArchive } from '../logs/controller-log.ts';
 import { step, type StepScope } from '../step.ts';
 import { followed, gapIn, longestWait, together } from './kube-watch.ts';
@@ -25,7 +26,7 @@ export const waitForController = step({
   stageInfo: () => 'waiting for controller pod ready event',
   uses: ['kube', 'inventory', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
-  when: hasService,
+  when: deploysController,
   limit: longestWait + minutes(30),
   waitsFor: 'the event AssistedControllerIsReady in the namespace assisted-installer',
   run: async (scope) => {
@@ -45,6 +46,7 @@ export const waitForController = step({
       every: seconds(30),
       within: longestWait,
     });
+    if (!isActive(hasService, scope.config)) return;
     await announceLogs(scope);
     await uploadControllerLogs(scope);
   },

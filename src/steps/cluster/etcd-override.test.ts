@@ -5,14 +5,20 @@ import { fakeHost } from '../../../test/support/fake-host.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { isSafeToRepeat, runStep, statusesOf, tryStep } from '../../../test/support/run-step.ts';
 import { overrideAnnotation } from '../../cluster/etcd.ts';
-import { etcds, pods } from '../../cluster/kinds.ts';
+import { etcds } from '../../cluster/kinds.ts';
 import type { ConfigInput } from '../../config/schema.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import { minutes } from '../../model/duration.ts';
-import { patchEtcd, restoreEtcd } from './etcd-override.ts';
+import { patchEtcd, putEtcdBack } from './etcd-override.ts';
+import { step } from '../step.ts';
 
 const flag = 'useUnsupportedUnsafeNonHANonProductionUnstableEtcd';
-const config: ConfigInput = { role: 'bootstrap', cluster: { openshiftVersion: '4.6.1' } };
+const config: ConfigInput = {
+  role: 'bootstrap',
+  cluster: { openshiftVersion: '4.6.1' },
+  images: { self: 'quay.io/b:v1' },
+};
 const facts = { controlPlane: { units: ['bootkube.service'] } };
 
 const etcd = (overrides?: unknown, record?: string) => ({
@@ -39,6 +45,10 @@ describe('cluster/patch-etcd', () => {
     ['a release that finds it out by itself', { cluster: { openshiftVersion: '4.7.0' } }],
     ['never', { ...config, bootstrap: { etcdOverride: 'never' } }],
     ['a cluster whose version nobody has said', { role: 'bootstrap' }],
+    [
+      'a controller that would not put it back',
+      { ...config, service: { url: 'http://svc.example' } },
+    ],
   ])('is left out with %s', async (_, other) => {
     const kube = fakeKube().put(etcds, etcd());
     const { events } = await runStep(patchEtcd, {
@@ -130,21 +140,19 @@ describe('cluster/patch-etcd', () => {
   });
 });
 
-const member = (name: string, isReady = true) => ({
-  metadata: { name: `etcd-${name}`, namespace: 'openshift-etcd', labels: { app: 'etcd' } },
-  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }] },
+/** What the controller does once three members are healthy, as a step of its own. */
+const putBack = step({
+  id: 'test/put-etcd-back',
+  title: 'Put etcd back',
+  uses: ['kube'],
+  limit: minutes(1),
+  run: putEtcdBack,
 });
 
-const healthy = (kube: FakeKube): FakeKube =>
-  ['m1', 'm2', 'm3'].reduce((with_, name) => with_.put(pods, member(name)), kube);
-
-describe('cluster/restore-etcd', () => {
-  it.each([
-    ['there is no record', () => fakeKube().put(etcds, etcd({ [flag]: true }))],
-    ['there is no object', () => fakeKube()],
-  ])('does nothing when %s', async (_, make) => {
-    const kube = make();
-    await runStep(restoreEtcd, { kube });
+describe('putting etcd back', () => {
+  it('does nothing where it has been put back', async () => {
+    const kube = fakeKube().put(etcds, etcd());
+    await runStep(putBack, { kube });
     expect(kube.writes).toEqual([]);
   });
 
@@ -152,58 +160,25 @@ describe('cluster/restore-etcd', () => {
     ['nothing', 'null', null],
     ['other overrides', '{"a":1}', { a: 1 }],
   ])('puts %s back and removes the record', async (_, record, before) => {
-    const kube = healthy(fakeKube().put(etcds, etcd({ ...before, [flag]: true }, record)));
-    await runStep(restoreEtcd, { kube });
+    const kube = fakeKube().put(etcds, etcd({ ...before, [flag]: true }, record));
+    await runStep(putBack, { kube });
     expect(now(kube)).toEqual({ overrides: before, record: undefined });
   });
 
-  it('waits for three members', async () => {
-    const kube = fakeKube().put(etcds, etcd({ [flag]: true }, 'null'));
-    healthy(kube).put(pods, member('m3', false));
-    const run = runStep(restoreEtcd, { kube });
-    await settle();
-    expect(kube.writes).toEqual([]);
-    kube.put(pods, member('m3'));
-    const { events } = await run;
-    expect(events).toContainEqual(
-      expect.objectContaining({ status: '2 of 3 etcd members ready: etcd-m3 not ready' }),
-    );
-    expect(now(kube)).toEqual({ overrides: null, record: undefined });
-  });
-
-  it('reports that the API server does not answer, and continues when it does', async () => {
-    const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
-    kube.put(pods, member('m3', false));
-    const run = runStep(restoreEtcd, { kube });
-    await settle();
-    kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
-    await settle();
-    kube.lastError(undefined).put(pods, member('m3'));
-    const { events } = await run;
-    expect(events).toContainEqual(
-      expect.objectContaining({ status: 'the API server does not answer (kube.unreachable)' }),
-    );
-  });
-
-  it('leaves what another has put back meanwhile', async () => {
-    const kube = fakeKube().put(etcds, etcd({ [flag]: true }, 'null'));
-    const run = runStep(restoreEtcd, { kube });
-    await settle();
-    healthy(kube.put(etcds, etcd()));
-    await run;
-    expect(kube.writes).toEqual([]);
-  });
-
-  it('fails when the cluster does not take it back', async () => {
-    const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
+  it.each<[string, KubeObject | undefined]>([
+    ['there is no object', undefined],
+    ['there is the override without its annotation', etcd({ [flag]: true })],
+    ['the cluster does not take it back', etcd({ [flag]: true }, 'null')],
+  ])('fails when %s', async (_, object) => {
+    const kube = object === undefined ? fakeKube() : fakeKube().put(etcds, object);
     const stubborn = { ...kube, patch: () => Promise.resolve(etcd()) };
-    const { failure } = await tryStep(restoreEtcd, { kube: stubborn });
+    const { failure } = await tryStep(putBack, { kube: stubborn });
     expect(failure).toMatchObject({ code: 'cluster.etcd-not-restored' });
   });
 
   it('is safe to repeat', async () => {
-    await isSafeToRepeat(restoreEtcd, () => {
-      const kube = healthy(fakeKube().put(etcds, etcd({ [flag]: true }, 'null')));
+    await isSafeToRepeat(putBack, () => {
+      const kube = fakeKube().put(etcds, etcd({ [flag]: true }, 'null'));
       return { host: fakeHost(), kube, world: () => now(kube) };
     });
   });

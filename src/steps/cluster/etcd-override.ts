@@ -11,16 +11,16 @@ import {
 } from '../../cluster/etcd.ts';
 import type { Config } from '../../config/schema.ts';
 import { fact } from '../../engine/fact.ts';
-import { condition } from '../../engine/condition.ts';
+import { all, condition } from '../../engine/condition.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
-import { givenVersion } from '../conditions.ts';
+import { givenVersion, leavesRecord } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import { bootkubeArgvs, followedBootkube } from './wait-for-bootkube.ts';
-import { etcdFailure, waitForThreeMembers } from './wait-for-etcd.ts';
+import { etcdFailure } from './wait-for-etcd.ts';
 import { followedOne, gapIn, longestWait, together } from './kube-watch.ts';
 
 const EtcdOverrideSchema = z.strictObject({
@@ -46,7 +46,8 @@ const needsEtcdOverride = condition<Config>(
  * Allows etcd of old releases to start with fewer than three members. The previous value is recorded
  * in an annotation of the object, from which it can be restored after this host has left. The patch
  * comes after the wait for two masters: with the flag the operator removes the bootstrap member when
- * there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`).
+ * there is one other member (cluster-etcd-operator 4.6, `canRemoveEtcdBootstrap`). Where nobody would put it back,
+ * nothing is changed, and the installation is refused before that.
  */
 export const patchEtcd = step({
   id: 'cluster/patch-etcd',
@@ -54,7 +55,7 @@ export const patchEtcd = step({
   uses: ['kube', 'host', 'clock'],
   needs: { controlPlane: ControlPlane },
   gives: EtcdOverride,
-  when: needsEtcdOverride,
+  when: all(needsEtcdOverride, leavesRecord),
   limit: longestWait + minutes(30),
   preview: () => bootkubeArgvs,
   waitsFor: 'the object etcd/cluster, and the API server to change it',
@@ -114,30 +115,6 @@ async function override(
   }
   return EtcdOverride.schema.parse({ isSet: true, before });
 }
-
-/**
- * Restores what the annotation on etcd/cluster records, once the cluster can do without the override.
- * Without an annotation there is nothing to do.
- */
-export const restoreEtcd = step({
-  id: 'cluster/restore-etcd',
-  title: 'Restore the etcd settings',
-  uses: ['kube'],
-  // The API server is unavailable for a while whenever etcd gains or loses a member.
-  retry: { attempts: 10, every: seconds(15) },
-  limit: longestWait + minutes(30),
-  waitsFor: 'three healthy etcd members, if the etcd settings were changed',
-  run: async (scope) => {
-    const { kube, signal, note } = scope;
-    const found = await kube.get(etcdCluster, signal);
-    if (found === undefined || recordedBefore(found) === undefined) {
-      note('info', 'the etcd settings were not changed');
-      return;
-    }
-    await waitForThreeMembers(scope);
-    await putEtcdBack(scope);
-  },
-});
 
 const notRestored = (message: string): Error =>
   etcdFailure('cluster.etcd-not-restored', message, { context: { object: 'etcd/cluster' } });

@@ -10,7 +10,7 @@ import { pods } from '../../cluster/kinds.ts';
 import { fact } from '../../engine/fact.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult, Watch } from '../../engine/wait.ts';
-import { type Millis, minutes, seconds } from '../../model/duration.ts';
+import { minutes, seconds } from '../../model/duration.ts';
 import { failuresOf, type FailureTable } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { ControlPlane } from '../bootstrap/start-services.ts';
@@ -184,24 +184,4 @@ export function followMembers(kube: Kube): FollowedMembers {
     },
     watch: together(etcds.watch, members.watch),
   };
-}
-
-/**
- * Waits until etcd can lose a member; a day by default.
- * @throws AgentError `wait.timed-out`
- */
-export async function waitForThreeMembers(
-  { kube, until }: StepScope<'kube'>,
-  within: Millis = longestWait,
-): Promise<void> {
-  const members = followMembers(kube);
-  const poll = (): Promise<PollResult<true>> => {
-    const { isReached, status } = members.status();
-    return Promise.resolve(isReached ? { done: true } : { status });
-  };
-  await until('three etcd members are healthy', poll, {
-    watch: members.watch,
-    every: seconds(30),
-    within,
-  });
 }

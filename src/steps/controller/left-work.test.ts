@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isHandedOver, jobSite } from '../../../test/layering/job-site.ts';
+import { isHandedOver, leftSite } from '../../../test/layering/left-site.ts';
 import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
@@ -10,10 +10,10 @@ import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { type PivotRecord, readRecord, recordData, recordRef } from '../after-pivot/record.ts';
+import { type LeftRecord, readRecord, recordData, recordRef } from '../cluster/left-record.ts';
 import { decideLeft, doLeftWork, type LeftSeen, removeLeftRecord } from './left-work.ts';
 
-const record = (change: Partial<PivotRecord> = {}): PivotRecord => ({
+const record = (change: Partial<LeftRecord> = {}): LeftRecord => ({
   ...{ node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
   ...change,
 });
@@ -59,13 +59,13 @@ describe('what is done of what the bootstrap host has left', () => {
   });
 });
 
-function putRecord(kube: FakeKube, left: Partial<PivotRecord>): void {
+function putRecord(kube: FakeKube, left: Partial<LeftRecord>): void {
   const { kind, ...named } = recordRef;
   kube.put(kind, { metadata: named, data: recordData(record(left)) });
 }
 
-function setUp(masters: readonly string[], left: Partial<PivotRecord>) {
-  const { kube } = jobSite(masters);
+function setUp(masters: readonly string[], left: Partial<LeftRecord>) {
+  const { kube } = leftSite(masters);
   const clock = fakeClock({ auto: false });
   putRecord(kube, left);
   const controller = new AbortController();
@@ -74,7 +74,7 @@ function setUp(masters: readonly string[], left: Partial<PivotRecord>) {
     controller.abort(new Error('the controller ends'));
     return ended;
   };
-  const recordedNow = (): PivotRecord => {
+  const recordedNow = (): LeftRecord => {
     const [found] = kube.objectsOf(configMaps);
     if (found === undefined) throw new TypeError('there is no record');
     return readRecord(found);

@@ -4,17 +4,17 @@ import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
+import { putEtcdBack } from '../cluster/etcd-override.ts';
+import { gapAmong, gapIn, followedOne, together } from '../cluster/kube-watch.ts';
 import {
   etcdDonePatch,
   imagesLeftPatch,
-  type PivotRecord,
+  type LeftRecord,
   readRecord,
   recordRef,
-} from '../after-pivot/record.ts';
-import { putEtcdBack } from '../cluster/etcd-override.ts';
-import { gapAmong, gapIn, followedOne, together } from '../cluster/kube-watch.ts';
+} from '../cluster/left-record.ts';
 import { followMembers } from '../cluster/wait-for-etcd.ts';
-import { handOverLeft } from '../layering/roll-out-images.ts';
+import { handOverLeft } from '../layering/hand-over-left.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
 
@@ -63,7 +63,7 @@ export const doLeftWork = controllerStep({
 /** The record, where it can be read. */
 function recordReader({ note }: Pick<ControllerScope<'kube'>, 'note'>) {
   let noted = '';
-  return ([found]: readonly KubeObject[]): PivotRecord | undefined => {
+  return ([found]: readonly KubeObject[]): LeftRecord | undefined => {
     if (found === undefined) return undefined;
     try {
       return readRecord(found);
@@ -80,7 +80,7 @@ function recordReader({ note }: Pick<ControllerScope<'kube'>, 'note'>) {
 export interface LeftSeen {
   /** Why what was seen may be old. */
   readonly gap: string | undefined;
-  readonly record: PivotRecord | undefined;
+  readonly record: LeftRecord | undefined;
   readonly etcd: KubeObject | undefined;
   readonly members: EtcdStatus;
 }

@@ -1,5 +1,5 @@
 import { kubeletSigners } from '../../cluster/csr/signing-request.ts';
-import { leftName } from '../after-pivot/record.ts';
+import { leftName } from '../cluster/left-record.ts';
 
 /** A rule of a role (rbac.authorization.k8s.io/v1). */
 export interface PolicyRule {

@@ -110,11 +110,11 @@ export const PublishedImages = fact('layering.published', PublishedImagesSchema)
 export type PublishedImages = z.infer<typeof PublishedImagesSchema>;
 export type PublishedImage = z.infer<typeof PublishedImageSchema>;
 
-/** Who hands the images over that nodes get once they have joined: a job in the cluster, or this host. */
+/** Who hands the images over that nodes get once they have joined: the controller, or this host. */
 export const HandOverBy = fact(
   'layering.hand-over-by',
   z.discriminatedUnion('kind', [
-    z.object({ kind: z.literal('job') }),
+    z.object({ kind: z.literal('controller') }),
     z.object({ kind: z.literal('host'), why: z.string() }),
   ]),
 );

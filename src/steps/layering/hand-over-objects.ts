@@ -16,10 +16,10 @@ import {
 import { jobOf } from '../../layering/hand-over/invariants.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
 import type { Fields } from '../../layering/api/schema.ts';
+import { isContained } from '../../lib/json.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
-import { isContained } from '../after-pivot/put-manifest.ts';
 import type { StepScope } from '../step.ts';
 import { layeringStepFailure } from './failures.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bothFacts, bothHost, bothSite } from '../../../test/layering/both-pools.ts';
 import { handOverTo } from '../../../test/layering/hand-over-run.ts';
 import { byHost as by } from '../../../test/layering/hand-over-site.ts';
-import { jobIn, jobSite } from '../../../test/layering/job-site.ts';
+import { handOverStep, leftSite } from '../../../test/layering/left-site.ts';
 import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
 import { runOperator } from '../../../test/layering/operator.ts';
 import { type FakeClock, fakeClock } from '../../../test/support/fake-clock.ts';
@@ -12,7 +12,6 @@ import { runStep } from '../../../test/support/run-step.ts';
 import { jobs, machineOSBuilds, machineOSConfigs } from '../../cluster/kinds.ts';
 import { seconds } from '../../model/duration.ts';
 import { handOverToRollOut } from './hand-over.ts';
-import { rollOutImages } from './roll-out-images.ts';
 
 interface Older {
   readonly kube: FakeKube;
@@ -64,11 +63,11 @@ describe('a builder of 4.20 or older', () => {
   );
 
   it('starts one behind the hand-over by the job in the cluster, too', async () => {
-    const site = jobSite();
+    const site = leftSite();
     const images = [leftImage, leftWorkers];
     const over = new AbortController();
     const operator = runOperator({ ...site, signal: over.signal, knowsPreBuilt: false });
-    await runStep(rollOutImages, jobIn(site, images));
+    await runStep(handOverStep(images), site);
     await site.clock.sleep(seconds(30), over.signal);
     over.abort();
     expect(await operator).toEqual([`start-job ${leftWorkers.machineOSBuild}`]);
@@ -89,8 +88,8 @@ describe('a builder of 4.20 or older', () => {
   });
 
   it('is given it alone by the job, too', async () => {
-    const site = jobSite();
-    await runStep(rollOutImages, jobIn(site, [{ ...leftImage, isTagged: false }]));
+    const site = leftSite();
+    await runStep(handOverStep([{ ...leftImage, isTagged: false }]), site);
     expect(namesOf(site.kube)).toEqual([]);
     expect(namesOf(site.kube, machineOSConfigs)).toEqual(['master']);
   });

@@ -45,6 +45,8 @@ export interface PoolHandOver {
   readonly image: PublishedImage;
   /** How nodes get the image. */
   readonly delivery: 'first-boot' | 'after-join';
+  /** Why this host hands it over, and not the controller later. */
+  readonly why?: string;
 }
 
 type HandOverScope = StepScope<'host' | 'kube' | 'clock'>;
@@ -119,7 +121,7 @@ export async function tagEarly(
 export async function stageImage(scope: HandOverScope, pool: PoolHandOver): Promise<LeftImage> {
   const prepared = await prepareImage(scope, pool, { settles: settlesWithin, mustFit: false });
   const image = { ...prepared.image, renderedConfig: pool.rendered.name };
-  // The job finds by itself that the pool is rendered otherwise.
+  // The controller finds by itself that the pool is rendered otherwise.
   if (prepared.difference !== undefined) return image;
   const untagged = await tryTag(scope, tagOf(image, pool.request));
   if (untagged === undefined) return image;
@@ -170,12 +172,13 @@ interface PreparedImage extends Pick<RenderedPool, 'difference' | 'isImageForBot
 
 async function prepareImage(
   scope: HandOverScope,
-  { request, rendered, image: { final: image } }: PoolHandOver,
+  { request, rendered, why, image: { final: image } }: PoolHandOver,
   other: OtherRendering,
 ): Promise<PreparedImage> {
   const { pool, config, object: osConfig } = request;
   const found = await waitForRendering(scope, rendered, other);
-  scope.progress({ info: `Handing the image of ${pool} over` });
+  const reason = why === undefined ? '' : `: ${why}`;
+  scope.progress({ info: `Handing the image of ${pool} over${reason}` });
   await putSecrets(scope, request, config);
   const machineOSBuild = await nameOfBuild(scope, config, found.pool);
   const renderedConfig = renderedNameOf(found.pool);

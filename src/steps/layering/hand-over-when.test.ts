@@ -14,7 +14,7 @@ import { handOverServed, handOverToRollOut } from './hand-over.ts';
 const config = { layering: { mode: 'on' } } as const;
 const { request } = handOverFacts;
 const none = { kind: 'off', why: 'no manifest' } as const;
-const byJob = { kind: 'job' } as const;
+const byJob = { kind: 'controller' } as const;
 const rolledOut = {
   ...handOverFacts,
   request: request.kind === 'off' ? request : { ...request, delivery: 'after-join' as const },

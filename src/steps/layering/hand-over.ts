@@ -3,10 +3,10 @@ import type { FactValue, NeedValues } from '../../engine/fact.ts';
 import { copyImageArgv, registryDigestArgv } from '../../layering/build/container-tools.ts';
 import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
 import { minutes, seconds } from '../../model/duration.ts';
-import { leavesFollowUp, wantsFollowUp, whoFollows } from '../after-pivot/conditions.ts';
-import { leaveJob } from '../after-pivot/leave-job.ts';
-import { listAddressesArgv } from '../after-pivot/own-host.ts';
 import { longestWait } from '../cluster/kube-watch.ts';
+import { leaveRecord } from '../cluster/leave-record.ts';
+import { listAddressesArgv } from '../cluster/own-host.ts';
+import { leavesRecord, whyNoFollower } from '../conditions.ts';
 import { step, type StepScope } from '../step.ts';
 import {
   buildsOsImages,
@@ -60,32 +60,37 @@ const handingOver = {
       registryDigestArgv(to),
     ];
   },
-  run: async (
-    scope: StepScope<'host' | 'kube' | 'clock'>,
-    { request, rendered, published }: NeedValues<typeof handOverNeeds>,
-  ): Promise<void> => {
-    if (request.kind === 'off') return;
-    if (published.kind === 'stock') {
-      scope.note('info', `no OS image is handed over: ${published.why}`);
-      await submitOsConfigs(scope, request.pools);
-      return;
-    }
-    const pools = poolsOf(request, { rendered, images: published.images });
-    const names = pools.map((pool) => pool.request.pool);
-    if (request.delivery === 'first-boot') await pausePools(scope, names);
-    const over = new AbortController();
-    const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
-    const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
-    scope.onExit(async () => {
-      over.abort(new Error('the hand-over has ended'));
-      await Promise.all(early);
-    }, 'always');
-    for (const [index, pool] of pools.entries()) {
-      await handOverPool(scope, pool, early[index]);
-      await unpausePool(scope, pool.request.pool);
-    }
-  },
 } as const;
+
+async function handOver(
+  scope: StepScope<'host' | 'kube' | 'clock'>,
+  { request, rendered, published }: NeedValues<typeof handOverNeeds>,
+  why?: string,
+): Promise<void> {
+  if (request.kind === 'off') return;
+  if (published.kind === 'stock') {
+    scope.note('info', `no OS image is handed over: ${published.why}`);
+    await submitOsConfigs(scope, request.pools);
+    return;
+  }
+  if (why !== undefined)
+    scope.note('info', `the OS images are handed over before this host leaves: ${why}`);
+  const made = poolsOf(request, { rendered, images: published.images });
+  const pools = why === undefined ? made : made.map((pool) => ({ ...pool, why }));
+  const names = pools.map((pool) => pool.request.pool);
+  if (request.delivery === 'first-boot') await pausePools(scope, names);
+  const over = new AbortController();
+  const tagging = { ...scope, signal: AbortSignal.any([scope.signal, over.signal]) };
+  const early = pools.map((pool) => tagEarly(tagging, pool).catch(() => undefined));
+  scope.onExit(async () => {
+    over.abort(new Error('the hand-over has ended'));
+    await Promise.all(early);
+  }, 'always');
+  for (const [index, pool] of pools.entries()) {
+    await handOverPool(scope, pool, early[index]);
+    await unpausePool(scope, pool.request.pool);
+  }
+}
 
 interface MadeForPools {
   readonly rendered: readonly RenderedConfig[];
@@ -121,11 +126,12 @@ export const handOverServed = step({
   ...handingOver,
   needs: handOverNeeds,
   skipIf: unlessServed,
+  run: (scope, needs) => handOver(scope, needs),
 });
 
 /**
- * Hands over what the cluster is to roll out, or to build, as late as this host can, where no job does it later: it
- * drains and restarts masters, and there are two as long as this host is none.
+ * Hands over what the cluster is to roll out, or to build, as late as this host can, where the controller does not do it
+ * later: it drains and restarts masters, and there are two as long as this host is none. This host does not leave before.
  */
 export const handOverToRollOut = step({
   ...handingOver,
@@ -133,18 +139,18 @@ export const handOverToRollOut = step({
   title: 'Hand the OS images over for the cluster to roll out',
   needs: { ...handOverNeeds, by: HandOverBy },
   skipIf: (needs) => {
-    if (needs.by.kind === 'job')
-      return 'what follows this host does it once etcd has three members';
+    if (needs.by.kind === 'controller') return 'the controller does it once etcd has three members';
     if (unlessServed(needs) === undefined) return 'nodes are served their OS image';
     return unlessRequested(needs);
   },
+  run: (scope, { by, ...needs }) => handOver(scope, needs, by.kind === 'host' ? by.why : undefined),
 });
 
 /**
  * Leaves the record of this host, and in it the images of nodes that get theirs once they have joined: a drain
  * of one of two masters takes etcd along, and there are three when this host is away. Secrets and tags are there before.
  */
-export const createHandOverJob = step({
+export const leaveHandOver = step({
   id: 'layering/leave-hand-over',
   title: 'Leave a record of this host and of the OS images that are handed over later',
   uses: ['kube', 'host', 'inventory', 'clock'],
@@ -156,16 +162,18 @@ export const createHandOverJob = step({
   limit: longestWait + minutes(30),
   waitsFor: 'the cluster to render each MachineConfigPool as this host did',
   explain: (config) =>
-    wantsFollowUp(config)
-      ? `${whoFollows(config)} hands them over; it runs ${config.images.self}`
-      : 'nothing follows this host: it hands the OS images over itself',
+    isActive(leavesRecord, config)
+      ? `the controller hands them over; it runs ${config.images.self}`
+      : `this host hands the OS images over itself: ${whyNoFollower(config)}`,
   preview: () => [listAddressesArgv],
   run: async (scope, needs) => {
-    if (!isActive(leavesFollowUp, scope.config)) return byHost('nothing follows this host');
+    if (!isActive(leavesRecord, scope.config)) return byHost(whyNoFollower(scope.config));
     const images = await imagesToStage(scope, needs);
-    const isLeft = await leaveJob(scope, images);
+    const isLeft = await leaveRecord(scope, images);
     if (!isLeft) return byHost('no record of this host could be left');
-    return images.length === 0 ? byHost('there is nothing to hand over') : { kind: 'job' as const };
+    return images.length === 0
+      ? byHost('there is nothing to hand over')
+      : { kind: 'controller' as const };
   },
 });
 

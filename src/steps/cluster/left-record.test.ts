@@ -1,19 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { leftImage, leftWorkers } from '../../../test/layering/left-images.ts';
-import { type PivotRecord, readRecord, recordData } from './record.ts';
+import { type LeftRecord, readRecord, recordData } from './left-record.ts';
 
-const whole: PivotRecord = {
+const whole: LeftRecord = {
   node: 'm0.c.example',
   addresses: ['192.0.2.7', '2001:db8::7'],
   role: 'master',
   isEtcdOverridden: false,
   images: [],
-  clientKey: '00ff',
 };
 const configMap = (data: unknown) => ({ metadata: { name: 'x' }, data });
 
 describe('the record', () => {
-  it.each<[string, PivotRecord]>([
+  it.each<[string, LeftRecord]>([
     ['a whole one', whole],
     ['one without addresses', { ...whole, addresses: [] }],
     ['one of changed settings', { ...whole, isEtcdOverridden: true }],
@@ -32,7 +31,7 @@ describe('the record', () => {
     ['an image without a pool', { ...recordData(whole), images: '[{}]' }],
   ])('with %s is refused', (_, data) => {
     expect(() => readRecord(configMap(data))).toThrow(
-      expect.objectContaining({ code: 'after-pivot.bad-record' }),
+      expect.objectContaining({ code: 'cluster.bad-record' }),
     );
   });
 });

@@ -2,22 +2,24 @@ import { expect } from 'vitest';
 import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
 import { pods } from '../../src/cluster/kinds.ts';
 import type { LeftImage } from '../../src/layering/hand-over/hand-over.ts';
-import type { Kube } from '../../src/ports/kube.ts';
+import { hours } from '../../src/model/duration.ts';
 import { handOverServed } from '../../src/steps/layering/hand-over.ts';
+import { handOverLeft } from '../../src/steps/layering/hand-over-left.ts';
+import { step } from '../../src/steps/step.ts';
 import { type FakeClock, fakeClock } from '../support/fake-clock.ts';
 import { type FakeKube, fakeKube } from '../support/fake-kube.ts';
 import { runStep } from '../support/run-step.ts';
 import { bothFacts, bothHost, bothSite } from './both-pools.ts';
 import { handedOver } from './hand-over-site.ts';
 
-/** A cluster with both pools rendered, as the job finds it. */
-export interface JobSite {
+/** A cluster with both pools rendered, as the controller finds it. */
+export interface LeftSite {
   readonly kube: FakeKube;
   readonly clock: FakeClock;
 }
 
 /** Both pools, and a healthy member of etcd on each of these masters. */
-export function jobSite(masters: readonly string[] = ['m1', 'm2', 'm3']): JobSite {
+export function leftSite(masters: readonly string[] = ['m1', 'm2', 'm3']): LeftSite {
   const kube = bothSite.reduce((made, [kind, object]) => made.put(kind, object), fakeKube());
   kube.put(etcdCluster.kind, { metadata: { name: 'cluster' } });
   for (const name of masters) {
@@ -29,17 +31,15 @@ export function jobSite(masters: readonly string[] = ['m1', 'm2', 'm3']): JobSit
   return { kube, clock: fakeClock() };
 }
 
-/** What the job runs a step with that has these images to hand over. */
-export const jobIn = (
-  { kube, clock }: { readonly kube: Kube; readonly clock: FakeClock },
-  images: readonly LeftImage[],
-) => ({
-  kube,
-  clock,
-  facts: {
-    record: { node: 'm3', addresses: [], role: 'master', isEtcdOverridden: false, images },
-  },
-});
+/** What the controller hands over, as a step of its own. */
+export const handOverStep = (images: readonly LeftImage[]) =>
+  step({
+    id: 'test/hand-over-left',
+    title: 'Hand over what was left',
+    uses: ['kube', 'clock'],
+    limit: hours(30),
+    run: (scope) => handOverLeft(scope, images, () => Promise.resolve()),
+  });
 
 /** Fails unless an image is handed over as the bootstrap host itself does it. */
 export async function isHandedOver(kube: FakeKube, image: LeftImage): Promise<void> {
@@ -52,7 +52,7 @@ export async function isHandedOver(kube: FakeKube, image: LeftImage): Promise<vo
 let byHost: Promise<FakeKube> | undefined;
 
 async function handedOverByHost(): Promise<FakeKube> {
-  const { kube, clock } = jobSite();
+  const { kube, clock } = leftSite();
   await runStep(handOverServed, {
     config: { layering: { mode: 'on' } },
     facts: bothFacts('first-boot'),
@@ -65,7 +65,7 @@ async function handedOverByHost(): Promise<FakeKube> {
 
 const times: readonly string[] = ['buildStart', 'buildEnd', 'lastTransitionTime'];
 
-/** A job that waits for etcd comes later. */
+/** A controller that waits for etcd comes later. */
 const withoutTimes = (objects: unknown): unknown =>
   JSON.parse(JSON.stringify(objects), (key, value: unknown) =>
     times.includes(key) ? undefined : value,

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock } from '../../../test/support/fake-clock.ts';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory, inventoryHost } from '../../../test/support/fake-inventory.ts';
+import { type FakeKube, fakeKube } from '../../../test/support/fake-kube.ts';
+import { runStep, statusesOf } from '../../../test/support/run-step.ts';
+import { inventoryFailure } from '../../adapters/http/failures.ts';
+import { etcdCluster, overridePatch } from '../../cluster/etcd.ts';
+import { configMaps } from '../../cluster/kinds.ts';
+import type { ConfigInput } from '../../config/schema.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { kubeFailure } from '../../ports/kube-failures.ts';
+import { leaveRecordAlone } from './leave-record.ts';
+import { recordRef } from './left-record.ts';
+
+const config = {
+  role: 'bootstrap',
+  service: { url: 'http://svc.example' },
+  cluster: { id: 'c', hostId: 'h0', openshiftVersion: '4.18.1' },
+  images: { self: 'quay.io/b:v1', controller: 'quay.io/b:v1' },
+} satisfies ConfigInput;
+
+const own = inventoryHost({ id: 'h0', name: 'M0', addresses: ['192.0.2.7', '192.0.2.7'] });
+const world = () => ({
+  config,
+  kube: fakeKube(),
+  host: fakeHost(),
+  inventory: fakeInventory({ hosts: [inventoryHost({ id: 'h1', name: 'm1' }), own] }),
+});
+
+const recordIn = (kube: FakeKube): unknown => kube.objectsOf(configMaps)[0]?.['data'];
+
+const foreign = { self: 'quay.io/b:v1', controller: 'quay.io/other:v2' };
+
+describe('cluster/leave-record', () => {
+  it('leaves a record for the controller, and nothing else', async () => {
+    const run = world();
+    await runStep(leaveRecordAlone, run);
+    expect(run.kube.writes.map(({ verb, kind }) => `${verb} ${kind}`)).toEqual([
+      'create configmaps',
+    ]);
+    const { metadata } = run.kube.objectsOf(configMaps)[0]!;
+    expect([metadata.namespace, metadata.name]).toEqual([
+      'assisted-installer',
+      'bootwright-bootstrap-host',
+    ]);
+    expect(recordIn(run.kube)).toMatchObject({
+      node: 'm0',
+      addresses: '192.0.2.7',
+      etcdOverridden: 'false',
+    });
+  });
+
+  it('leaves it where there is no service, for the controller that this host has deployed', async () => {
+    const run = world();
+    run.host.withFile('/proc/sys/kernel/hostname', 'm0\n');
+    const images = { self: 'quay.io/b:v1' };
+    await runStep(leaveRecordAlone, {
+      ...run,
+      config: { ...config, images, service: { url: '' } },
+    });
+    expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
+  });
+
+  it('changes nothing when it is run again', async () => {
+    const run = world();
+    await runStep(leaveRecordAlone, run);
+    const before = run.kube.writes.length;
+    await runStep(leaveRecordAlone, run);
+    expect(run.kube.writes.slice(before)).toEqual([]);
+  });
+
+  it('corrects what an earlier attempt left', async () => {
+    const run = world();
+    await runStep(leaveRecordAlone, run);
+    const { signal } = new AbortController();
+    const late = { type: 'merge', body: { data: { node: 'late' } } } as const;
+    await run.kube.patch(recordRef, late, signal);
+    await runStep(leaveRecordAlone, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
+  });
+
+  it('records that the settings of etcd were changed', async () => {
+    const run = world();
+    run.kube.put(etcdCluster.kind, { metadata: { name: 'cluster' }, spec: {} });
+    await run.kube.patch(etcdCluster, overridePatch(null), new AbortController().signal);
+    await runStep(leaveRecordAlone, run);
+    expect(recordIn(run.kube)).toMatchObject({ etcdOverridden: 'true' });
+  });
+
+  it.each<[string, ReturnType<typeof fakeInventory>]>([
+    ['has no such host', fakeInventory({ hosts: [] })],
+    [
+      'does not answer',
+      fakeInventory().failing('enabledHosts', inventoryFailure('inventory.unreachable', 'down')),
+    ],
+  ])('asks the host for its name and addresses when the service %s', async (_, inventory) => {
+    const run = { ...world(), inventory };
+    run.host.withFile('/proc/sys/kernel/hostname', 'Live-1\n');
+    const output = [{ addr_info: [{ family: 'inet', local: '192.0.2.9', prefixlen: 24 }] }];
+    run.host
+      .on(['ip', '-json', 'address', 'show', 'scope', 'global'])
+      .prints(JSON.stringify(output));
+    await runStep(leaveRecordAlone, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'live-1', addresses: '192.0.2.9' });
+  });
+
+  it('does not keep the reboot waiting for a service that is away', async () => {
+    const clock = fakeClock();
+    const inventory = fakeInventory();
+    const enabledHosts: typeof inventory.enabledHosts = async (signal) => {
+      await clock.sleep(minutes(10), signal);
+      return [];
+    };
+    const run = { ...world(), clock, inventory: { ...inventory, enabledHosts } };
+    run.host.withFile('/proc/sys/kernel/hostname', 'live-1\n');
+    await runStep(leaveRecordAlone, run);
+    expect(recordIn(run.kube)).toMatchObject({ node: 'live-1' });
+    expect(clock.now()).toBe(seconds(30));
+  });
+
+  it.each<[string, ConfigInput, string]>([
+    [
+      'another controller',
+      { ...config, images: foreign },
+      'the controller is quay.io/other:v2, and not this program, quay.io/b:v1',
+    ],
+    [
+      'an image of its own that it does not know',
+      { ...config, images: { controller: 'quay.io/b:v1' } },
+      'the controller is quay.io/b:v1, and the image of this program is unknown',
+    ],
+    [
+      'neither a service nor an image',
+      { ...config, images: {}, service: { url: '' } },
+      'there is no service, and the image of this program is unknown',
+    ],
+    ['a dry host', { ...config, host: { reach: 'dry' } }, 'a dry host leaves nothing'],
+  ])('is left out with %s, and says why', async (_, other, why) => {
+    const run = { ...world(), config: other };
+    const { events } = await runStep(leaveRecordAlone, run);
+    expect(events).toMatchObject([{ type: 'step.skipped' }]);
+    expect(JSON.stringify(events)).toContain(why);
+    expect(run.kube.writes).toEqual([]);
+  });
+
+  it('is tried for as long as a hand-over is, where the API server is away', async () => {
+    const clock = fakeClock({ auto: false });
+    const run = { ...world(), clock };
+    run.kube.lastError(kubeFailure('kube.unreachable', 'connection refused'));
+    const end = runStep(leaveRecordAlone, run);
+    await clock.advance(minutes(9));
+    expect(recordIn(run.kube)).toBeUndefined();
+    run.kube.lastError(undefined);
+    await clock.advance(minutes(1));
+    const { events, notes } = await end;
+    expect(recordIn(run.kube)).toMatchObject({ node: 'm0' });
+    expect(statusesOf(events)).toEqual([
+      'the record of this host is not in the cluster yet (kube.unreachable)',
+    ]);
+    expect(notes.filter((note) => note.startsWith('warn'))).toEqual([]);
+  });
+
+  it('is given up at once when the API server refuses what it is', async () => {
+    const clock = fakeClock();
+    const invalid = kubeFailure('kube.invalid', 'no', { context: { status: 422 } });
+    const run = { ...world(), clock };
+    run.kube.lastError(invalid);
+    const { notes } = await runStep(leaveRecordAlone, run);
+    expect([clock.now(), notes.length]).toEqual([0, 1]);
+  });
+
+  it.each<[string, string, (run: ReturnType<typeof world>) => void]>([
+    [
+      'an API server that does not answer',
+      'wait.timed-out',
+      ({ kube }) => kube.lastError(kubeFailure('kube.unreachable', 'down')),
+    ],
+    [
+      'a record that stays another',
+      'cluster.record-not-left',
+      ({ kube }) => {
+        const { kind, ...metadata } = recordRef;
+        kube.put(kind, { metadata, data: {} });
+        Object.assign(kube, { patch: () => Promise.resolve(kube.objectsOf(kind)[0]) });
+      },
+    ],
+  ])('ends no installation by %s', async (_, code, prepare) => {
+    const run = world();
+    prepare(run);
+    const { notes, events } = await runStep(leaveRecordAlone, run);
+    expect(notes).toEqual([expect.stringMatching(/^warn: no record of this host is left/)]);
+    expect(JSON.stringify(events)).toContain(code);
+  });
+});

@@ -1,0 +1,124 @@
+import { etcdCluster, isOverridden, recordedBefore } from '../../cluster/etcd.ts';
+import { all, not } from '../../engine/condition.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import type { PollResult } from '../../engine/wait.ts';
+import type { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { isContained } from '../../lib/json.ts';
+import { minutes, seconds } from '../../model/duration.ts';
+import { AgentError } from '../../model/failure.ts';
+import { leavesRecord } from '../conditions.ts';
+import { buildsOsImages } from '../layering/conditions.ts';
+import { step, type StepScope } from '../step.ts';
+import { type LeftRecord, recordFailure, recordObject, recordRef } from './left-record.ts';
+import { findOwnNode, listAddressesArgv } from './own-host.ts';
+
+type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
+
+/** As `layering/leave-hand-over`, where no operating system is built. */
+export const leaveRecordAlone = step({
+  id: 'cluster/leave-record',
+  title: 'Leave a record of this host in the cluster',
+  uses: ['kube', 'host', 'inventory', 'clock'],
+  when: all(leavesRecord, not(buildsOsImages, 'no OS image is built')),
+  limit: minutes(40),
+  waitsFor:
+    'the API server to take the record, at most 15 minutes; the installation goes on without it',
+  explain: () => 'for the controller, which is this program too',
+  preview: () => [listAddressesArgv],
+  run: async (scope) => {
+    await leaveRecord(scope, []);
+  },
+});
+
+/** The API server goes away for a while whenever etcd gets or loses a member, as in a hand-over. */
+const longestTry = minutes(15);
+const tryAgainEvery = seconds(15);
+
+/**
+ * Leaves a record of what this host cannot do, as it is away by then, for the controller: to put the settings of etcd back,
+ * and to hand images over. Without a service the controller knows by it whose certificate requests to approve, too. An
+ * installation does not end because of it: settings of etcd are put back by their annotation as well.
+ * @returns whether it is there
+ */
+export async function leaveRecord(
+  scope: LeaveScope,
+  images: readonly LeftImage[],
+): Promise<boolean> {
+  try {
+    await leave(scope, images);
+    return true;
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    const { code, message, hint } = asAgentError(error);
+    scope.note('warn', `no record of this host is left for the controller: ${message}`, {
+      code,
+      hint,
+    });
+    return false;
+  }
+}
+
+async function leave(scope: LeaveScope, images: readonly LeftImage[]): Promise<void> {
+  const node = await ownNode(scope);
+  await scope.until(
+    'the record of this host is in the cluster',
+    async (): Promise<PollResult<true>> => {
+      try {
+        await putRecord(scope, { ...node, images });
+        return { done: true };
+      } catch (error) {
+        scope.signal.throwIfAborted();
+        const failure = asAgentError(error);
+        if (!mayPass(failure)) throw failure;
+        return { status: `the record of this host is not in the cluster yet (${failure.code})` };
+      }
+    },
+    { every: tryAgainEvery, within: longestTry },
+  );
+  scope.note('info', `the controller waits for node ${node.node}`, {
+    addresses: node.addresses.join(', '),
+    pools: images.map(({ pool }) => pool).join(', '),
+  });
+}
+
+/** An object that is refused for what it says (422) would be refused again. */
+const mayPass = ({ kind, context }: AgentError): boolean =>
+  kind === 'remote' && context['status'] !== 422;
+
+/** @throws AgentError `cluster.record-not-left`, `kube.*` */
+async function putRecord(
+  { kube, signal }: LeaveScope,
+  record: Omit<LeftRecord, 'isEtcdOverridden'>,
+): Promise<void> {
+  const etcd = await kube.get(etcdCluster, signal);
+  const isEtcdOverridden =
+    etcd !== undefined && (isOverridden(etcd) || recordedBefore(etcd) !== undefined);
+  const object = recordObject({ ...record, isEtcdOverridden });
+  try {
+    await kube.create(recordRef, object, signal);
+  } catch (error) {
+    if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+    const there = await kube.get(recordRef, signal);
+    if (there !== undefined && !isContained(object, there)) {
+      await kube.patch(recordRef, { type: 'merge', body: object }, signal);
+    }
+  }
+  const left = await kube.get(recordRef, signal);
+  if (left !== undefined && isContained(object, left)) return;
+  throw recordFailure(
+    'cluster.record-not-left',
+    `ConfigMap ${recordRef.name} is ${left === undefined ? 'not there' : 'not as it was sent'}`,
+  );
+}
+
+async function ownNode(
+  scope: LeaveScope,
+): Promise<Pick<LeftRecord, 'node' | 'addresses' | 'role'>> {
+  const node = await findOwnNode(scope);
+  if (node === undefined) {
+    throw recordFailure('cluster.record-not-left', 'the name of this host is unknown', {
+      hint: 'set the host name in the inventory service, or by DHCP or DNS',
+    });
+  }
+  return { node: node.name, addresses: node.addresses, role: 'master' };
+}

@@ -1,0 +1,118 @@
+import * as z from 'zod';
+import { controllerNamespace } from '../../cluster/controller.ts';
+import { configMaps } from '../../cluster/kinds.ts';
+import { LeftImage } from '../../layering/hand-over/hand-over.ts';
+import { jsonIn } from '../../lib/json.ts';
+import { failuresOf, type FailureTable } from '../../model/failure.ts';
+import type { KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
+
+/** Name of what the bootstrap host leaves in the cluster. */
+export const leftName = 'bootwright-bootstrap-host';
+
+/** The ConfigMap that says which host left for the cluster, and what it left to do. */
+export const recordRef: KubeRef = {
+  kind: configMaps,
+  name: leftName,
+  namespace: controllerNamespace,
+};
+
+/** Failures of the record. */
+export const recordFailures = {
+  'cluster.bad-record': {
+    kind: 'cluster',
+    title: 'The record of the bootstrap host in the cluster cannot be read',
+    hint: 'check ConfigMap assisted-installer/bootwright-bootstrap-host; delete it once the host has joined',
+  },
+  'cluster.record-not-left': {
+    kind: 'cluster',
+    title: 'The record of the bootstrap host is not in the cluster as it was sent',
+    hint: 'delete ConfigMap assisted-installer/bootwright-bootstrap-host, and run again',
+  },
+} as const satisfies FailureTable;
+
+/** Builds an error about the record. */
+export const recordFailure = failuresOf(recordFailures);
+
+/** What is remembered of the bootstrap host until all is done that it has left. */
+export const LeftRecord = z.strictObject({
+  /** As the kubelet will write it: in lower case. */
+  node: z.string().regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/),
+  /** In their one spelling. */
+  addresses: z.array(z.string()).readonly(),
+  role: z.string(),
+  /** Whether the settings of etcd are still to be put back. */
+  isEtcdOverridden: z.boolean(),
+  /** Images that are to be handed over, masters first. */
+  images: z.array(LeftImage).readonly(),
+});
+export type LeftRecord = z.infer<typeof LeftRecord>;
+
+const format = '1';
+
+/** The record as the data of its ConfigMap. */
+export const recordData = (record: LeftRecord): Readonly<Record<string, string>> => ({
+  format,
+  node: record.node,
+  addresses: record.addresses.join(','),
+  role: record.role,
+  etcdOverridden: String(record.isEtcdOverridden),
+  ...(record.images.length === 0 ? {} : { images: JSON.stringify(record.images) }),
+});
+
+/** The record as its ConfigMap. */
+export const recordObject = (record: LeftRecord): KubeObject => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+  metadata: {
+    name: leftName,
+    namespace: controllerNamespace,
+    labels: {
+      'app.kubernetes.io/name': 'bootwright',
+      'app.kubernetes.io/component': 'bootstrap-host',
+      'app.kubernetes.io/part-of': 'assisted-installer',
+    },
+  },
+  data: recordData(record),
+});
+
+const Data = z.object({
+  format: z.literal(format),
+  node: z.string(),
+  addresses: z.string(),
+  role: z.string(),
+  etcdOverridden: z.enum(['true', 'false']),
+  images: z.string().default('[]'),
+});
+
+/**
+ * Reads the record from its ConfigMap.
+ * @throws AgentError `cluster.bad-record`
+ */
+export function readRecord(configMap: KubeObject): LeftRecord {
+  const { data } = Data.safeParse(configMap['data']);
+  const record = LeftRecord.safeParse(
+    data && {
+      node: data.node,
+      addresses: data.addresses.split(',').filter((address) => address !== ''),
+      role: data.role,
+      isEtcdOverridden: data.etcdOverridden === 'true',
+      images: jsonIn(data.images),
+    },
+  );
+  if (record.success) return record.data;
+  throw recordFailure(
+    'cluster.bad-record',
+    `ConfigMap ${controllerNamespace}/${leftName} does not hold a record of format ${format}`,
+  );
+}
+
+/** Takes the settings of etcd off the record: they are as they were. */
+export const etcdDonePatch: KubePatch = {
+  type: 'merge',
+  body: { data: { etcdOverridden: 'false' } },
+};
+
+/** Leaves these images in the record: all others are handed over. */
+export const imagesLeftPatch = (images: readonly LeftImage[]): KubePatch => ({
+  type: 'merge',
+  body: { data: { images: images.length === 0 ? null : JSON.stringify(images) } },
+});

@@ -1,0 +1,165 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { openTransport } from '../../mocks/kube/transport.ts';
+import { readKubeconfig } from '../../src/adapters/kube/kubeconfig.ts';
+import { etcdCluster, isOverridden, overridePatch } from '../../src/cluster/etcd.ts';
+import { events as eventKind } from '../../src/cluster/kinds.ts';
+import { Config } from '../../src/config/schema.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
+import { recordRef } from '../../src/steps/cluster/left-record.ts';
+import { putInstaller } from './new-cluster.ts';
+import {
+  askFor,
+  leaveBehind,
+  type PivotedCluster,
+  putEtcdMember,
+  putNode,
+  startPivotedCluster,
+  until,
+  withoutService,
+} from './pivoted-cluster.ts';
+
+const namespace = 'assisted-installer';
+const account = 'assisted-installer-controller';
+const main = resolve(import.meta.dirname, '../../src/main.ts');
+
+let cluster: PivotedCluster;
+let rig: Rig;
+const programs: ChildProcess[] = [];
+const stateOf = (name: string) => cluster.stateOf(name);
+
+beforeAll(async () => {
+  cluster = await startPivotedCluster();
+  ({ rig } = cluster);
+  await putInstaller(rig.client, 'openshift-installer');
+});
+afterAll(async () => {
+  for (const program of programs) program.kill('SIGKILL');
+  await cluster.close();
+});
+
+/** Sends an object as it stands, where the server knows each of its fields. */
+async function create(object: KubeObject): Promise<number> {
+  const access = readKubeconfig(rig.kubeconfig);
+  const transport = openTransport({
+    url: () => access.server,
+    ca: access.ca ?? '',
+    user: { certificate: access.certificate ?? '', key: access.key?.reveal() ?? '' },
+  });
+  const { apiVersion = '', kind = '', metadata } = object;
+  const api = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+  const place = metadata.namespace === undefined ? '' : `/namespaces/${metadata.namespace}`;
+  const plural = `${kind.toLowerCase()}s`.replace(/ys$/, 'ies');
+  const { status } = await transport.send({
+    method: 'POST',
+    path: `${api}${place}/${plural}?fieldValidation=Strict`,
+    body: object,
+  });
+  await transport.close();
+  return status;
+}
+
+/** Starts the controller as its job does where there is no service. */
+async function start(): Promise<{
+  readonly stop: () => void;
+  readonly ended: Promise<readonly [string, unknown]>;
+}> {
+  const file = join(rig.folder, 'controller.kubeconfig');
+  const user = { namespace, serviceAccount: account };
+  await writeFile(file, await rig.kubeconfigFor({ user }));
+  const env = {
+    ...{ PATH: process.env['PATH'], HOME: process.env['HOME'] },
+    ...{ CLUSTER_ID: 'c', INVENTORY_URL: '', OPENSHIFT_VERSION: '4.18.1' },
+  };
+  const argv = [main, 'controller', '--kubeconfig', file];
+  const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  programs.push(program);
+  return {
+    stop: () => program.kill('SIGTERM'),
+    ended: Promise.all([text(program.stdout), once(program, 'exit')]),
+  };
+}
+
+describe('the controller without a service, on a real API server', () => {
+  it('is brought by manifests in which the server knows every field', async () => {
+    const files = controllerManifests(Config.parse(withoutService));
+    const objects = files.map(({ content }) => parse(content) as KubeObject);
+    const order = (one: KubeObject): number => (one.kind === 'Namespace' ? 0 : 1);
+    for (const object of objects.toSorted((one, other) => order(one) - order(other))) {
+      expect(await create(object), object.kind).toBe(201);
+    }
+    expect(objects.map(({ kind }) => kind)).toContain('Job');
+  });
+
+  it('leaves everything to the next one when it is stopped, within four seconds', async () => {
+    await rig.client.merge(etcdCluster, overridePatch(null).body);
+    const { stop, ended } = await start();
+    await until(async () => {
+      const event = { name: 'AssistedControllerIsReady', namespace };
+      return (await rig.client.get({ kind: eventKind, ...event })) !== undefined;
+    });
+    await leaveBehind(cluster.admin);
+    const before = await rig.client.get(recordRef);
+    await leaveBehind(cluster.admin);
+    expect(await rig.client.get(recordRef)).toEqual(before);
+    expect(before?.['data']).toMatchObject({
+      ...{ node: 'm0', addresses: '192.0.2.7,2001:db8::7', etcdOverridden: 'true' },
+    });
+    await askFor('client', 'own-client', { at: cluster, node: 'm0' });
+    await until(async () => (await stateOf('own-client')) === 'approved');
+    const since = performance.now();
+    stop();
+    expect((await ended)[1]).toEqual([143, null]);
+    expect(performance.now() - since).toBeLessThan(4000);
+    expect(await rig.client.get(recordRef)).toEqual(before);
+  });
+
+  it('brings the bootstrap host in, approves for no other, puts etcd back and ends', async () => {
+    const { ended } = await start();
+    await askFor('client', 'foreign-client', { at: cluster, node: 'm9' });
+    await askFor('client', 'second-client', { at: cluster, node: 'm0' });
+    await putNode(rig.client, false);
+    const forged = ['m0', '192.0.2.7', '192.0.2.1'];
+    await askFor('serving', 'forged-serving', { at: cluster, node: 'm0', names: forged });
+    const foreign = ['m9', '192.0.2.7'];
+    await askFor('serving', 'foreign-serving', { at: cluster, node: 'm9', names: foreign });
+    const own = ['m0', '192.0.2.7', '2001:db8::7'];
+    await askFor('serving', 'own-serving', { at: cluster, node: 'm0', names: own });
+    await until(async () => (await stateOf('own-serving')) === 'approved');
+    for (const member of ['m1', 'm2', 'm3']) await putEtcdMember(rig.client, member);
+    await putNode(rig.client, true);
+    const [log, exit] = await ended;
+    expect(exit, log).toEqual([0, null]);
+
+    const left = ['second-client', 'forged-serving', 'foreign-client', 'foreign-serving'];
+    for (const name of left) expect(await stateOf(name), name).toBe('pending');
+    const etcd = await rig.client.get(etcdCluster);
+    expect(etcd !== undefined && isOverridden(etcd)).toBe(false);
+    expect(await rig.client.get(recordRef)).toBeUndefined();
+  });
+
+  it('has its certificates signed', async () => {
+    for (const name of ['own-client', 'own-serving']) {
+      await until(async () => {
+        const { status } = (await cluster.requestOf(name)) as unknown as {
+          readonly status: { readonly certificate?: string };
+        };
+        return status.certificate !== undefined;
+      });
+    }
+    expect((await cluster.requestOf('forged-serving'))?.['status']).toEqual({});
+  });
+
+  it('was refused nothing', async () => {
+    const asked = await rig.audited(`system:serviceaccount:${namespace}:${account}`);
+    expect(asked.length).toBeGreaterThan(0);
+    expect(asked.filter(({ status }) => status === 403)).toEqual([]);
+  });
+});
