@@ -29,6 +29,7 @@ export function writeLiveSystem(root: string, live: LiveSystem): void {
   const cmdline =
     'BOOT_IMAGE=/images/pxeboot/vmlinuz ignition.platform.id=metal coreos.liveiso=lab-live';
   const files: Readonly<Record<string, string>> = {
+    'proc/meminfo': 'MemTotal:       16108544 kB\nMemFree:        14011392 kB\n',
     'proc/cmdline': `${cmdline}\n`,
     'proc/sys/kernel/random/boot_id': `${randomUUID()}\n`,
     'proc/sys/kernel/hostname': `${live.hostname}\n`,

@@ -1,6 +1,7 @@
 import { format } from 'prettier';
 import { renderPlan } from '../../src/cli/plan.ts';
 import { planJsonSchema } from '../../src/cli/plan-data.ts';
+import { doctorJsonSchema } from '../../src/cli/doctor/doctor.ts';
 import { statusJsonSchema } from '../../src/cli/status.ts';
 import { checkConfig } from '../../src/config/load.ts';
 import { configJsonSchema } from '../../src/config/show.ts';
@@ -23,6 +24,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/architecture.md': await architecturePage(),
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),
+    'docs/doctor.schema.json': await json(doctorJsonSchema()),
     'docs/errors.md': await errorsPage(),
     'docs/faults.md': await faultsPage(),
     'docs/plan.schema.json': await json(planJsonSchema()),

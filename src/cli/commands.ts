@@ -6,6 +6,7 @@ export const commands = {
   install: 'install this host; the same as flags alone',
   plan: 'print what an install would do',
   config: 'show, validate or describe the configuration',
+  doctor: 'check this host before an install',
   status: 'show where the run on this host is',
   journal: 'show what an earlier run on this host did',
   controller: 'in the cluster: complete its installation',

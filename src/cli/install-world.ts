@@ -40,6 +40,8 @@ interface WorldContext {
   readonly mask: Mask;
   /** Connections to the service that are open already. */
   readonly toService: Connection | undefined;
+  /** Nothing is logged: what runs is no installation. */
+  readonly isQuiet?: boolean;
 }
 
 /**
@@ -49,14 +51,16 @@ interface WorldContext {
  */
 export async function openWorld(
   config: Config,
-  { environment, mask, toService }: WorldContext,
+  { environment, mask, toService, isQuiet = false }: WorldContext,
 ): Promise<RunWorld> {
   await using opened = new AsyncDisposableStack();
   const hub = eventHub(systemClock, systemRandom.uuid(), mask);
-  const sinks = openSinks(config, mask);
-  opened.defer(sinks.close);
-  for (const sink of sinks.list) hub.add(sink);
-  for (const fault of sinks.faults) hub.emit(fault);
+  if (!isQuiet) {
+    const sinks = openSinks(config, mask);
+    opened.defer(sinks.close);
+    for (const sink of sinks.list) hub.add(sink);
+    for (const fault of sinks.faults) hub.emit(fault);
+  }
 
   const clock = systemClock;
   const random = systemRandom;

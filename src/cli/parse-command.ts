@@ -19,6 +19,7 @@ import {
 } from './commands.ts';
 import { completionScript } from './completion.ts';
 import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
+import { runDoctor } from './doctor/doctor.ts';
 import { cliFailure } from './failures.ts';
 import { runJournal } from './journal.ts';
 import { defineLayer } from './layer/define.ts';
@@ -44,6 +45,7 @@ export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
     defineInstall,
     definePlan,
     defineConfig,
+    defineDoctor,
     defineStatus,
     defineJournal,
     defineController,
@@ -100,6 +102,13 @@ function defineConfig(root: Command, definition: Definition): void {
     .action(() => {
       definition.take(() => Promise.resolve(runConfigSchema()));
     });
+}
+
+function defineDoctor(root: Command, definition: Definition): void {
+  defineInstallLine(root.command('doctor').description(commands.doctor), definition, {
+    formats: listFormats,
+    run: runDoctor,
+  });
 }
 
 function defineStatus(root: Command, definition: Definition): void {

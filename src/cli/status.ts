@@ -25,13 +25,7 @@ import { print } from './messages.ts';
  */
 export async function runStatus({ argv, environment, format }: InstallLine): Promise<number> {
   const { config } = await loadConfig(readSettings(argv, environment));
-  const path = statusPathFor(config);
-  const text = await readJournalFile(path).catch((cause: unknown) => {
-    throw cliFailure('cli.status-not-found', `${path} cannot be read`, { cause });
-  });
-  if (text === undefined) throw cliFailure('cli.status-not-found', `${path} is not there`);
-  const status = RunStatus.safeParse(jsonIn(text)).data;
-  if (status === undefined) throw cliFailure('cli.status-not-found', `${path} is not a status`);
+  const status = await readRunStatus(config);
   const shown = { status, agent: agentOf(status), restart: await restartOf(config, status) };
   print(
     format === 'json'
@@ -39,6 +33,21 @@ export async function runStatus({ argv, environment, format }: InstallLine): Pro
       : renderStatus(shown, Date.now()),
   );
   return 0;
+}
+
+/**
+ * The status that the last agent left on this host.
+ * @throws AgentError `cli.status-not-found`
+ */
+export async function readRunStatus(config: Config): Promise<RunStatus> {
+  const path = statusPathFor(config);
+  const text = await readJournalFile(path).catch((cause: unknown) => {
+    throw cliFailure('cli.status-not-found', `${path} cannot be read`, { cause });
+  });
+  if (text === undefined) throw cliFailure('cli.status-not-found', `${path} is not there`);
+  const status = RunStatus.safeParse(jsonIn(text)).data;
+  if (status === undefined) throw cliFailure('cli.status-not-found', `${path} is not a status`);
+  return status;
 }
 
 /** What `status --format json` prints. A field is never removed within one version. */
@@ -80,7 +89,8 @@ export const statusJsonSchema = (): Readonly<Record<string, unknown>> => ({
   ...z.toJSONSchema(StatusDocument),
 });
 
-function agentOf({ process }: RunStatus): AgentState {
+/** Whether the agent of a status still runs. */
+export function agentOf({ process }: RunStatus): AgentState {
   if (process === undefined) return 'gone';
   if (processIdentity()?.bootId !== process.bootId) return 'rebooted';
   const found = processIdentity(process.pid);

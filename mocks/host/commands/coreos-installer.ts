@@ -16,6 +16,10 @@ const withValue = [
 
 const coreosInstaller: Program = async (machine, call) => {
   const [verb, ...rest] = call.argv.slice(1);
+  if (verb === '--version') {
+    call.out('coreos-installer 0.26.0\n');
+    return 0;
+  }
   const words = sortWords(rest, withValue);
   const [path = ''] = words.rest;
   if (verb !== 'install' || words.rest.length !== 1) {

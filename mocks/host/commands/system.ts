@@ -57,6 +57,19 @@ const free: Program = (_machine, call) => {
   return 0;
 };
 
+/** Names below `.example` and addresses are known, as is the machine itself. */
+const getent: Program = (_machine, call) => {
+  const [database, name = ''] = call.argv.slice(1);
+  if (database !== 'ahosts' || !/^(localhost|.*\.example|[\d.]+)$/.test(name)) return 2;
+  for (const type of ['STREAM', 'DGRAM', 'RAW']) call.out(`127.0.0.1       ${type} ${name}\n`);
+  return 0;
+};
+
+const timedatectl: Program = (_machine, call) => {
+  call.out('yes\n');
+  return 0;
+};
+
 /** Programs of the running system. */
 export const systemPrograms: Programs = {
   shutdown,
@@ -64,7 +77,9 @@ export const systemPrograms: Programs = {
   logger,
   flock,
   free,
+  getent,
   journalctl,
+  timedatectl,
   udevadm: nothing,
   sync: nothing,
   true: nothing,
@@ -76,11 +91,20 @@ export const systemPrograms: Programs = {
 const TRANSPOSE = 'ignition-ostree-transposefs.sh';
 const ALLOWED_TO_FAIL = /\s*\|\|\s*true\s*$/;
 
+/** The programs that run others, which are made below. */
+const wrappers: ReadonlySet<string> = new Set(['sh', 'bash', 'systemd-run']);
+
 /** Makes the shells, for programs that are looked up by name. */
 export function shellPrograms(programNamed: (name: string) => Program | undefined): Programs {
   const shell: Program = async (machine, call) => {
     const [, option, script = ''] = call.argv;
     if (option !== '-c') return fail(call, `${call.argv[0] ?? ''}: only -c is in the lab`, 2);
+    if (script.startsWith('for p; do command -v "$p"')) {
+      const isMissing = (name: string): boolean =>
+        !wrappers.has(name) && programNamed(name) === undefined;
+      call.out(call.argv.slice(4).filter(isMissing).join('\n'));
+      return 0;
+    }
     if (script.includes(TRANSPOSE)) return transpose(machine, call, script);
     const argv = script.replace(ALLOWED_TO_FAIL, '').trim().split(/\s+/);
     const program = programNamed(argv[0] ?? '');

@@ -1,0 +1,70 @@
+import * as z from 'zod';
+import { asAgentError } from '../../engine/failures.ts';
+import type { Config } from '../../config/schema.ts';
+import { seconds } from '../../model/duration.ts';
+import { exitCodes, type FailureKind } from '../../model/failure.ts';
+import type { Host } from '../../ports/host.ts';
+import type { Inventory } from '../../ports/inventory.ts';
+
+/** What a check found. */
+export const HostFinding = z.strictObject({
+  check: z.string().describe('what was looked at, or the id of a step of the role'),
+  state: z
+    .enum(['ok', 'warning', 'failed', 'not checked'])
+    .describe('failed: an install would fail by it; warning: it may, later'),
+  says: z.string(),
+  hint: z.string().optional().describe('what to do'),
+  code: z.string().optional().describe('of docs/errors.md, where it failed with one'),
+  kind: z.enum(Object.keys(exitCodes) as FailureKind[]).optional(),
+});
+export type HostFinding = z.infer<typeof HostFinding>;
+
+/** What a check says; its name is known. */
+export type CheckAnswer = Omit<HostFinding, 'check'>;
+
+/** What checks look at. */
+export interface CheckScope {
+  readonly host: Host;
+  readonly inventory: Inventory;
+  readonly config: Config;
+  readonly signal: AbortSignal;
+}
+
+/** One question about the host or what it reaches; it only reads. */
+export interface Check {
+  readonly name: string;
+  readonly ask: (scope: CheckScope) => Promise<CheckAnswer>;
+}
+
+export const ok = (says: string): CheckAnswer => ({ state: 'ok', says });
+
+export const warning = (says: string, hint: string): CheckAnswer => ({
+  state: 'warning',
+  says,
+  hint,
+});
+
+/** An error as what a check found. */
+export function failedBy(thrown: unknown): CheckAnswer {
+  const { code, kind, message, hint } = asAgentError(thrown);
+  return { state: 'failed', says: message, code, kind, hint };
+}
+
+/** How long a check may take; its own commands and requests have limits that suit an installation, which has time. */
+const checkLimit = seconds(20);
+
+/** Asks one question; whatever goes wrong is what it found. */
+export async function askCheck({ name, ask }: Check, scope: CheckScope): Promise<HostFinding> {
+  const limit = AbortSignal.timeout(checkLimit);
+  try {
+    const signal = AbortSignal.any([scope.signal, limit]);
+    return { check: name, ...(await ask({ ...scope, signal })) };
+  } catch (thrown) {
+    scope.signal.throwIfAborted();
+    if (!limit.aborted) return { check: name, ...failedBy(thrown) };
+    return {
+      ...{ check: name, state: 'failed', says: `no answer within ${checkLimit / 1000} s` },
+      hint: 'see what holds it up; an installation would wait longer',
+    };
+  }
+}

@@ -1,0 +1,201 @@
+import * as z from 'zod';
+import { systemClock } from '../../adapters/clock.ts';
+import { findInConfig } from '../../config/findings.ts';
+import type { Config } from '../../config/schema.ts';
+import { plainLine } from '../../lib/plain-text.ts';
+import { masker } from '../../lib/masker.ts';
+import { secretValues } from '../../lib/secret-values.ts';
+import { seconds } from '../../model/duration.ts';
+import { type AgentError, exitCodes } from '../../model/failure.ts';
+import { reporterOf } from '../../reporting/reporter.ts';
+import { chooseRole } from '../../roles/choose.ts';
+import type { InstallLine } from '../commands.ts';
+import { withRefusals } from '../config.ts';
+import { openWorld, type RunWorld } from '../install-world.ts';
+import { print, printNote, wrapped } from '../messages.ts';
+import { agentOf, readRunStatus } from '../status.ts';
+import { stopSignal } from '../stop-signal.ts';
+import { askCheck, type Check, type CheckScope, failedBy, HostFinding, ok } from './check.ts';
+import { hostChecks, systemCheck } from './host-checks.ts';
+import { networkChecks } from './network-checks.ts';
+import { checkPreflight } from './preflight.ts';
+
+/**
+ * Checks a live host before anything is touched: what an install with the same flags would be refused for or fail by. Prints
+ * each finding as soon as those before it are there. Resolves with 0, or the exit code of the first that failed.
+ * @throws AgentError `web.bad-authority`
+ */
+export async function runDoctor({ argv, environment, format }: InstallLine): Promise<number> {
+  using stop = stopSignal();
+  const { signal } = stop;
+  const { mistakes, loaded } = await findInConfig(argv, environment);
+  const { config } = loaded;
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const all = withRefusals(mistakes, config);
+  const isGiven = argv.length > 0;
+  try {
+    await using world = await openWorld(config, {
+      environment,
+      mask,
+      toService: undefined,
+      isQuiet: true,
+    });
+    const scope = { ...world.ports, config, signal };
+    const configured = isGiven ? configFindings(all, config) : [notGiven];
+    // What is asked through the host says no more than this when the host is out of reach.
+    const system = askCheck(systemCheck, scope);
+    const ifReached = async (
+      check: string,
+      ask: () => Promise<readonly HostFinding[]>,
+    ): Promise<readonly HostFinding[]> =>
+      (await system).state === 'failed' ? [{ check, ...unreached }] : ask();
+    const one = (check: Check): Group => [
+      check.name,
+      ifReached(check.name, async () => [await askCheck(check, scope)]),
+    ];
+    const groups: readonly Group[] = [
+      ['configuration', Promise.resolve(configured)],
+      ['agent', checkAgent(config).then((finding) => [finding])],
+      [systemCheck.name, system.then((finding) => [finding])],
+      ...[...hostChecks, ...networkChecks(config)].map(one),
+      ...(isGiven
+        ? [['disk and image', ifReached('disk and image', () => preflight(world, scope))] as const]
+        : []),
+    ];
+    const findings: HostFinding[] = [];
+    for (const group of groups) {
+      const shown = (await announced(group, world)).map((finding) => masked(finding, mask));
+      findings.push(...shown);
+      if (format !== 'json') print(shown.map(renderFinding).join(''));
+    }
+    const failed = findings.filter(({ state }) => state === 'failed');
+    if (format === 'json') print(`${JSON.stringify({ v: 1, findings }, null, 2)}\n`);
+    else print(summaryOf(findings));
+    const [first] = failed;
+    return first === undefined ? 0 : exitCodes[first.kind ?? 'host'];
+  } catch (thrown) {
+    const exitCode = stop.exitCode();
+    if (exitCode !== undefined) return exitCode;
+    throw thrown;
+  }
+}
+
+/** What is looked at, and what was found. */
+type Group = readonly [name: string, findings: Promise<readonly HostFinding[]>];
+
+/** Says what is waited for where that takes longer than a second. */
+async function announced(
+  [name, findings]: Group,
+  { ports: { clock } }: RunWorld,
+): Promise<readonly HostFinding[]> {
+  const found = new AbortController();
+  const late = clock.sleep(seconds(1), found.signal).then(
+    () => {
+      printNote('note', `waiting for ${name}`);
+    },
+    () => undefined,
+  );
+  try {
+    return await findings;
+  } finally {
+    found.abort();
+    await late;
+  }
+}
+
+const unreached = { state: 'not checked', says: 'the host cannot be reached' } as const;
+
+const notGiven: HostFinding = {
+  ...{ check: 'configuration', state: 'not checked', says: 'no flags are given' },
+  hint: 'give the flags of the install: its configuration, disk, image and service are checked then too',
+};
+
+const configFindings = (mistakes: readonly AgentError[], config: Config): readonly HostFinding[] =>
+  mistakes.length === 0
+    ? [{ check: 'configuration', ...ok(`complete for the role ${chooseRole(config).name}`) }]
+    : mistakes.map((mistake) => ({ check: 'configuration', ...failedBy(mistake) }));
+
+/** Whether another agent is at work on this host, or was. */
+async function checkAgent(config: Config): Promise<HostFinding> {
+  const check = 'agent';
+  const status = await readRunStatus(config).catch(() => undefined);
+  if (status === undefined) return { check, ...ok('none has run on this host') };
+  const hint = 'see "bootwright status"';
+  const { role, state } = status;
+  if (agentOf(status) === 'running')
+    return { check, state: 'failed', says: `one of the role ${role} is running`, hint };
+  return state === 'running'
+    ? { check, state: 'warning', says: `one of the role ${role} ended without a word`, hint }
+    : { check, ...ok(`one of the role ${role} has ${state}`) };
+}
+
+/** The reports go nowhere: what the service hears of a host comes from its installation. */
+async function preflight(
+  { ports }: RunWorld,
+  { config, signal }: CheckScope,
+): Promise<readonly HostFinding[]> {
+  const role = chooseRole(config);
+  const reports = reporterOf({
+    ...{ ladder: role.ladder, clock: systemClock, emit: () => undefined },
+    send: () => Promise.resolve(),
+  });
+  try {
+    return await checkPreflight({ role, config, ports: { ...ports, reports }, signal });
+  } finally {
+    reports.close();
+  }
+}
+
+const masked = (finding: HostFinding, mask: (text: string) => string): HostFinding => ({
+  ...finding,
+  says: plainLine(mask(finding.says)),
+  ...(finding.hint === undefined ? {} : { hint: plainLine(mask(finding.hint)) }),
+});
+
+/** What `doctor --format json` prints. A field is never removed within one version. */
+export const DoctorDocument = z.strictObject({
+  v: z.literal(1).describe('version of this form'),
+  findings: z.array(HostFinding),
+});
+
+export type DoctorDocument = z.infer<typeof DoctorDocument>;
+
+/** JSON Schema (draft 2020-12) of that form. */
+export const doctorJsonSchema = (): Readonly<Record<string, unknown>> => ({
+  title: 'Findings of bootwright doctor',
+  ...z.toJSONSchema(DoctorDocument),
+});
+
+const marks = { ok: '✓', warning: '!', failed: '✗', 'not checked': '–' } as const;
+const checkWidth = 18;
+const textWidth = 76;
+
+/** A finding for people: its line, and what to do below it. */
+export function renderFinding({ check, state, says, hint, code }: HostFinding): string {
+  const text = code === undefined ? says : `${code}: ${says}`;
+  const indent = ' '.repeat(checkWidth + 4);
+  const isLong = check.length > checkWidth;
+  const [first = '', ...more] = wrapped(text, textWidth);
+  return [
+    `${marks[state]} ${check.padEnd(checkWidth)}${isLong ? '' : `  ${first}`}`,
+    ...(isLong ? [`${indent}${first}`] : []),
+    ...more.map((line) => `${indent}${line}`),
+    ...(hint === undefined || state === 'ok'
+      ? []
+      : wrapped(hint, textWidth - 2).map(
+          (line, index) => `${indent}${index === 0 ? '→' : ' '} ${line}`,
+        )),
+  ]
+    .map((line) => `${line.trimEnd()}\n`)
+    .join('');
+}
+
+/** The last line: what an install would meet. */
+export function summaryOf(findings: readonly HostFinding[]): string {
+  const count = (state: HostFinding['state']): number =>
+    findings.filter((finding) => finding.state === state).length;
+  const [failed, warnings] = [count('failed'), count('warning')];
+  const numbers = `${failed} failed, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  return `\n${numbers}, ${count('ok')} fine${failed > 0 ? '; an install would fail' : ''}\n`;
+}

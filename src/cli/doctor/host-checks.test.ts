@@ -1,0 +1,94 @@
+import { describe, expect, it } from 'vitest';
+import { fakeHost, type FakeHost, rest } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { generations } from '../../../test/live-images/generations.ts';
+import { Config, type ConfigInput } from '../../config/schema.ts';
+import { askCheck, type HostFinding } from './check.ts';
+import { hostChecks, oldestWriter, programsOf, systemCheck } from './host-checks.ts';
+
+const check = (name: string, host: FakeHost, config: ConfigInput = {}): Promise<HostFinding> => {
+  const found = [systemCheck, ...hostChecks].find((one) => one.name === name);
+  if (found === undefined) throw new Error(`no check ${name}`);
+  return askCheck(found, {
+    ...{ host, inventory: fakeInventory(), config: Config.parse(config) },
+    signal: new AbortController().signal,
+  });
+};
+const os = (text: string): FakeHost =>
+  fakeHost().withFile('/etc/os-release', text).on(['uname', '-m']).prints('x86_64');
+const uefi = (isUefi: boolean): FakeHost =>
+  fakeHost()
+    .on(['test', '-d', '/sys/firmware/efi'])
+    .fails(isUefi ? 0 : 1);
+const writer = (output: string): FakeHost =>
+  fakeHost().on(['coreos-installer', '--version']).prints(output);
+const memory = (kib: number): FakeHost =>
+  fakeHost().withFile('/proc/meminfo', `MemTotal:       ${kib} kB\nMemFree: 1 kB\n`);
+const clock = (answer: string): FakeHost => fakeHost().on(['timedatectl', rest]).prints(answer);
+
+describe('the checks of a host', () => {
+  it.each<[string, string, FakeHost, ConfigInput, HostFinding['state'], RegExp]>([
+    [
+      'system',
+      'of RHEL CoreOS',
+      os('ID="rhcos"\nPRETTY_NAME="RHCOS 418"\n'),
+      {},
+      'ok',
+      /RHCOS 418/,
+    ],
+    ['system', 'of Fedora CoreOS', os('ID=fedora\nVARIANT_ID=coreos\n'), {}, 'ok', /x86_64/],
+    ['system', 'of Debian', os('ID=debian\nNAME="Debian"\n'), {}, 'warning', /Debian.*not CoreOS/],
+    ['coreos-installer', 'of today', writer('coreos-installer 0.26.0'), {}, 'ok', /^0\.26\.0$/],
+    ['coreos-installer', 'of 4.6', writer('coreos-installer 0.5.0'), {}, 'ok', /^0\.5\.0$/],
+    ['coreos-installer', 'too old', writer('coreos-installer 0.4.10'), {}, 'warning', /0\.4\.10/],
+    ['coreos-installer', 'that is odd', writer('hello'), {}, 'warning', /hello/],
+    ['memory', 'enough for a master', memory(16_108_544), {}, 'ok', /16\.5 GB/],
+    ['memory', 'too little for a master', memory(8_000_000), {}, 'warning', /8\.2 GB; .*16 GB/],
+    ['memory', 'enough for a worker', memory(8_000_000), { role: 'worker' }, 'ok', /8\.2 GB/],
+    ['memory', 'that is not told', fakeHost(), {}, 'warning', /no total/],
+    ['clock', 'in time', clock('yes'), {}, 'ok', /synchronized/],
+    ['clock', 'out of time', clock('no'), {}, 'warning', /not synchronized/],
+    [
+      'clock',
+      'that cannot be asked',
+      fakeHost().on(['timedatectl', rest]).isMissing(),
+      {},
+      'warning',
+      /not known/,
+    ],
+    ['firmware', 'of BIOS', uefi(false), {}, 'ok', /BIOS/],
+  ])('%s %s', async (...[name, , host, config, state, says]) => {
+    const finding = await check(name, host, config);
+    expect(finding).toMatchObject({ check: name, state });
+    expect(finding.says).toMatch(says);
+    expect(finding.hint === undefined).toBe(state === 'ok');
+  });
+
+  it('names the programs of the plan that are missing', async () => {
+    const host = uefi(false).on(['sh', '-c', rest]).prints('wipefs\nlsblk');
+    expect(await check('programs', host)).toMatchObject({
+      state: 'failed',
+      says: 'missing: wipefs, lsblk',
+    });
+    const asked = host.ran.at(-1) ?? [];
+    expect(asked).toEqual(expect.arrayContaining(['coreos-installer', 'lsblk', 'wipefs']));
+    expect(asked).not.toContain('efibootmgr');
+  });
+
+  it('needs no program of steps that the configuration leaves out', () => {
+    const disks = { disk: { cleanup: false } };
+    expect(programsOf(Config.parse({}))).toContain('mdadm');
+    expect(programsOf(Config.parse(disks))).not.toContain('mdadm');
+  });
+
+  it('says with its code what a command failed by', async () => {
+    const host = fakeHost().on(['coreos-installer', '--version']).isMissing();
+    expect(await check('coreos-installer', host)).toMatchObject({
+      ...{ state: 'failed', code: 'command.not-found', kind: 'host' },
+    });
+  });
+
+  it('takes the coreos-installer of the oldest supported live image for old enough', () => {
+    expect(generations[0]?.versions['coreos-installer']).toBe(oldestWriter);
+  });
+});

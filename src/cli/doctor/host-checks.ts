@@ -1,0 +1,133 @@
+import type { Config } from '../../config/schema.ts';
+import { describeRole } from '../../engine/describe.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { seconds } from '../../model/duration.ts';
+import { chooseRole } from '../../roles/choose.ts';
+import { writesDisk } from '../../steps/conditions.ts';
+import { hasEfiArgv, parseMenu, readMenuArgv } from '../../steps/disk/boot-menu.ts';
+import { architectureArgv } from '../../steps/host-commands.ts';
+import { isActive } from '../../engine/condition.ts';
+import { everyStep } from '../plan-text.ts';
+import { type CheckAnswer, type Check, type CheckScope, ok, warning } from './check.ts';
+
+const limit = seconds(15);
+
+/** The oldest that a supported live image has: that of RHEL CoreOS 4.6. */
+export const oldestWriter = '0.5.0';
+
+/** Whether the host can be reached, and what it runs. */
+export const systemCheck: Check = { name: 'system', ask: checkSystem };
+
+/** What the host has. */
+export const hostChecks: readonly Check[] = [
+  { name: 'programs', ask: checkPrograms },
+  { name: 'coreos-installer', ask: checkWriter },
+  { name: 'memory', ask: checkMemory },
+  { name: 'clock', ask: checkClock },
+  { name: 'firmware', ask: checkFirmware },
+];
+
+async function checkSystem({ host, signal }: CheckScope): Promise<CheckAnswer> {
+  const release = (await host.readText('/etc/os-release', signal)) ?? '';
+  const field = (name: string): string =>
+    release
+      .split('\n')
+      .find((line) => line.startsWith(`${name}=`))
+      ?.slice(name.length + 1)
+      .replaceAll('"', '') ?? '';
+  const { stdout } = await host.exec(architectureArgv, { signal, limit });
+  const name = `${field('PRETTY_NAME') || field('NAME') || 'unknown system'}, ${stdout}`;
+  // RHEL CoreOS has the id rhcos; CentOS Stream and Fedora CoreOS have the variant coreos.
+  return /rhcos|coreos/.test(`${field('ID')} ${field('VARIANT_ID')}`)
+    ? ok(name)
+    : warning(
+        `${name}: not CoreOS`,
+        'boot a live image of CoreOS; see the README for those supported',
+      );
+}
+
+/** Prints those of its arguments that are no program of the host. */
+const missingArgv = (programs: readonly string[]): readonly string[] => [
+  ...['sh', '-c', 'for p; do command -v "$p" >/dev/null || echo "$p"; done', 'sh'],
+  ...programs,
+];
+
+/** The programs by which the steps of the role act, as its plan prints them. */
+export function programsOf(config: Config): readonly string[] {
+  const steps = everyStep(describeRole(chooseRole(config), config));
+  const commands = steps.filter(({ isActive: takesPart }) => takesPart).flatMap((s) => s.commands);
+  return [...new Set(commands.flatMap(([program]) => (program === undefined ? [] : [program])))];
+}
+
+async function checkPrograms({ host, config, signal }: CheckScope): Promise<CheckAnswer> {
+  const programs = programsOf(config);
+  const isUefi = await hasUefi({ host, signal });
+  const wanted = programs.filter((program) => isUefi || program !== 'efibootmgr');
+  const { stdout } = await host.exec(missingArgv(wanted), { signal, limit });
+  if (stdout === '') return ok(`all ${wanted.length} that the plan names are there`);
+  return {
+    state: 'failed',
+    says: `missing: ${stdout.split('\n').join(', ')}`,
+    hint: 'boot a supported live image; see "bootwright plan" for the steps that run them',
+  };
+}
+
+async function checkWriter({ host, config, signal }: CheckScope): Promise<CheckAnswer> {
+  if (!isActive<Config>(writesDisk, config)) return ok('not needed: no disk is written');
+  const { stdout } = await host.exec(['coreos-installer', '--version'], { signal, limit });
+  const version = stdout.split(/\s/).find((word) => /^\d+\.\d+\.\d/.test(word));
+  const hint = `boot a live image with coreos-installer ${oldestWriter} or newer`;
+  if (version === undefined) return warning(`prints no version: ${stdout.slice(0, 60)}`, hint);
+  return isOlder(version, oldestWriter)
+    ? warning(`${version} is older than ${oldestWriter}`, hint)
+    : ok(version);
+}
+
+function isOlder(version: string, than: string): boolean {
+  const [left, right] = [version, than].map((text) => text.split('.').map(Number));
+  const index = [0, 1, 2].find((place) => left?.[place] !== right?.[place]);
+  return index !== undefined && (left?.[index] ?? 0) < (right?.[index] ?? 0);
+}
+
+/** GB of memory that a node wants (OpenShift, installing on bare metal: minimum resource requirements). */
+const memoryWanted = (config: Config): number => (config.role === 'worker' ? 8 : 16);
+
+async function checkMemory({ host, config, signal }: CheckScope): Promise<CheckAnswer> {
+  const text = (await host.readText('/proc/meminfo', signal)) ?? '';
+  const kib = Number(/^MemTotal:\s+(\d+) kB/m.exec(text)?.[1] ?? Number.NaN);
+  if (Number.isNaN(kib)) return warning('/proc/meminfo names no total', 'look at free -h');
+  const gigabytes = (kib * 1024) / 1e9;
+  const says = `${gigabytes.toFixed(1)} GB`;
+  const wanted = memoryWanted(config);
+  // The kernel keeps a part for itself before it counts.
+  return gigabytes >= wanted * 0.95
+    ? ok(says)
+    : warning(`${says}; a ${config.role} wants ${wanted} GB`, 'give the machine more memory');
+}
+
+/** Prints `yes` or `no` (systemd 239 and newer). */
+const synchronizedArgv = ['timedatectl', 'show', '--property=NTPSynchronized', '--value'] as const;
+
+async function checkClock({ host, signal }: CheckScope): Promise<CheckAnswer> {
+  const hint =
+    'check chronyd and its servers: by a wrong clock certificates are not valid, those of the cluster too';
+  try {
+    const { stdout } = await host.exec(synchronizedArgv, { signal, limit });
+    return stdout === 'yes' ? ok('synchronized') : warning('not synchronized', hint);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    return warning(`not known: ${asAgentError(thrown).message}`, hint);
+  }
+}
+
+const hasUefi = async ({ host, signal }: Pick<CheckScope, 'host' | 'signal'>): Promise<boolean> =>
+  (await host.exec(hasEfiArgv, { signal, limit, accept: [0, 1] })).exitCode === 0;
+
+async function checkFirmware(scope: CheckScope): Promise<CheckAnswer> {
+  const { host, signal } = scope;
+  if (!(await hasUefi(scope))) return ok('BIOS: the boot order is that of the firmware');
+  const { stdout } = await host.exec(readMenuArgv, { signal, limit });
+  const { order, entries } = parseMenu(stdout);
+  const first = entries.find(({ number }) => number === order[0]);
+  return ok(`UEFI, ${entries.length} boot entries, first ${first?.label ?? 'none'}`);
+}

@@ -1,0 +1,93 @@
+import { isIP } from 'node:net';
+import { proxyFor } from '../../adapters/http/proxies.ts';
+import type { Config } from '../../config/schema.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import type { SecretUrl } from '../../lib/secret-url.ts';
+import { shownUrl } from '../../lib/shown-url.ts';
+import { seconds } from '../../model/duration.ts';
+import { revealedProxies } from '../../steps/host-commands.ts';
+import { inspectNodeImageArgv } from '../../steps/image/release.ts';
+import { type CheckAnswer, type Check, ok, warning } from './check.ts';
+
+/** What an install with this configuration reaches by itself. */
+export function networkChecks(config: Config): readonly Check[] {
+  return [
+    ...namesToResolve(config).map(nameCheck),
+    ...(config.service.url.isEmpty || config.cluster.id === '' ? [] : [serviceCheck]),
+    ...imagesOf(config).map(imageCheck),
+  ];
+}
+
+const urlsOf = ({ service, image, ignition, s3 }: Config): readonly SecretUrl[] =>
+  [service.url, image.url, image.stream, ignition.url, s3.endpoint].filter(
+    ({ isEmpty }) => !isEmpty,
+  );
+
+const urlIn = (text: SecretUrl): URL | undefined => URL.parse(text.reveal()) ?? undefined;
+
+const proxyOf = (url: URL, { proxy }: Config): string | undefined => {
+  const found = proxyFor(url, revealedProxies(proxy));
+  return found === undefined || found === '' ? undefined : found;
+};
+
+/** The names that this host resolves itself, that of a proxy among them. */
+export function namesToResolve(config: Config): readonly string[] {
+  const names = urlsOf(config).flatMap((text) => {
+    const url = urlIn(text);
+    if (url === undefined) return [];
+    const proxy = proxyOf(url, config);
+    const name = proxy === undefined ? url.hostname : URL.parse(proxy)?.hostname;
+    return name === undefined || isIP(name.replace(/^\[|\]$/g, '')) !== 0 ? [] : [name];
+  });
+  return [...new Set(names)];
+}
+
+const nameCheck = (name: string): Check => ({
+  name: `name ${name}`,
+  ask: async ({ host, signal }) => {
+    const argv = ['getent', 'ahosts', name];
+    const result = await host.exec(argv, { signal, limit: seconds(15), accept: [0, 2] });
+    const addresses = result.stdout.split('\n').flatMap((line) => line.split(/\s+/)[0] ?? []);
+    if (result.exitCode === 0) return ok([...new Set(addresses)].join(', '));
+    return {
+      ...{ state: 'failed', says: 'does not resolve on this host' },
+      hint: 'check the name, /etc/resolv.conf and its servers',
+    };
+  },
+});
+
+const serviceCheck: Check = {
+  name: 'service',
+  ask: async ({ inventory, config, signal }): Promise<CheckAnswer> => {
+    const { id, kind } = await inventory.cluster(signal);
+    const url = urlIn(config.service.url);
+    const proxy = url === undefined ? undefined : proxyOf(url, config);
+    const way = proxy === undefined ? '' : `, through ${shownUrl(proxy)}`;
+    return ok(`knows the ${kind.toLowerCase()} ${id}${way}`);
+  },
+};
+
+/** The images that the commands of a role pull, as far as they are configured. */
+const imagesOf = ({ role, images, image }: Config): readonly string[] => [
+  ...new Set(
+    [...(role === 'bootstrap' ? [images.mco, images.controller] : []), image.nodeImage].filter(
+      (name) => name !== '',
+    ),
+  ),
+];
+
+const imageCheck = (image: string): Check => ({
+  name: `image ${image}`,
+  ask: async ({ host, signal }) => {
+    try {
+      await host.exec(inspectNodeImageArgv(image), { signal, limit: seconds(15) });
+      return ok('can be pulled');
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const { message } = asAgentError(thrown);
+      // The pull secret of the cluster comes with the bootstrap Ignition.
+      if (!/unauthorized|authentication required/i.test(message)) throw thrown;
+      return warning('the registry wants credentials, which come with the Ignition', message);
+    }
+  },
+});

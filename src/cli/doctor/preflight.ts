@@ -1,0 +1,144 @@
+import { noJournal } from '../../adapters/journal.ts';
+import type { Config } from '../../config/schema.ts';
+import type { RunEvent, Sink } from '../../engine/events.ts';
+import type { NeedsOf } from '../../engine/fact.ts';
+import { asAgentError } from '../../engine/failures.ts';
+import { mainLine, type Role } from '../../engine/role.ts';
+import { runRole } from '../../engine/run.ts';
+import type { AnyStep } from '../../engine/step.ts';
+import { minutes } from '../../model/duration.ts';
+import { version } from '../../model/version.ts';
+import type { Ports } from '../../ports/ports.ts';
+import type { InstallWorld } from '../../steps/step.ts';
+import { type CheckAnswer, failedBy, type HostFinding, ok } from './check.ts';
+
+type Step = AnyStep<InstallWorld>;
+
+/** What the steps are run with. */
+export interface PreflightRun {
+  readonly role: Role<InstallWorld>;
+  readonly config: Config;
+  readonly ports: Ports;
+  readonly signal: AbortSignal;
+}
+
+/** An image file of some GB is read to its end for its digest. */
+const limit = minutes(5);
+
+/** Facts that a step cannot do without. */
+const needed = ({ needs = {} }: Step): readonly string[] =>
+  Object.values(needs as NeedsOf).map(({ name }) => name);
+
+/**
+ * Runs the steps of a role that only read, as an install would before it touches the host. A step that fails does not keep
+ * those from being run that need nothing of it.
+ */
+export async function checkPreflight(given: PreflightRun): Promise<readonly HostFinding[]> {
+  const found = new Map<string, CheckAnswer>();
+  const all = mainLine(given.role)
+    .map(({ step }) => step)
+    .filter(({ preflight }) => preflight === true);
+  let left: readonly Step[] = all;
+  for (;;) {
+    const failure = await runOnce({ ...given, role: { ...given.role, steps: left } }, found);
+    if (failure === undefined) break;
+    found.set(failure.step.id, failure.answer);
+    left = without(left, failure.step, found);
+  }
+  return all.flatMap(({ id }) => {
+    const answer = found.get(id);
+    return answer === undefined ? [] : [{ check: id, ...answer }];
+  });
+}
+
+/** The steps that can run although one failed. */
+function without(
+  steps: readonly Step[],
+  failed: Step,
+  found: Map<string, CheckAnswer>,
+): readonly Step[] {
+  const lost = new Set<string>();
+  const by = new Map<string, string>();
+  const lose = (step: Step): void => {
+    const { name = '' } = (step.gives ?? {}) as { readonly name?: string };
+    lost.add(name);
+    by.set(name, step.id);
+  };
+  lose(failed);
+  return steps.filter((step) => {
+    if (step === failed) return false;
+    const missing = needed(step).find((name) => lost.has(name));
+    if (missing === undefined) return true;
+    lose(step);
+    const says = `needs what ${by.get(missing) ?? failed.id} finds`;
+    found.set(step.id, { state: 'not checked', says });
+    return false;
+  });
+}
+
+interface StepFailure {
+  readonly step: Step;
+  readonly answer: CheckAnswer;
+}
+
+/** Runs steps until one fails, and says of each before it what it found. */
+async function runOnce(
+  { role, config, ports, signal }: PreflightRun,
+  found: Map<string, CheckAnswer>,
+): Promise<StepFailure | undefined> {
+  const steps = mainLine(role).map(({ step }) => step);
+  let running: string | undefined;
+  const listen: Sink = (event) => {
+    if (event.type === 'step.started') running = event.step;
+    const answer = answerOf(event, { steps, config, before: found });
+    if (answer !== undefined && 'step' in event) found.set(event.step, answer);
+  };
+  const late = AbortSignal.timeout(limit);
+  try {
+    await runRole({
+      ...{ role: { ...role, follow: [], always: [] }, config, ports, clock: ports.clock },
+      ...{ journal: noJournal, run: 'doctor', sinks: [listen] },
+      header: { version, fingerprint: 'none', bootId: 'none' },
+      signal: AbortSignal.any([signal, late]),
+    });
+    return undefined;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const step = steps.find(({ id }) => id === running);
+    if (step === undefined) throw thrown;
+    const says = `not known after ${limit / minutes(1)} min`;
+    const hint = 'see what holds it up; an installation would wait longer';
+    return { step, answer: late.aborted ? { state: 'failed', says, hint } : failedBy(thrown) };
+  }
+}
+
+interface Listened {
+  readonly steps: readonly Step[];
+  readonly config: Config;
+  readonly before: ReadonlyMap<string, CheckAnswer>;
+}
+
+function answerOf(event: RunEvent, { steps, config, before }: Listened): CheckAnswer | undefined {
+  if (event.type === 'note' && event.level === 'warn') {
+    const { hint, reason } = event.fields;
+    const more = hint ?? reason;
+    return {
+      ...{ state: 'warning', says: event.message },
+      ...(typeof more === 'string' ? { hint: more } : {}),
+    };
+  }
+  if (event.type !== 'step.finished') return undefined;
+  const warned = before.get(event.step);
+  if (warned?.state === 'warning') return warned;
+  const step = steps.find(({ id }) => id === event.step);
+  const chosen = explained(step, config);
+  return ok(chosen ?? step?.title ?? '');
+}
+
+function explained(step: Step | undefined, config: Config): string | undefined {
+  try {
+    return step?.explain?.(config);
+  } catch (thrown) {
+    return asAgentError(thrown).message;
+  }
+}

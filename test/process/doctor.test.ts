@@ -1,0 +1,96 @@
+import { execFile } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import { DoctorDocument } from '../../src/cli/doctor/doctor.ts';
+import { bundle } from './faulty-run.ts';
+import { runThere } from './own-pid-one.ts';
+
+interface Answer {
+  readonly exitCode: number;
+  readonly found: ReadonlyMap<string, DoctorDocument['findings'][number]>;
+}
+
+function doctor(host: SingleHost, words: readonly string[] = host.words): Promise<Answer> {
+  const args = [bundle, 'doctor', '--format', 'json', ...words];
+  return new Promise((resolve) => {
+    execFile(process.execPath, args, { env: host.environment }, (error, stdout) => {
+      const { findings } = DoctorDocument.parse(JSON.parse(stdout));
+      const found = new Map(findings.map((one) => [one.check, one]));
+      resolve({ exitCode: Number(error?.code ?? 0), found });
+    });
+  });
+}
+
+const open = (): Promise<SingleHost> =>
+  openSingleHost({
+    ...{ role: 'master', isControlPlaneDone: true, token: 'token-of-the-test' },
+    write: { seconds: 1 },
+  });
+
+const states = ({ found }: Answer): Readonly<Record<string, string>> =>
+  Object.fromEntries([...found].map(([check, { state }]) => [check, state]));
+
+describe('bootwright doctor', () => {
+  it('finds nothing on a host that can be installed, and changes nothing', async () => {
+    await using host = await open();
+    const answer = await doctor(host);
+    expect(states(answer)).toEqual({
+      ...{ configuration: 'ok', agent: 'ok', system: 'ok', programs: 'ok', memory: 'ok' },
+      ...{ 'coreos-installer': 'ok', clock: 'ok', firmware: 'ok', service: 'ok' },
+      ...{ 'disk/resolve': 'ok', 'disk/check': 'ok', 'image/choose': 'ok' },
+    });
+    expect(answer.exitCode).toBe(0);
+    expect(host.machine.unknown).toEqual([]);
+    expect(host.inventory.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
+    const programs = new Set(host.machine.ran.map(({ argv }) => argv[0]));
+    expect([...programs].sort()).toEqual([
+      'cat',
+      'coreos-installer',
+      'find',
+      'ls',
+      'lsblk',
+      'sh',
+      'test',
+      'timedatectl',
+      'uname',
+    ]);
+  });
+
+  it('finds a disk that is not there, and says what could not be looked at', async () => {
+    await using host = await open();
+    const words = host.words.map((word) => (word === '/dev/sda' ? '/dev/nope' : word));
+    const answer = await doctor(host, words);
+    expect(answer.found.get('disk/resolve')).toMatchObject({ state: 'failed', kind: 'input' });
+    expect(answer.found.get('disk/check')).toMatchObject({ state: 'not checked' });
+    expect(answer.exitCode).toBe(2);
+  });
+
+  it('finds a service that is gone, and all the rest', async () => {
+    await using host = await open();
+    await host.inventory.close();
+    const answer = await doctor(host);
+    expect(answer.found.get('service')).toMatchObject({ state: 'failed' });
+    expect(answer.found.get('disk/check')).toMatchObject({ state: 'ok' });
+    expect(answer.exitCode).not.toBe(0);
+  });
+
+  it('checks the host alone where no flags are given', async () => {
+    await using host = await open();
+    const answer = await doctor(host, []);
+    expect(answer.found.get('configuration')?.state).toBe('not checked');
+    expect(answer.found.has('disk/resolve')).toBe(false);
+    expect(answer.exitCode).toBe(0);
+  });
+
+  it('asks the programs of a real host', async () => {
+    const printed = await runThere(bundle, 'doctor', '--format', 'json');
+    const { findings } = DoctorDocument.parse(JSON.parse(printed));
+    const found = new Map(findings.map((one) => [one.check, one]));
+    expect(found.get('system')).toMatchObject({ state: 'warning' });
+    expect(found.get('system')?.says).toMatch(/Debian.*(x86_64|aarch64): not CoreOS/);
+    expect(found.get('programs')?.says).toMatch(/^missing: .*coreos-installer/);
+    expect(found.get('coreos-installer')?.code).toBe('command.not-found');
+    expect(found.get('memory')?.says).toMatch(/^\d+\.\d GB/);
+    expect(found.get('clock')?.state).toMatch(/ok|warning/);
+  });
+});
