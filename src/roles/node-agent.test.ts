@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agentNode, configFile } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
-import type { NodeWorld } from '../../test/support/core-os-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
 import { machineConfigs, nodes, pods } from '../cluster/kinds.ts';
@@ -174,10 +173,12 @@ describe('a node whose configuration changes in the middle', () => {
     const { annotate, host, settle } = agentNode({
       old: { files: [configFile('/etc/x', 'ours')] },
     });
-    host.withFile('/etc/x', 'ours').withFile('/usr/etc/x', 'of the image');
+    host.withFile('/etc/x', 'ours').withFile('/usr/etc/x', 'of the image', 0o440);
     annotate(toNext);
     await settle();
     expect(host.textOf('/etc/x')).toBe('of the image');
+    expect(host.files.get('/etc/x')?.mode).toBe(0o440);
+    expect([...host.files.keys()].filter((path) => path.includes('.part'))).toEqual([]);
   });
 });
 
@@ -285,130 +286,5 @@ describe('a node of the Machine Config Operator', () => {
     annotate(toNext);
     await settle();
     expect(annotations()).toMatchObject(done);
-  });
-});
-
-describe('a host that others change too', () => {
-  const filesOnly = { next: { files: [configFile('/etc/x', 'new')] } };
-
-  it.each<[string, (world: NodeWorld) => void]>([
-    ['staged', (world) => Object.assign(world, { order: ['0', '1'], staged: '0' })],
-    ['queued as a rollback', (world) => Object.assign(world, { order: ['0', '1'] })],
-  ])('is not rebooted into what somebody else %s', async (_, change) => {
-    const { annotate, annotations, host, seen, settle, world } = agentNode(filesOnly);
-    change(world);
-    annotate({ desiredConfig: 'c2' });
-    await settle(2);
-    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
-    expect(annotations().reason).toContain(`os.staged-by-another: ${imageOf('0')} boots next`);
-    expect([seen.reboots, seen.drains, host.textOf('/etc/x')]).toEqual([0, [], undefined]);
-    expect(world.order).toEqual(['0', '1']);
-    Object.assign(world, { order: ['1', '0'], staged: undefined });
-    await settle();
-    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
-  });
-
-  it('is not rebooted into an old deployment of the desired image, whose /etc is old too', async () => {
-    const { annotate, annotations, seen, settle } = agentNode({
-      world: { order: ['2', '1'], booted: '1' },
-    });
-    annotate(toNext);
-    await settle(1);
-    expect(annotations().reason).toContain('os.staged-by-another');
-    expect(seen.reboots).toBe(0);
-  });
-
-  it('is degraded when it comes back with another image than that of its files', async () => {
-    const { annotate, annotations, seen, settle, world } = agentNode(filesOnly);
-    seen.atBoot = () => {
-      world.order = ['0', '1'];
-    };
-    annotate({ desiredConfig: 'c2' });
-    await settle();
-    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
-    expect(annotations().reason).toContain(`runs ${imageOf('0')} instead of ${imageOf('1')}`);
-    expect(seen.reboots).toBe(1);
-  });
-
-  it('keeps what somebody else staged when its own change is no longer desired', async () => {
-    const { annotate, annotations, seen, settle, world } = agentNode();
-    seen.isDraining = false;
-    annotate(toNext);
-    await settle(1);
-    Object.assign(world, { order: ['0', '1'], staged: '0' });
-    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
-    seen.isDraining = true;
-    await settle(2);
-    expect([world.staged, world.order]).toEqual(['0', ['0', '1']]);
-    expect(annotations()['currentConfig']).toBe('c1');
-  });
-
-  it('does not boot a refused image after all, once another is desired', async () => {
-    const { annotate, annotations, seen, settle, world } = agentNode();
-    seen.refuses = true;
-    annotate(toNext);
-    await settle();
-    expect([world.order[0], annotations().state]).toEqual(['2', 'Degraded']);
-    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
-    await settle(2);
-    expect([world.order[0], annotations().state]).toEqual(['1', 'Done']);
-  });
-
-  it('has the desired image staged where another runs than its annotation says', async () => {
-    const { annotate, annotations, settle, world } = agentNode({
-      ...filesOnly,
-      world: { order: ['0', '1'], booted: '0' },
-    });
-    annotate({ desiredConfig: 'c2' });
-    await settle();
-    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
-    expect(world.booted).toBe('1');
-  });
-
-  it('is given no image by a tag, which says nothing of what runs', async () => {
-    const { annotate, annotations, host, settle } = agentNode();
-    annotate({ desiredConfig: 'c2', desiredImage: 'registry.example.com/os/node:latest' });
-    await settle(1);
-    expect(annotations().reason).toContain('os.bad-image-name');
-    expect(changing(host)).toEqual([]);
-  });
-
-  it('has the files of a change taken back that a power cut had stopped, though its config is gone', async () => {
-    const { annotate, annotations, host, kube, seen, settle } = agentNode({
-      old: { files: [configFile('/etc/x', 'old')] },
-      next: { files: [configFile('/etc/x', 'new'), configFile('/var/lib/y', 'new')] },
-    });
-    host.withFile('/etc/x', 'old');
-    seen.losesStaged = 1;
-    seen.atBoot = () => {
-      seen.isDraining = false;
-      annotate({ lastAppliedDrain: 'none' });
-    };
-    annotate(toNext);
-    await settle(2);
-    expect([seen.reboots, host.textOf('/var/lib/y')]).toEqual([1, 'new']);
-    kube.drop({ kind: machineConfigs, name: 'c2' });
-    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
-    seen.isDraining = true;
-    await settle(2);
-    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
-    expect([host.textOf('/etc/x'), host.textOf('/var/lib/y')]).toEqual(['old', undefined]);
-  });
-
-  it('leaves the files that its record names when its node object was deleted and made again', async () => {
-    const { annotations, annotate, host, kube, settle } = agentNode({
-      old: { files: [configFile('/etc/old', 'old')] },
-    });
-    host.withFile('/etc/old', 'old');
-    const [kept] = kube.objectsOf(machineConfigs).filter(({ metadata }) => metadata.name === 'c1');
-    host.withFile('/etc/machine-config-daemon/currentconfig', JSON.stringify(kept));
-    kube.drop({ kind: nodes, name: 'w0' });
-    await settle(1);
-    kube.put(nodes, { metadata: { name: 'w0' } });
-    await settle(1);
-    annotate(toNext);
-    await settle();
-    expect(annotations()).toMatchObject(done);
-    expect(host.textOf('/etc/old')).toBeUndefined();
   });
 });

@@ -111,6 +111,27 @@ export function agentNode({
     .succeeds()
     .on(['chown', rest])
     .succeeds()
+    .on(['stat', '-L', '--format=%a %n', '--', rest])
+    .answers((argv) => {
+      const found = argv.slice(4).flatMap((path) => {
+        const mode = host.files.get(path)?.mode;
+        return mode === undefined ? [] : [`${mode.toString(8)} ${path}`];
+      });
+      return { stdout: found.join('\n'), exitCode: found.length === argv.length - 4 ? 0 : 1 };
+    })
+    .on(['cp', '-a', '--remove-destination', any, any])
+    .answers(([, , , from = '', to = '']) => {
+      const { bytes, mode } = host.files.get(from) ?? {};
+      if (bytes === undefined) return { exitCode: 1, stderr: `cp: cannot stat '${from}'` };
+      host.withFile(to, bytes, mode);
+      return undefined;
+    })
+    .on(['mv', '-T', any, any])
+    .answers(async ([, , from = '', to = ''], _, { signal }) => {
+      const { bytes = '', mode } = host.files.get(from) ?? {};
+      host.withFile(to, bytes, mode);
+      await host.remove(from, signal);
+    })
     .on(['systemctl', 'daemon-reload'])
     .succeeds()
     .on(['systemctl', 'is-enabled', any])
@@ -130,6 +151,8 @@ export function agentNode({
   }
   for (const [verb, state] of [
     ['enable', 'enabled'],
+    ['reenable', 'enabled'],
+    ['preset', 'disabled'],
     ['disable', 'disabled'],
     ['mask', 'masked'],
     ['unmask', 'disabled'],

@@ -1,7 +1,16 @@
 import { describe } from '../../os/decide.ts';
-import { nextOf } from '../../os/status.ts';
+import { argumentsIn } from '../../os/driver.ts';
+import { nextOf, type OsStatus } from '../../os/status.ts';
+import { readHost } from '../os/read-host.ts';
 import { dropNextBoot } from '../os/roll-back.ts';
-import { type Asked, type Change, hasArguments, readChange } from './change.ts';
+import {
+  type Asked,
+  type Change,
+  hasArguments,
+  mayRun,
+  readChange,
+  readCurrent,
+} from './change.ts';
 import { nodeAgentFailure } from './failures.ts';
 import { complete, finish } from './finish.ts';
 import { applyChange, hostChange, isChange, changedNames } from './host-files.ts';
@@ -9,6 +18,7 @@ import {
   arrivalOf,
   isSame,
   type Marker,
+  type Target,
   mayReboot,
   readMarker,
   removeMarker,
@@ -21,24 +31,31 @@ import type { NodeAgentScope } from './world.ts';
 
 /**
  * Takes a node nearer to what it should have, by one look at node, host and marker, and resolves with what it then waits
- * for. It may be stopped anywhere and called again.
+ * for. It may be stopped anywhere and called again. `checks` has a node looked at that nobody changes.
  */
 export async function changeNode(
   scope: NodeAgentScope,
-  node: NodeState,
-  reread: Change['reread'],
+  asked: Pick<Change, 'node' | 'reread'> & { readonly checks: boolean },
 ): Promise<string> {
+  const { node, reread, checks } = asked;
   const target = targetOf(node.desiredConfig, node.desiredImage);
   if (target === undefined) return awaitDesire(scope, node);
   const marker = await readMarker(scope.host, scope.signal);
-  const current = targetOf(node.currentConfig, node.currentImage);
-  const isThere = current !== undefined && isSame(current, target);
-  if (isThere && marker === undefined && isQuiet(node)) return 'the node has what it should have';
+  const isThere = has(node, target);
+  if (isThere && !checks && marker === undefined && isQuiet(node)) {
+    return 'the node has what it should have';
+  }
   if (await isOperators(scope)) return daemonRuns;
-  const other = marker === undefined || isSame(marker, target) ? undefined : marker;
-  if (isThere && other === undefined) return finish(scope, node);
-  const asked = { target, node, reread, marker };
-  return other === undefined ? goOn(scope, asked) : leaveOther(scope, asked, other);
+  const begun = { target, node, reread, marker };
+  if (marker !== undefined && !isSame(marker, target)) return leaveOther(scope, begun, marker);
+  if (!isThere) return goOn(scope, begun);
+  if (checks || node.state === 'Degraded') await checkDrift(scope, target);
+  return finish(scope, node);
+}
+
+function has({ currentConfig, currentImage }: NodeState, target: Target): boolean {
+  const current = targetOf(currentConfig, currentImage);
+  return current !== undefined && isSame(current, target);
 }
 
 /** The controller gives something to a node only once an agent says that it is there. */
@@ -99,15 +116,36 @@ function runsOther(change: Change, marker: Marker, osImageURL: string | undefine
   return isRebooted && image !== undefined && (image === runs || image === had);
 }
 
+const runsInstead = ({ booted }: OsStatus, image = ''): string =>
+  `runs ${booted === undefined ? 'nothing known' : describe(booted)} instead of ${image}`;
+
+/**
+ * Compares a host that nobody changes with what it was given.
+ * @throws AgentError `node-agent.drifted`
+ */
+async function checkDrift(scope: NodeAgentScope, { config, image }: Target): Promise<void> {
+  const wanted = wantedHost(await readCurrent(scope, config));
+  const { status, commandLine } = await readHost(scope);
+  const os = image ?? wanted.osImageURL;
+  const present = argumentsIn(commandLine);
+  const lacking = wanted.kernelArguments.filter((one) => !present.includes(one));
+  const files = await hostChange(scope, wanted, undefined);
+  const found = [
+    ...(os === '' || mayRun(status, os) ? [] : [`it ${runsInstead(status, os)}`]),
+    ...(lacking.length === 0 ? [] : [`it runs without ${lacking.join(' ')}`]),
+    ...(isChange(files) ? [`these differ: ${changedNames(files)}`] : []),
+  ];
+  if (found.length === 0) return;
+  throw nodeAgentFailure('node-agent.drifted', `not as ${config} says: ${found.join('; ')}`);
+}
+
 /** The host came back: with the image that was staged, or without. */
 async function arrive(scope: NodeAgentScope, change: Change, marker: Marker): Promise<string> {
   const { image, snapshot, wanted, before, target } = change;
   const arrival = image === undefined ? 'arrived' : arrivalOf(snapshot.status, image, marker.boots);
   if (arrival === 'again') return prepare(scope, change);
   if (arrival === 'refused') {
-    const { booted } = snapshot.status;
-    const runs = booted === undefined ? 'nothing known' : describe(booted);
-    const text = `the host runs ${runs} instead of ${image ?? ''}`;
+    const text = `the host ${runsInstead(snapshot.status, image)}`;
     if (before !== undefined) await applyChange(scope, await hostChange(scope, before, wanted));
     return giveUp(scope, change, { ...marker, failed: reasonOf('node-agent.came-back', text) });
   }

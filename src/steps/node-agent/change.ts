@@ -41,8 +41,7 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   const { target, node, marker } = asked;
   const object = await readConfig(scope, target.config);
   const wanted = wantedHost(object);
-  const current = await readCurrent(scope, node.currentConfig);
-  const before = current === undefined ? undefined : wantedHost(current);
+  const before = await readBefore(scope, node.currentConfig);
   if (before !== undefined && before.fixed !== wanted.fixed) {
     throw nodeAgentFailure(
       'node-agent.unreconcilable',
@@ -74,20 +73,28 @@ export function mayRun({ booted }: OsStatus, image: string): boolean {
   return runs === undefined || runs === image || (at !== -1 && runs.endsWith(image.slice(at)));
 }
 
+async function readBefore(
+  scope: NodeAgentScope,
+  name: string | undefined,
+): Promise<WantedHost | undefined> {
+  const found = await (name === undefined ? readKept(scope) : readCurrent(scope, name));
+  return found === undefined ? undefined : wantedHost(found);
+}
+
 /**
  * The MachineConfig that the node has. A rendered one goes with its pool, and the annotations with a node that is deleted: both
  * are on the host still.
  */
-async function readCurrent(
-  scope: NodeAgentScope,
-  name: string | undefined,
-): Promise<Fields | undefined> {
-  const found = name === undefined ? undefined : await findConfig(scope, name);
+export async function readCurrent(scope: NodeAgentScope, name: string): Promise<Fields> {
+  const found = (await findConfig(scope, name)) ?? (await readKept(scope, name));
   if (found !== undefined) return found;
-  const kept = jsonIn((await scope.host.readText(machineConfigFile, scope.signal)) ?? '') as Value;
-  if (isFields(kept) && (name ?? nameIn(kept)) === nameIn(kept)) return kept;
-  if (name === undefined) return undefined;
   throw configMissing(name);
+}
+
+/** The MachineConfig that the host was given last, of that name where one is given. */
+async function readKept(scope: NodeAgentScope, name?: string): Promise<Fields | undefined> {
+  const kept = jsonIn((await scope.host.readText(machineConfigFile, scope.signal)) ?? '') as Value;
+  return isFields(kept) && (name ?? nameIn(kept)) === nameIn(kept) ? kept : undefined;
 }
 
 const nameIn = (object: Fields): unknown => fieldsOf(object['metadata'])['name'];

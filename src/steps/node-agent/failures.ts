@@ -17,6 +17,16 @@ export const nodeAgentFailures = {
     title: 'The node does not keep what its MachineConfig says',
     hint: 'see what changes these at each boot; it is tried again once something else is desired',
   },
+  'node-agent.not-rebooted': {
+    kind: 'host',
+    title: 'The host was asked to reboot and still runs',
+    hint: 'see what keeps it: "systemctl list-jobs" and "systemd-inhibit --list"; it is asked again',
+  },
+  'node-agent.drifted': {
+    kind: 'host',
+    title: 'The host is no longer as its MachineConfig says',
+    hint: 'put back what is named, or change the MachineConfig; it is looked at again every few minutes',
+  },
   'node-agent.unreconcilable': {
     kind: 'unsupported',
     title: 'The MachineConfig changes what only an installation can change',

@@ -1,12 +1,20 @@
 import { Buffer } from 'node:buffer';
-import { dirname } from 'node:path/posix';
+import { basename, dirname } from 'node:path/posix';
 import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
-import type { WantedFile, WantedHost, WantedUnit } from './wanted-host.ts';
+import { unreadableOutput } from '../host-commands.ts';
+import { unitFolder, type WantedFile, type WantedHost, type WantedUnit } from './wanted-host.ts';
 
 interface ReachedHost {
   readonly host: Host;
   readonly signal: AbortSignal;
+}
+
+/** A unit of a MachineConfig, of the one before, or of both. */
+interface UnitChange {
+  readonly name: string;
+  readonly wanted?: WantedUnit | undefined;
+  readonly before?: WantedUnit | undefined;
 }
 
 /** What is to be written to a host so that it has what a MachineConfig asks for. */
@@ -14,7 +22,7 @@ export interface HostChange {
   readonly write: readonly WantedFile[];
   /** Files of the MachineConfig before that the new one has no more. */
   readonly remove: readonly string[];
-  readonly units: readonly WantedUnit[];
+  readonly units: readonly UnitChange[];
 }
 
 /** Compares a host with what it should have; `before` is what it was given earlier. */
@@ -23,35 +31,92 @@ export async function hostChange(
   wanted: WantedHost,
   before: WantedHost | undefined,
 ): Promise<HostChange> {
+  const earlier = new Map(before?.files.map((file) => [file.path, file]));
+  const modes = await modesOf(at, wanted.files);
   const write: WantedFile[] = [];
   for (const file of wanted.files) {
-    const earlier = before?.files.find(({ path }) => path === file.path);
-    if (hasOtherRights(file, earlier) || !(await holds(at, file))) write.push(file);
+    const text = await at.host.readText(file.path, at.signal);
+    if (isDue(file, earlier.get(file.path), { text, mode: modes.get(file.path) })) write.push(file);
   }
-  const kept = new Set(wanted.files.map(({ path }) => path));
+  const kept = new Set([
+    ...wanted.files.map(({ path }) => path),
+    ...wanted.units.filter(({ state }) => state === 'masked').map(({ name }) => pathOf(name)),
+  ]);
   const remove: string[] = [];
-  for (const { path } of before?.files ?? []) {
-    if (!kept.has(path) && (await at.host.readText(path, at.signal)) !== (await shipped(at, path)))
-      remove.push(path);
+  for (const path of earlier.keys()) {
+    if (!kept.has(path) && !isRenewed(path) && (await isLeft(at, path))) remove.push(path);
   }
-  const units: WantedUnit[] = [];
-  for (const unit of wanted.units) {
-    if (isOther(unit, await unitState(at, unit.name))) units.push(unit);
+  const units: UnitChange[] = [];
+  for (const unit of pairsOf(wanted.units, before?.units ?? [])) {
+    if (unitVerb(unit, await unitState(at, unit.name)) !== undefined) units.push(unit);
   }
   return { write, remove, units };
 }
 
-const hasOtherRights = (file: WantedFile, earlier: WantedFile | undefined): boolean =>
-  earlier !== undefined && (earlier.mode !== file.mode || earlier.owner !== file.owner);
+/** Certificates that a MachineConfig brings for the beginning, and that are renewed and left to others then. */
+const isRenewed = (path: string): boolean =>
+  path.startsWith('/etc/docker/certs.d/') || renewed.has(path);
+const renewed: ReadonlySet<string> = new Set([
+  '/etc/kubernetes/kubelet-ca.crt',
+  '/etc/kubernetes/static-pod-resources/configmaps/cloud-config/ca-bundle.pem',
+  '/etc/pki/ca-trust/source/anchors/openshift-config-user-ca-bundle.crt',
+]);
 
-async function holds({ host, signal }: ReachedHost, file: WantedFile): Promise<boolean> {
-  const text = await host.readText(file.path, signal);
-  return text === Buffer.from(file.content).toString('utf8');
+const textOf = ({ content }: WantedFile): string => Buffer.from(content).toString('utf8');
+
+/** Whether a file is to be written. Who owns it is not asked of the host: many a service changes that of its own. */
+function isDue(
+  file: WantedFile,
+  earlier: WantedFile | undefined,
+  found: { readonly text: string | undefined; readonly mode: number | undefined },
+): boolean {
+  const { text, mode } = found;
+  if (text === undefined) return true;
+  const isOther = earlier !== undefined && textOf(earlier) !== textOf(file);
+  if (isRenewed(file.path) && !isOther) return false;
+  if (text !== textOf(file) || (earlier !== undefined && earlier.owner !== file.owner)) return true;
+  if (mode === undefined) throw unreadableOutput('stat', `mode of ${file.path}`, '');
+  return mode !== file.mode;
 }
 
-/** What the running image has at a path of /etc: what is equal to it follows the next image by itself. */
-const shipped = ({ host, signal }: ReachedHost, path: string): Promise<string | undefined> =>
-  path.startsWith('/etc/') ? host.readText(`/usr${path}`, signal) : Promise.resolve(undefined);
+/** The modes of the files that are there. */
+async function modesOf(
+  { host, signal }: ReachedHost,
+  files: readonly WantedFile[],
+): Promise<ReadonlyMap<string, number>> {
+  if (files.length === 0) return new Map();
+  const argv = ['stat', '-L', '--format=%a %n', '--', ...files.map(({ path }) => path)];
+  // What is not there is an answer.
+  const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1] });
+  return new Map(
+    stdout.split('\n').flatMap((line) => {
+      const [, mode = '', path = ''] = /^([0-7]{1,5}) (.+)$/.exec(line) ?? [];
+      return path === '' ? [] : [[path, Number.parseInt(mode, 8)] as const];
+    }),
+  );
+}
+
+/** Whether a file that is to go is there, or one that the image has by itself may have other rights than that. */
+const isLeft = async (at: ReachedHost, path: string): Promise<boolean> =>
+  (await at.host.readText(path, at.signal)) !== undefined || (await isShipped(at, path));
+
+/** Whether the running image has a file for a path of /etc: what is equal to it follows the next image by itself. */
+const isShipped = async ({ host, signal }: ReachedHost, path: string): Promise<boolean> =>
+  path.startsWith('/etc/') && (await host.readText(`/usr${path}`, signal)) !== undefined;
+
+function pairsOf(
+  wanted: readonly WantedUnit[],
+  before: readonly WantedUnit[],
+): readonly UnitChange[] {
+  const names = new Set([...wanted, ...before].map(({ name }) => name));
+  return [...names].map((name) => ({
+    name,
+    wanted: wanted.find((one) => one.name === name),
+    before: before.find((one) => one.name === name),
+  }));
+}
+
+const pathOf = (unit: string): string => `${unitFolder}/${unit}`;
 
 async function unitState({ host, signal }: ReachedHost, name: string): Promise<string> {
   const argv = ['systemctl', 'is-enabled', name] as const;
@@ -60,11 +125,37 @@ async function unitState({ host, signal }: ReachedHost, name: string): Promise<s
   return stdout === '' ? 'not-found' : stdout;
 }
 
-/** Whether a unit has another state; what systemd starts by itself, and what comes with no image, is left. */
-export function isOther({ state, hasFile }: WantedUnit, found: string): boolean {
-  if (state === 'masked') return found !== 'masked';
-  if (state === 'disabled') return found === 'enabled';
-  return found === 'disabled' || found === 'masked' || (found === 'not-found' && hasFile);
+/**
+ * What systemctl has to do next for a unit that was found as `systemctl is-enabled` says; undefined when nothing is left. A unit
+ * that is no longer in the MachineConfig gets the state that the image gives it; what systemd starts by itself, and what comes with
+ * no image, is left.
+ */
+export function unitVerb({ wanted, before }: UnitChange, found: string): string | undefined {
+  const isSet = found === 'enabled' || found === 'disabled';
+  if (wanted === undefined) return unmaskVerb(before, found) ?? (isSet ? 'preset' : undefined);
+  switch (wanted.state) {
+    case 'masked':
+      return found === 'masked' ? undefined : 'mask';
+    case 'disabled':
+      return unmaskVerb(before, found) ?? (found === 'enabled' ? 'disable' : undefined);
+    case 'enabled':
+      return enablingVerb(wanted, before, found);
+  }
+}
+
+const unmaskVerb = (before: WantedUnit | undefined, found: string): string | undefined =>
+  before?.state === 'masked' && found.startsWith('masked') ? 'unmask' : undefined;
+
+function enablingVerb(
+  wanted: WantedUnit,
+  before: WantedUnit | undefined,
+  found: string,
+): string | undefined {
+  if (found.startsWith('masked')) return 'unmask';
+  if (found === 'disabled' || (found === 'not-found' && wanted.text !== undefined)) return 'enable';
+  // Its links are those of its text before.
+  const isOtherText = before !== undefined && before.text !== wanted.text;
+  return found === 'enabled' && isOtherText ? 'reenable' : undefined;
 }
 
 /** Whether there is anything to be written. */
@@ -79,15 +170,24 @@ export const changedNames = ({ write, remove, units }: HostChange): string =>
 
 /** Writes to the host what differs. Each part may be repeated. */
 export async function applyChange(at: ReachedHost, change: HostChange): Promise<void> {
-  for (const file of change.write) await writeFile(at, file);
-  for (const path of change.remove) await resetFile(at, path);
-  if (change.units.length > 0) await run(at, ['systemctl', 'daemon-reload']);
-  for (const { name, state } of change.units) {
-    if (state === 'masked') await run(at, ['systemctl', 'mask', name]);
-    else {
-      if (state === 'enabled') await run(at, ['systemctl', 'unmask', name]);
-      await run(at, ['systemctl', state === 'enabled' ? 'enable' : 'disable', name]);
-    }
+  const { write, remove, units } = change;
+  // As long as its file is there: systemctl finds the links of a unit by it.
+  for (const unit of units) if (unit.wanted === undefined) await applyUnit(at, unit);
+  for (const file of write) await writeFile(at, file);
+  for (const path of remove) await resetFile(at, path);
+  if (units.length > 0) await run(at, ['systemctl', 'daemon-reload']);
+  for (const unit of units) if (unit.wanted !== undefined) await applyUnit(at, unit);
+}
+
+async function applyUnit(at: ReachedHost, unit: UnitChange): Promise<void> {
+  let last: string | undefined;
+  for (;;) {
+    const verb = unitVerb(unit, await unitState(at, unit.name));
+    if (verb === undefined || verb === last) return;
+    // The link of a masked unit stands where a file of it would.
+    if (verb === 'mask') await at.host.remove(pathOf(unit.name), at.signal);
+    await run(at, ['systemctl', verb, unit.name]);
+    last = verb;
   }
 }
 
@@ -103,10 +203,12 @@ async function writeFile(at: ReachedHost, file: WantedFile): Promise<void> {
   await run(at, ssh === undefined ? ['chown', owner, path] : ['chown', '-R', owner, ssh]);
 }
 
+/** Gives a file back to the image, with mode, owner and label: what is equal to it follows the next image by itself. */
 async function resetFile(at: ReachedHost, path: string): Promise<void> {
-  const text = await shipped(at, path);
-  if (text === undefined) await at.host.remove(path, at.signal);
-  else await at.host.writeFile(path, text, { signal: at.signal, mode: 0o644 });
+  if (!(await isShipped(at, path))) return at.host.remove(path, at.signal);
+  const part = `${dirname(path)}/.${basename(path)}.part`;
+  await run(at, ['cp', '-a', '--remove-destination', `/usr${path}`, part]);
+  await run(at, ['mv', '-T', part, path]);
 }
 
 /** Runs a short command that changes the host. */

@@ -4,6 +4,7 @@ import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { noLimit } from '../reconcile.ts';
 import { followedOne, gapIn } from '../cluster/kube-watch.ts';
 import { changeNode } from './change-node.ts';
+import { nodeAgentFailure } from './failures.ts';
 import { annotate, type NodeState, nodeState } from './node-object.ts';
 import { isRebooting } from './prepare.ts';
 import { nodeAgentStep, type NodeAgentScope } from './world.ts';
@@ -17,9 +18,22 @@ interface Failing {
   readonly reason: string;
 }
 
+/** When what is done next, by the clock. */
+interface Pace {
+  failing?: Failing | undefined;
+  /** The host was asked to reboot, and should be gone by then. */
+  leavesBy?: Millis | undefined;
+  /** When a node that nobody changes is looked at. */
+  checkAt: Millis;
+}
+
 /** Where nobody notifies: a pod of the operator that goes, a pause that ends. */
 const every: Millis = seconds(10);
 const longestPause: Millis = minutes(5);
+/** No file event of the host reaches a pod. */
+const checkEvery: Millis = minutes(10);
+/** Longer than pods and the host's own services may take to end. */
+const rebootLimit: Millis = minutes(30);
 
 /** Keeps the node as its annotations desire it, for ever. */
 export const keepNode = nodeAgentStep({
@@ -29,11 +43,9 @@ export const keepNode = nodeAgentStep({
   limit: noLimit,
   waitsFor: 'The node has what its annotations desire.',
   run: async (scope) => {
-    const { kube, until, config } = scope;
-    const own = { kind: nodes, name: config.nodeName };
-    const node = followedOne(kube, own);
-    let failing: Failing | undefined;
-    let leaves = false;
+    const { kube, until, config, clock } = scope;
+    const node = followedOne(kube, { kind: nodes, name: config.nodeName });
+    const pace: Pace = { checkAt: 0 };
     await until<undefined>(
       `${config.nodeName} has what it should have`,
       async () => {
@@ -41,34 +53,49 @@ export const keepNode = nodeAgentStep({
         const gap = gapIn(node.view());
         if (gap !== undefined) return { status: gap };
         if (object === undefined) return { status: 'there is no such node' };
-        if (leaves) return { status: isRebooting };
-        const state = nodeState(object);
-        const desired = [state.desiredConfig, state.desiredImage].join(' ');
-        if (failing?.desired === desired && scope.clock.elapsed() < failing.at) {
-          return { status: failing.reason };
-        }
-        const reread = async (): Promise<NodeState> => {
-          const found = await kube.get(own, scope.signal);
-          return found === undefined ? {} : nodeState(found);
-        };
-        try {
-          const status = await changeNode(scope, state, reread);
-          failing = undefined;
-          leaves = status === isRebooting;
-          return { status };
-        } catch (error) {
-          scope.signal.throwIfAborted();
-          const count = failing?.desired === desired ? failing.count + 1 : 0;
-          const reason = await reportFailure(scope, state, error);
-          const pause = Math.min(longestPause, every * 2 ** count);
-          failing = { desired, count, at: scope.clock.elapsed() + pause, reason };
-          return { status: reason };
-        }
+        if (clock.elapsed() < (pace.leavesBy ?? 0)) return { status: isRebooting };
+        return { status: await attempt(scope, pace, nodeState(object)) };
       },
       { watch: node.watch, every, within: noLimit },
     );
   },
 });
+
+/** Takes the node nearer to what it should have, unless that failed just now. */
+async function attempt(scope: NodeAgentScope, pace: Pace, state: NodeState): Promise<string> {
+  const { kube, clock, config, signal } = scope;
+  const desired = [state.desiredConfig, state.desiredImage].join(' ');
+  const { failing } = pace;
+  if (failing?.desired === desired && clock.elapsed() < failing.at) return failing.reason;
+  const reread = async (): Promise<NodeState> => {
+    const found = await kube.get({ kind: nodes, name: config.nodeName }, signal);
+    return found === undefined ? {} : nodeState(found);
+  };
+  try {
+    if (pace.leavesBy !== undefined) throw notRebooted(pace);
+    const checks = clock.elapsed() >= pace.checkAt;
+    const status = await changeNode(scope, { node: state, reread, checks });
+    pace.failing = undefined;
+    if (checks) pace.checkAt = clock.elapsed() + checkEvery;
+    if (status === isRebooting) pace.leavesBy = clock.elapsed() + rebootLimit;
+    return status;
+  } catch (error) {
+    signal.throwIfAborted();
+    const count = failing?.desired === desired ? failing.count + 1 : 0;
+    const reason = await reportFailure(scope, state, error);
+    const pause = Math.min(longestPause, every * 2 ** count);
+    pace.failing = { desired, count, at: clock.elapsed() + pause, reason };
+    return reason;
+  }
+}
+
+function notRebooted(pace: Pace): Error {
+  pace.leavesBy = undefined;
+  return nodeAgentFailure(
+    'node-agent.not-rebooted',
+    'the host was asked to reboot 30 minutes ago and still runs',
+  );
+}
 
 /** Shows a failure at the node. What the API server refuses is no failure of the node, and cannot be shown there. */
 async function reportFailure(

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OsDeployment, OsStatus } from '../../os/status.ts';
-import { isOther } from './host-files.ts';
 import { arrivalOf } from './marker.ts';
-import type { WantedUnit } from './wanted-host.ts';
 
 const deployment = (image: string): OsDeployment => ({
   ...{ image, checksum: image, isPinned: false, verification: 'none' },
@@ -24,22 +22,5 @@ describe('a host that was rebooted for an image', () => {
     ['has others that are not it', [status('old', { rollback: deployment('x') }), 2], 'again'],
   ])('%s', (_, [seen, boots], arrival) => {
     expect(arrivalOf(seen, 'new', boots)).toBe(arrival);
-  });
-});
-
-describe('a unit', () => {
-  it.each<[readonly [WantedUnit['state'], boolean], string, boolean]>([
-    [['enabled', true], 'enabled', false],
-    [['enabled', false], 'disabled', true],
-    [['enabled', false], 'masked', true],
-    [['enabled', true], 'static', false],
-    [['enabled', true], 'not-found', true],
-    [['enabled', false], 'not-found', false],
-    [['disabled', true], 'enabled', true],
-    [['disabled', true], 'not-found', false],
-    [['masked', true], 'enabled', true],
-    [['masked', true], 'masked', false],
-  ])('that should be %j and is %s differs: %s', ([state, hasFile], found, differs) => {
-    expect(isOther({ name: 'a', state, hasFile }, found)).toBe(differs);
   });
 });

@@ -8,20 +8,23 @@ import type { Host } from '../../ports/host.ts';
 const Target = z.object({ config: z.string(), image: z.string().optional() });
 export type Target = z.infer<typeof Target>;
 
-/** A change that was begun, as the host keeps it over a reboot. */
+/** A change that was begun, as the host keeps it over a reboot. What a newer agent wrote otherwise counts as the beginning. */
 const Marker = Target.extend({
   /** `staging`: what boots next may be ours; `staged`: it is; `rebooting`: files may be written. */
-  phase: z.enum(['staging', 'staged', 'rebooting']),
+  phase: z.enum(['staging', 'staged', 'rebooting']).catch('staging'),
   /** The boot in which it was written. */
-  bootId: z.string(),
+  bootId: z.string().catch(''),
   /** How often the host was asked to reboot for it. */
-  boots: z.number(),
+  boots: z.number().catch(0),
   /** What was staged for it; nothing for a change of files alone. */
-  stages: z.string().optional(),
+  stages: z.string().optional().catch(undefined),
   /** The MachineConfig whose files may be written: one that goes with its pool is taken back by this. */
-  object: z.custom<Fields>((value) => isFields(value as Value)).optional(),
+  object: z
+    .custom<Fields>((value) => isFields(value as Value))
+    .optional()
+    .catch(undefined),
   /** Why it is not tried again. */
-  failed: z.string().optional(),
+  failed: z.string().optional().catch(undefined),
 });
 export type Marker = z.infer<typeof Marker>;
 

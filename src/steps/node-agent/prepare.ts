@@ -30,7 +30,9 @@ export async function prepare(scope: NodeAgentScope, change: Change): Promise<st
   }
   if (isDue && !isStaged(change)) await stage(scope, change);
   if (!hasBegunReboot(change)) await mark(scope, change, { phase: 'staged' });
-  await annotate(scope, node, { state: 'Working', reason: undefined, desiredDrain: drain });
+  // A host that does not reboot stays degraded while it is asked again.
+  const state = hasBegunReboot(change) ? {} : { state: 'Working', reason: undefined };
+  await annotate(scope, node, { ...state, desiredDrain: drain });
   if (node.lastAppliedDrain !== drain) return `the controller drains this node: ${drain}`;
   return leave(scope, change, files);
 }

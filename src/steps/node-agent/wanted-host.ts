@@ -17,8 +17,8 @@ export interface WantedFile {
 export interface WantedUnit {
   readonly name: string;
   readonly state: 'enabled' | 'disabled' | 'masked';
-  /** The MachineConfig has the unit itself, so that it exists before the reboot. */
-  readonly hasFile: boolean;
+  /** Where the MachineConfig has the unit itself, so that it exists before the reboot. */
+  readonly text?: string;
 }
 
 /** What a MachineConfig asks of a machine. */
@@ -45,7 +45,7 @@ export function wantedHost(machineConfig: Fields): WantedHost {
     osImageURL: textOf(spec['osImageURL']),
     kernelArguments: listOf(spec['kernelArguments']).flatMap(words),
     files: [
-      ...(config.storage?.files ?? []).map(wantedFile),
+      ...(config.storage?.files ?? []).filter((file) => !isAppended(file)).map(wantedFile),
       ...units.flatMap(unitFiles),
       ...(config.passwd?.users ?? []).flatMap(keysOf),
     ].filter(({ path }) => !path.startsWith('/usr/')),
@@ -53,6 +53,9 @@ export function wantedHost(machineConfig: Fields): WantedHost {
     fixed: fixedPart(config, spec['fips'] === true),
   };
 }
+
+/** What was appended cannot be taken back, nor seen. */
+const isAppended = ({ append = [] }: File): boolean => append.length > 0;
 
 const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFile => {
   const [uid, gid] = [user, group].map((one) => one?.name ?? one?.id ?? 0);
@@ -64,7 +67,8 @@ const wantedFile = ({ path, contents = {}, mode, user, group }: File): WantedFil
   };
 };
 
-const unitFolder = '/etc/systemd/system';
+/** Where units of this machine are. */
+export const unitFolder = '/etc/systemd/system';
 
 /** A masked unit is a link, and has no text. */
 function unitFiles({ name, contents, dropins = [], mask }: Unit): readonly WantedFile[] {
@@ -77,11 +81,11 @@ function unitFiles({ name, contents, dropins = [], mask }: Unit): readonly Wante
   ];
 }
 
-function wantedUnit({ name, contents, enabled, mask }: Unit): readonly WantedUnit[] {
-  const hasFile = (contents ?? '') !== '';
-  if (mask === true) return [{ name, state: 'masked', hasFile }];
+function wantedUnit({ name, contents = '', enabled, mask }: Unit): readonly WantedUnit[] {
+  const unit = { name, ...(contents === '' ? {} : { text: contents }) };
+  if (mask === true) return [{ ...unit, state: 'masked' }];
   if (enabled === undefined) return [];
-  return [{ name, state: enabled ? 'enabled' : 'disabled', hasFile }];
+  return [{ ...unit, state: enabled ? 'enabled' : 'disabled' }];
 }
 
 const textFile = (path: string, text: string): WantedFile => ({
@@ -107,7 +111,7 @@ function keysOf({ name, homeDir, sshAuthorizedKeys = [] }: PasswdUser): readonly
 const fixedPart = ({ storage = {}, passwd = {} }: Config, fips: boolean): string =>
   JSON.stringify({
     fips,
-    storage: { ...storage, files: undefined },
+    storage: { ...storage, files: storage.files?.filter(isAppended) ?? [] },
     groups: passwd.groups ?? [],
     users: (passwd.users ?? []).map((user) => ({ ...user, sshAuthorizedKeys: undefined })),
   });

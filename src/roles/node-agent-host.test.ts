@@ -1,0 +1,308 @@
+import { describe, expect, it } from 'vitest';
+import { agentNode, configFile } from '../../test/support/agent-node.ts';
+import { changing } from '../../test/support/applied-node.ts';
+import type { NodeWorld } from '../../test/support/core-os-node.ts';
+import { imageOf } from '../../test/support/os-samples.ts';
+import { machineConfigs, nodes } from '../cluster/kinds.ts';
+
+const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
+const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
+
+describe('a node that is looked at', () => {
+  const old = { files: [configFile('/etc/x', 'ours')], units: [{ name: 'a.service', mask: true }] };
+  const settled = () => {
+    const node = agentNode({ old: { ...old, kernelArguments: ['rw'] } });
+    node.host.withFile('/etc/x', 'ours');
+    node.units.set('a.service', 'masked');
+    return node;
+  };
+  type Node = ReturnType<typeof settled>;
+
+  it('is left alone where it is as it should be, by reading alone', async () => {
+    const { host, kube, settle } = settled();
+    await settle(1);
+    expect([changing(host), kube.writes]).toEqual([[], []]);
+    expect(host.ran.filter(([program]) => program === 'systemctl')).toHaveLength(1);
+  });
+
+  it.each<[string, (node: Node) => void, (node: Node) => void]>([
+    [
+      'these differ: /etc/x',
+      ({ host }) => host.withFile('/etc/x', 'by hand'),
+      ({ host }) => host.withFile('/etc/x', 'ours'),
+    ],
+    [
+      'these differ: /etc/x',
+      ({ host }) => host.withFile('/etc/x', 'ours', 0o666),
+      ({ host }) => host.withFile('/etc/x', 'ours'),
+    ],
+    [
+      'these differ: a.service',
+      ({ units }) => units.set('a.service', 'enabled'),
+      ({ units }) => units.set('a.service', 'masked'),
+    ],
+    [
+      'it runs without rw',
+      ({ host }) => host.withFile('/proc/cmdline', 'ro'),
+      ({ host }) => host.withFile('/proc/cmdline', 'rw'),
+    ],
+    [
+      `it runs ${imageOf('0')} instead of ${imageOf('1')}`,
+      ({ world }) => Object.assign(world, { order: ['0', '1'], booted: '0' }),
+      ({ world }) => Object.assign(world, { order: ['1', '0'], booted: '1' }),
+    ],
+  ])('is degraded, and nothing else: %s', async (reason, drift, putBack) => {
+    const node = settled();
+    const { annotations, host, passes, seen, start, stopped } = node;
+    const ended = start();
+    await passes(3);
+    expect(annotations().state).toBe('Done');
+    drift(node);
+    await passes(61);
+    expect(annotations().reason).toContain(`node-agent.drifted: not as c1 says: ${reason}`);
+    expect([annotations().state, changing(host), seen]).toMatchObject([
+      ...['Degraded', [], { reboots: 0, drains: [] }],
+    ]);
+    putBack(node);
+    await passes(31);
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
+    expect(annotations().reason).toBeUndefined();
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+});
+
+describe('a host that was asked to reboot', () => {
+  it('and does not is degraded after half an hour, and asked again', async () => {
+    const { annotate, annotations, host, passes, start, stopped } = agentNode();
+    const reboots = () => host.ran.filter(([, verb]) => verb === 'reboot').length;
+    host.on(['systemctl', 'reboot']).succeeds();
+    annotate(toNext);
+    const ended = start();
+    await passes(170);
+    expect([annotations().state, reboots()]).toEqual(['Working', 1]);
+    await passes(20);
+    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
+    expect(annotations().reason).toContain('node-agent.not-rebooted');
+    await passes(100);
+    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+});
+
+describe('the units and files of a node', () => {
+  const names = ['left.service', 'masked.service', 'os.service', 'text.service', 'kept.service'];
+
+  it('follow a MachineConfig that has them no more', async () => {
+    const { annotate, annotations, host, settle, units } = agentNode({
+      old: {
+        units: [
+          { name: 'left.service', contents: 'A', enabled: true },
+          { name: 'masked.service', mask: true },
+          { name: 'os.service', enabled: true },
+          { name: 'text.service', contents: 'A', enabled: true },
+          { name: 'kept.service', contents: 'A', enabled: true },
+        ],
+      },
+      next: {
+        units: [
+          { name: 'text.service', contents: 'B', enabled: true },
+          { name: 'kept.service', contents: 'A', enabled: true },
+        ],
+      },
+    });
+    for (const name of names) units.set(name, name === 'masked.service' ? 'masked' : 'enabled');
+    for (const name of ['left', 'text', 'kept'])
+      host.withFile(`/etc/systemd/system/${name}.service`, 'A');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect(names.map((name) => units.get(name))).toEqual([
+      ...['disabled', 'disabled', 'disabled', 'enabled', 'enabled'],
+    ]);
+    expect(host.textOf('/etc/systemd/system/left.service')).toBeUndefined();
+    const ran = host.ran.map((argv) => argv.join(' ')).filter((text) => !text.includes('is-en'));
+    expect(ran.filter((text) => text.startsWith('systemctl'))).toEqual([
+      ...['systemctl preset left.service', 'systemctl unmask masked.service'],
+      ...['systemctl preset masked.service', 'systemctl preset os.service'],
+      ...['systemctl daemon-reload', 'systemctl reenable text.service', 'systemctl reboot'],
+    ]);
+  });
+
+  it('are masked where a file of the unit was, once and for all', async () => {
+    const { annotate, annotations, host, settle, seen, units } = agentNode({
+      old: { units: [{ name: 'a.service', contents: 'A', enabled: true }] },
+      next: { units: [{ name: 'a.service', contents: 'A', mask: true }] },
+    });
+    units.set('a.service', 'enabled');
+    host.withFile('/etc/systemd/system/a.service', 'A');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect([annotations()['currentConfig'], units.get('a.service'), seen.reboots]).toEqual([
+      ...['c2', 'masked', 1],
+    ]);
+    expect(host.textOf('/etc/systemd/system/a.service')).toBeUndefined();
+  });
+
+  it('have the mode that the MachineConfig says, whoever changed it', async () => {
+    const file = configFile('/etc/secret', 'same', 0o600);
+    const { annotate, host, settle } = agentNode({
+      next: { files: [file, configFile('/etc/x', 'new')] },
+    });
+    host.withFile('/etc/secret', 'same', 0o644);
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(host.files.get('/etc/secret')?.mode).toBe(0o600);
+  });
+
+  it('keep the certificates that others renew', async () => {
+    const ca = '/etc/kubernetes/kubelet-ca.crt';
+    const { annotate, annotations, host, settle } = agentNode({
+      old: { files: [configFile(ca, 'first'), configFile('/etc/x', 'old')] },
+    });
+    host.withFile(ca, 'renewed').withFile('/etc/x', 'old');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()['currentConfig']).toBe('c2');
+    expect([host.textOf(ca), host.textOf('/etc/x')]).toEqual(['renewed', undefined]);
+  });
+
+  it('are left where Ignition appended to them, and never emptied', async () => {
+    const appended = { path: '/etc/hosts', append: [{ source: 'data:,10.0.0.1%20a' }] };
+    const { annotate, annotations, host, settle } = agentNode({
+      old: { files: [appended] },
+      next: { files: [appended, configFile('/etc/x', 'new')] },
+    });
+    host.withFile('/etc/hosts', 'localhost\n10.0.0.1 a');
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()['currentConfig']).toBe('c2');
+    expect(host.textOf('/etc/hosts')).toContain('localhost');
+  });
+});
+
+describe('a host that others change too', () => {
+  const filesOnly = { next: { files: [configFile('/etc/x', 'new')] } };
+
+  it.each<[string, (world: NodeWorld) => void]>([
+    ['staged', (world) => Object.assign(world, { order: ['0', '1'], staged: '0' })],
+    ['queued as a rollback', (world) => Object.assign(world, { order: ['0', '1'] })],
+  ])('is not rebooted into what somebody else %s', async (_, change) => {
+    const { annotate, annotations, host, seen, settle, world } = agentNode(filesOnly);
+    change(world);
+    annotate({ desiredConfig: 'c2' });
+    await settle(2);
+    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+    expect(annotations().reason).toContain(`os.staged-by-another: ${imageOf('0')} boots next`);
+    expect([seen.reboots, seen.drains, host.textOf('/etc/x')]).toEqual([0, [], undefined]);
+    expect(world.order).toEqual(['0', '1']);
+    Object.assign(world, { order: ['1', '0'], staged: undefined });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+  });
+
+  it('is not rebooted into an old deployment of the desired image, whose /etc is old too', async () => {
+    const { annotate, annotations, seen, settle } = agentNode({
+      world: { order: ['2', '1'], booted: '1' },
+    });
+    annotate(toNext);
+    await settle(1);
+    expect(annotations().reason).toContain('os.staged-by-another');
+    expect(seen.reboots).toBe(0);
+  });
+
+  it('is degraded when it comes back with another image than that of its files', async () => {
+    const { annotate, annotations, seen, settle, world } = agentNode(filesOnly);
+    seen.atBoot = () => {
+      world.order = ['0', '1'];
+    };
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+    expect(annotations().reason).toContain(`runs ${imageOf('0')} instead of ${imageOf('1')}`);
+    expect(seen.reboots).toBe(1);
+  });
+
+  it('keeps what somebody else staged when its own change is no longer desired', async () => {
+    const { annotate, annotations, seen, settle, world } = agentNode();
+    seen.isDraining = false;
+    annotate(toNext);
+    await settle(1);
+    Object.assign(world, { order: ['0', '1'], staged: '0' });
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    seen.isDraining = true;
+    await settle(2);
+    expect([world.staged, world.order]).toEqual(['0', ['0', '1']]);
+    expect(annotations()['currentConfig']).toBe('c1');
+  });
+
+  it('does not boot a refused image after all, once another is desired', async () => {
+    const { annotate, annotations, seen, settle, world } = agentNode();
+    seen.refuses = true;
+    annotate(toNext);
+    await settle();
+    expect([world.order[0], annotations().state]).toEqual(['2', 'Degraded']);
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    await settle(2);
+    expect([world.order[0], annotations().state]).toEqual(['1', 'Done']);
+  });
+
+  it('has the desired image staged where another runs than its annotation says', async () => {
+    const { annotate, annotations, settle, world } = agentNode({
+      ...filesOnly,
+      world: { order: ['0', '1'], booted: '0' },
+    });
+    annotate({ desiredConfig: 'c2' });
+    await settle();
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c2' });
+    expect(world.booted).toBe('1');
+  });
+
+  it('is given no image by a tag, which says nothing of what runs', async () => {
+    const { annotate, annotations, host, settle } = agentNode();
+    annotate({ desiredConfig: 'c2', desiredImage: 'registry.example.com/os/node:latest' });
+    await settle(1);
+    expect(annotations().reason).toContain('os.bad-image-name');
+    expect(changing(host)).toEqual([]);
+  });
+
+  it('has the files of a change taken back that a power cut had stopped, though its config is gone', async () => {
+    const { annotate, annotations, host, kube, seen, settle } = agentNode({
+      old: { files: [configFile('/etc/x', 'old')] },
+      next: { files: [configFile('/etc/x', 'new'), configFile('/var/lib/y', 'new')] },
+    });
+    host.withFile('/etc/x', 'old');
+    seen.losesStaged = 1;
+    seen.atBoot = () => {
+      seen.isDraining = false;
+      annotate({ lastAppliedDrain: 'none' });
+    };
+    annotate(toNext);
+    await settle(2);
+    expect([seen.reboots, host.textOf('/var/lib/y')]).toEqual([1, 'new']);
+    kube.drop({ kind: machineConfigs, name: 'c2' });
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    seen.isDraining = true;
+    await settle(2);
+    expect(annotations()).toMatchObject({ state: 'Done', currentConfig: 'c1' });
+    expect([host.textOf('/etc/x'), host.textOf('/var/lib/y')]).toEqual(['old', undefined]);
+  });
+
+  it('leaves the files that its record names when its node object was deleted and made again', async () => {
+    const { annotations, annotate, host, kube, settle } = agentNode({
+      old: { files: [configFile('/etc/old', 'old')] },
+    });
+    host.withFile('/etc/old', 'old');
+    const [kept] = kube.objectsOf(machineConfigs).filter(({ metadata }) => metadata.name === 'c1');
+    host.withFile('/etc/machine-config-daemon/currentconfig', JSON.stringify(kept));
+    kube.drop({ kind: nodes, name: 'w0' });
+    await settle(1);
+    kube.put(nodes, { metadata: { name: 'w0' } });
+    await settle(1);
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    expect(host.textOf('/etc/old')).toBeUndefined();
+  });
+});
