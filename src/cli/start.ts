@@ -28,7 +28,7 @@ export interface StartContext {
   /** Sends the first report; called at most once. */
   readonly report: (request: ReportRequest) => Promise<SentReport>;
   /** Loads the rest of the program, which takes longer than everything before it. */
-  readonly loadProgram: () => Promise<Program>;
+  readonly loadProgram: (command: CommandName) => Promise<Program>;
 }
 
 /**
@@ -44,7 +44,7 @@ export async function start(context: StartContext): Promise<number> {
       return 0;
     }
     if (command === 'install') return await startInstall(context, args);
-    const program = await context.loadProgram();
+    const program = await context.loadProgram(command);
     return await program.runCommand({ command, args, environment: context.environment });
   } catch (thrown) {
     printError(failureText(thrown));
@@ -80,7 +80,7 @@ async function runInstall(
   }
   const early = await reportEarly(context, settings);
   await early?.hasLeft;
-  const program = await context.loadProgram();
+  const program = await context.loadProgram('install');
   try {
     return await program.runInstall({
       settings,
@@ -98,7 +98,7 @@ async function reportFailure(
   start: Omit<FailedStart, 'environment'>,
 ): Promise<void> {
   try {
-    const program = await loadProgram();
+    const program = await loadProgram('install');
     await program.reportFailedStart({ ...start, environment });
   } catch {
     // The failure itself was printed.

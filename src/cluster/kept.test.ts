@@ -3,7 +3,7 @@ import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
 import { readSigningRequest } from './csr/signing-request.ts';
-import { kept } from './kept.ts';
+import { dropText, kept } from './kept.ts';
 import { certificateSigningRequests, configMaps, nodes } from './kinds.ts';
 import { internalAddresses, readinessOf, taintsOf } from './node.ts';
 
@@ -59,9 +59,29 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('is everything of a request that nobody has decided, since it is written back', () => {
+  it('of a request that nobody has decided is what that is made by', () => {
+    const open = signingRequestObject('client', 'pem', { spec: { uid: 'u', extra: { a: ['b'] } } });
+    const lean = kept(certificateSigningRequests, open);
+    expect(lean.metadata).toEqual(open.metadata);
+    expect(readSigningRequest(lean)).toEqual(readSigningRequest(open));
+    expect(lean['spec']).not.toHaveProperty('extra');
+  });
+
+  it('of a request that was read is all but its text, and only there', () => {
     const open = signingRequestObject('client', 'pem');
-    expect(kept(certificateSigningRequests, open)).toEqual(open);
+    const lean = kept(certificateSigningRequests, open);
+    dropText(lean);
+    expect(readSigningRequest(lean)).toEqual({ ...readSigningRequest(open), pem: '' });
+    dropText(open);
+    expect(readSigningRequest(open)?.pem).toBe('pem');
+  });
+
+  it('holds once what ten thousand requests have in common', () => {
+    const [one, other] = [1, 2].map(() => {
+      const { spec } = kept(certificateSigningRequests, signingRequestObject('client', 'pem'));
+      return (spec as { readonly groups: unknown }).groups;
+    });
+    expect(one).toBe(other);
   });
 
   it.each<['client' | 'serving', string, string]>([

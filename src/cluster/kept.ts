@@ -54,29 +54,62 @@ function withoutLastApplied(object: KubeObject): KubeObject {
 const longestRequest = 16 * 1024;
 
 /**
- * One that waits for a decision stays whole, since it is written back with it. Of the others nothing is read but the
- * decision; by its key, though, a kubelet's first certificate is known after a restart.
+ * Of one that waits for a decision what that is made by: who sends it back need not send its spec, as only its
+ * conditions can change. Of the others nothing is read but the decision; by its key, though, a kubelet's first
+ * certificate is known after a restart.
  */
 function keptRequest(object: KubeObject): KubeObject {
   const { metadata, spec, status, ...type } = object;
   const { request, signerName } = Object(spec) as Readonly<Record<string, unknown>>;
   const isHuge = typeof request === 'string' && request.length > longestRequest;
   const state = requestState(object);
-  if (state === 'pending') {
-    return isHuge ? { ...object, spec: { ...Object(spec), request: '' } } : object;
-  }
-  const isKey = state === 'approved' && signerName === kubeletSigners.client && !isHuge;
-  const who = ['signerName', 'username'];
+  const isRead =
+    !isHuge &&
+    (state === 'pending' || (state === 'approved' && signerName === kubeletSigners.client));
+  const who = ['signerName', 'username', ...(isRead ? ['groups', 'usages'] : [])];
+  const lean = new RequestSpec(shared(picked(spec, who)), isRead ? request : '');
+  if (state === 'pending')
+    return { ...shared(type), metadata, spec: lean, ...(status ? { status } : {}) };
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
   const { conditions } = Object(status) as { readonly conditions: readonly object[] };
   return {
-    ...type,
+    ...shared(type),
     metadata: { name, uid, resourceVersion, creationTimestamp } as KubeObject['metadata'],
-    spec: isKey
-      ? picked(spec, [...who, 'groups', 'usages', 'request'])
-      : { ...picked(spec, who), request: '' },
-    status: { conditions: conditions.map((one) => picked(one, ['type', 'status'])) },
+    spec: lean,
+    status: shared({ conditions: conditions.map((one) => picked(one, ['type', 'status'])) }),
   };
+}
+
+/** Of a request that is kept. */
+class RequestSpec {
+  request: unknown;
+
+  constructor(fields: object, request: unknown) {
+    Object.assign(this, fields);
+    this.request = request;
+  }
+}
+
+/**
+ * Lets go of the text of a request that was read: it is larger than all else that is kept of one. Nothing else of an
+ * object that is followed ever changes.
+ */
+export function dropText({ spec }: KubeObject): void {
+  if (spec instanceof RequestSpec) spec.request = '';
+}
+
+const known = new Map<string, unknown>();
+
+/** How many different ones are remembered: anyone who may make requests could fill the memory with others. */
+const mostKnown = 1000;
+
+/** What is equal is held once: ten thousand kubelets name the same signer, user, groups and usages. */
+function shared<T>(value: T): T {
+  const text = JSON.stringify(value);
+  const found = known.get(text);
+  if (found !== undefined) return found as T;
+  if (known.size < mostKnown) known.set(text, value);
+  return value;
 }
 
 function picked(value: unknown, names: readonly string[]): Readonly<Record<string, unknown>> {

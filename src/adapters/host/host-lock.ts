@@ -7,7 +7,7 @@ import {
   commandTimedOut,
 } from './command-failures.ts';
 import { cleanEnvironment, type HostAccess } from './run-command.ts';
-import { type ProcessEnd, spawnInGroup } from './spawn.ts';
+import type { ProcessEnd } from './spawn.ts';
 
 /** `flock --nonblock` answers at once; a host where it does not is broken. */
 const limit: Millis = seconds(20);
@@ -30,6 +30,7 @@ export async function takeLock(
     ...['flock', '--nonblock', '--no-fork', '--conflict-exit-code', String(conflict)],
     ...[`/run/lock/${name}`, 'cat'],
   ];
+  const { spawnInGroup } = await import('./spawn.ts');
   if (signal.aborted) throw commandStopped({ argv, duration: 0 }, signal.reason);
   const { promise: held, resolve: isHeld } = Promise.withResolvers<'held'>();
   access.onCommand?.({ type: 'command.started', argv });

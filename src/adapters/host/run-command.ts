@@ -9,7 +9,7 @@ import {
   commandTimedOut,
   maskArgv,
 } from './command-failures.ts';
-import { type ProcessEnd, type RunningProcess, spawnInGroup } from './spawn.ts';
+import type { ProcessEnd, RunningProcess } from './spawn.ts';
 import type { RunEventBody } from '../../engine/events.ts';
 import { hostFailure } from '../../ports/host-failures.ts';
 import type { CommandResult, ExecOptions } from '../../ports/host.ts';
@@ -42,6 +42,8 @@ export async function runCommand(
   { argv, input, ...options }: ExecOptions & CommandToRun,
 ): Promise<RawResult> {
   const { signal, secrets } = options;
+  // A controller runs no command, and its library takes four megabytes.
+  const { spawnInGroup } = await import('./spawn.ts');
   if (signal.aborted) throw commandStopped({ argv, secrets, duration: 0 }, signal.reason);
   const shown = maskArgv(argv, secrets);
   access.onCommand?.({ type: 'command.started', argv: shown });

@@ -47,8 +47,11 @@ const serving = (...addresses: readonly string[]): Partial<KubeletClaim> => ({
 
 /** `approve`, or the cause why not. */
 function decided(claim: Partial<KubeletClaim>, known: Partial<KnownCluster> = {}): string {
-  const { approve, left } = decideRequests([request(claim)], cluster(known));
-  return approve.length === 1 ? 'approve' : (left[0]?.refusal.cause ?? 'nothing');
+  const causes: string[] = [];
+  const approve = decideRequests([request(claim)], cluster(known), (_, { cause }) => {
+    causes.push(cause);
+  });
+  return approve.length === 1 ? 'approve' : (causes[0] ?? 'nothing');
 }
 
 const nameOnly = (status: string) => ({ hosts: findIn(host({ addresses: [], status })) });
@@ -99,9 +102,12 @@ describe('a client request', () => {
   it('of a second key is left beside the first, the older one', () => {
     const older = request({ key: 'k1' }, { uid: 'u1', name: 'csr-z' });
     const newer = request({ key: 'k2' }, { uid: 'u2', createdAt: '2026-11-23T08:00:01Z' });
-    const { approve, left } = decideRequests([newer, older], cluster());
+    const left: string[] = [];
+    const approve = decideRequests([newer, older], cluster(), ({ uid }, { cause }) => {
+      left.push(`${uid}: ${cause}`);
+    });
     expect(approve).toEqual([older]);
-    expect(left.map(({ refusal }) => refusal.cause)).toEqual(['other-key']);
+    expect(left).toEqual([`${newer.uid}: other-key`]);
   });
 });
 

@@ -2,6 +2,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isUnderWay } from '../host-progress.ts';
+import { dropText } from '../kept.ts';
 import { internalAddresses } from '../node.ts';
 import { readPkcs10 } from './pkcs10.ts';
 import { readSigningRequest, requestState, type SigningRequest } from './signing-request.ts';
@@ -92,29 +93,24 @@ export interface OpenRequest {
   readonly claim: KubeletClaim;
 }
 
-/** What becomes of requests now. */
-interface RequestDecision {
-  readonly approve: readonly OpenRequest[];
-  readonly left: readonly { readonly request: OpenRequest; readonly refusal: Refusal }[];
-}
-
-/** Decides on requests in the order in which they were made: the first key of a host is the one that counts. */
+/**
+ * The requests to approve now; `leave` hears of each other. They are decided in the order in which they were made: the
+ * first key of a host is the one that counts.
+ */
 export function decideRequests(
   requests: readonly OpenRequest[],
   cluster: KnownCluster,
-): RequestDecision {
+  leave: (request: OpenRequest, refusal: Refusal) => void,
+): readonly OpenRequest[] {
   const keys = new Map(cluster.keys);
   const now = { ...cluster, keys };
-  const approve: OpenRequest[] = [];
-  const left: { readonly request: OpenRequest; readonly refusal: Refusal }[] = [];
-  for (const request of requests.toSorted(byAge)) {
+  return requests.toSorted(byAge).filter((request) => {
     const { claim } = request;
     const refusal = refusalNow(claim, now);
-    if (refusal === undefined) approve.push(request);
-    else left.push({ request, refusal });
-    if (refusal === undefined && claim.purpose === 'client') keys.set(claim.node, claim.key);
-  }
-  return { approve, left };
+    if (refusal !== undefined) leave(request, refusal);
+    else if (claim.purpose === 'client') keys.set(claim.node, claim.key);
+    return refusal === undefined;
+  });
 }
 
 function byAge(one: OpenRequest, other: OpenRequest): number {
@@ -223,8 +219,10 @@ export function requestBook(tally: LeftTally): RequestBook {
       known.delete(uid);
       tally.forget(uid);
     }
-    for (const { metadata } of objects) {
-      const { uid = '', name } = metadata;
+    for (const object of objects) {
+      // What was listed again has its text again.
+      dropText(object);
+      const { uid = '', name } = object.metadata;
       const { cause, state } = known.get(uid) ?? {};
       if (state !== 'pending') tally.forget(uid);
       else if (cause !== undefined) tally.add({ uid, name, cause }, now);
@@ -238,6 +236,7 @@ export function requestBook(tally: LeftTally): RequestBook {
       for (const object of unread.slice(0, readAtOnce)) {
         const { uid = '' } = object.metadata;
         known.set(uid, await readRequest(object, known.get(uid)));
+        dropText(object);
       }
       const next = unread[readAtOnce];
       if (next !== undefined) return hasConditions(next) ? 'answered' : 'pending';

@@ -70,10 +70,11 @@ export const approveRequests = controllerStep({
         if (unread === 'pending') notify();
         const known = knownCluster(service.view(), nodes.view().objects, masters);
         if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
-        const { approve, left } = decideRequests(book.open(), { ...known, keys: book.keys() });
-        for (const { request, refusal } of left) {
-          tally.add({ ...request, cause: refusal.cause }, clock.elapsed());
-        }
+        const now = clock.elapsed();
+        const facts = { ...known, keys: book.keys() };
+        const approve = decideRequests(book.open(), facts, ({ uid, name }, { cause }) =>
+          tally.add({ uid, name, cause }, now),
+        );
         const missing = 'waiting for certificate requests';
         took = clock.elapsed() - began;
         return { missing, approve, counts: tally.due(clock.elapsed()) };

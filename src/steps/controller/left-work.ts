@@ -14,7 +14,6 @@ import {
   recordRef,
 } from '../cluster/left-record.ts';
 import { followMembers } from '../cluster/wait-for-etcd.ts';
-import { handOverLeft } from '../layering/hand-over-left.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { type ControllerScope, controllerStep } from './world.ts';
 
@@ -48,6 +47,8 @@ export const doLeftWork = controllerStep({
         return;
       }
       let left: readonly LeftImage[] = record?.images ?? [];
+      // Few clusters need it, and it is a third of the program.
+      const { handOverLeft } = await import('../layering/hand-over-left.ts');
       await handOverLeft({ ...scope, signal }, left, async (image) => {
         left = left.filter((one) => one !== image);
         await kube.patch(recordRef, imagesLeftPatch(left), signal);
