@@ -21,6 +21,8 @@ const NewClusterSchema = z.strictObject({
   serviceNetworks: z.array(z.string()),
   /** Name of the first vCenter, where there is one. */
   vcenterServer: z.string().optional(),
+  /** How many control-plane nodes it is to have, where the install-config says so. */
+  controlPlaneReplicas: z.number().optional(),
 });
 
 /** What the installer wrote into the cluster about itself. */
@@ -70,10 +72,16 @@ export const readNewCluster = controllerStep({
 
 const clusterBy = (
   invoker: string,
-  { platform = '', serviceNetworks = [], vcenterServer }: Partial<InstallConfig>,
+  {
+    platform = '',
+    serviceNetworks = [],
+    vcenterServer,
+    controlPlaneReplicas = 0,
+  }: Partial<InstallConfig>,
 ): NewCluster => ({
   isAgentBased: invoker === agentBased,
   platform,
   serviceNetworks: [...serviceNetworks],
   ...(vcenterServer === undefined ? {} : { vcenterServer }),
+  ...(controlPlaneReplicas === 0 ? {} : { controlPlaneReplicas }),
 });

@@ -44,6 +44,8 @@ const request = (
     ...{ name: `csr-${purpose}`, spec: { username }, status: status(state) },
   });
 
+const unknownCluster = { isAgentBased: false, platform: '', serviceNetworks: [] };
+
 const ended = (change: Partial<HostSeen>) =>
   endOfHost({ record, nodes: [], requests: [], masters: 3, readyFor: 0, ...change });
 
@@ -93,10 +95,13 @@ describe('the end of a bootstrap host that left a record', () => {
   });
 });
 
-function setUp(kube: FakeKube) {
+function setUp(kube: FakeKube, { replicas = 3, count = 3 } = {}) {
   const clock = fakeClock({ auto: false });
-  const config = { cluster: { controlPlaneCount: 3 } };
-  return { clock, ended: tryStep(waitForBootstrapHost, { kube, clock, config }) };
+  const config = { cluster: { controlPlaneCount: count } };
+  const facts = {
+    cluster: { ...unknownCluster, ...(replicas === 0 ? {} : { controlPlaneReplicas: replicas }) },
+  };
+  return { clock, ended: tryStep(waitForBootstrapHost, { kube, clock, config, facts }) };
 }
 
 describe('controller/wait-for-bootstrap-host', () => {
@@ -124,6 +129,22 @@ describe('controller/wait-for-bootstrap-host', () => {
     await clock.advance(seconds(1));
     expect((await end).failure).toBeUndefined();
   });
+
+  it.each([
+    ['five by the install-config', { replicas: 5, count: 3 }, 5],
+    ['five by the settings', { replicas: 0, count: 5 }, 5],
+    ['three where nobody says it', { replicas: 0, count: 0 }, 3],
+  ])(
+    'waits for the control-plane nodes that the cluster is to have: %s',
+    async (_, said, masters) => {
+      const two = ['m1', 'm2'].reduce((made, name) => made.put(nodes, node(name)), fakeKube());
+      const { clock, ended: end } = setUp(two, said);
+      await clock.advance(hours(24));
+      expect(statusesOf((await end).events)).toEqual([
+        `no record of a bootstrap host; 2 of ${masters} control-plane nodes Ready`,
+      ]);
+    },
+  );
 
   it('goes on after a day without the host, and says so', async () => {
     const { clock, ended: end } = setUp(fakeKube().put(recordRef.kind, recordObject(record)));
@@ -156,7 +177,7 @@ describe('the cluster as the record shows it', () => {
     const end = tryStep(approveRequests, {
       ...{ kube, clock, signal: controller.signal },
       installation: { ...fakeInstallation(), ...recordedInstallation(kube) },
-      facts: { cluster: { isAgentBased: false, platform: '', serviceNetworks: [] } },
+      facts: { cluster: unknownCluster },
     });
     await clock.advance(seconds(30));
     kube.put(nodes, node('m0', false));

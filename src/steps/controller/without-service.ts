@@ -8,6 +8,7 @@ import type { Installation, InstallingCluster } from '../../ports/installation.t
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { followed, followedOne, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
 import { type LeftRecord, readRecord, recordRef } from '../cluster/left-record.ts';
+import { NewCluster } from './new-cluster.ts';
 import { controllerStep } from './world.ts';
 
 // Without an inventory service the controller knows of one host, that of the record.
@@ -48,7 +49,7 @@ function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined {
   }
 }
 
-/** Where the number is not given, as in most clusters. */
+/** Where nobody says the number, as in most clusters. */
 const usualMasters = 3;
 
 /** Waits until the bootstrap host has joined the cluster as one of its nodes; then nobody needs the controller any more. */
@@ -56,10 +57,11 @@ export const waitForBootstrapHost = controllerStep({
   id: 'controller/wait-for-bootstrap-host',
   title: 'Wait for the bootstrap host to join the cluster',
   uses: ['kube', 'clock'],
+  needs: { cluster: NewCluster },
   limit: longestWait + minutes(10),
   waitsFor:
     'the node of the bootstrap host to be Ready with a serving certificate, at most 24 hours',
-  run: async ({ kube, clock, config, signal, until, note }) => {
+  run: async ({ kube, clock, config, signal, until, note }, { cluster }) => {
     note(
       'info',
       'there is no inventory service: what the bootstrap host has left is done, no more',
@@ -67,7 +69,8 @@ export const waitForBootstrapHost = controllerStep({
     const records = followedOne(kube, recordRef);
     const requests = followed(kube, { kind: certificateSigningRequests });
     const nodes = followed(kube, { kind: nodeKind });
-    const masters = config.cluster.controlPlaneCount || usualMasters;
+    const { controlPlaneReplicas: said = config.cluster.controlPlaneCount } = cluster;
+    const masters = said === 0 ? usualMasters : said;
     let readySince: Millis | undefined;
     const poll = (): Promise<PollResult<string>> => {
       const gap = gapAmong(records, requests, nodes);
