@@ -1,4 +1,4 @@
-import { wholeSeconds } from '../model/duration.ts';
+import { type Millis, minutes, wholeSeconds } from '../model/duration.ts';
 import type { KubeObject } from '../ports/kube.ts';
 
 /** The namespace of the controller and its events. */
@@ -53,6 +53,17 @@ export function controllerEvent(event: ControllerEvent): KubeObject {
 export const isControllerReady = (events: readonly KubeObject[]): boolean =>
   events.some(({ metadata: { name } }) => name === readyEvent);
 
+/** A controller that is not ready by then ends, the one that is replaced as well as ours: 70 minutes, and some to start. */
+const readyWithin: Millis = minutes(75);
+
+/** Whether the controller has run for so long that it must have been ready: its event is removed after three hours. */
+export const hasControllerRun = (pods: readonly KubeObject[], now: number): boolean =>
+  pods.some((pod) =>
+    ((pod as { readonly status?: PodStatus }).status?.containerStatuses ?? []).some(
+      ({ state }) => now - Date.parse(state?.running?.startedAt ?? '') >= readyWithin,
+    ),
+  );
+
 /** The first pod of the controller, if it is running. */
 export function runningController(pods: readonly KubeObject[]): KubeObject | undefined {
   const pod = pods.find(({ metadata: { name } }) => name.startsWith(controllerName));
@@ -73,7 +84,10 @@ interface PodStatus {
 interface ContainerStatus {
   readonly image?: string;
   readonly restartCount?: number;
-  readonly state?: { readonly waiting?: { readonly reason?: string } };
+  readonly state?: {
+    readonly waiting?: { readonly reason?: string };
+    readonly running?: { readonly startedAt?: string };
+  };
 }
 
 /**

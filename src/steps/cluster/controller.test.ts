@@ -117,6 +117,32 @@ describe('cluster/wait-for-controller', () => {
     ]);
   });
 
+  it.each([
+    [74, false],
+    [76, true],
+  ])(
+    'goes by a controller that has run for %i minutes, whose event may be removed: %s',
+    async (age, isEnough) => {
+      const clock = fakeClock({ auto: false, start: Date.parse('2026-11-24T12:00:00Z') });
+      const startedAt = new Date(clock.now() - minutes(age)).toISOString();
+      const status = {
+        phase: 'Running',
+        containerStatuses: [{ state: { running: { startedAt } } }],
+      };
+      const kube = cluster().put(pods, { ...pod(), status });
+      let isDone = false;
+      const run = runStep(waitForController, {
+        ...{ kube, clock, config, facts, inventory: fakeInventory() },
+      }).then(() => {
+        isDone = true;
+      });
+      await settle();
+      expect(isDone).toBe(isEnough);
+      await clock.advance(minutes(2));
+      await run;
+    },
+  );
+
   it('outlives an API server that does not answer', async () => {
     const kube = cluster().lastError(kubeFailure('kube.unreachable', 'connection refused'));
     const run = runStep(waitForController, {

@@ -3,6 +3,7 @@ import {
   controllerNamespace,
   controllerObstacle,
   eventFields,
+  hasControllerRun,
   isControllerReady,
   runningController,
 } from '../../cluster/controller.ts';
@@ -37,8 +38,11 @@ export const waitForController = step({
     const poll = (): Promise<PollResult<true>> => {
       const view = followedEvents.view();
       noteNew(view.objects);
-      if (isControllerReady(view.objects)) return Promise.resolve({ done: true });
-      const obstacle = controllerObstacle(followedPods.view().objects);
+      const controllers = followedPods.view().objects;
+      if (isControllerReady(view.objects) || hasControllerRun(controllers, scope.clock.now())) {
+        return Promise.resolve({ done: true });
+      }
+      const obstacle = controllerObstacle(controllers);
       return Promise.resolve({ status: gapIn(view) ?? obstacle ?? statusOf(view.objects) });
     };
     await until('the controller is ready', poll, {
