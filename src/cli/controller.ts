@@ -7,6 +7,7 @@ import { inventoryInstallation } from '../adapters/http/installation.ts';
 import { inventoryV2 } from '../adapters/http/inventory.ts';
 import { authoritiesIn } from '../adapters/http/tls.ts';
 import { web } from '../adapters/http/web.ts';
+import { calmTimeouts, type KubeTimeouts } from '../adapters/kube/api-server.ts';
 import { clusterCredentials as hostOrService } from '../adapters/kube/credentials.ts';
 import { kubeCluster, type KubeCluster } from '../adapters/kube/kube.ts';
 import { onFirstUse } from '../adapters/kube/on-first-use.ts';
@@ -14,6 +15,7 @@ import { systemRandom } from '../adapters/random.ts';
 import { controllerLogFile, controllerToken } from '../cluster/controller.ts';
 import { kept } from '../cluster/kept.ts';
 import { clusterProxies, clusterProxyRef } from '../cluster/cluster-proxy.ts';
+import { certificateSigningRequests, nodes } from '../cluster/kinds.ts';
 import { readControllerSettings } from '../config/controller.ts';
 import { type Environment, proxiesIn } from '../config/environment.ts';
 import { asAgentError } from '../engine/failures.ts';
@@ -21,7 +23,7 @@ import { masker } from '../lib/masker.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { minutes, seconds } from '../model/duration.ts';
-import type { Kube } from '../ports/kube.ts';
+import type { Kube, KubeKind } from '../ports/kube.ts';
 import { isForbidden } from '../ports/kube-failures.ts';
 import { controller, controllerWithoutService } from '../roles/controller.ts';
 import { type Contender, holdLease } from '../steps/lease.ts';
@@ -123,8 +125,17 @@ async function ownCluster(
 ): Promise<KubeCluster> {
   const file = kubeconfig ?? (existsSync(bootstrapKubeconfig) ? bootstrapKubeconfig : undefined);
   const credentials = await clusterCredentials(environment, file);
-  return kubeCluster({ ...common, credentials, emit, keep: kept, denials: 'final' });
+  return kubeCluster({
+    ...{ ...common, credentials, emit, keep: kept, denials: 'final' },
+    followTimeouts: controllerTimeouts,
+  });
 }
+
+/** A node is reported and a request answered within seconds, so a server that falls silent is soon noticed there. */
+const controllerTimeouts = (kind: KubeKind): KubeTimeouts =>
+  kind === nodes || kind === certificateSigningRequests
+    ? { ...calmTimeouts, watch: seconds(30) }
+    : calmTimeouts;
 
 /** The kind may be served a moment after the job has started. */
 const manifestsWait = minutes(2);

@@ -76,10 +76,11 @@ export interface Kube {
   /**
    * Follows a selection until the signal aborts, then resolves: list, then watch, through restarts
    * of the API server, lost history (410) and connections that died without a word, which are noticed
-   * within 12 seconds. `seen` is called with the whole view after each change of it; it must not
+   * within 12 seconds, or 15 where watches last longer. `seen` is called with the whole view after each change of it; it must not
    * throw, and what it throws ends the following. `lastError` comes when the server cannot be reached
    * at the second attempt (the first, when it never was), and goes with the next answer. A kind that
-   * is not served yet is no error: the view is not synced, and the kind is looked for each second.
+   * is not served yet is no error: the view is not synced, and the kind is looked for each second;
+   * the controller looks for one less and less, each minute in the end.
    * A server that refuses (401, 403, 400) is asked each second, and shown as `lastError`. In the cluster what RBAC
    * forbids (403) is not asked again: a selection that may be listed and not watched is listed each 30 seconds,
    * one object that may be read alone is read each 30 seconds. Who follows what others follow shares their watch.

@@ -1,6 +1,7 @@
 // How a selection is followed over the wire: lists, watches, and what becomes of them.
 import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { calmTimeouts, defaultTimeouts } from '../../src/adapters/kube/api-server.ts';
 import type { KubeOptions } from '../../src/adapters/kube/kube.ts';
 import { minutes, seconds } from '../../src/model/duration.ts';
 import type { KubeKind, KubeView } from '../../src/ports/kube.ts';
@@ -213,6 +214,35 @@ describe('following', () => {
       { isSynced: true, objects: [{}] },
     ]);
     expect(views[0]).not.toHaveProperty('trouble');
+  });
+
+  it('looks less and less for a kind that stays missing, as far as it may', async () => {
+    server.answering(status(404));
+    const clock = quickClock(2000);
+    follow({ clock, followTimeouts: () => calmTimeouts });
+    await expect.poll(() => clock.elapsed(), often).toBeGreaterThan(minutes(20));
+    // Ten within a minute; 19 more, a minute apart each.
+    expect(asked().length).toBeLessThanOrEqual(32);
+    expect(asked().length).toBeGreaterThan(20);
+  });
+
+  it('watches as long as is given for the kind, through a minute without a word', async () => {
+    const clock = quickClock(2000);
+    const calm = { ...calmTimeouts, silence: minutes(2) };
+    follow({
+      clock,
+      followTimeouts: ({ plural }) => (plural === 'nodes' ? calm : defaultTimeouts),
+    });
+    await expect.poll(() => clock.elapsed(), often).toBeGreaterThan(minutes(4));
+    expect(watchLines()).toHaveLength(1);
+    expect(watchLines()[0]).toContain('timeoutSeconds=300');
+  });
+
+  it('cuts a long watch that sends not even bookmarks, and lists nothing again', async () => {
+    follow({ followTimeouts: () => ({ ...calmTimeouts, silence: 30 }) });
+    await expect.poll(() => watchLines().length, often).toBeGreaterThanOrEqual(3);
+    expect(asked().filter((one) => !one.includes('watch'))).toHaveLength(1);
+    expect(views.map(({ lastError }) => lastError)).toEqual([undefined]);
   });
 
   it('tells that there are no credentials yet', async () => {

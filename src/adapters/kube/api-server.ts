@@ -7,7 +7,7 @@ import { type Proxies, proxyFor } from '../http/proxies.ts';
 import { tlsOptionsFor, tunnelAgent } from '../http/tls.ts';
 import { ApiError, errorOfAnswer, errorOfSilence } from './api-error.ts';
 import type { ClusterAccess } from './kubeconfig.ts';
-import { type Millis, seconds } from '../../model/duration.ts';
+import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
 import type { KubeKind, KubeRef, KubeSelection } from '../../ports/kube.ts';
@@ -22,6 +22,10 @@ export interface KubeTimeouts {
   /** A watch is asked to end after so long, and taken for dead a little later. */
   readonly watch: Millis;
   readonly watchGrace: Millis;
+  /** Between two events or bookmarks of a watch, of which an API server sends one a minute. */
+  readonly silence: Millis;
+  /** The longest pause after which a kind that is not served is looked for again. */
+  readonly missing: Millis;
 }
 
 /** The timeouts of every call; tests set shorter ones. */
@@ -31,6 +35,16 @@ export const defaultTimeouts: KubeTimeouts = {
   idle: seconds(15),
   watch: seconds(10),
   watchGrace: seconds(2),
+  silence: seconds(15),
+  missing: seconds(1),
+};
+
+/** Of a selection that nobody has to act on within seconds: few requests, and a silent server is noticed by its bookmarks. */
+export const calmTimeouts: KubeTimeouts = {
+  ...defaultTimeouts,
+  watch: minutes(5),
+  silence: seconds(90),
+  missing: minutes(1),
 };
 
 /** How connections to an API server are made. */
@@ -51,6 +65,8 @@ export interface ApiRequest {
   readonly body?: { readonly type: string; readonly text: string };
   /** JSON unless given. */
   readonly accept?: string;
+  /** Between two chunks of its answer, where that differs. */
+  readonly idle?: Millis;
 }
 
 /** An API server and the connections to it, which are kept. */
@@ -71,10 +87,14 @@ export interface ApiServer {
 export function apiServer(access: ClusterAccess, reach: ReachOptions): ApiServer {
   const agent = agentFor(access, reach);
   const { clock, timeouts } = reach;
-  const connection = { timeouts, agentFor: () => Promise.resolve(agent) };
   return {
     ask: async (what, signal, read) => {
       const name = `${what.method} ${what.path}`;
+      const { idle = timeouts.idle } = what;
+      const connection = {
+        timeouts: { ...timeouts, idle },
+        agentFor: () => Promise.resolve(agent),
+      };
       const answer = await send(access, { connection, clock }, { what, signal }).catch(
         (error: unknown) => {
           signal.throwIfAborted();
@@ -110,8 +130,14 @@ async function* chunksOf(
   }
 }
 
+/**
+ * A peer that is gone is noticed a quarter of a minute later, however long a watch is: the kernel asks it after so long,
+ * then each second, ten times (libuv, `uv_tcp_keepalive`).
+ */
+const keepAliveMsecs = seconds(5);
+
 function agentFor(access: ClusterAccess, { lookup, proxies, timeouts }: ReachOptions): PlainAgent {
-  const direct = { ...agentOptions, ...(lookup && { lookup }) };
+  const direct = { ...agentOptions, keepAliveMsecs, ...(lookup && { lookup }) };
   if (!access.server.startsWith('https:')) return withoutIdlers(new PlainAgent(direct));
   const proxy = proxies && proxyFor(new URL(access.server), proxies);
   if (proxy === undefined) return withoutIdlers(new Agent({ ...direct, ...tlsFor(access) }));

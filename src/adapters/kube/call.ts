@@ -100,7 +100,7 @@ export function healthOf(emit: (event: RunEventBody) => void): Health {
 /** A server that is back is seen within this time, however long it was away. */
 const longest: Millis = seconds(1);
 
-/** Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most. */
+/** Pauses between attempts: 50 to 100 ms, then twice as long each time, a second at most unless given. */
 export interface Pauses {
   readonly next: () => Millis;
   /** It worked: the next pause is a short one. */
@@ -108,11 +108,11 @@ export interface Pauses {
 }
 
 /** Pauses by chance, so that what was cut off together does not come back together. */
-export function pauses(random: Random): Pauses {
+export function pauses(random: Random, most = longest): Pauses {
   let count = 0;
   return {
     next: () => {
-      const pause = Math.min(longest, random.between(50, 100) * 2 ** count);
+      const pause = Math.min(most, random.between(50, 100) * 2 ** count);
       count += 1;
       return pause;
     },

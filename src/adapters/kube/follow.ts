@@ -18,9 +18,6 @@ export interface Following {
 /** Where the server forbids to watch, the selection is listed this often. */
 const listInterval: Millis = seconds(30);
 
-/** A kind that is not served yet is looked for this often. */
-const missingPause: Millis = seconds(1);
-
 /** A watch that ends sooner than this, with nothing said, is not asked for again at once. */
 const shortest: Millis = seconds(1);
 
@@ -40,6 +37,7 @@ export async function follow(
     signal,
     known: followed(following.seen),
     pace: pauses(cluster.random),
+    absence: pauses(cluster.random, following.timeouts.missing),
     isHealthy: false,
     losses: 0,
   };
@@ -59,6 +57,8 @@ interface Course extends Cluster {
   readonly signal: AbortSignal;
   readonly known: Followed;
   readonly pace: Pauses;
+  /** Of a kind that is not served. */
+  readonly absence: Pauses;
   /** The server has answered since the last error. */
   isHealthy: boolean;
   /** How often history was lost since something was heard. */
@@ -72,6 +72,7 @@ async function round(course: Course): Promise<Millis> {
   if (known.version() === undefined) {
     const listing = await listed(server, following, signal);
     known.listed(listing);
+    course.absence.reset();
     answered(course);
   }
   const since = clock.elapsed();
@@ -145,7 +146,7 @@ function afterError(course: Course, error: unknown): Millis {
   if (isMissing(error)) {
     known.missing();
     answered(course);
-    return missingPause;
+    return course.absence.next();
   }
   if (error.worth === 'list') known.lose();
   if (error.isAboutCredentials) session.doubt();

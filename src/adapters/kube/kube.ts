@@ -37,6 +37,8 @@ export interface KubeOptions {
   /** None for the cluster that is being installed, which is this host or its neighbour. */
   readonly proxies?: Proxies;
   readonly timeouts?: KubeTimeouts;
+  /** Of what follows a kind, where they differ. */
+  readonly followTimeouts?: (kind: KubeKind) => KubeTimeouts;
   /** What is kept of the objects that are followed: all of them, unless given. */
   readonly keep?: (kind: KubeKind, object: KubeObject) => KubeObject;
   /**
@@ -62,6 +64,7 @@ const readLog = async (body: AsyncIterable<Uint8Array>): Promise<string> =>
 export function kubeCluster(options: KubeOptions): KubeCluster {
   const { credentials, clock, random, emit, timeouts = defaultTimeouts } = options;
   const { lookup, proxies, keep = allOf, denials = 'passing' } = options;
+  const timeoutsOf = options.followTimeouts ?? (() => timeouts);
   const opened = session(credentials, { clock, timeouts, lookup, proxies });
   const cluster: Cluster = {
     session: denials === 'final' ? respectful(opened, emit) : opened,
@@ -70,11 +73,11 @@ export function kubeCluster(options: KubeOptions): KubeCluster {
     health: healthOf(emit),
   };
   const served = servedKinds();
-  const following: Kube['follow'] = sharedFollows(
-    (selection, seen, signal) =>
-      follow(cluster, { selection, seen, timeouts, keep: keepOf(keep, selection.kind) }, signal),
-    selectionKey,
-  );
+  const following: Kube['follow'] = sharedFollows((selection, seen, signal) => {
+    const { kind } = selection;
+    const following = { selection, seen, timeouts: timeoutsOf(kind), keep: keepOf(keep, kind) };
+    return follow(cluster, following, signal);
+  }, selectionKey);
   return {
     get: (ref, signal) => unlessMissing(getOne(cluster, ref, signal), undefined),
     list: (selection, signal) => unlessMissing(getAll(cluster, selection, signal), []),

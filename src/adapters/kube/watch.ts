@@ -25,7 +25,7 @@ export interface WatchListener {
 /**
  * Watches once. Resolves with `over` when the server ended the watch as it was asked to, and with
  * `expired` when it has no history from that point on (410 in an event or as the answer).
- * The server is asked to end it after seconds: a server that is shutting down keeps a watch open
+ * The server is asked to end it after a time: a server that is shutting down keeps a watch open
  * in silence for a minute while another serves already, and a connection may die without a word.
  * Shortly before it ends it, it sends a bookmark, so that the next one begins late in history.
  * @throws ApiError when it broke off or was refused; the signal's reason
@@ -47,7 +47,7 @@ export async function watchOnce(
   const limit = timeouts.watch + timeouts.watchGrace;
   try {
     return await limited(clock, { limit, signal, late }, (inner) =>
-      server.ask({ method: 'GET', path }, inner, async (body) => {
+      server.ask({ method: 'GET', path, idle: timeouts.silence }, inner, async (body) => {
         listener.opened();
         for await (const line of linesOf(body)) {
           const event = readWatchLine(line, keep);
