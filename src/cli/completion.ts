@@ -1,162 +1,286 @@
-import type { Argument, Command, Option } from 'commander';
-import { installUsage } from './commands.ts';
-import type { shells } from './commands.ts';
+import { installFlags, type OfferedFlag } from '../config/flags.ts';
+import { flagName } from '../config/go-flags.ts';
+import type { CommandRow, OptionRow, ValueRow } from './command-row.ts';
+import { type CommandPlace, commandsBelow, root } from './commands.ts';
+import { shellQuoted } from './messages.ts';
 
-/** A shell that a completion script exists for. */
-type Shell = (typeof shells)[number];
+/** The completion scripts of shells. They are whole: none calls the program. */
+export const completionScripts: Readonly<Record<string, () => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
 
-/**
- * The completion script of a shell, to be sourced or installed.
- * @param root the tree of commands; all that can be completed comes from it
- */
-export function completionScript(shell: Shell, root: Command): string {
-  switch (shell) {
-    case 'bash':
-      return bashScript(root);
-    case 'zsh':
-      return `#compdef bootwright\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(root)}`;
-    case 'fish':
-      return fishScript(root);
-  }
+/** A flag as a person writes it, `--format`, and what may follow it. */
+interface Flag {
+  readonly flag: string;
+  readonly summary: string;
+  readonly value?: Pick<ValueRow, 'completes' | 'words'>;
 }
 
-/** A command with the names that lead to it, `['config', 'show']`; the root has none. */
-interface Place {
-  readonly path: readonly string[];
-  readonly command: Command;
-}
+const optionFlag = ([name, { summary, value }]: readonly [string, OptionRow]): Flag => ({
+  flag: `--${name}`,
+  summary,
+  ...(value === undefined ? {} : { value }),
+});
 
-const placesIn = (command: Command, path: readonly string[] = []): readonly Place[] => [
-  { path, command },
-  ...command.commands.flatMap((below) => placesIn(below, [...path, below.name()])),
-];
+const installFlag = ({ name, summary, isBoolean, choices, isPath }: OfferedFlag): Flag => ({
+  flag: flagName(name),
+  summary: summary.replace(/;.*/s, ''),
+  ...(isBoolean
+    ? {}
+    : choices === undefined
+      ? { value: { completes: isPath ? 'files' : 'nothing' } as const }
+      : { value: { completes: 'words', words: choices } as const }),
+});
 
 /** Flags alone mean `install`, and some commands take its flags too. */
-const takesInstallFlags = ({ path, command }: Place): boolean =>
-  path.length === 0 || path[0] === 'install' || command.usage() === installUsage;
+const takesInstallFlags = ({ path, row }: CommandPlace): boolean =>
+  path.length === 0 || row.takesInstallFlags === true;
 
-/** The flags of an install come with the command `install` alone. */
-const installOptions = (root: Command): readonly Option[] =>
-  root.commands.find((command) => command.name() === 'install')?.options ?? [];
-
-const ownOptions = ({ path, command }: Place): readonly Option[] =>
-  path[0] === 'install' ? [] : command.options;
-
-const spellings = ({ short, long }: Option): readonly string[] =>
-  [short, long].filter((flag) => flag !== undefined);
-
-const takesValue = ({ required, optional }: Option): boolean => required || optional;
-
-/** What may follow a command: its subcommands, or the choices of its first argument. */
-const wordsAfter = ({ command }: Place): readonly string[] => [
-  ...command.commands.map((below) => below.name()),
-  ...(command.registeredArguments[0]?.argChoices ?? []),
+/** Only what is not a flag of an install too. */
+const ownFlags = (place: CommandPlace): readonly Flag[] => [
+  ...Object.entries(place.row.options ?? {}).map(optionFlag),
+  ...(takesInstallFlags(place) ? [] : [{ flag: '--help', summary: 'print the help page' }]),
 ];
 
-const takesFiles = (argument: Argument | undefined): boolean => argument?.name() === 'file';
+/** Every place of a command line; `help` is followed by the names of the commands. */
+const places = (): readonly CommandPlace[] => {
+  const real = commandsBelow(root);
+  return [
+    ...real.filter(({ path }) => path[0] !== 'help'),
+    ...real
+      .filter(({ path }) => path[0] !== 'help')
+      .map(({ path, row }) => ({ path: ['help', ...path], row: namesOnly(row) })),
+  ];
+};
 
-function bashScript(root: Command): string {
-  const places = placesIn(root);
-  const nested = places.filter(({ path }) => path.length > 0);
-  const install = installOptions(root);
+const namesOnly = ({ summary, commands }: CommandRow): CommandRow => ({
+  summary,
+  ...(commands === undefined ? {} : { commands }),
+});
+
+/** A blank before each name, as the scripts collect them. */
+const pathText = (path: readonly string[]): string => path.map((name) => ` ${name}`).join('');
+
+const quotedPath = ({ path }: CommandPlace): string => `'${pathText(path)}'`;
+
+const paths = (of: readonly CommandPlace[], between: string): string =>
+  of.map(quotedPath).join(between);
+
+const named = (of: readonly CommandPlace[]): readonly CommandPlace[] =>
+  of.filter(({ path }) => path.length > 0);
+
+interface Values {
+  /** What the place and the flag are matched by, in the quotes of a shell. */
+  readonly patterns: readonly string[];
+  readonly value: NonNullable<Flag['value']>;
+}
+
+/** The values of flags, those with the same values together; a flag of one command before one of an install. */
+function valuesIn(all: readonly CommandPlace[]): readonly Values[] {
+  const groups = new Map<string, Values>();
+  const add = (pattern: string, value: NonNullable<Flag['value']>, where: string): void => {
+    const key = `${where} ${value.completes} ${(value.words ?? []).join(' ')}`;
+    const patterns = [...(groups.get(key)?.patterns ?? []), pattern];
+    groups.set(key, { patterns, value });
+  };
+  for (const place of all) {
+    for (const { flag, value } of ownFlags(place)) {
+      if (value !== undefined) add(`'${pathText(place.path)} ${flag}'`, value, 'own');
+    }
+  }
+  for (const { flag, value } of installFlags().map(installFlag)) {
+    if (value !== undefined) add(`*' ${flag}'`, value, 'install');
+  }
+  return [...groups.values()];
+}
+
+function bashScript(): string {
+  const all = places();
+  const install = installFlags().map(({ name }) => flagName(name));
+  const answer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+    completes === 'words' ? `words="${words.join(' ')}"` : `kind=${completes}`;
   return [
     '_bootwright() {',
-    '  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" at= flags= words= i',
+    '  local cur="${COMP_WORDS[COMP_CWORD]}" prev="${COMP_WORDS[COMP_CWORD-1]}" IFS=$\' \\t\\n\'',
+    '  local at= flags= words= kind= argument= i',
     '  for ((i = 1; i < COMP_CWORD; i++)); do',
     '    case "$at ${COMP_WORDS[i]}" in',
-    `      ${nested.map(quotedPath).join(' | ')}) at+=" \${COMP_WORDS[i]}" ;;`,
+    `      ${paths(named(all), ' | ')}) at+=" \${COMP_WORDS[i]}" ;;`,
+    '      *) break ;;',
     '    esac',
     '  done',
+    '  # Bash takes the = of --flag=value for a word.',
+    '  if [[ "$cur" == "=" ]]; then cur=',
+    '  elif [[ "$prev" == "=" ]]; then prev="${COMP_WORDS[COMP_CWORD-2]}"; fi',
+    '  [[ "$prev" == -[!-]?* ]] && prev="-$prev"',
     '  case "$at" in',
-    ...places.map((place) => `    ${quotedPath(place)}) ${offers(place)} ;;`),
+    ...all.map((place) => {
+      const { argument, commands = {} } = place.row;
+      const flags = ownFlags(place).map(({ flag }) => flag);
+      return `    ${quotedPath(place)}) flags="${flags.join(' ')}" words="${Object.keys(commands).join(' ')}" argument="${argumentText(argument)}" ;;`;
+    }),
     '  esac',
     '  case "$at" in',
-    `    ${places.filter(takesInstallFlags).map(quotedPath).join(' | ')})`,
-    `      flags+=" ${install.flatMap(spellings).join(' ')}" ;;`,
+    `    ${paths(all.filter(takesInstallFlags), ' | ')}) flags+=" ${install.join(' ')}" ;;`,
     '  esac',
+    '  ((i == COMP_CWORD)) || words=',
     '  case "$at $prev" in',
-    ...places.flatMap((place) =>
-      valueCases(ownOptions(place), (flag) => `'${[...pathOf(place), flag].join(' ')}'`),
+    ...valuesIn(all).map(
+      ({ patterns, value }) =>
+        `    ${patterns.join(' | ')}) words= argument= flags= ${answer(value)} ;;`,
     ),
-    ...valueCases(install, (flag) => `*' ${flag}'`),
-    '    *) [[ "$cur" == -* ]] && words="$flags" ;;',
     '  esac',
-    '  if [[ "$words" == "<file>" ]]; then',
-    '    COMPREPLY=($(compgen -f -- "$cur"))',
-    '  else',
-    '    COMPREPLY=($(compgen -W "$words" -- "$cur"))',
-    '  fi',
+    '  if [[ "$cur" == -* ]]; then words="$flags"',
+    '  elif [[ "$argument" == files ]]; then kind=files',
+    '  elif [[ -n "$argument" ]]; then words="$argument"; fi',
+    '  case "$kind" in',
+    '    files | directories)',
+    '      compopt -o filenames 2>/dev/null',
+    "      local IFS=$'\\n' of=f",
+    '      [[ "$kind" == directories ]] && of=d',
+    '      COMPREPLY=($(compgen "-$of" -- "$cur")) ;;',
+    '    *) COMPREPLY=($(compgen -W "$words" -- "$cur")) ;;',
+    '  esac',
     '}',
-    'complete -o filenames -F _bootwright bootwright',
+    'complete -F _bootwright bootwright',
     '',
   ].join('\n');
 }
 
-/** A blank before each name, as the script collects them. */
-const pathOf = ({ path }: Place): readonly string[] => ['', ...path];
+const argumentText = (argument: CommandRow['argument']): string =>
+  argument?.words?.join(' ') ?? (argument?.completes === 'files' ? 'files' : '');
 
-const quotedPath = (place: Place): string => `'${pathOf(place).join(' ')}'`;
+const described = (name: string, summary: string): string => shellQuoted(`${name}:${summary}`);
 
-function offers(of: Place): string {
-  const words = takesFiles(of.command.registeredArguments[0]) ? '<file>' : wordsAfter(of).join(' ');
-  return `flags="${ownOptions(of).flatMap(spellings).join(' ')}" words="${words}"`;
-}
+const zshAnswer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+  completes === 'words'
+    ? `compadd -- ${words.join(' ')}`
+    : (({ files: '_files', directories: '_files -/' } as Partial<Record<string, string>>)[
+        completes
+      ] ?? `_message value`);
 
-/** What completes the value of each option: its choices, or else files. */
-function valueCases(
-  options: readonly Option[],
-  pattern: (flag: string) => string,
-): readonly string[] {
-  const patterns = (of: readonly Option[]): string =>
-    of.flatMap(spellings).map(pattern).join(' | ');
-  const valued = options.filter(takesValue);
-  const chosen = valued.flatMap((option) => {
-    const words = option.argChoices?.join(' ');
-    return words === undefined ? [] : [`    ${patterns([option])}) words="${words}" ;;`];
-  });
-  const others = valued.filter(({ argChoices }) => argChoices === undefined);
-  return others.length === 0 ? chosen : [...chosen, `    ${patterns(others)}) words="<file>" ;;`];
-}
+const zshList = (flags: readonly Flag[]): string =>
+  flags.map(({ flag, summary }) => described(flag, summary)).join(' ');
 
-function fishScript(root: Command): string {
-  const start = 'complete -c bootwright';
-  const seen = (path: readonly string[]): string =>
-    path.map((name) => `__fish_seen_subcommand_from ${name}`).join('; and ');
-  const summaryOf = (text: string): string =>
-    text === '' ? '' : ` -d '${text.replaceAll("'", '')}'`;
-  const flag = (option: Option): readonly string[] =>
-    spellings(option).map((spelling) => {
-      const dashes = spelling.startsWith('--')
-        ? `-l ${spelling.slice(2)}`
-        : `-s ${spelling.slice(1)}`;
-      const values =
-        option.argChoices === undefined
-          ? takesValue(option)
-            ? ' -r -F'
-            : ''
-          : ` -x -a '${option.argChoices.join(' ')}'`;
-      return `${dashes}${values}${summaryOf(option.description)}`;
-    });
-  const places = placesIn(root).filter(({ path }) => path.length > 0);
+function zshScript(): string {
+  const all = places();
   return [
-    ...root.commands.map(
-      (command) =>
-        `${start} -n __fish_use_subcommand -f -a ${command.name()}${summaryOf(command.description())}`,
+    '#compdef bootwright',
+    '',
+    '_bootwright() {',
+    '  local at= cur="$words[CURRENT]" prev="$words[CURRENT-1]" i',
+    '  local -a commands flags',
+    '  for ((i = 2; i < CURRENT; i++)); do',
+    '    case "$at $words[i]" in',
+    `      (${paths(named(all), '|')}) at+=" $words[i]" ;;`,
+    '      (*) break ;;',
+    '    esac',
+    '  done',
+    '  if [[ "$cur" == -*=* ]]; then',
+    '    prev="${cur%%=*}"',
+    "    compset -P '*='",
+    '  fi',
+    '  [[ "$prev" == -[^-]?* ]] && prev="-$prev"',
+    '  case "$at $prev" in',
+    ...valuesIn(all).map(
+      ({ patterns, value }) => `    (${patterns.join('|')}) ${zshAnswer(value)}; return ;;`,
     ),
-    ...places.flatMap((of) => {
-      const words = wordsAfter(of);
-      return words.length === 0
-        ? []
-        : [`${start} -n '${seen(of.path)}' -f -a '${words.join(' ')}'`];
+    '  esac',
+    '  case "$at" in',
+    ...all.map((place) => {
+      const below = Object.entries(place.row.commands ?? {});
+      const names = below.map(([name, { summary }]) => described(name, summary));
+      return `    (${quotedPath(place)}) flags=(${zshList(ownFlags(place))}) commands=(${names.join(' ')}) ;;`;
     }),
-    ...places.flatMap((of) =>
-      ownOptions(of)
-        .flatMap(flag)
-        .map((text) => `${start} -n '${seen(of.path)}' ${text}`),
+    '  esac',
+    '  case "$at" in',
+    `    (${paths(all.filter(takesInstallFlags), '|')}) flags+=(${zshList(installFlags().map(installFlag))}) ;;`,
+    '  esac',
+    '  if [[ "$cur" == -* ]]; then',
+    "    _describe -o 'option' flags",
+    '    return',
+    '  fi',
+    "  ((i == CURRENT && $#commands)) && _describe 'command' commands",
+    '  case "$at" in',
+    ...all.flatMap((place) => {
+      const { argument } = place.row;
+      return argument === undefined ? [] : [`    (${quotedPath(place)}) ${zshAnswer(argument)} ;;`];
+    }),
+    '  esac',
+    '}',
+    '',
+    'if [[ "$funcstack[1]" == _bootwright ]]; then _bootwright "$@"; else compdef _bootwright bootwright; fi',
+    '',
+  ].join('\n');
+}
+
+const fishQuoted = (text: string): string =>
+  `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+
+const fishFunctions = (all: readonly CommandPlace[]): readonly string[] => [
+  '# Prints the commands that the line names, and whether anything follows them.',
+  'function __bootwright_place',
+  "    set -l at ''",
+  '    set -l behind none',
+  '    for word in (commandline -opc)[2..-1]',
+  '        switch "$at $word"',
+  `            case ${paths(named(all), ' ')}`,
+  '                set at "$at $word"',
+  "            case '*'",
+  '                set behind some',
+  '                break',
+  '        end',
+  '    end',
+  '    echo "$behind$at"',
+  'end',
+  'function __bootwright_at',
+  "    contains -- (string replace -r '^(none|some)' '' -- (__bootwright_place)) $argv",
+  'end',
+  'function __bootwright_next',
+  '    test (__bootwright_place) = "none$argv"',
+  'end',
+];
+
+function fishScript(): string {
+  const all = places();
+  const start = 'complete -c bootwright';
+  const answer = ({ completes, words = [] }: NonNullable<Flag['value']>): string =>
+    (
+      ({
+        words: `-x -a '${words.join(' ')}'`,
+        files: '-r -F',
+        directories: "-x -a '(__fish_complete_directories)'",
+      }) as Partial<Record<string, string>>
+    )[completes] ?? '-x';
+  const flagText = ({ flag, summary, value }: Flag): string =>
+    [
+      flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`,
+      ...(value === undefined ? [] : [answer(value)]),
+      `-d ${fishQuoted(summary)}`,
+    ].join(' ');
+  const at = (of: readonly CommandPlace[]): string => `-n "__bootwright_at ${paths(of, ' ')}"`;
+  const next = (place: CommandPlace): string => `-n "__bootwright_next ${quotedPath(place)}"`;
+  return [
+    ...fishFunctions(all),
+    `${start} -f`,
+    ...all.flatMap((place) =>
+      Object.entries(place.row.commands ?? {}).map(
+        ([name, { summary }]) => `${start} ${next(place)} -a ${name} -d ${fishQuoted(summary)}`,
+      ),
     ),
-    ...installOptions(root)
-      .flatMap(flag)
-      .map((text) => `${start} ${text}`),
+    ...all.flatMap((place) => {
+      const { argument } = place.row;
+      const isOffered = argument?.completes === 'words' || argument?.completes === 'files';
+      return isOffered ? [`${start} ${at([place])} ${answer(argument).replace('-r ', '')}`] : [];
+    }),
+    ...all.flatMap((place) =>
+      ownFlags(place).map((flag) => `${start} ${at([place])} ${flagText(flag)}`),
+    ),
+    ...installFlags().map(
+      (flag) => `${start} ${at(all.filter(takesInstallFlags))} ${flagText(installFlag(flag))}`,
+    ),
     '',
   ].join('\n');
 }

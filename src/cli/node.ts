@@ -12,7 +12,6 @@ import { proxyEnv } from '../steps/host-commands.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { print } from './messages.ts';
 import { withoutJournal } from './run-context.ts';
-import type { nodeActions } from './commands.ts';
 
 /** Options of the commands of a node; each command has some of them. */
 export interface NodeOptions {
@@ -27,7 +26,7 @@ export interface NodeOptions {
 }
 
 /** What is done on the host itself. */
-export type NodeAction = Exclude<keyof typeof nodeActions, 'agent' | 'controller'>;
+export type NodeAction = 'status' | 'apply' | 'rollback';
 
 /** Arguments of a command of `node`. */
 interface NodeCall extends NodeOptions {

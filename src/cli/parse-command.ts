@@ -1,263 +1,150 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { flagFailure } from '../config/failures.ts';
-import { installFlags } from '../config/flags.ts';
-import { flagName } from '../config/go-flags.ts';
 import { nearestName } from '../lib/nearest.ts';
-import {
-  actionsOf,
-  commands,
-  configActions,
-  type Definition,
-  formatOption,
-  type InstallLine,
-  installUsage,
-  listFormats,
-  nodeActions,
-  planFormats,
-  type ReadyCommand,
-  shells,
-} from './commands.ts';
-import { completionScript } from './completion.ts';
-import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
-import { runDoctor } from './doctor/doctor.ts';
+import { AgentError } from '../model/failure.ts';
+import type { ArgumentRow, OptionRow, ValueRow } from './command-row.ts';
+import { findCommand, type CommandPlace } from './commands.ts';
 import { cliFailure } from './failures.ts';
-import { runJournal } from './journal.ts';
-import { defineLayer } from './layer/define.ts';
-import { print } from './messages.ts';
-import { type NodeAction, type NodeOptions, runNode } from './node.ts';
-import { runPlan } from './plan.ts';
-import { runStatus } from './status.ts';
+import { handlers, type ParsedLine } from './handlers.ts';
 import type { CommandCall } from './program.ts';
 
+/** A parsed command; runs it and resolves with the exit code. */
+type ReadyCommand = () => Promise<number>;
+
 /**
- * Parses every command but `install`. A command has few options of its own; every other flag is one
- * of an install: `plan` takes the same command line.
- * @throws AgentError `cli.bad-flag`, `cli.unknown-command`
+ * Parses every command but `install`, by its row. A command has few options of its own; every other flag is one of an
+ * install: `plan` takes the same command line.
+ * @throws AgentError `cli.bad-flag`, `cli.unknown-command`, `cli.unknown-flag`
  */
 export async function parseCommand(call: CommandCall): Promise<ReadyCommand> {
-  requireAction(call);
-  let ready: ReadyCommand = () => Promise.resolve(0);
-  const take = (run: ReadyCommand): void => {
-    ready = run;
+  const { place, args } = findCommand([call.command, ...call.args]);
+  const handler = handlerOf(place);
+  const line = await readLine(place, args);
+  return async () => {
+    try {
+      return await handler({ ...line, environment: call.environment });
+    } catch (thrown) {
+      throw withOwnOptions(thrown, place);
+    }
   };
-  const root = new Command('bootwright');
-  const definitions = [
-    defineInstall,
-    definePlan,
-    defineConfig,
-    defineDoctor,
-    defineStatus,
-    defineJournal,
-    defineController,
-    defineLayer,
-    defineNode,
-    defineCompletion,
-    defineHelp,
+}
+
+/** @throws AgentError `cli.unknown-command` where the place is one of several commands */
+function handlerOf({ path, row }: CommandPlace): (line: ParsedLine) => Promise<number> {
+  const name = path.join(' ');
+  const handler = (handlers as Partial<Record<string, (line: ParsedLine) => Promise<number>>>)[
+    name
   ];
-  for (const define of definitions) {
-    define(root, { environment: call.environment, take });
-  }
-  for (const command of [root, ...root.commands, ...root.commands.flatMap((c) => c.commands)]) {
-    command.exitOverride().configureOutput({ writeErr: () => undefined });
-  }
+  if (handler !== undefined) return handler;
+  throw cliFailure('cli.unknown-command', `\`${name}\` needs a subcommand`, {
+    hint: `run bootwright ${name} with one of ${Object.keys(row.commands ?? {}).join(', ')}`,
+  });
+}
+
+/** @throws AgentError `cli.bad-flag`, `cli.unknown-flag` */
+async function readLine(
+  place: CommandPlace,
+  args: readonly string[],
+): Promise<Omit<ParsedLine, 'environment'>> {
+  const command = commandOf(place);
   try {
-    await root.parseAsync([call.command, ...call.args], { from: 'user' });
+    await command.parseAsync(args, { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw thrown;
-    if (thrown.exitCode !== 0) throw misuse(thrown.message, call);
+    throw thrown instanceof CommanderError ? misuse(thrown, place) : thrown;
   }
-  return ready;
-}
-
-/** Flags alone mean `install`, so nothing parses it here: it completes the tree of commands. */
-function defineInstall(root: Command): void {
-  const install = root.command('install').description(commands.install);
-  for (const flag of installFlags()) {
-    const value = flag.isBoolean ? '' : ` <${flag.placeholder ?? 'value'}>`;
-    const option = root.createOption(`${flagName(flag.name)}${value}`, flag.summary);
-    install.addOption(flag.choices === undefined ? option : option.choices(flag.choices));
-  }
-}
-
-function definePlan(root: Command, definition: Definition): void {
-  defineInstallLine(root.command('plan').description(commands.plan), definition, {
-    formats: planFormats,
-    run: runPlan,
-  });
-}
-
-function defineConfig(root: Command, definition: Definition): void {
-  const config = root.command('config').description(commands.config);
-  defineInstallLine(config.command('show').description(configActions.show), definition, {
-    formats: listFormats,
-    run: runConfigShow,
-  });
-  defineInstallLine(config.command('validate').description(configActions.validate), definition, {
-    formats: listFormats,
-    run: runConfigValidate,
-  });
-  config
-    .command('schema')
-    .description(configActions.schema)
-    .action(() => {
-      definition.take(() => Promise.resolve(runConfigSchema()));
-    });
-}
-
-function defineDoctor(root: Command, definition: Definition): void {
-  defineInstallLine(root.command('doctor').description(commands.doctor), definition, {
-    formats: listFormats,
-    run: runDoctor,
-  });
-}
-
-function defineStatus(root: Command, definition: Definition): void {
-  defineInstallLine(root.command('status').description(commands.status), definition, {
-    formats: listFormats,
-    run: runStatus,
-  });
-}
-
-function defineJournal(root: Command, definition: Definition): void {
-  defineInstallLine(root.command('journal').description(commands.journal), definition, {
-    formats: listFormats,
-    run: runJournal,
-  });
-}
-
-/** The flags of an install are read by the same code as there; they pass through here unread. */
-function defineInstallLine(
-  command: Command,
-  { environment, take }: Definition,
-  {
-    formats,
-    run,
-  }: {
-    readonly formats?: readonly string[];
-    readonly run: (line: InstallLine) => Promise<number>;
-  },
-): void {
-  if (formats !== undefined) command.addOption(formatOption(command, formats));
-  command
-    .usage(installUsage)
-    .allowUnknownOption()
-    .allowExcessArguments()
-    .action(({ format = 'text' }: { readonly format?: string }) => {
-      take(() => run({ argv: command.args, environment, format }));
-    });
-}
-
-/** Options of the programs that run in a pod. */
-interface ClusterOptions {
-  readonly kubeconfig?: string;
-  readonly verbose: boolean;
-}
-
-/** A program that runs in a pod with the credentials of it. */
-function defineInCluster(
-  command: Command,
-  { take }: Definition,
-  run: (options: ClusterOptions) => Promise<number>,
-): void {
-  command
-    .option(
-      '--kubeconfig <file>',
-      'kubeconfig of the cluster; default: the service account of the pod',
-    )
-    .option('--verbose', 'log at level debug', false)
-    .action((options: ClusterOptions) => {
-      take(() => run(options));
-    });
-}
-
-function defineController(root: Command, definition: Definition): void {
-  const command = root.command('controller').description(commands.controller);
-  defineInCluster(command, definition, async (options) => {
-    const { runController } = await import('./controller.ts');
-    return runController({ ...options, environment: definition.environment });
-  });
-}
-
-function defineCompletion(root: Command, { take }: Definition): void {
-  root
-    .command('completion')
-    .description(commands.completion)
-    .addArgument(root.createArgument('<shell>', 'name of the shell').choices([...shells]))
-    .action((shell: (typeof shells)[number]) => {
-      take(() => {
-        print(completionScript(shell, root));
-        return Promise.resolve(0);
-      });
-    });
-}
-
-function defineHelp(root: Command): void {
-  root.command('help').description(commands.help);
-}
-
-function defineNode(root: Command, definition: Definition): void {
-  const { environment, take } = definition;
-  const node = root.command('node').description(commands.node);
-  const declare = (action: NodeAction): Command =>
-    node
-      .command(action)
-      .description(nodeActions[action])
-      .addOption(formatOption(node, listFormats))
-      .option('--verbose', 'log every command', false);
-  const ready = (action: NodeAction, options: NodeOptions, image = ''): void => {
-    take(() => runNode({ ...options, action, image, environment }));
+  requireOptions(place, command);
+  const isInstallLine = place.row.takesInstallFlags === true;
+  return {
+    options: command.opts(),
+    values: isInstallLine ? [] : command.args,
+    argv: isInstallLine ? command.args : [],
   };
-  const agent = node.command('agent').description(nodeActions.agent);
-  defineInCluster(agent, definition, async (options) => {
-    const { runNodeAgent } = await import('./node-agent.ts');
-    return runNodeAgent({ ...options, environment });
-  });
-  declare('status').action((options: NodeOptions) => ready('status', options));
-  declare('apply')
-    .argument('<image>', 'HOST/PATH:TAG or HOST/PATH@sha256:DIGEST')
-    .option('--record', 'record the image for the Machine Config Daemon', false)
-    .option('--reboot', 'reboot the host at the end, if a change needs it', false)
-    .option('--append-karg <argument>', 'kernel argument to append', collect)
-    .option('--delete-karg <argument>', 'kernel argument to delete', collect)
-    .action((image: string, options: NodeOptions) => ready('apply', options, image));
-  declare('rollback')
-    .option('--reboot', 'reboot the host at the end, if a change needs it', false)
-    .action((options: NodeOptions) => ready('rollback', options));
-  const controller = node.command('controller').description(nodeActions.controller);
-  defineInCluster(controller, definition, async (options) => {
-    const { runNodeController } = await import('./node-controller.ts');
-    return runNodeController({ ...options, environment });
-  });
 }
+
+/** A mistyped option is refused as that, before another is found missing: commander does it the other way round. */
+function requireOptions(place: CommandPlace, command: Command): void {
+  for (const [name, { isRequired, value }] of Object.entries(place.row.options ?? {})) {
+    const given: unknown = command.getOptionValue(new Option(`--${name}`).attributeName());
+    if (isRequired !== true || given !== undefined) continue;
+    const usage = `--${name} ${value?.placeholder ?? ''}`.trim();
+    throw flagFailure('cli.bad-flag', `\`${place.path.join(' ')}\`: ${usage} is missing`, {
+      hint: pageHint(place),
+    });
+  }
+}
+
+function commandOf(place: CommandPlace): Command {
+  const { path, row } = place;
+  const command = new Command(path.join(' '))
+    .helpOption(false)
+    .showSuggestionAfterError(false)
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+    .action(() => undefined);
+  for (const [name, option] of Object.entries(row.options ?? {})) {
+    command.addOption(optionOf(place, name, option));
+  }
+  const { argument } = row;
+  if (argument !== undefined) {
+    command.argument(usageOf(argument), argument.summary, valueReader(place, argument));
+  }
+  return row.takesInstallFlags === true
+    ? command.allowUnknownOption().allowExcessArguments()
+    : command;
+}
+
+function optionOf(place: CommandPlace, name: string, row: OptionRow): Option {
+  const { summary, value, isRepeatable, byDefault } = row;
+  const flags = value === undefined ? `--${name}` : `--${name} <${value.placeholder}>`;
+  const option = new Option(flags, summary).default(value === undefined ? false : byDefault);
+  if (isRepeatable === true) return option.argParser(collect);
+  return value === undefined
+    ? option
+    : option.argParser(valueReader(place, { ...value, placeholder: `--${name}` }));
+}
+
+const usageOf = ({ placeholder, isRepeatable, isOptional }: ArgumentRow): string => {
+  const name = `${placeholder}${isRepeatable === true ? '...' : ''}`;
+  return isOptional === true ? `[${name}]` : `<${name}>`;
+};
 
 const collect = (value: string, earlier: readonly string[] = []): readonly string[] => [
   ...earlier,
   value,
 ];
 
-function requireAction({ command, args: [action] }: CommandCall): void {
-  const known = actionsOf[command];
-  if (known === undefined) return;
-  const actions = Object.keys(known);
-  if (['-h', '--help', ...actions].includes(action ?? '')) return;
-  const near = action === undefined ? undefined : nearestName(action, actions);
-  throw cliFailure(
-    'cli.unknown-command',
-    action === undefined
-      ? `\`${command}\` needs a subcommand`
-      : `\`${command}\` has no subcommand ${JSON.stringify(action)}`,
-    {
-      hint:
-        near === undefined
-          ? `run bootwright ${command} with one of ${actions.join(', ')}`
-          : `did you mean bootwright ${command} ${near}`,
-    },
-  );
+/** Takes the words of a value only, and otherwise says which one was probably meant. */
+const valueReader =
+  (place: CommandPlace, { placeholder, words }: ValueRow) =>
+  (value: string): string => {
+    if (words === undefined || words.includes(value)) return value;
+    const near = nearestName(value, words);
+    throw flagFailure(
+      'cli.bad-flag',
+      `\`${place.path.join(' ')}\`: ${placeholder}: ${JSON.stringify(value)} is not one of ${words.join(', ')}`,
+      { hint: near === undefined ? pageHint(place) : `did you mean ${near}` },
+    );
+  };
+
+const pageHint = ({ path }: CommandPlace): string => `see "bootwright help ${path.join(' ')}"`;
+
+function misuse({ message, code }: CommanderError, place: CommandPlace): AgentError {
+  const text = message.replace(/^error: /, '').replace(/\.$/, '');
+  const flag = /'--?([^'=]+)/.exec(message)?.[1] ?? '';
+  const near =
+    code === 'commander.unknownOption'
+      ? nearestName(flag, Object.keys(place.row.options ?? {}))
+      : undefined;
+  return flagFailure('cli.bad-flag', `\`${place.path.join(' ')}\`: ${text}`, {
+    hint: near === undefined ? pageHint(place) : `did you mean --${near}`,
+  });
 }
 
-const misuse = (message: string, { command }: CommandCall): Error =>
-  flagFailure(
-    'cli.bad-flag',
-    `\`${command}\`: ${message.replace(/^error: /, '').replace(/\.$/, '')}`,
-    { hint: `see "bootwright ${command} --help"` },
-  );
+/** The code of an install knows its own flags only; the one that was meant may be an option of the command. */
+function withOwnOptions(thrown: unknown, { row }: CommandPlace): unknown {
+  if (!(thrown instanceof AgentError) || thrown.code !== 'cli.unknown-flag') return thrown;
+  const { message, context } = thrown;
+  const near = nearestName(String(context['flag']), Object.keys(row.options ?? {}));
+  if (near === undefined) return thrown;
+  return flagFailure('cli.unknown-flag', message, { hint: `did you mean --${near}`, context });
+}

@@ -9,7 +9,6 @@ import { stepsOf } from '../engine/step.ts';
 import { minutes } from '../model/duration.ts';
 import { Secret } from '../model/secret.ts';
 import * as z from 'zod';
-import { planFormats } from './commands.ts';
 import { PlanDocument, planJsonSchema } from './plan-data.ts';
 import { renderPlan } from './plan.ts';
 
@@ -159,6 +158,8 @@ describe('plan as Markdown', () => {
     expect(markdown).toContain('3. `finish/leave` Leave (reboots the host)');
   });
 });
+
+const planFormats = ['text', 'json', 'dot', 'markdown'] as const;
 
 describe('every form of a plan', () => {
   it.each(planFormats)('shows no secret as %s', (format) => {

@@ -5,7 +5,7 @@ import { readSettings } from '../config/sources.ts';
 import { describeRole, type Plan, type PlannedItem, type PlannedStep } from '../engine/describe.ts';
 import { MASK, type Secret } from '../model/secret.ts';
 import { chooseRole } from '../roles/choose.ts';
-import type { InstallLine, planFormats } from './commands.ts';
+import type { InstallLine } from './commands.ts';
 import { renderFindings, withRefusals } from './config.ts';
 import { exitCodeOf, print, printError, printNote } from './messages.ts';
 import { renderPlanDot, renderPlanJson } from './plan-data.ts';
@@ -31,7 +31,7 @@ export async function runPlan({ argv, environment, format }: InstallLine): Promi
 }
 
 /** A form that a plan can be printed in. */
-export type PlanFormat = (typeof planFormats)[number];
+export type PlanFormat = 'text' | 'json' | 'dot' | 'markdown';
 
 const renderers: Readonly<Record<PlanFormat, (plan: Plan) => string>> = {
   text: renderPlanText,

@@ -74,6 +74,42 @@ describe('start', () => {
     },
   );
 
+  it.each([
+    ['help plan', 'plan'],
+    ['plan --help', 'plan'],
+    ['plan -r worker -h', 'plan'],
+    ['help layer', 'layer'],
+    ['layer --help', 'layer'],
+    ['help layer build', 'layer build'],
+    ['layer build -h', 'layer build'],
+    ['layer lint file --help', 'layer lint'],
+    ['help install', 'install'],
+    ['help help', 'help'],
+    ['help config show --help', 'config show'],
+  ])('prints the page of a command for "%s" and loads nothing', async (line, page) => {
+    const { exitCode, out, order } = await run(line);
+    expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });
+    expect(out).toMatch(new RegExp(`^bootwright ${page}: `));
+  });
+
+  it.each([
+    ['help plna', 'did you mean bootwright plan'],
+    ['help layer biuld', 'did you mean bootwright layer build'],
+    ['help plan more', 'bootwright help plan'],
+    ['layer biuld --help', 'did you mean bootwright layer build'],
+  ])('refuses "%s" with what was meant', async (line, hint) => {
+    const { exitCode, errors, order } = await run(line);
+    expect({ exitCode, order }).toEqual({ exitCode: 2, order: [] });
+    expect(errors).toMatch(/^failed: cli\.unknown-command: /);
+    expect(errors).toContain(hint);
+  });
+
+  it('takes what follows -- for an argument', async () => {
+    expect((await run('layer lint -- --help')).commands).toEqual([
+      { command: 'layer', args: ['lint', '--', '--help'], environment: {} },
+    ]);
+  });
+
   it('prints the version and loads nothing', async () => {
     const { exitCode, out, order } = await run('--version');
     expect({ exitCode, order }).toEqual({ exitCode: 0, order: [] });

@@ -5,10 +5,9 @@ import { asksHelp } from '../config/flags.ts';
 import { type Layer, mergeLayers, proxiesOf, textIn } from '../config/settings.ts';
 import { type CommandSettings, defaultConfigFile, readSettings } from '../config/sources.ts';
 import { asAgentError } from '../engine/failures.ts';
-import { nearestName } from '../lib/nearest.ts';
 import { Secret } from '../model/secret.ts';
 import { version } from '../model/version.ts';
-import { type CommandName, commands, isCommandName } from './commands.ts';
+import { type CommandName, findCommand, type Found, type CommandPlace } from './commands.ts';
 import { cliFailure } from './failures.ts';
 import type { ReportRequest, SentReport } from './first-report.ts';
 import { helpText } from './help.ts';
@@ -38,23 +37,32 @@ export interface StartContext {
 export async function start(context: StartContext): Promise<number> {
   const { argv, print, printError } = context;
   try {
-    const { command, args } = readCommandLine(argv, context.environment);
-    if (command === 'help') {
-      print(helpText());
+    const { place, args } = readCommandLine(argv, context.environment);
+    const [command = 'install', ...below] = place.path as readonly CommandName[];
+    if (command === 'install') return await startInstall(context, place, args);
+    if (command === 'help' || asksPage(args)) {
+      print(helpText(command === 'help' ? pageOf(args) : place));
       return 0;
     }
-    if (command === 'install') return await startInstall(context, args);
     const program = await context.loadProgram(command);
-    return await program.runCommand({ command, args, environment: context.environment });
+    return await program.runCommand({
+      command,
+      args: [...below, ...args],
+      environment: context.environment,
+    });
   } catch (thrown) {
     printError(failureText(thrown));
     return exitCodeOf(thrown);
   }
 }
 
-async function startInstall(context: StartContext, argv: readonly string[]): Promise<number> {
+async function startInstall(
+  context: StartContext,
+  place: CommandPlace,
+  argv: readonly string[],
+): Promise<number> {
   if (asksHelp(argv)) {
-    context.print(helpText());
+    context.print(helpText(place));
     return 0;
   }
   using stop = stopSignal();
@@ -159,27 +167,37 @@ function decideEarlyReport(layers: readonly Layer[]): ReportRequest | undefined 
   };
 }
 
-/** A command with its arguments. */
-interface CommandLine {
-  readonly command: CommandName;
-  readonly args: readonly string[];
-}
-
 /**
  * Finds the command of a command line: flags alone, or nothing at all, mean `install`; nothing at all in the job of the
  * controller, which names no command, means `controller`.
  * @throws AgentError `cli.unknown-command`
  */
-function readCommandLine(argv: readonly string[], environment: Environment): CommandLine {
-  const [first, ...args] = argv;
-  if (first === undefined && isControllerEnvironment(environment)) {
-    return { command: 'controller', args };
-  }
-  if (first === undefined || first.startsWith('-')) return { command: 'install', args: argv };
-  if (isCommandName(first)) return { command: first, args };
-  const near = nearestName(first, Object.keys(commands));
-  throw cliFailure('cli.unknown-command', `command ${JSON.stringify(first)} does not exist`, {
-    ...(near === undefined ? {} : { hint: `did you mean bootwright ${near}` }),
-    context: { command: first },
-  });
+function readCommandLine(argv: readonly string[], environment: Environment): Found {
+  if (argv.length === 0 && isControllerEnvironment(environment)) return findCommand(['controller']);
+  return findCommand(argv);
+}
+
+/** Whether the page of a command is asked for; what follows `--` is an argument. */
+function asksPage(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  const flags = end < 0 ? args : args.slice(0, end);
+  return flags.some((word) => word === '-h' || word === '--help' || word === '-help');
+}
+
+/**
+ * The command that `help` is asked for.
+ * @throws AgentError `cli.unknown-command`
+ */
+function pageOf(words: readonly string[]): CommandPlace {
+  const { place, args } = findCommand(words);
+  const [extra] = args;
+  if (extra === undefined || extra.startsWith('-')) return place;
+  throw cliFailure(
+    'cli.unknown-command',
+    `\`${place.path.join(' ')}\` has no subcommand ${JSON.stringify(extra)}`,
+    {
+      hint: `see "bootwright help ${place.path.join(' ')}"`,
+      context: { command: extra },
+    },
+  );
 }

@@ -69,6 +69,8 @@ export const allFlagNames = (): readonly string[] => [
 export interface OfferedFlag extends Pick<FlagRow, 'isBoolean' | 'placeholder' | 'summary'> {
   readonly name: string;
   readonly choices?: readonly string[];
+  /** Its value may be the name of a file. */
+  readonly isPath: boolean;
 }
 
 /** Every flag of an install with what is known of it. */
@@ -82,11 +84,17 @@ export const installFlags = (): readonly OfferedFlag[] =>
     return {
       name,
       isBoolean: lookUpFlag(name)?.isBoolean === true,
-      summary: '',
+      summary: kind?.summary ?? '',
+      isPath: mayBePath(row?.placeholder, kind?.kind),
       ...row,
       ...(choices === undefined ? {} : { choices }),
     };
   });
+
+const mayBePath = (placeholder: string | undefined, kind: string | undefined): boolean =>
+  placeholder === undefined
+    ? kind === 'text' || kind === 'place'
+    : placeholder === 'FILE' || placeholder === 'DEVICE';
 
 /** What is known of a flag, undefined for one that does not exist. */
 export function lookUpFlag(name: string): { readonly isBoolean: boolean } | undefined {
