@@ -8,6 +8,7 @@ import { configJsonSchema } from '../../src/config/show.ts';
 import { readSettings } from '../../src/config/sources.ts';
 import { describeRole } from '../../src/engine/describe.ts';
 import { allRoles } from '../../src/roles/choose.ts';
+import { cliPage, manPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
 import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
@@ -22,6 +23,8 @@ const json = (value: unknown): Promise<string> =>
 export async function generatedPages(): Promise<Readonly<Record<string, string>>> {
   return {
     'docs/architecture.md': await architecturePage(),
+    'docs/bootwright.1': manPage(),
+    'docs/cli.md': cliPage(),
     'docs/configuration.md': configurationPage(),
     'docs/configuration.schema.json': await json(configJsonSchema()),
     'docs/doctor.schema.json': await json(doctorJsonSchema()),

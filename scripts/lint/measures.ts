@@ -35,7 +35,7 @@ const longestFile = 300;
 const bounds: Readonly<Record<string, Bounds>> = {
   src: { files: 432, lines: 57_300, onlyImporters: 130, sharedNames: 10, median: 90 },
   mocks: { lines: 15_000 },
-  scripts: { lines: 5_510 },
+  scripts: { lines: 5_520 },
 };
 
 interface Bounds {

@@ -73,7 +73,8 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'cli',
-    about: 'the built program: help, errors, exit codes',
+    about: 'the built program: help, completion, the man page, errors, exit codes',
+    parts: ['apt-packages'],
     needsBundle: true,
     tests: { include: ['test/cli/**/*.test.ts'], timeoutSeconds: 60 },
   },

@@ -28,9 +28,6 @@ export interface ArgumentRow extends ValueRow {
   readonly isOptional?: true;
 }
 
-/** An example on a help page: the line, and what it is for. */
-export type Example = readonly [line: string, purpose: string];
-
 /** One command. Parsing, help, suggestions, completion, `docs/cli.md` and the man page are made of its row. */
 export interface CommandRow {
   /** What it does, as short as the list of commands needs it. */
@@ -45,7 +42,7 @@ export interface CommandRow {
   readonly exitCodes?: Readonly<Record<number, string>>;
   /** Variables that it reads beside the common ones. */
   readonly environment?: Readonly<Record<string, string>>;
-  readonly examples?: readonly Example[];
+  readonly examples?: readonly (readonly [line: string, purpose: string])[];
   /** A command that has commands does nothing itself. */
   readonly commands?: CommandTable;
 }

@@ -41,18 +41,16 @@ const takesInstallFlags = ({ path, row }: CommandPlace): boolean =>
 /** Only what is not a flag of an install too. */
 const ownFlags = (place: CommandPlace): readonly Flag[] => [
   ...Object.entries(place.row.options ?? {}).map(optionFlag),
-  ...(takesInstallFlags(place) ? [] : [{ flag: '--help', summary: 'print the help page' }]),
+  ...(takesInstallFlags(place) || place.path[0] === 'help'
+    ? []
+    : [{ flag: '--help', summary: 'print the help page' }]),
 ];
 
 /** Every place of a command line; `help` is followed by the names of the commands. */
 const places = (): readonly CommandPlace[] => {
-  const real = commandsBelow(root);
-  return [
-    ...real.filter(({ path }) => path[0] !== 'help'),
-    ...real
-      .filter(({ path }) => path[0] !== 'help')
-      .map(({ path, row }) => ({ path: ['help', ...path], row: namesOnly(row) })),
-  ];
+  const real = commandsBelow(root).filter(({ path }) => path[0] !== 'help');
+  const named = real.map(({ path, row }) => ({ path: ['help', ...path], row: namesOnly(row) }));
+  return [...real, ...named];
 };
 
 const namesOnly = ({ summary, commands }: CommandRow): CommandRow => ({

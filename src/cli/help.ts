@@ -175,7 +175,7 @@ const environmentOf = ({ path, row }: CommandPlace): readonly HelpRow[] =>
     : Object.entries(row.environment ?? {});
 
 /** What the exit codes mean for every command; the numbers are those of the kinds of failures. */
-const commonExitCodes: Readonly<Record<string, string>> = {
+export const commonExitCodes: Readonly<Record<string, string>> = {
   0: 'done',
   1: 'a bug, or anything else that is not expected',
   2: 'the input is wrong: command line, setting, file, or data of the service',

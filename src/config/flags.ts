@@ -5,6 +5,7 @@ import { type FlagMeaning, type FlagRow, flagRows, ownFlagRows } from './flag-ta
 import { flagName, type FlagUse, scanFlags } from './go-flags.ts';
 import { oldServiceSettings } from './old-contract.ts';
 import { goBoolean, invalid, readValue } from './read-value.ts';
+import type { Setting } from './setting-table.ts';
 import {
   type Given,
   isSettingKey,
@@ -77,9 +78,7 @@ export interface OfferedFlag extends Pick<FlagRow, 'isBoolean' | 'placeholder' |
 export const installFlags = (): readonly OfferedFlag[] =>
   allFlagNames().map((name) => {
     const row = ownFlagRows[name] ?? flagRows[name];
-    const meaning = meaningOf(name);
-    const kind =
-      meaning !== undefined && 'sets' in meaning ? settingKinds[meaning.sets] : undefined;
+    const kind = settingOf(name);
     const choices = kind?.kind === 'word' ? kind.words : row?.choices;
     return {
       name,
@@ -90,6 +89,11 @@ export const installFlags = (): readonly OfferedFlag[] =>
       ...(choices === undefined ? {} : { choices }),
     };
   });
+
+function settingOf(name: string): Setting | undefined {
+  const meaning = meaningOf(name);
+  return meaning !== undefined && 'sets' in meaning ? settingKinds[meaning.sets] : undefined;
+}
 
 const mayBePath = (placeholder: string | undefined, kind: string | undefined): boolean =>
   placeholder === undefined

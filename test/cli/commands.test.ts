@@ -1,8 +1,6 @@
-import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import planSchema from '../../docs/plan.schema.json' with { type: 'json' };
@@ -147,40 +145,5 @@ describe('journal', () => {
     const { exitCode, stderr } = await bundle.run(['journal', '--host.root', `${folder}/none`]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(`${folder}/none/opt/install-dir/journal.jsonl`);
-  });
-});
-
-describe('completion', () => {
-  it('is a script that bash takes and that completes a role', async () => {
-    const { stdout } = await bundle.run(['completion', 'bash']);
-    const script = `${stdout}\nCOMP_WORDS=(bootwright -r wor) COMP_CWORD=2; _bootwright; echo "\${COMPREPLY[@]}"`;
-    const answer = await promisify(execFile)('bash', ['-c', script]);
-    expect(answer).toEqual({ stdout: 'worker\n', stderr: '' });
-  });
-
-  it.each([
-    ['plan --format ', 'text json dot markdown'],
-    ['config show --format ', 'text json'],
-    ['journal --format ', 'text json'],
-    ['plan ', ''],
-    ['plan --rol', '--role'],
-    ['plan --config /etc/hostnam', '/etc/hostname'],
-    ['plan --high-availability-mode ', 'Full None'],
-    ['layer bu', 'build'],
-    ['layer lint /etc/hostnam', '/etc/hostname'],
-    ['layer build --o', '--os-config'],
-    ['node apply --authf', ''],
-  ])('completes "%s" with "%s" in bash', async (line, expected) => {
-    const { stdout } = await bundle.run(['completion', 'bash']);
-    const words = line.split(' ').map((word) => `'${word}'`);
-    const script = `${stdout}\nCOMP_WORDS=(bootwright ${words.join(' ')}) COMP_CWORD=${words.length}; _bootwright; echo "\${COMPREPLY[@]}"`;
-    const answer = await promisify(execFile)('bash', ['-c', script]);
-    expect(answer.stdout.trim()).toBe(expected);
-  });
-
-  it.each(['zsh', 'fish'])('prints a script for %s', async (shell) => {
-    const { exitCode, stdout } = await bundle.run(['completion', shell]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain('bootwright');
   });
 });

@@ -1,0 +1,158 @@
+import { type CommandPlace, commandsBelow, root } from '../../src/cli/commands.ts';
+import { commonExitCodes, type Section, sectionsOf } from '../../src/cli/help.ts';
+import { version } from '../../src/model/version.ts';
+import { codeCell, table } from './markdown.ts';
+
+/** The commands that do something, in the order of the help. */
+const leaves = commandsBelow(root).filter(({ row }) => row.commands === undefined);
+
+const nameOf = ({ path }: CommandPlace): string => ['bootwright', ...path].join(' ');
+
+/** The flags of an install and the common exit codes are shown once, elsewhere. */
+const ownSections = (place: CommandPlace): readonly Section[] =>
+  sectionsOf(place).flatMap((section) => {
+    if (section.title.startsWith('Flags') || section.title === 'Settings') return [];
+    if (section.title !== 'Exit codes') return [section];
+    const rows = Object.entries(place.row.exitCodes ?? {});
+    return rows.length === 0 ? [] : [{ title: section.title, rows }];
+  });
+
+/** The page of every command. */
+export const cliPage = (): string =>
+  [
+    '# Commands',
+    '',
+    'This page is written by `npm run docs` from `src/cli/commands.ts`, of which parsing, `bootwright help COMMAND`,',
+    'completion and the man page ([bootwright.1](bootwright.1)) are made too. The flags of an install are in',
+    '[configuration.md](configuration.md#flags), errors in [errors.md](errors.md).',
+    '',
+    ...leaves.map((place) => {
+      const name = nameOf(place);
+      return `- [${name}](#${name.replaceAll(' ', '-')}): ${place.row.summary}`;
+    }),
+    '',
+    '`bootwright completion SHELL` prints the completion of a shell: commands, subcommands, options, and their values.',
+    '',
+    ...leaves.flatMap(commandPage),
+    '## Exit codes',
+    '',
+    ...table(
+      ['Code', 'Meaning'],
+      Object.entries(commonExitCodes).map(([code, meaning]) => [codeCell(code), meaning]),
+    ),
+    '',
+  ].join('\n');
+
+const commandPage = (place: CommandPlace): readonly string[] => [
+  `## ${nameOf(place)}`,
+  '',
+  sentence(place.row.summary),
+  '',
+  ...ownSections(place).flatMap(sectionPage),
+];
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+function sectionPage({
+  title,
+  paragraphs = [],
+  lines = [],
+  rows = [],
+}: Section): readonly string[] {
+  const shell = (text: readonly string[]): readonly string[] =>
+    text.length === 0 ? [] : ['```sh', ...text, '```', ''];
+  if (title === 'Examples') return shell(rows.flatMap(([line, purpose]) => [`# ${purpose}`, line]));
+  return [
+    ...paragraphs.flatMap((text) => [linked(text), '']),
+    ...shell(lines),
+    ...(rows.length === 0
+      ? []
+      : [
+          ...table(
+            [title, 'Meaning'],
+            rows.map(([left, right]) => [codeCell(left), right]),
+          ),
+          '',
+        ]),
+  ];
+}
+
+/** A command that a text names in quotes is its section here. */
+const linked = (text: string): string =>
+  text.replaceAll(/"bootwright help ([a-z ]+)"/g, (_, name: string) => {
+    const whole = `bootwright ${name}`;
+    return `[${whole}](#${whole.replaceAll(' ', '-')})`;
+  });
+
+/** The man page, for groff and mandoc. */
+export function manPage(): string {
+  const flags = sectionsOf(root).filter(({ title }) => title.startsWith('Flags'));
+  const environment = sectionsOf(root).filter(({ title }) => title === 'Environment');
+  return [
+    '.\\" Written by npm run docs from src/cli/commands.ts.',
+    `.TH BOOTWRIGHT 1 "" "bootwright ${version}" "User Commands"`,
+    '.SH NAME',
+    `bootwright \\- ${roff(root.row.summary)}`,
+    '.SH SYNOPSIS',
+    ...(sectionsOf(root)[0]?.lines ?? []).flatMap((line) => [bold(line), '.br']).slice(0, -1),
+    '.SH DESCRIPTION',
+    roff(
+      'Turns a bare-metal host into a node of an OpenShift cluster; further commands show, check and complete that.',
+    ),
+    '.SH COMMANDS',
+    ...leaves.flatMap(commandManual),
+    ...flags.flatMap(({ title, rows = [] }) => [
+      `.SH ${quoted(title.replace(/ \(.*/, '').toUpperCase())}`,
+      ...rows.flatMap(tagged),
+    ]),
+    '.SH ENVIRONMENT',
+    ...environment.flatMap(({ rows = [] }) => rows.flatMap(tagged)),
+    '.SH "EXIT STATUS"',
+    ...Object.entries(commonExitCodes).flatMap(tagged),
+    '',
+  ].join('\n');
+}
+
+const commandManual = (place: CommandPlace): readonly string[] => [
+  `.SS ${quoted(nameOf(place))}`,
+  roff(sentence(place.row.summary)),
+  ...ownSections(place).flatMap(sectionManual),
+];
+
+function sectionManual({
+  title,
+  paragraphs = [],
+  lines = [],
+  rows = [],
+}: Section): readonly string[] {
+  if (title === 'Examples') {
+    return rows.flatMap(([line, purpose]) => ['.PP', roff(sentence(purpose)), '.br', bold(line)]);
+  }
+  const isNamed = rows.length > 0 && !['Options', 'Arguments'].includes(title);
+  return [
+    ...(isNamed ? ['.PP', `${title}:`] : []),
+    ...lines.flatMap((line) => ['.PP', bold(line)]),
+    ...paragraphs.flatMap((text) => ['.PP', roff(text)]),
+    ...rows.flatMap(tagged),
+  ];
+}
+
+const tagged = ([left, right]: readonly [string, string]): readonly string[] => [
+  '.TP',
+  bold(left),
+  roff(right),
+];
+
+const bold = (text: string): string => `\\fB${roff(text)}\\fR`;
+
+const quoted = (text: string): string => `"${roff(text)}"`;
+
+/** A text as roff takes it for itself: backslashes, dashes and quotes as they are, no line that begins with a request. */
+const roff = (text: string): string =>
+  text
+    .replaceAll('\\', '\\e')
+    .replaceAll('-', '\\-')
+    .replaceAll('"', '\\(dq')
+    .replaceAll("'", '\\(aq')
+    .replaceAll('…', '...')
+    .replace(/^\./, '\\&.');

@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { commandsBelow, root } from '../../src/cli/commands.ts';
+
+const page = join(import.meta.dirname, '../../docs/bootwright.1');
+const execute = promisify(execFile);
+
+describe('the man page', () => {
+  it('is read by groff without a warning', async () => {
+    const { stdout, stderr } = await execute('groff', ['-man', '-ww', '-z', '-Tutf8', page]);
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: '' });
+  });
+
+  it('has every command with its options', async () => {
+    const { stdout } = await execute('groff', ['-man', '-Tutf8', '-P-cbou', page]);
+    const text = stdout.replaceAll(/\s+/g, ' ');
+    for (const { path, row } of commandsBelow(root).filter(
+      (one) => one.row.commands === undefined,
+    )) {
+      expect(text).toContain(['bootwright', ...path].join(' '));
+      for (const option of Object.keys(row.options ?? {})) expect(text).toContain(`--${option}`);
+    }
+  });
+});
