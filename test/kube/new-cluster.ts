@@ -40,11 +40,12 @@ const kinds = new Map<string, KubeKind>([
   ['ClusterRoleBinding', clusterRoleBindings],
   ['Role', roles],
   ['RoleBinding', roleBindings],
+  ['DaemonSet', { group: 'apps', version: 'v1', plural: 'daemonsets' }],
 ]);
 
-/** Applies what `deploy/controller` has, but the job: nothing here would run its pod. */
-export async function deploy(client: KubeClient): Promise<void> {
-  const folder = join(top, 'deploy/controller');
+/** Applies what a folder of `deploy` has, but a job or a deployment: nothing here would run its pod. */
+export async function deploy(client: KubeClient, name = 'controller'): Promise<void> {
+  const folder = join(top, 'deploy', name);
   const read = (name: string): unknown => parse(readFileSync(join(folder, name), 'utf8'));
   const { resources } = read('kustomization.yaml') as { readonly resources: readonly string[] };
   for (const name of resources) {

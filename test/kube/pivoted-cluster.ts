@@ -113,9 +113,9 @@ export async function askFor(
   await asker.create({ kind: certificateSigningRequests }, object, signal);
 }
 
-/** Waits until something is so, for half a minute. */
-export async function until(what: () => Promise<boolean>): Promise<void> {
-  const limit = AbortSignal.timeout(30_000);
+/** Waits until something is so, for half a minute unless said. */
+export async function until(what: () => Promise<boolean>, within = 30_000): Promise<void> {
+  const limit = AbortSignal.timeout(within);
   while (!(await what())) await systemClock.sleep(100, limit);
 }
 

@@ -1,0 +1,301 @@
+// deploy/layering on a real API server: the controller of pools and the agents of three masters, each with its own account.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
+import { systemClock } from '../../src/adapters/clock.ts';
+import { noJournal } from '../../src/adapters/journal.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { etcdCluster, etcdNamespace } from '../../src/cluster/etcd.ts';
+import {
+  events,
+  machineConfigPools,
+  machineConfigs,
+  namespaces,
+  nodes,
+  pods,
+  serviceAccounts,
+} from '../../src/cluster/kinds.ts';
+import { runRole } from '../../src/engine/run.ts';
+import { annotationOf, nodeKeys, partOf } from '../../src/layering/api/cluster-object.ts';
+import { renderedNameOf } from '../../src/layering/api/machine-config-pool.ts';
+import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import { nodeAgent } from '../../src/roles/node-agent.ts';
+import type { PolicyRule } from '../../src/steps/controller/permissions.ts';
+import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
+import { nodeControllerRules } from '../../src/steps/node-controller/manifests.ts';
+import { agentNode, configFile } from '../support/agent-node.ts';
+import { imageOf } from '../support/os-samples.ts';
+import { deploy, putNode } from './new-cluster.ts';
+import { putEtcdMember, until } from './pivoted-cluster.ts';
+import { clusterOf, serviceAccountOf } from './rig.ts';
+
+const top = resolve(import.meta.dirname, '../..');
+const masters = ['m0', 'm1', 'm2'];
+const controller = 'bootwright-node-controller';
+const agent = 'bootwright-node-agent';
+const apiVersion = 'machineconfiguration.openshift.io/v1';
+const role = { 'machineconfiguration.openshift.io/role': 'master' };
+const budgets = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
+const budget = { kind: budgets, namespace: 'default', name: 'of-app' };
+
+let rig: Rig;
+const stop = new AbortController();
+const programs: ChildProcess[] = [];
+const ends: Promise<unknown>[] = [];
+const clusters: KubeCluster[] = [];
+
+const source = (name: string, spec: object) =>
+  rig.client.apply(machineConfigs, {
+    ...{ apiVersion, kind: 'MachineConfig', metadata: { name, labels: role } },
+    spec,
+  });
+const pool = () => rig.client.get({ kind: machineConfigPools, name: 'master' });
+const node = async (name: string): Promise<KubeObject> => {
+  const found = await rig.client.get({ kind: nodes, name });
+  if (found === undefined) throw new Error(`there is no node ${name}`);
+  return found;
+};
+
+const isStopped = (): boolean => stop.signal.aborted;
+/** Waits, at most until the test ends. */
+const pause = (time: number) => systemClock.sleep(time, stop.signal).catch(() => undefined);
+
+/** Starts the command as its Deployment does. */
+async function startController() {
+  const file = join(rig.folder, 'controller.kubeconfig');
+  await writeFile(
+    file,
+    await rig.kubeconfigFor({ user: { namespace, serviceAccount: controller } }),
+  );
+  const argv = [join(top, 'src/main.ts'), 'node', 'controller', '--kubeconfig', file];
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+  const program = spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  programs.push(program);
+  let log = '';
+  program.stdout.on('data', (chunk: Buffer) => (log += chunk.toString()));
+  const ended = once(program, 'exit');
+  return {
+    log: () => log,
+    end: async () => {
+      program.kill('SIGTERM');
+      await ended;
+    },
+  };
+}
+
+/** Runs the agent of a node, and again after each reboot of its host, as a kubelet does. */
+async function runAgent(nodeName: string, kubeconfig: string): Promise<void> {
+  const { host, seen } = agentNode();
+  const kube = clusterOf(kubeconfig);
+  clusters.push(kube);
+  while (!isStopped()) {
+    const { reboots } = seen;
+    const pod = new AbortController();
+    const ended = runRole({
+      role: nodeAgent,
+      config: { nodeName },
+      ports: { kube, host, clock: systemClock },
+      clock: systemClock,
+      journal: noJournal,
+      header: { version: '1', fingerprint: 'f', bootId: 'b' },
+      run: nodeName,
+      sinks: [],
+      signal: AbortSignal.any([pod.signal, stop.signal]),
+    }).catch(() => undefined);
+    while (seen.reboots === reboots && !isStopped()) await pause(50);
+    pod.abort(new Error('the host reboots'));
+    await ended;
+  }
+}
+
+async function putPod(name: string, nodeName: string, owner?: string): Promise<void> {
+  const ownerReferences = [
+    { apiVersion: 'apps/v1', kind: 'DaemonSet', uid: 'u', controller: true, name: owner },
+  ];
+  const metadata = { name, namespace: 'default', labels: { app: name } };
+  await rig.client.apply(pods, {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { ...metadata, ...(owner === undefined ? {} : { ownerReferences }) },
+    spec: {
+      containers: [{ name: 'c', image: 'registry.example/a' }],
+      ...{ nodeName, terminationGracePeriodSeconds: 0 },
+    },
+  });
+  const ready = { type: 'Ready', status: 'True' };
+  const ref = { kind: pods, namespace: 'default', name };
+  await rig.client.mergeStatus(ref, { phase: 'Running', conditions: [ready] });
+}
+
+/** As the controller of budgets writes it, which does not run here. */
+const allow = (disruptionsAllowed: number) =>
+  rig.client.mergeStatus(budget, {
+    ...{ disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+    observedGeneration: 1,
+  });
+
+beforeAll(async () => {
+  rig = await startRig({ isAudited: true });
+  for (const name of [namespace, etcdNamespace]) {
+    await rig.client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  }
+  await rig.client.apply(serviceAccounts, serviceAccountOf('default'));
+  await deploy(rig.client, 'layering');
+  await rig.client.apply(etcdCluster.kind, {
+    ...{ apiVersion: 'operator.openshift.io/v1', kind: 'Etcd', metadata: { name: 'cluster' } },
+    spec: { managementState: 'Managed' },
+  });
+  for (const [at, name] of masters.entries()) {
+    await putNode(rig.client, { name, addresses: [`192.0.2.${at}/24`], isReady: true });
+    const labels = { 'node-role.kubernetes.io/master': '' };
+    await rig.client.merge({ kind: nodes, name }, { metadata: { labels } });
+    await putEtcdMember(rig.client, name);
+  }
+  await rig.client.apply(machineConfigPools, {
+    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: 'master' } },
+    spec: {
+      machineConfigSelector: { matchLabels: role },
+      nodeSelector: { matchLabels: { 'node-role.kubernetes.io/master': '' } },
+    },
+  });
+  await source('00-master', {
+    osImageURL: imageOf('1'),
+    config: { ignition: { version: '3.4.0' } },
+  });
+  await rig.client.apply(budgets, {
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget' },
+    metadata: { name: budget.name, namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'app' } } },
+  });
+});
+afterAll(async () => {
+  stop.abort(new Error('the test ends'));
+  for (const program of programs) program.kill('SIGKILL');
+  await Promise.all(ends);
+  for (const cluster of clusters) await cluster.close();
+  await rig.close();
+});
+
+/** What nobody asks the API server for, or only its admission. */
+const elsewhere: ReadonlySet<string> = new Set([
+  // By the admission of OpenShift, when a pod is made.
+  ' security.openshift.io securitycontextconstraints use',
+  // By the admission of our API server, when a MachineConfig is given its owner.
+  ' machineconfiguration.openshift.io machineconfigpools/finalizers update',
+]);
+
+/** Permissions by namespace that an account has and never used, and what it was refused. */
+async function permissionsOf(
+  account: string,
+  rules: Readonly<Record<string, readonly PolicyRule[]>>,
+) {
+  const asked = await rig.audited(`system:serviceaccount:${namespace}:${account}`);
+  const isUsed = (place: string, [group, resource, verb]: readonly string[]): boolean =>
+    asked.some(
+      (one) =>
+        (place === '' || one.namespace === place) &&
+        one.group === group &&
+        one.resource === resource &&
+        one.verb === verb,
+    );
+  const granted = Object.entries(rules).flatMap(([place, listed]) =>
+    listed.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) =>
+          verbs.map((verb) => [place, group, resource, verb] as const),
+        ),
+      ),
+    ),
+  );
+  return {
+    refused: asked.filter(({ status }) => status === 403),
+    unused: granted
+      .filter(([place, ...one]) => !isUsed(place, one))
+      .map((one) => one.join(' '))
+      .filter((one) => !elsewhere.has(one)),
+  };
+}
+
+describe('deploy/layering on a real API server', () => {
+  it('brings a MachineConfig that changes to three masters, one after the other', async () => {
+    await putPod('app', 'm0');
+    await putPod('of-daemon-set', 'm0', 'some-daemon');
+    await allow(0);
+    const first = await startController();
+    await until(async () => renderedNameOf(await pool()) !== '');
+    const before = renderedNameOf(await pool());
+    for (const name of masters) {
+      const annotations = {
+        [nodeKeys.currentConfig]: before,
+        [nodeKeys.desiredConfig]: before,
+        [nodeKeys.state]: 'Done',
+      };
+      await rig.client.merge({ kind: nodes, name }, { metadata: { annotations } });
+    }
+    const user = { namespace, serviceAccount: agent };
+    const kubeconfig = await rig.kubeconfigFor({ user });
+    for (const name of masters) ends.push(runAgent(name, kubeconfig));
+    const busiest = watchBusy();
+    const files = [configFile('/var/lib/x', 'new')];
+    const config = { ignition: { version: '3.4.0' }, storage: { files } };
+    await source('50-change', { osImageURL: imageOf('2'), config });
+    await until(() => Promise.resolve(first.log().includes(budget.name)));
+    const after = renderedNameOf(await pool());
+    // Another takes the lease, and goes on with the drain.
+    await first.end();
+    const second = await startController();
+    await until(() => Promise.resolve(second.log().includes(budget.name)));
+    expect(annotationOf(await node('m1'), nodeKeys.desiredConfig)).toBe(before);
+    await allow(1);
+    const has = (name: string) => async (): Promise<boolean> => {
+      const found = await node(name);
+      const isDone = annotationOf(found, nodeKeys.state) === 'Done';
+      return isDone && annotationOf(found, nodeKeys.currentConfig) === after;
+    };
+    for (const name of masters) await until(has(name), 60_000);
+    await until(async () => {
+      const all = await Promise.all(masters.map(node));
+      return all.every((one) => partOf(one, 'spec', 'unschedulable') !== true);
+    });
+    expect(busiest()).toBe(1);
+    const left = await rig.client.list({ kind: pods, namespace: 'default' });
+    expect(left.map(({ metadata }) => metadata.name)).toEqual(['of-daemon-set']);
+    const said = await rig.client.list({ kind: events, namespace: 'default' });
+    expect(new Set(said.map((one) => one['reason']))).toEqual(
+      new Set(['PoolOwner', 'SetDesiredConfigAndOSImage']),
+    );
+    await second.end();
+  });
+
+  it('was refused nothing, and may do nothing that it did not', async () => {
+    expect(await permissionsOf(controller, nodeControllerRules)).toEqual({
+      refused: [],
+      unused: [],
+    });
+    const rules = { '': agentRules, [namespace]: agentNamespaceRules };
+    expect(await permissionsOf(agent, rules)).toEqual({ refused: [], unused: [] });
+  });
+});
+
+/** The most nodes that were cordoned or on their way at one moment. */
+function watchBusy(): () => number {
+  let most = 0;
+  const poll = async (): Promise<void> => {
+    while (!isStopped()) {
+      const all = await rig.client.list({ kind: nodes });
+      const busy = all.filter(
+        (one) =>
+          partOf(one, 'spec', 'unschedulable') === true ||
+          annotationOf(one, nodeKeys.currentConfig) !== annotationOf(one, nodeKeys.desiredConfig),
+      );
+      most = Math.max(most, busy.length);
+      await pause(100);
+    }
+  };
+  ends.push(poll().catch(() => undefined));
+  return () => most;
+}
