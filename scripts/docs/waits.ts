@@ -85,6 +85,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'node-controller/render-configs': { endedBy: 'run' },
   'node-controller/build-images': { endedBy: 'run' },
   'node-controller/roll-out': { endedBy: 'run' },
+  'node-controller/write-status': { endedBy: 'run' },
 };
 
 const stepsOf = <W extends World>(role: Role<W>): readonly AnyStep<W>[] => [

@@ -20,10 +20,15 @@ import {
   serviceAccounts,
 } from '../../src/cluster/kinds.ts';
 import { runRole } from '../../src/engine/run.ts';
-import { annotationOf, nodeKeys, partOf } from '../../src/layering/api/cluster-object.ts';
+import {
+  annotationOf,
+  conditionOf,
+  nodeKeys,
+  partOf,
+} from '../../src/layering/api/cluster-object.ts';
 import { renderedNameOf } from '../../src/layering/api/machine-config-pool.ts';
 import { operatorNamespace as namespace } from '../../src/layering/manifests/bootstrap-manifests.ts';
-import type { KubeObject } from '../../src/ports/kube.ts';
+import type { KubeObject, KubeView } from '../../src/ports/kube.ts';
 import { nodeAgent } from '../../src/roles/node-agent.ts';
 import type { PolicyRule } from '../../src/steps/controller/permissions.ts';
 import { agentNamespaceRules, agentRules } from '../../src/steps/node-agent/permissions.ts';
@@ -61,10 +66,6 @@ const node = async (name: string): Promise<KubeObject> => {
   return found;
 };
 
-const isStopped = (): boolean => stop.signal.aborted;
-/** Waits, at most until the test ends. */
-const pause = (time: number) => systemClock.sleep(time, stop.signal).catch(() => undefined);
-
 /** Starts the command as its Deployment does. */
 async function startController() {
   const file = join(rig.folder, 'controller.kubeconfig');
@@ -93,8 +94,10 @@ async function runAgent(nodeName: string, kubeconfig: string): Promise<void> {
   const { host, seen } = agentNode();
   const kube = clusterOf(kubeconfig);
   clusters.push(kube);
-  while (!isStopped()) {
-    const { reboots } = seen;
+  while (!stop.signal.aborted) {
+    const rebooted = new Promise<void>((resolve) => {
+      seen.atBoot = resolve;
+    });
     const pod = new AbortController();
     const ended = runRole({
       role: nodeAgent,
@@ -107,7 +110,7 @@ async function runAgent(nodeName: string, kubeconfig: string): Promise<void> {
       sinks: [],
       signal: AbortSignal.any([pod.signal, stop.signal]),
     }).catch(() => undefined);
-    while (seen.reboots === reboots && !isStopped()) await pause(50);
+    await Promise.race([rebooted, ended]);
     pod.abort(new Error('the host reboots'));
     await ended;
   }
@@ -249,6 +252,9 @@ describe('deploy/layering on a real API server', () => {
     await first.end();
     const second = await startController();
     await until(() => Promise.resolve(second.log().includes(budget.name)));
+    const draining = { machineCount: 3, updatedMachineCount: 0, unavailableMachineCount: 1 };
+    await expect.poll(async () => (await pool())?.['status']).toMatchObject(draining);
+    expect(conditionOf(await pool(), 'Updating').status).toBe('True');
     expect(annotationOf(await node('m1'), nodeKeys.desiredConfig)).toBe(before);
     await allow(1);
     const has = (name: string) => async (): Promise<boolean> => {
@@ -261,6 +267,9 @@ describe('deploy/layering on a real API server', () => {
       const all = await Promise.all(masters.map(node));
       return all.every((one) => partOf(one, 'spec', 'unschedulable') !== true);
     });
+    const updated = { machineCount: 3, updatedMachineCount: 3, readyMachineCount: 3 };
+    await expect.poll(async () => (await pool())?.['status']).toMatchObject(updated);
+    expect(conditionOf(await pool(), 'Updated').message).toContain(after);
     expect(busiest()).toBe(1);
     const left = await rig.client.list({ kind: pods, namespace: 'default' });
     expect(left.map(({ metadata }) => metadata.name)).toEqual(['of-daemon-set']);
@@ -284,18 +293,14 @@ describe('deploy/layering on a real API server', () => {
 /** The most nodes that were cordoned or on their way at one moment. */
 function watchBusy(): () => number {
   let most = 0;
-  const poll = async (): Promise<void> => {
-    while (!isStopped()) {
-      const all = await rig.client.list({ kind: nodes });
-      const busy = all.filter(
-        (one) =>
-          partOf(one, 'spec', 'unschedulable') === true ||
-          annotationOf(one, nodeKeys.currentConfig) !== annotationOf(one, nodeKeys.desiredConfig),
-      );
-      most = Math.max(most, busy.length);
-      await pause(100);
-    }
+  const cluster = clusterOf(rig.kubeconfig);
+  clusters.push(cluster);
+  const isBusy = (one: KubeObject): boolean =>
+    partOf(one, 'spec', 'unschedulable') === true ||
+    annotationOf(one, nodeKeys.currentConfig) !== annotationOf(one, nodeKeys.desiredConfig);
+  const count = ({ objects }: KubeView): void => {
+    most = Math.max(most, objects.filter(isBusy).length);
   };
-  ends.push(poll().catch(() => undefined));
+  ends.push(cluster.follow({ kind: nodes }, count, stop.signal));
   return () => most;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../ports/kube.ts';
 import { nodeKeys } from '../api/cluster-object.ts';
-import { chooseNode, maxUnavailable } from './choose-node.ts';
+import { chooseNode } from './choose-node.ts';
+import { maxUnavailable } from './node-state.ts';
 
 const target = { config: 'r2', image: 'i2' };
 
@@ -50,6 +51,13 @@ describe('maxUnavailable', () => {
     ['worker', '5%', 10, 1],
     ['worker', 'many', 10, 1],
     ['worker', '2', 10, 2],
+    ['worker', '0%', 10, 1],
+    ['worker', '100%', 10, 10],
+    ['worker', -1, 10, 1],
+    ['worker', 1.5, 10, 1],
+    ['worker', `${'9'.repeat(400)}%`, 10, 1],
+    ['worker', '100%', 0, 1],
+    ['arbiter', 3, 3, 1],
   ])('of pool %s with %j and %i nodes is %i', (...[name, wanted, nodes, expected]) => {
     expect(maxUnavailable(pool(name, { maxUnavailable: wanted }), nodes)).toBe(expected);
   });

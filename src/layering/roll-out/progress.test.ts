@@ -90,6 +90,18 @@ describe('what a node waits for', () => {
       'chosen; its agent has not begun',
       'to be chosen',
     ],
+    [
+      'its turn among masters that we run, whatever their pool says',
+      withNode(
+        { currentImage: 'old' },
+        {
+          change: { pool: { configuration: { name: masterRendered }, maxUnavailable: 2 } },
+          operator: { deployment: undefined, pods: [] },
+        },
+      ),
+      'chosen; its agent has not begun',
+      'maxUnavailable 1: first m1',
+    ],
     ['its drain', withNode(draining), 'being drained', 'maxUnavailable 1: first m1'],
     [
       'a budget',

@@ -2,7 +2,6 @@ import { type Millis, renderDuration } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, nodeKeys, partOf, textAt } from '../api/cluster-object.ts';
 import {
-  rolledBackKey,
   imageOrigin,
   type ImageOrigin,
   unfinishedBuild,
@@ -18,8 +17,18 @@ import {
 } from '../hand-over/pool-status.ts';
 import type { PoolSnapshot } from '../hand-over/invariants.ts';
 import { drainBlockers, isDraining } from './blocked-drain.ts';
-import { maxUnavailable } from './choose-node.ts';
+import {
+  desiredOf,
+  hasDesired,
+  isCordoned,
+  isDegraded,
+  isSameTarget,
+  maxUnavailable,
+  ownLimit,
+  unavailableReason,
+} from './node-state.ts';
 import { operatorReason, type OperatorObjects } from './ownership.ts';
+import { rollOutTarget, type TargetStatus } from './target.ts';
 
 /** All that explains how far roll-outs are. */
 export interface RollOutSnapshot extends ClusterSnapshot {
@@ -65,8 +74,7 @@ export function poolProgress(pool: string, cluster: RollOutSnapshot): PoolProgre
   const runner = runnerOf(snapshot, cluster);
   const origin = imageOrigin(snapshot, status.image);
   const nextBuild = unfinishedBuild(snapshot, cluster.operator.pods);
-  const target = targetOf(snapshot, { status, origin });
-  const seen = { cluster, snapshot, status, target, nextBuild };
+  const seen = { cluster, snapshot, status, runner, found: rollOutTarget(snapshot), nextBuild };
   const nodes = snapshot.nodes.map((node) => ({
     ...nodeImageStatus(node),
     waitsFor: waitOf(node, seen),
@@ -103,57 +111,31 @@ const forTime = (moment: string, now: Millis): string => {
   return age === undefined ? '' : ` for ${renderDuration(age)}`;
 };
 
-interface Target {
-  readonly image: string;
-  readonly config: string;
-}
-
-/** After a rollback nodes get the MachineConfig of the older build (ADR 0044). */
-const targetOf = (
-  { osConfig }: PoolSnapshot,
-  { status, origin }: { readonly status: PoolStatus; readonly origin: ImageOrigin | undefined },
-): Target => ({
-  image: status.image,
-  config:
-    annotationOf(osConfig, rolledBackKey) === '' || origin === undefined
-      ? status.rendered
-      : origin.rendered,
-});
-
 interface Seen {
   readonly cluster: RollOutSnapshot;
   readonly snapshot: PoolSnapshot;
   readonly status: PoolStatus;
-  readonly target: Target;
+  readonly runner: PoolRunner;
+  readonly found: TargetStatus;
   readonly nextBuild: UnfinishedBuild | undefined;
 }
 
 /** What a node waits for; empty when it is done. */
 function waitOf(node: KubeObject, seen: Seen): string {
-  const { cluster, target } = seen;
+  const { cluster, found } = seen;
   const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
   if (isDegraded(node)) return at('reason') === '' ? 'a reason is not given' : at('reason');
-  const isDesired = at('desiredImage') === target.image && at('desiredConfig') === target.config;
+  const isDesired = 'target' in found && isSameTarget(desiredOf(node), found.target);
   const isAtWork = !hasDesired(node) || at('state') === 'Working';
   if (isDraining(node)) return drainText(node, cluster);
-  if (!isReady(node)) return `not Ready${sinceNotReady(node, cluster.now)}`;
+  if (conditionOf(node, 'Ready').status !== 'True')
+    return `not Ready${sinceNotReady(node, cluster.now)}`;
   if (isAtWork) return workText(node);
   if (at('desiredDrain').startsWith('uncordon-') && at('desiredDrain') !== at('lastAppliedDrain')) {
     return 'to be uncordoned';
   }
   return isDesired && seen.nextBuild === undefined ? cordonText(node) : turnText(node, seen);
 }
-
-const isDegraded = (node: KubeObject): boolean =>
-  ['Degraded', 'Unreconcilable'].includes(annotationOf(node, nodeKeys.state));
-
-const hasDesired = (node: KubeObject): boolean =>
-  annotationOf(node, nodeKeys.currentImage) === annotationOf(node, nodeKeys.desiredImage) &&
-  annotationOf(node, nodeKeys.currentConfig) === annotationOf(node, nodeKeys.desiredConfig);
-
-const isReady = (node: KubeObject): boolean => conditionOf(node, 'Ready').status === 'True';
-
-const isCordoned = (node: KubeObject): boolean => partOf(node, 'spec', 'unschedulable') === true;
 
 const cordonText = (node: KubeObject): string => (isCordoned(node) ? 'cordoned by somebody' : '');
 
@@ -176,13 +158,15 @@ function workText(node: KubeObject): string {
 }
 
 /** Why a node that does nothing has not been given what the pool should have. */
-function turnText(node: KubeObject, { status, snapshot, nextBuild }: Seen): string {
+function turnText(node: KubeObject, { status, snapshot, nextBuild, found, runner }: Seen): string {
   if (nextBuild !== undefined) return `MachineOSBuild ${nextBuild.name}: ${nextBuild.phase}`;
+  if ('waitsFor' in found) return found.waitsFor;
   if (status.isPaused) return 'the pool is paused';
   const busy = snapshot.nodes
-    .filter((other) => isUnavailable(other))
+    .filter((other) => unavailableReason(other) !== undefined)
     .map(({ metadata }) => metadata.name);
-  const limit = maxUnavailable(snapshot.machineConfigPool, snapshot.nodes.length);
+  const limitOf = runner.by === 'machine-config-operator' ? maxUnavailable : ownLimit;
+  const limit = limitOf(snapshot.machineConfigPool, snapshot.nodes.length);
   if (busy.length >= limit && !busy.includes(node.metadata.name)) {
     return `maxUnavailable ${limit}: first ${shortList(busy)}`;
   }
@@ -195,12 +179,6 @@ const shortList = (names: readonly string[]): string =>
   names.length <= mostNames
     ? names.join(', ')
     : `${names.slice(0, mostNames).join(', ')} and ${names.length - mostNames} more`;
-
-const isUnavailable = (node: KubeObject): boolean =>
-  !isReady(node) ||
-  isCordoned(node) ||
-  !hasDesired(node) ||
-  annotationOf(node, nodeKeys.state) !== 'Done';
 
 type Unadvised = Omit<PoolProgress, 'actions'>;
 

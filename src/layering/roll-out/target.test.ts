@@ -57,6 +57,12 @@ describe('rollOutTarget', () => {
       { target: { config: 'r2', image: 'image-of-b2' } },
     ],
     [
+      'is rolled back from a build that was removed since',
+      osConfig('b2', { rolledBack: 'b2' }),
+      [older, previous],
+      { target: { config: 'r1', image: 'image-of-b1' } },
+    ],
+    [
       'is rolled back to the newest other that succeeded, with its MachineConfig',
       osConfig('b2', { rolledBack: 'b2' }),
       [older, previous, failed, build('b2')],

@@ -1,5 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
+import { buildKeys } from '../api/os-build.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { imageOf, rolledBackKey } from './image-origin.ts';
@@ -30,10 +31,13 @@ export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
   const config = renderedNameOf(machineConfigPool);
   if (config === '') return { waitsFor: 'a rendered MachineConfig of the pool' };
   if (osConfig === undefined) return { target: { config, image: undefined } };
+  const current = annotationOf(osConfig, buildKeys.currentBuild);
+  if (current !== '' && annotationOf(osConfig, rolledBackKey) === current) {
+    return previous(current, builds);
+  }
   const build = currentBuild(snapshot);
   if (build === undefined) return { waitsFor: 'a MachineOSBuild' };
   const { name } = build.metadata;
-  if (annotationOf(osConfig, rolledBackKey) === name) return previous(name, builds);
   if (!hasSucceeded(build)) return { waitsFor: `MachineOSBuild ${name} to succeed` };
   if (configOf(build) !== config) return { waitsFor: `a MachineOSBuild of ${config}` };
   const image = textAt(osConfig, 'status', 'currentImagePullSpec');

@@ -30,6 +30,7 @@ export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>
     rule('', ['pods'], [['list']]),
     rule('', ['pods/eviction'], [['create']]),
     rule(machineConfiguration, ['machineconfigpools'], [[...follow, 'patch']]),
+    rule(machineConfiguration, ['machineconfigpools/status'], [['patch']]),
     rule(machineConfiguration, ['machineconfigs'], [[...follow, 'create']]),
     rule(machineConfiguration, ['machineosconfigs', 'machineosbuilds'], [follow]),
     // Who gives a MachineConfig its pool as owner, whose deletion it blocks, must be allowed to finalize the pool

@@ -28,7 +28,7 @@ export const renderConfigs = nodeControllerStep({
     const pools = followedPools(scope);
     const configs = followed(kube, { kind: machineConfigs });
     const reasons = new Map<string, string>();
-    const render = remembered();
+    const render = rememberedRendering();
     await reconcile<RenderSeen, RenderAction>(scope, 'nothing: MachineConfigs are watched', {
       watch: together(pools.watch, configs.watch),
       observe: () => {
@@ -71,7 +71,8 @@ export const renderConfigs = nodeControllerStep({
   },
 });
 
-type Render = typeof renderPool;
+/** Renders the MachineConfigs of a pool. */
+export type Render = typeof renderPool;
 
 interface RenderSeen {
   readonly view: PoolsView | { readonly gap: string };
@@ -140,7 +141,7 @@ function poolPatch({ pool, config, sources }: Configured & { readonly pool: Kube
 }
 
 /** Renders only what has changed: nodes report each few seconds, and a MachineConfig may have a megabyte. */
-function remembered(): Render {
+export function rememberedRendering(): Render {
   const last = new Map<string, { readonly from: string; readonly rendering: Rendering }>();
   return (pool, all) => {
     const { name, uid } = pool.metadata;

@@ -1,0 +1,64 @@
+import type { KubeObject } from '../../ports/kube.ts';
+import { annotationOf, conditionOf, nodeKeys, partOf } from '../api/cluster-object.ts';
+import type { RollOutTarget } from './target.ts';
+
+/**
+ * How many nodes of a pool may be unavailable at once, as the Machine Config Operator counts: 1 unless said, a percentage
+ * rounded down, never 0. It rolls nothing out for what is neither; one at a time is as safe.
+ */
+export function maxUnavailable(pool: KubeObject | undefined, nodes: number): number {
+  if (pool?.metadata.name === 'arbiter') return 1;
+  const wanted = partOf(pool, 'spec', 'maxUnavailable');
+  const share = typeof wanted === 'string' ? /^(\d+)%$/.exec(wanted)?.[1] : undefined;
+  const count =
+    share === undefined ? Number(wanted ?? 1) : Math.floor((Number(share) * nodes) / 100);
+  return Number.isInteger(count) ? Math.max(1, count) : 1;
+}
+
+/** How many of them we let be unavailable: with two masters away etcd loses its quorum, which the operator permits. */
+export const ownLimit = (pool: KubeObject | undefined, nodes: number): number =>
+  pool?.metadata.name === 'master' ? 1 : maxUnavailable(pool, nodes);
+
+/** What a node should have. */
+export const desiredOf = (node: KubeObject): RollOutTarget => ({
+  config: annotationOf(node, nodeKeys.desiredConfig),
+  image: annotationOf(node, nodeKeys.desiredImage) || undefined,
+});
+
+/** Whether two targets are the same. */
+export const isSameTarget = (one: RollOutTarget, other: RollOutTarget): boolean =>
+  one.config === other.config && one.image === other.image;
+
+/** Whether a node has what it should have, whatever its agent says. */
+export const hasDesired = (node: KubeObject): boolean =>
+  isSameTarget(desiredOf(node), {
+    config: annotationOf(node, nodeKeys.currentConfig),
+    image: annotationOf(node, nodeKeys.currentImage) || undefined,
+  });
+
+/** Whether a node has what it should have, and its agent is done. */
+export const isDone = (node: KubeObject): boolean =>
+  annotationOf(node, nodeKeys.state) === 'Done' && hasDesired(node);
+
+/** Whether an agent has given up. */
+export const isDegraded = (node: KubeObject): boolean =>
+  ['Degraded', 'Unreconcilable'].includes(annotationOf(node, nodeKeys.state));
+
+export const isCordoned = (node: KubeObject): boolean =>
+  partOf(node, 'spec', 'unschedulable') === true;
+
+/** Conditions that a node must not have (machine-config-operator, `CheckNodeReady`). */
+const hindrances = ['DiskPressure', 'NetworkUnavailable'] as const;
+
+/** Why a node may get no workload; undefined where it may. */
+export function unreadyReason(node: KubeObject): string | undefined {
+  if (conditionOf(node, 'Ready').status !== 'True') return 'not Ready';
+  const hindrance = hindrances.find(
+    (type) => !['', 'False'].includes(conditionOf(node, type).status),
+  );
+  return hindrance ?? (isCordoned(node) ? 'cordoned' : undefined);
+}
+
+/** Why a node counts as unavailable for the next choice; undefined where it does not. */
+export const unavailableReason = (node: KubeObject): string | undefined =>
+  isDone(node) ? unreadyReason(node) : annotationOf(node, nodeKeys.state) || 'without an agent';
