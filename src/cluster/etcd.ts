@@ -158,18 +158,34 @@ const isReady = (pod: KubeObject): boolean => conditionOf(pod, 'Ready')?.status 
  * Whether three members of etcd are healthy: three pods that are Ready, and no condition of the operator
  * that denies it.
  */
-export function threeHealthyMembers(
+export const threeHealthyMembers = (
   etcd: KubeObject | undefined,
   pods: readonly KubeObject[],
+): EtcdStatus => healthyMembers(etcd, pods, enoughMembers);
+
+/** Whether one member of etcd may go away: as many are healthy that a quorum is left, and three at least. */
+export function maySpareMember(
+  etcd: KubeObject | undefined,
+  pods: readonly KubeObject[],
+  masters: number,
+): EtcdStatus {
+  const quorum = Math.floor(Math.max(masters, pods.filter(isMember).length) / 2) + 1;
+  return healthyMembers(etcd, pods, Math.max(enoughMembers, quorum + 1));
+}
+
+function healthyMembers(
+  etcd: KubeObject | undefined,
+  pods: readonly KubeObject[],
+  needed: number,
 ): EtcdStatus {
   const members = pods.filter(isMember);
   const ready = members.filter(isReady);
-  if (ready.length < enoughMembers) {
+  if (ready.length < needed) {
     const others = members.filter((pod) => !isReady(pod)).map(({ metadata: { name } }) => name);
     const why = others.length === 0 ? '' : `: ${others.join(', ')} not ready`;
     return {
       isReached: false,
-      status: `${ready.length} of ${enoughMembers} etcd members ready${why}`,
+      status: `${ready.length} of ${needed} etcd members ready${why}`,
     };
   }
   const reason = unhealthyReason(etcd);

@@ -128,6 +128,12 @@ describe('the status of a pool', () => {
     expect(waiting).not.toHaveProperty('configuration');
   });
 
+  it('takes out of the configuration before what the new one has not', () => {
+    const before = { configuration: { name: 'r1', uid: 'u', source: [] } };
+    const status = statusOf({ machineConfigPool: pool({}, before), nodes: [node('a')] });
+    expect(status?.['configuration']).toEqual({ ...configuration, uid: null });
+  });
+
   it.each<[string, Partial<PoolSnapshot>, readonly string[], string?]>([
     [
       'that is up to date',

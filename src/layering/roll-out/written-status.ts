@@ -11,7 +11,7 @@ import {
   textAt,
 } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
-import { type Fields, fieldsOf, type Value } from '../api/schema.ts';
+import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
@@ -41,7 +41,7 @@ const condition = (
 ): Condition => ({ type, status: is ? 'True' : 'False', reason, message });
 
 /**
- * What of the status of a MachineConfigPool is another than it should be, by the rules of the Machine Config Operator
+ * A merge patch of what in the status of a MachineConfigPool is another than it should be, by the rules of the Machine Config Operator
  * (`pkg/controller/node/status.go`); undefined where nothing is. Certificates and pinned images are left out: nobody
  * rolls those out here.
  */
@@ -52,8 +52,18 @@ export function writtenStatus(input: StatusInput): Fields | undefined {
   const changed = Object.entries(wanted).filter(
     ([key, value]) => !isDeepStrictEqual(partOf(pool, 'status', key), value),
   );
-  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+  const patch = changed.map(([key, value]) => [key, inPlaceOf(partOf(pool, 'status', key), value)]);
+  return changed.length === 0 ? undefined : (Object.fromEntries(patch) as Fields);
 }
+
+/** A merge patch keeps what it does not name. */
+const inPlaceOf = (before: unknown, value: Value): Value =>
+  isFields(value)
+    ? {
+        ...Object.fromEntries(Object.keys(fieldsOf(before as Value)).map((key) => [key, null])),
+        ...value,
+      }
+    : value;
 
 function wantedStatus(pool: KubeObject, input: StatusInput): Fields {
   const { snapshot, renderFailure, now } = input;

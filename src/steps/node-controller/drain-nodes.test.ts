@@ -171,6 +171,71 @@ describe('drain nodes', () => {
     await ended;
   });
 
+  it.each<[string, (kube: ReturnType<typeof setUp>['kube']) => unknown]>([
+    ['is uncordoned', (kube) => kube.put(nodes, node('drain-a'))],
+    ['no longer asks for it', (kube) => kube.put(nodes, node('uncordon-a'))],
+    ['asks for another drain', (kube) => kube.put(nodes, node('drain-b'))],
+    ['is gone', (kube) => kube.drop({ kind: nodes, name: 'w0' })],
+    [
+      'is another one of its name',
+      (kube) => {
+        const same = node('drain-a', { spec: { unschedulable: true } });
+        kube.put(nodes, { ...same, metadata: { ...same.metadata, uid: 'other' } });
+      },
+    ],
+  ])('evicts nothing from a node that %s before the watch shows it', async (_, change) => {
+    const { kube, stop, run, advance } = setUp(node('drain-a'));
+    kube.put(pods, pod('p'));
+    let isCordoned = false;
+    const late: Kube = {
+      ...kube,
+      patch: async (...given) => {
+        const answer = await kube.patch(...given);
+        isCordoned = true;
+        return answer;
+      },
+      // The last that the watch shows is the cordoned node.
+      follow: (selection, seen, signal) =>
+        kube.follow(
+          selection,
+          (view) => {
+            if (!isCordoned || selection.kind !== nodes) seen(view);
+          },
+          signal,
+        ),
+      list: async (...given) => {
+        const listed = await kube.list(...given);
+        if (isCordoned) change(kube);
+        return listed;
+      },
+    };
+    const ended = run(late);
+    await advance();
+    expect(kube.writes.filter(({ verb }) => verb === 'evict')).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('evicts what came to the node while somebody had uncordoned it', async () => {
+    const { kube, stop, run, advance, applied, now } = setUp(node('drain-a'));
+    kube.put(pods, pod('p')).withBudget('p', 'budget b needs 1');
+    const ended = run();
+    await advance();
+    const { spec: _, ...uncordoned } = now() ?? node('');
+    kube.put(pods, pod('came')).put(nodes, uncordoned);
+    await advance();
+    kube.withBudget('p', undefined);
+    await advance();
+    kube.drop(podRef('p'));
+    await advance();
+    expect(applied()).toBeUndefined();
+    kube.drop(podRef('came'));
+    await advance();
+    expect(applied()).toBe('drain-a');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('leaves the nodes of the operator, also one that it takes over at this moment', async () => {
     const { kube, stop, run, advance } = setUp(node('drain-a'));
     const deployment = {
@@ -189,6 +254,45 @@ describe('drain nodes', () => {
     kube.put(deployments, deployment);
     await advance();
     expect(kube.writes).toEqual([]);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('hands a drain over to an operator that comes, and goes on with it once that has left', async () => {
+    const { kube, stop, run, advance, applied } = setUp(node('drain-a'));
+    kube.put(pods, pod('p')).put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance();
+    const name = 'machine-config-controller';
+    kube.put(deployments, { metadata: { name, namespace: 'assisted-installer' } });
+    await advance();
+    const writes = kube.writes.length;
+    kube.withBudget('q', undefined).drop(podRef('p'));
+    await advance();
+    kube.drop(podRef('q'));
+    await advance();
+    expect([kube.writes.length, applied()]).toEqual([writes, undefined]);
+    kube.drop({ kind: deployments, namespace: 'assisted-installer', name });
+    await advance();
+    expect(applied()).toBe('drain-a');
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('goes on with other nodes when one is deleted in the middle of its drain', async () => {
+    const { kube, stop, run, advance } = setUp(node('drain-a'));
+    kube.put(pods, pod('q')).withBudget('q', 'budget b needs 1');
+    const ended = run();
+    await advance();
+    kube.drop({ kind: nodes, name: 'w0' });
+    const other = node('drain-a');
+    kube.put(nodes, { ...other, metadata: { ...other.metadata, name: 'w1' } });
+    kube.put(nodes, { metadata: { name: 'w2' } });
+    await advance();
+    const w1 = kube.objectsOf(nodes).find(({ metadata }) => metadata.name === 'w1');
+    expect(w1?.metadata.annotations?.[nodeKeys.lastAppliedDrain]).toBe('drain-a');
+    const evicted = kube.writes.filter(({ verb }) => verb === 'evict').map(({ name }) => name);
+    expect(new Set(evicted)).toEqual(new Set());
     stop.abort(new Error('stop'));
     await ended;
   });

@@ -1,7 +1,8 @@
 import { nodes as nodeKind, pods as podKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
-import { annotationOf, nodeKeys, partOf, textAt } from '../../layering/api/cluster-object.ts';
+import { annotationOf, nodeKeys } from '../../layering/api/cluster-object.ts';
 import { isDraining, mustLeave, placeOf } from '../../layering/roll-out/blocked-drain.ts';
+import { isCordoned } from '../../layering/roll-out/node-state.ts';
 import { operatorReason } from '../../layering/roll-out/ownership.ts';
 import { hours, type Millis, seconds } from '../../model/duration.ts';
 import type { KubeObject, KubeRef } from '../../ports/kube.ts';
@@ -45,13 +46,13 @@ export const drainNodes = nodeControllerStep({
         for (const node of asking) {
           pods.set(node.metadata.name, await podsOf(scope, { node, toLeave }, signal));
         }
-        for (const drain of [toLeave, since]) forgetBut(drain, new Set(pods.keys()));
+        for (const drain of [toLeave, since]) forgetBut(drain, new Set(asking.map(idOf)));
         const uids = new Set([...pods.values()].flat().map(({ metadata }) => metadata.uid ?? ''));
         forgetBut(blocked, uids);
         const now = clock.elapsed();
-        for (const node of pods.keys()) if (!since.has(node)) since.set(node, now);
-        const late = [...since].filter(([, at]) => now - at >= longDrain).map(([node]) => node);
-        return { view, pods, blocked, late };
+        for (const id of asking.map(idOf)) if (!since.has(id)) since.set(id, now);
+        const late = asking.filter((node) => now - (since.get(idOf(node)) ?? now) >= longDrain);
+        return { view, pods, blocked, late: late.map(({ metadata }) => metadata.name) };
       },
       decide: drainsDue,
       apply: (action, signal) => carryOut({ ...scope, blocked }, action, signal),
@@ -71,23 +72,31 @@ interface DrainsSeen {
 
 interface NodeAction extends Action {
   readonly type: 'cordon' | 'drained' | 'uncordon';
-  readonly node: string;
-  /** The request that it answers. */
+  readonly asked: Asked;
+}
+
+/** A node as it was seen, and the request of it that is answered. */
+interface Asked {
+  readonly node: KubeObject;
   readonly request: string;
 }
 
 interface Eviction extends Action {
   readonly type: 'evict';
   readonly pod: KubeObject;
+  readonly asked: Asked;
 }
 
 function forgetBut(map: Map<string, unknown>, kept: ReadonlySet<string>): void {
   for (const key of map.keys()) if (!kept.has(key)) map.delete(key);
 }
 
+/** One that was installed again has its name from the one before, and nothing else. */
+const idOf = ({ metadata: { name, uid = name } }: KubeObject): string => uid;
+
 interface Leaving {
   readonly node: KubeObject;
-  /** By node, the pods that were there when it was cordoned. */
+  /** By id of the node, the pods that were there when it was cordoned. */
   readonly toLeave: Map<string, ReadonlySet<string | undefined>>;
 }
 
@@ -100,8 +109,10 @@ async function podsOf(
   const { name } = node.metadata;
   const fieldSelector = `spec.nodeName=${name}`;
   const listed = await kube.list({ kind: podKind, fieldSelector }, signal);
-  const uids = toLeave.get(name) ?? new Set(listed.map(({ metadata }) => metadata.uid));
-  if (isCordoned(node)) toLeave.set(name, uids);
+  const uids = toLeave.get(idOf(node)) ?? new Set(listed.map(({ metadata }) => metadata.uid));
+  if (isCordoned(node)) toLeave.set(idOf(node), uids);
+  // To one that somebody has uncordoned pods come that may go again.
+  else toLeave.delete(idOf(node));
   return listed.filter(({ metadata }) => uids.has(metadata.uid));
 }
 
@@ -118,8 +129,6 @@ const requestOf = (node: KubeObject): string => {
   return request === annotationOf(node, nodeKeys.lastAppliedDrain) ? '' : request;
 };
 
-const isCordoned = (node: KubeObject): boolean => partOf(node, 'spec', 'unschedulable') === true;
-
 /** How many pods are named in a status. */
 const mostNamed = 3;
 
@@ -134,7 +143,7 @@ export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<D
     const members = pool === undefined ? [node] : pool.nodes;
     if (operatorReason(view.operator, members) !== undefined) return [];
     const of = (type: NodeAction['type']): Decision<DrainAction> => ({
-      actions: [{ type, key: `${type} node ${name}`, node: name, request }],
+      actions: [{ type, key: `${type} node ${name}`, asked: { node, request } }],
       missing: undefined,
     });
     if (request.startsWith('uncordon-')) return [of('uncordon')];
@@ -153,7 +162,7 @@ export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<D
         actions: [
           ...left
             .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
-            .map(evictionOf),
+            .map((pod) => evictionOf(pod, { node, request })),
           ...(isLate ? [lateDrain(pool.name, { name, request, status })] : []),
         ],
         missing: status,
@@ -167,10 +176,10 @@ export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<D
   };
 }
 
-const evictionOf = (pod: KubeObject): Eviction => ({
+const evictionOf = (pod: KubeObject, asked: Asked): Eviction => ({
   type: 'evict',
-  key: `eviction of pod ${placeOf(pod)} from node ${textAt(pod, 'spec', 'nodeName')}`,
-  pod,
+  key: `eviction of pod ${placeOf(pod)} from node ${asked.node.metadata.name}`,
+  ...{ pod, asked },
 });
 
 const lateDrain = (
@@ -211,17 +220,29 @@ async function carryOut(scope: Draining, action: DrainAction, signal: AbortSigna
   return changeNode(scope, action, signal);
 }
 
+/** The node as it is now; undefined where it is another one, asks for something else, or is the operator's. */
+async function reread(
+  scope: Draining,
+  { node: seen, request }: Asked,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  const node = await scope.kube.get({ kind: nodeKind, name: seen.metadata.name }, signal);
+  if (node === undefined || idOf(node) !== idOf(seen) || requestOf(node) !== request) return;
+  return (await operatorNow(scope, node, signal)) === undefined ? node : undefined;
+}
+
 /** Changes the node only as it is now: a node that asks for something else meanwhile is left. */
 async function changeNode(
   scope: Draining,
-  { type, node: name, request }: NodeAction,
+  { type, asked }: NodeAction,
   signal: AbortSignal,
 ): Promise<void> {
   const { kube, note } = scope;
+  const node = await reread(scope, asked, signal);
+  if (node === undefined) return;
+  const { request } = asked;
+  const { name } = node.metadata;
   const ref: KubeRef = { kind: nodeKind, name };
-  const node = await kube.get(ref, signal);
-  if (node === undefined || requestOf(node) !== request) return;
-  if ((await operatorNow(scope, node, signal)) !== undefined) return;
   if (type === 'cordon' && isCordoned(node)) return;
   // Whoever has uncordoned it since wants pods there: it is cordoned again first.
   if (type === 'drained' && !isCordoned(node)) return;
@@ -248,10 +269,15 @@ async function changeNode(
   note('info', `node ${name}: ${type}`, { request });
 }
 
-async function evict(scope: Draining, { pod }: Eviction, signal: AbortSignal): Promise<void> {
+async function evict(
+  scope: Draining,
+  { pod, asked }: Eviction,
+  signal: AbortSignal,
+): Promise<void> {
   const { kube, note, blocked } = scope;
-  const node = { metadata: { name: textAt(pod, 'spec', 'nodeName') } };
-  if ((await operatorNow(scope, node, signal)) !== undefined) return;
+  const node = await reread(scope, asked, signal);
+  // From a node that somebody has uncordoned nothing is evicted: it would come again.
+  if (node === undefined || !isCordoned(node)) return;
   const { name, namespace = '', uid = '' } = pod.metadata;
   try {
     await kube.evict({ namespace, name, uid }, signal);

@@ -5,7 +5,7 @@ export const nodeControllerFailures = {
   'node-controller.etcd-not-healthy': {
     kind: 'cluster',
     title: 'No further master is changed while etcd could lose its quorum',
-    hint: 'look at the pods of etcd in openshift-etcd; the roll-out goes on once three are healthy',
+    hint: 'look at the pods of etcd in openshift-etcd; the roll-out goes on once one may be away and a quorum is left',
   },
 } as const satisfies FailureTable;
 

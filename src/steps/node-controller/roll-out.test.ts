@@ -139,6 +139,59 @@ describe('roll out', () => {
     await ended;
   });
 
+  it.each<[string, number, readonly boolean[], boolean]>([
+    ['all five', 5, [true, true, true, true, true], true],
+    ['four of five', 5, [true, true, true, true, false], true],
+    ['three of five', 5, [true, true, true, false, false], false],
+    ['three of five, the pods of two gone', 5, [true, true, true], false],
+    ['all four', 4, [true, true, true, true], true],
+    ['three of four', 4, [true, true, true, false], false],
+  ])('changes a master with %s members of etcd only if a quorum is left', async (...given) => {
+    const [, count, health, isChanged] = given;
+    const names = Array.from({ length: count }, (_, at) => `m${at}`);
+    const { kube, stop, start, advance, chosen } = setUp(
+      [pool('master')],
+      names.map((name) => node(name, 'master')),
+    );
+    kube.put(etcds, { metadata: { name: 'cluster' } });
+    for (const [at, isHealthy] of health.entries()) kube.put(pods, member(`m${at}`, isHealthy));
+    const ended = start();
+    await advance();
+    expect(chosen()).toEqual(isChanged ? ['m0'] : []);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it.each<[string, Partial<KubeObject['metadata']>, object]>([
+    ['is paused', {}, { paused: true }],
+    ['is being deleted', { deletionTimestamp: '2026-01-01T00:00:00Z' }, {}],
+  ])('begins nothing more once a pool %s midway', async (_, metadata, spec) => {
+    const { kube, stop, start, advance, chosen, finish } = setUp([pool('master')], masters);
+    const ended = start();
+    await advance();
+    const { metadata: named, spec: old } = pool('master');
+    kube.put(machineConfigPools, {
+      metadata: { ...named, ...metadata },
+      spec: { ...(old as object), ...spec },
+    });
+    finish('m0');
+    await advance();
+    expect(chosen()).toEqual(['m0']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
+  it('goes on with the others when a node is deleted in the middle of its change', async () => {
+    const { kube, stop, start, advance, chosen } = setUp([pool('master')], masters);
+    const ended = start();
+    await advance();
+    kube.drop({ kind: nodes, name: 'm0' });
+    await advance();
+    expect(chosen()).toEqual(['m1']);
+    stop.abort(new Error('stop'));
+    await ended;
+  });
+
   it('leaves a node that two pools of some nodes select, and says so', async () => {
     const both = [pool('infra'), pool('gpu'), pool('worker')];
     const { kube, stop, start, advance } = setUp(both, [node('w0', 'infra', 'gpu', 'worker')]);

@@ -5,7 +5,7 @@ import {
   nodes as nodeKind,
   pods as podKind,
 } from '../../cluster/kinds.ts';
-import { etcdCluster, etcdNamespace, threeHealthyMembers } from '../../cluster/etcd.ts';
+import { etcdCluster, etcdNamespace, maySpareMember } from '../../cluster/etcd.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import { nodesOfPool, poolSnapshot } from '../../layering/hand-over/pool-status.ts';
 import { chooseNode, type NodeChoice } from '../../layering/roll-out/choose-node.ts';
@@ -90,7 +90,8 @@ type PoolChoice = NodeChoice & { readonly target?: RollOutTarget };
 
 function choiceOf(name: string, view: Objects): PoolChoice {
   const pool = view.pools.find(({ metadata }) => metadata.name === name);
-  if (pool === undefined) return { waitsFor: 'the pool is gone' };
+  if (pool === undefined || pool.metadata.deletionTimestamp !== undefined)
+    return { waitsFor: 'the pool is being deleted' };
   const doubled = inTwoPools(name, view);
   if (doubled.length > 0)
     return { waitsFor: `${doubled.join(', ')} in two pools: change their labels` };
@@ -140,7 +141,7 @@ async function changeNextNode(
 /** With fewer members there is no quorum to lose. */
 const withQuorum = 3;
 
-/** @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and not three healthy members */
+/** @throws AgentError `node-controller.etcd-not-healthy` where the cluster shows its etcd, and no quorum without one of its members */
 async function requireEtcd(
   { kube }: NodeControllerScope<'kube'>,
   masters: number,
@@ -151,6 +152,6 @@ async function requireEtcd(
   const pods = await kube.list({ kind: podKind, namespace: etcdNamespace }, signal);
   // A cluster that is not run by OpenShift's operators shows neither.
   if (etcd === undefined && pods.length === 0) return;
-  const { isReached, status } = threeHealthyMembers(etcd, pods);
+  const { isReached, status } = maySpareMember(etcd, pods, masters);
   if (!isReached) throw nodeControllerFailure('node-controller.etcd-not-healthy', status);
 }

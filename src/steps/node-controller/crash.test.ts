@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { fakeClock, settle } from '../../../test/support/fake-clock.ts';
+import { fakeKube } from '../../../test/support/fake-kube.ts';
+import { fakeRandom } from '../../../test/support/fake-random.ts';
+import { noJournal } from '../../adapters/journal.ts';
+import { machineConfigPools, machineConfigs, nodes, pods } from '../../cluster/kinds.ts';
+import { runRole } from '../../engine/run.ts';
+import { annotationOf, conditionOf, nodeKeys } from '../../layering/api/cluster-object.ts';
+import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
+import { isCordoned } from '../../layering/roll-out/node-state.ts';
+import { seconds } from '../../model/duration.ts';
+import type { Kube, KubeObject } from '../../ports/kube.ts';
+import { nodeController } from '../../roles/node-controller.ts';
+
+const role = 'node-role.kubernetes.io/master';
+const select = { matchLabels: { [role]: '' } };
+const names = ['m0', 'm1', 'm2'];
+
+/** Three masters with a pod each, whose MachineConfigs have changed. */
+function changedPool() {
+  const kube = fakeKube();
+  const version = { config: { ignition: { version: '3.4.0' } }, osImageURL: 'r.test/os:1' };
+  kube.put(machineConfigs, { metadata: { name: '00', labels: { [role]: '' } }, spec: version });
+  kube.put(machineConfigPools, {
+    metadata: { name: 'master' },
+    spec: { nodeSelector: select, machineConfigSelector: select, configuration: { name: 'r1' } },
+  });
+  for (const name of names) {
+    kube.put(nodes, {
+      metadata: {
+        ...{ name, labels: { [role]: '' } },
+        annotations: {
+          ...{ [nodeKeys.currentConfig]: 'r1', [nodeKeys.desiredConfig]: 'r1' },
+          [nodeKeys.state]: 'Done',
+        },
+      },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    kube.put(pods, {
+      metadata: { name: `on-${name}`, namespace: 'shop' },
+      spec: { nodeName: name },
+    });
+  }
+  return kube;
+}
+
+/** What agents and kubelets do, and what must never be seen of the nodes meanwhile. */
+function cluster() {
+  const kube = changedPool();
+  const seen = { reboots: [] as string[], most: 0, rebootedWithPods: [] as string[] };
+  const annotate = (node: KubeObject, change: Readonly<Record<string, string>>): void => {
+    const annotations = { ...node.metadata.annotations, ...change };
+    kube.put(nodes, { ...node, metadata: { ...node.metadata, annotations } });
+  };
+  const podsOn = (name: string): readonly KubeObject[] =>
+    kube.objectsOf(pods).filter((pod) => pod.metadata.name === `on-${name}`);
+  const actOn = (node: KubeObject): void => {
+    const at = (key: keyof typeof nodeKeys): string => annotationOf(node, nodeKeys[key]);
+    const config = at('desiredConfig');
+    const isAnswered = at('desiredDrain') === at('lastAppliedDrain');
+    if (at('currentConfig') !== config && !at('desiredDrain').endsWith(config)) {
+      annotate(node, { [nodeKeys.state]: 'Working', [nodeKeys.desiredDrain]: `drain-${config}` });
+    } else if (at('desiredDrain') === `drain-${config}` && isAnswered) {
+      const { name } = node.metadata;
+      seen.reboots.push(name);
+      if (podsOn(name).length > 0) seen.rebootedWithPods.push(name);
+      annotate(node, {
+        [nodeKeys.currentConfig]: config,
+        [nodeKeys.desiredDrain]: `uncordon-${config}`,
+      });
+    } else if (at('desiredDrain') === `uncordon-${config}` && isAnswered) {
+      annotate(node, { [nodeKeys.state]: 'Done' });
+    }
+  };
+  const tick = (): void => {
+    for (const { verb, name = '', namespace = '' } of kube.writes) {
+      if (verb === 'evict') kube.drop({ kind: pods, namespace, name });
+    }
+    const all = kube.objectsOf(nodes);
+    const busy = all.filter(
+      (node) => isCordoned(node) || annotationOf(node, nodeKeys.state) !== 'Done',
+    );
+    seen.most = Math.max(seen.most, busy.length);
+    for (const node of all) actOn(node);
+  };
+  return { kube, seen, tick };
+}
+
+/** Runs controllers, the first of which dies right after its effect of that number. */
+async function runToEnd(dies?: number) {
+  const { kube, seen, tick } = cluster();
+  const clock = fakeClock({ auto: false });
+  const run = (port: Kube, signal: AbortSignal) =>
+    runRole({
+      role: nodeController,
+      config: { namespace: 'openshift-machine-config-operator' },
+      ports: { kube: port, clock, random: fakeRandom() },
+      clock,
+      journal: noJournal,
+      header: { version: '1', fingerprint: 'f', bootId: 'b' },
+      run: 'test',
+      sinks: [],
+      signal,
+    }).catch(() => undefined);
+  const isOver = (): boolean => {
+    const pool = kube.objectsOf(machineConfigPools)[0];
+    const { status, message } = conditionOf(pool, 'Updated');
+    const rendered = renderedNameOf(pool);
+    return status === 'True' && rendered !== 'r1' && message.endsWith(rendered);
+  };
+  /** Lets time pass until a run is over, or for two minutes. */
+  const advance = async (until: () => boolean): Promise<void> => {
+    for (let pass = 0; pass < 60 && !until(); pass += 1) {
+      await clock.advance(seconds(2));
+      await settle(6);
+      tick();
+    }
+  };
+  const stop = new AbortController();
+  const killed = new AbortController();
+  const effects: string[] = [];
+  const after = async <T>(name: string, effect: Promise<T>): Promise<T> => {
+    const answer = await effect;
+    effects.push(name);
+    if (effects.length === dies) killed.abort(new Error('killed'));
+    killed.signal.throwIfAborted();
+    return answer;
+  };
+  const dying: Kube = {
+    ...kube,
+    patch: (ref, ...given) => after(`patch ${ref.name}`, kube.patch(ref, ...given)),
+    create: (...given) => after('create', kube.create(...given)),
+    evict: (...given) => after('evict', kube.evict(...given)),
+  };
+  const first = run(dying, AbortSignal.any([killed.signal, stop.signal]));
+  await advance(() => killed.signal.aborted || isOver());
+  if (dies !== undefined) {
+    await first;
+    const second = run(kube, stop.signal);
+    await advance(isOver);
+    stop.abort(new Error('stop'));
+    await second;
+  }
+  stop.abort(new Error('stop'));
+  await first;
+  const pool = kube.objectsOf(machineConfigPools)[0];
+  const rendered = renderedNameOf(pool);
+  return {
+    effects,
+    end: {
+      ...seen,
+      updated: conditionOf(pool, 'Updated').status,
+      nodes: kube
+        .objectsOf(nodes)
+        .map((node) => [
+          annotationOf(node, nodeKeys.currentConfig) === rendered,
+          annotationOf(node, nodeKeys.state),
+          isCordoned(node),
+        ]),
+    },
+  };
+}
+
+describe('a controller of pools that dies', () => {
+  it(
+    'after any of its effects leaves what the next one ends, one master after the other',
+    {
+      timeout: 60_000,
+    },
+    async () => {
+      const whole = await runToEnd();
+      expect(whole.end).toEqual({
+        ...{ reboots: names, most: 1, rebootedWithPods: [], updated: 'True' },
+        nodes: names.map(() => [true, 'Done', false]),
+      });
+      expect(whole.effects.length).toBeGreaterThan(20);
+      for (let dies = 1; dies <= whole.effects.length; dies += 1) {
+        const { end } = await runToEnd(dies);
+        expect(end, `died after ${whole.effects[dies - 1]} (${dies})`).toEqual(whole.end);
+      }
+    },
+  );
+});
