@@ -115,6 +115,7 @@ export const hostCommands: readonly CommandRow[] = [
       'image/write': ['find'],
       'layering/leave-hand-over': ['ip'],
     },
+    alike: { 'cluster/leave-record': ['ip'] },
     endings: wanted({ garbage: warns('command.unreadable') }),
   },
   {
