@@ -18,7 +18,7 @@ import { ensureParts } from '../parts/ensure.ts';
 import { clusterParts, startRig } from '../rig.ts';
 import { forEach } from './bootstrap.ts';
 import { type Figure, type Findings, percentile } from './figure.ts';
-import { pause, start, type Watched } from './process.ts';
+import { pause, run, start, type Watched } from './process.ts';
 
 const hostCount = 1000;
 const requestCount = 10_000;
@@ -47,7 +47,7 @@ export async function measureController(): Promise<Findings> {
   await ensureParts(clusterParts);
   await using stage = await openControllerStage();
   const { rig, service } = stage;
-  await using agent = await stage.start();
+  const agent = await stage.start();
   // Requests that are left are counted after half a minute.
   await pause(seconds(40));
   const [approvals, reports]: [number[], number[]] = [[], []];
@@ -55,23 +55,24 @@ export async function measureController(): Promise<Findings> {
     approvals.push(await stage.certify(host));
     reports.push(await stage.join(host));
   }
-  // Each kubelet says once more how it is.
-  await forEach(joined.length, (index) => stage.put(joined[index], true));
+  await forEach(joined.length, (index) => putNode(rig, joined[index], true));
   await pause(seconds(5));
   const peak = agent.peakMiB();
   const from = Date.now();
   await pause(watched);
   const asked = await rig.audited(asker.name);
+  agent.stop();
+  await agent.ended;
   const perMinute = (requests: readonly { readonly at: number }[]): number =>
     requests.filter(({ at }) => at >= from && at < from + watched).length / (watched / minutes(1));
   const size = `${hostCount} nodes and ${requestCount} certificate requests`;
   const rows: readonly (readonly [string, number, Figure['unit'], number])[] = [
-    [`peak RSS of the controller with ${size}`, peak, 'MiB', 130],
+    [`peak RSS of the controller with ${size}`, peak, 'MiB', 105],
     ['its lists of one selection, the most', mostLists(asked), 'lists', 1],
     ['a node that is Ready to Done at the service, 99 of 100', percentile(reports, 99), 's', 1],
     ['a certificate request to its approval, 99 of 100', percentile(approvals, 99), 's', 2],
     ['its requests to the service, idle', perMinute(service.requests), 'requests per minute', 4],
-    ['its requests to the API server, idle', perMinute(asked), 'requests per minute', 120],
+    ['its requests to the API server, idle', perMinute(asked), 'requests per minute', 12],
   ];
   const figures = rows.map(([name, measured, unit, bound]) => ({
     ...{ name, measured, unit, bound, command },
@@ -80,34 +81,42 @@ export async function measureController(): Promise<Findings> {
     [csrs, { kind: kinds.Node }].map((selection) => rig.client.read(pathOfSelection(selection))),
   );
   const bytes = lists.reduce((sum, { length }) => sum + length, 0);
-  return { figures, section: sectionOf(bytes / 1024 ** 2) };
+  const { stderr: bare } = await run([process.execPath, '-e', barePeak]);
+  return { figures, section: sectionOf(bytes / 1024 ** 2, Number(bare)) };
 }
 
-const sectionOf = (mebibytes: number): string => `## The controller and the polls that it replaces
+const barePeak = `require('node:https');
+  const status = require('node:fs').readFileSync('/proc/self/status', 'utf8');
+  console.error(/^VmHWM:\\s+(\\d+)/m.exec(status)[1] / 1024);`;
 
-assisted-installer-controller lists nodes and certificate requests every 30 seconds, several times each, and asks for the
-cluster every 60 (its source, commit 880389d4). In the cluster of these figures both lists have ${mebibytes.toFixed(0)} MiB of JSON each time. A
-node that is Ready is reported 15 s later in the mean and 30 s at most; a kubelet that makes two certificate requests, one
-after the other, waits 30 s in the mean and 60 s at most.
+const sectionOf = (mebibytes: number, bare: number): string => `## The memory of the controller
+
+Of its peak ${bare.toFixed(0)} MiB are Node's own: a Node of the same run that has loaded TLS and does nothing takes as much, most of
+it pages of its program. The aim of 80 MiB is not reached: the program takes some 15 MiB more, and nine thousand requests that
+nobody approves, with what is known of them, another 13; the rest is what V8 leaves between two collections. The bound keeps
+what has been reached.
+
+## The controller and the polls that it replaces
+
+assisted-installer-controller lists nodes and certificate requests every 30 seconds, and asks for the cluster every 60 (its
+source, commit 880389d4): eleven requests a minute to the API server, and eight to the service, with nothing to do. Both lists
+have ${mebibytes.toFixed(0)} MiB of JSON here. A node that is Ready is reported 15 s later in the mean and 30 s at most; a kubelet that makes
+two certificate requests, one after the other, waits 30 s in the mean and 60 s at most.
 `;
 
 /** How often the controller has listed what it has listed most often; a further page is no list. */
 function mostLists(asked: Awaited<ReturnType<Rig['audited']>>): number {
-  const counts = new Map<string, number>();
-  for (const { path, verb, status } of asked) {
-    if (verb !== 'list' || status !== 200 || path.includes('continue=')) continue;
-    counts.set(path, (counts.get(path) ?? 0) + 1);
-  }
-  return Math.max(...counts.values());
+  const lists = asked.filter(
+    ({ path, verb, status }) => verb === 'list' && status === 200 && !path.includes('continue='),
+  );
+  return Math.max(...lists.map((one) => lists.filter(({ path }) => path === one.path).length));
 }
 
 /** A large cluster and a service, for one controller at a time. */
 interface ControllerStage extends AsyncDisposable {
   readonly rig: Rig;
   readonly service: InventoryServer;
-  readonly start: (program?: readonly [string, ...string[]]) => Promise<Watched & AsyncDisposable>;
-  /** Puts the node of a host there, or says once more how it is. */
-  readonly put: (host: HostRecord | undefined, isReady: boolean) => Promise<void>;
+  readonly start: () => Promise<Watched>;
   /** Lets a host ask for its certificate; the seconds until that is approved. */
   readonly certify: (host: HostRecord) => Promise<number>;
   /** Lets a host become a node that gets Ready; the seconds until the service hears of it. */
@@ -115,7 +124,7 @@ interface ControllerStage extends AsyncDisposable {
 }
 
 /** Fills a cluster with nodes, and with requests of hosts that nobody knows. */
-export async function openControllerStage(): Promise<ControllerStage> {
+async function openControllerStage(): Promise<ControllerStage> {
   const rig = await startRig({ isAudited: true });
   const service = await startInventory({ cluster, hosts });
   const bootstrapper = kubeCluster({
@@ -129,18 +138,12 @@ export async function openControllerStage(): Promise<ControllerStage> {
     )?.at;
   return {
     ...{ rig, service },
-    put: (host, isReady) => putNode(rig, host, isReady),
-    start: async (program = [bundlePath]) => {
+    start: async () => {
       const file = join(rig.folder, 'controller.kubeconfig');
       await writeFile(file, await rig.kubeconfigFor({ user: asker }));
-      const agent = start([...program, 'controller', '--kubeconfig', file], {
+      return start([bundlePath, 'controller', '--kubeconfig', file], {
         ...{ CLUSTER_ID: cluster.id, INVENTORY_URL: service.url, OPENSHIFT_VERSION: '4.20.1' },
       });
-      const end = async (): Promise<void> => {
-        agent.stop();
-        await agent.ended;
-      };
-      return { ...agent, [Symbol.asyncDispose]: end };
     },
     certify: async ({ hostname: name }) => {
       const made = await bootstrapper.create(csrs, await requestObject(request(name)), signal);

@@ -23,6 +23,7 @@ async function run(
     out: '',
     errors: '',
     order: [] as string[],
+    loadedFor: [] as string[],
     installs: [] as InstallCall[],
     commands: [] as CommandCall[],
     reports: [] as ReportRequest[],
@@ -43,8 +44,9 @@ async function run(
       const close = () => (seen.closed += 1);
       return Promise.resolve({ report, connection: toService, hasLeft: Promise.resolve(), close });
     },
-    loadProgram: () => {
+    loadProgram: (command) => {
       seen.order.push('load');
+      seen.loadedFor.push(command);
       return Promise.resolve({
         runInstall: (call) => {
           seen.installs.push(call);
@@ -134,8 +136,9 @@ describe('start', () => {
       INVENTORY_URL: 'https://svc.example',
       OPENSHIFT_VERSION: '4.20.1',
     };
-    const { commands, reports, exitCode } = await run('', { environment });
+    const { commands, loadedFor, reports, exitCode } = await run('', { environment });
     expect(commands).toEqual([{ command: 'controller', args: [], environment }]);
+    expect(loadedFor).toEqual(['controller']);
     expect({ reports, exitCode }).toEqual({ reports: [], exitCode: 7 });
     expect((await run(whole, { environment })).commands).toEqual([]);
   });
