@@ -9,7 +9,7 @@ import { type Auth, tokenIssuer } from '../../mocks/inventory/auth.ts';
 import { clusterSeed } from '../../mocks/inventory/records.ts';
 import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
 import { Config } from '../../src/config/schema.ts';
-import { gatheringPod } from '../../src/steps/controller/must-gather-pod.ts';
+import { gatheringPod, gatheringSecret } from '../../src/steps/controller/must-gather-pod.ts';
 
 const run = promisify(execFile);
 const cluster = clusterSeed({ status: 'error' });
@@ -46,12 +46,14 @@ async function upload(auth: Auth, { token, oc }: { readonly token: string; reado
   writeFileSync(join(folder, 'bin/oc'), `#!/bin/sh\n${oc}\n`, { mode: 0o755 });
   const config = Config.parse({ service: { url: service.url }, cluster: { id: cluster.id } });
   const made = { images: [{ name: 'ocp', image: 'o' }], controller: undefined };
-  const pod = gatheringPod({ ...config, namespace: 'ns' }, made) as unknown as Upload;
+  const inNamespace = { ...config, namespace: 'ns' };
+  const pod = gatheringPod(inNamespace, made) as unknown as Upload;
+  const secret = gatheringSecret(inNamespace)['stringData'] as Readonly<Record<string, string>>;
   const [container] = pod.spec.containers;
   const [command = '', ...args] = container?.command ?? [];
   const given = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
   const env = {
-    ...given,
+    ...{ ...secret, ...given },
     ...{ PATH: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}` },
     ...{ GATHERED: join(folder, 'gathered'), TOKEN_FILE: join(folder, 'token') },
   };

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../ports/kube.ts';
 import { proxyEnv, revealedProxies } from '../host-commands.ts';
 import type { ControllerConfig } from './world.ts';
 
-/** Name of the pod that gathers, and of its account and binding. */
+/** Name of the pod that gathers, and of its account, binding and Secret. */
 export const gatheringPodName = 'assisted-installer-must-gather';
 
 /** An image that gathers, by what it is for. */
@@ -81,15 +81,27 @@ const gathers = ({ name, image }: GatheringImage, within: Millis): object => ({
   volumeMounts: [{ name: whole.name, mountPath: '/must-gather', subPath: `must-gather/${name}` }],
 });
 
-function uploads(config: ControllerConfig, { images, controller }: Surrounding): object {
-  const { url, insecure, caFile } = config.service;
-  const env = {
+/**
+ * The addresses of the service and its proxies, which may have a password in them. Whoever may read pods sees their variables, and
+ * must-gather itself collects them; it collects no Secret.
+ */
+export const gatheringSecret = (config: ControllerConfig): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name: gatheringPodName, namespace: config.namespace },
+  stringData: {
     ...proxyEnv(revealedProxies(config.proxy)),
+    TARGET: `${config.service.url.reveal().replace(/\/$/, '')}/api/assisted-install/v2/clusters/${config.cluster.id}/logs?logs_type=controller`,
+  },
+});
+
+function uploads(config: ControllerConfig, { images, controller }: Surrounding): object {
+  const { insecure, caFile } = config.service;
+  const env = {
     GATHERED: whole.mountPath,
     TOKEN_FILE: `${controllerToken.folder}/token`,
     NAMESPACE: config.namespace,
     CONTROLLER: controller?.metadata.name ?? `job/${controllerName}`,
-    TARGET: `${url.reveal().replace(/\/$/, '')}/api/assisted-install/v2/clusters/${config.cluster.id}/logs?logs_type=controller`,
     OPTIONS: [
       ...(insecure ? ['insecure'] : []),
       ...(caFile === '' ? [] : [`cacert = "${caFile}"`]),
@@ -99,6 +111,7 @@ function uploads(config: ControllerConfig, { images, controller }: Surrounding):
     ...{ ...usual, name: 'upload', image: images[0]?.image },
     command: ['/bin/bash', '-c', uploadScript],
     env: Object.entries(env).map(([name, value]) => ({ name, value })),
+    envFrom: [{ secretRef: { name: gatheringPodName } }],
     volumeMounts: [
       whole,
       { name: 'token', mountPath: controllerToken.folder, readOnly: true },

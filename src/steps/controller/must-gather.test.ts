@@ -3,11 +3,17 @@ import { withEndedPods } from '../../../test/support/ended-pods.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInstallation } from '../../../test/support/fake-installation.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
-import { clusterRoleBindings, imageStreams, pods, serviceAccounts } from '../../cluster/kinds.ts';
+import {
+  clusterRoleBindings,
+  imageStreams,
+  pods,
+  secrets,
+  serviceAccounts,
+} from '../../cluster/kinds.ts';
 import { Config, type ConfigInput } from '../../config/schema.ts';
 import { Secret } from '../../model/secret.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { gatheringPod } from './must-gather-pod.ts';
+import { gatheringPod, gatheringSecret } from './must-gather-pod.ts';
 import { gatherCluster, gatheringImages, latestImage, neededGathering } from './must-gather.ts';
 import type { ControllerScope } from './world.ts';
 
@@ -101,6 +107,29 @@ describe('the pod that gathers', () => {
     expect(JSON.stringify(pod)).not.toContain('s3cret');
   });
 
+  it('shows no password of the service and its proxies to those who may read pods', () => {
+    const url = 'https://user:pa55@svc.example/base/';
+    const config = configOf({
+      service: { url, token: new Secret('s3cret') },
+      ...{ proxy: { http: 'http://p:pa55@proxy.example:3128' }, cluster: { id: 'C' } },
+    });
+    const pod = gatheringPod(config, made);
+    expect(JSON.stringify(pod)).not.toMatch(/pa55|s3cret/);
+    expect(pod).toMatchObject({
+      spec: {
+        containers: [{ envFrom: [{ secretRef: { name: 'assisted-installer-must-gather' } }] }],
+      },
+    });
+    expect(gatheringSecret(config)).toMatchObject({
+      kind: 'Secret',
+      stringData: {
+        HTTP_PROXY: 'http://p:pa55@proxy.example:3128',
+        TARGET:
+          'https://user:pa55@svc.example/base/api/assisted-install/v2/clusters/C/logs?logs_type=controller',
+      },
+    });
+  });
+
   it('trusts what the controller trusts', () => {
     const caFile = '/etc/assisted-service/ca.crt';
     const pod = gatheringPod(configOf({ service: { ...service, caFile, insecure: true } }), made);
@@ -133,7 +162,7 @@ describe('gathering', () => {
     });
   };
   const leftIn = (admin: ReturnType<typeof fakeKube>) =>
-    [pods, serviceAccounts, clusterRoleBindings].flatMap((kind) => admin.objectsOf(kind));
+    [pods, serviceAccounts, clusterRoleBindings, secrets].flatMap((kind) => admin.objectsOf(kind));
 
   it('takes the image of the release, and leaves nothing', async () => {
     const kube = fakeKube().put(imageStreams, stream);
@@ -143,9 +172,10 @@ describe('gathering', () => {
     expect(made.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
       'serviceaccounts assisted-installer-must-gather',
       'clusterrolebindings assisted-installer-must-gather',
+      'secrets assisted-installer-must-gather',
       'pods assisted-installer-must-gather',
     ]);
-    expect(made[2]?.body).toMatchObject({ spec: { initContainers: [{ image: 'release' }] } });
+    expect(made[3]?.body).toMatchObject({ spec: { initContainers: [{ image: 'release' }] } });
     expect(leftIn(admin)).toEqual([]);
   });
 
@@ -162,9 +192,14 @@ describe('gathering', () => {
 
   it('needs no release where images are configured, and takes over what another has left', async () => {
     const account = { metadata: { name: 'assisted-installer-must-gather', namespace } };
-    const kube = fakeKube().put(serviceAccounts, account);
+    const kube = fakeKube()
+      .put(serviceAccounts, account)
+      .put(secrets, { ...account, stringData: { TARGET: 'https://before.example' } });
     const admin = withEndedPods(kube, { phase: 'Succeeded', log: '' });
-    await gather(admin, configOf({ images: { mustGather: 'mine' } }));
+    const service = { url: 'https://svc.example' };
+    await gather(admin, configOf({ images: { mustGather: 'mine' }, service }));
+    const renewed = admin.writes.find(({ verb, kind }) => verb === 'patch' && kind === 'secrets');
+    expect(JSON.stringify(renewed?.body)).toContain('https://svc.example/api');
     expect(leftIn(admin)).toEqual([]);
   });
 

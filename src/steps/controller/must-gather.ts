@@ -1,4 +1,9 @@
-import { clusterRoleBindings, imageStreams, serviceAccounts } from '../../cluster/kinds.ts';
+import {
+  clusterRoleBindings,
+  imageStreams,
+  secrets,
+  serviceAccounts,
+} from '../../cluster/kinds.ts';
 import { jsonIn } from '../../lib/json.ts';
 import { minutes } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
@@ -8,6 +13,7 @@ import { controllerFailure } from './failures.ts';
 import {
   gatheringPod,
   gatheringPodName,
+  gatheringSecret,
   type GatheringImage,
   longestGatheringPod,
 } from './must-gather-pod.ts';
@@ -108,7 +114,7 @@ export async function gatherCluster(
     if (image === undefined) throw notGathered('the cluster names no image that gathers');
     images = [{ name: 'release', image }];
   }
-  const made = rightsIn(namespace);
+  const made = [...rightsIn(namespace), { kind: secrets, object: gatheringSecret(config) }];
   try {
     for (const { kind, object } of made) await created(scope, kind, object);
     note('info', 'gathering the state of the cluster', {
@@ -170,8 +176,12 @@ async function created(
   try {
     await admin.create({ kind, ...(namespace === undefined ? {} : { namespace }) }, object, signal);
   } catch (error) {
-    // A controller that was killed has left it.
     if (!(error instanceof AgentError) || error.code !== 'kube.conflict') throw error;
+    // A controller that was killed has left it. What a Secret says may have changed since.
+    if (kind !== secrets) return;
+    const { name } = object.metadata;
+    const ref = { kind, name, ...(namespace === undefined ? {} : { namespace }) };
+    await admin.patch(ref, { type: 'merge', body: { stringData: object['stringData'] } }, signal);
   }
 }
 
