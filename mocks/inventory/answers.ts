@@ -168,6 +168,7 @@ export function shownCluster(
         ? {}
         : {
             finalizing_stage: cluster.finalizing.stage,
+            finalizing_stage_started_at: new Date(cluster.finalizing.startedAt).toISOString(),
             finalizing_stage_timed_out: cluster.finalizing.isTimedOut,
           }),
     },

@@ -16,7 +16,12 @@ export interface InstallingCluster extends InventoryCluster {
   /** `installing`, `finalizing`, `installed`, `adding-hosts`, `error`, `cancelled`, … */
   readonly status: string;
   /** The stage of finalizing that the service knows, and whether it has given that stage up. */
-  readonly finalizing?: { readonly stage: string; readonly isTimedOut: boolean };
+  readonly finalizing?: {
+    readonly stage: string;
+    readonly isTimedOut: boolean;
+    /** When it began by the clock of the service, in milliseconds since the epoch. */
+    readonly startedAt?: number;
+  };
   /** Those that a user took out are not among them. */
   readonly hosts: readonly InstallingHost[];
 }

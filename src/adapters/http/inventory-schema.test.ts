@@ -84,6 +84,14 @@ describe('what the controller reads', () => {
       { finalizing_stage: 'Done', finalizing_stage_timed_out: true },
       { stage: 'Done', isTimedOut: true },
     ],
+    [
+      { finalizing_stage: 'Done', finalizing_stage_started_at: '2026-11-24T01:00:00.000Z' },
+      { stage: 'Done', isTimedOut: false, startedAt: Date.UTC(2026, 10, 24, 1) },
+    ],
+    [
+      { finalizing_stage: 'Done', finalizing_stage_started_at: '0001-01-01T00:00:00.000Z' },
+      { stage: 'Done', isTimedOut: false },
+    ],
   ])('a cluster whose progress is %j', (progress, finalizing) => {
     const cluster = read('installingCluster', { id: 'c', status: 'x', progress, hosts: null });
     expect(cluster).toEqual({

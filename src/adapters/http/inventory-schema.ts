@@ -85,8 +85,17 @@ const WireInstallingHost = HostShape.extend({
 
 const WireFinalizing = z.object({
   finalizing_stage: text,
+  finalizing_stage_started_at: text,
   finalizing_stage_timed_out: z.boolean().nullish(),
 });
+
+/** A time that cannot be read, or the year one of Go, says nothing. */
+function startOf({
+  finalizing_stage_started_at: time,
+}: z.infer<typeof WireFinalizing>): { readonly startedAt?: number } {
+  const startedAt = Date.parse(time ?? '');
+  return startedAt > 0 ? { startedAt } : {};
+}
 
 /** A cluster with its hosts, as the controller reads it. */
 const WireInstallingCluster = ClusterShape.extend({
@@ -104,7 +113,7 @@ const WireInstallingCluster = ClusterShape.extend({
       name: name ?? '',
       baseDomain: base_dns_domain ?? '',
       status,
-      ...(stage ? { finalizing: { stage, isTimedOut } } : {}),
+      ...(stage ? { finalizing: { stage, isTimedOut, ...startOf(progress) } } : {}),
       hosts: (hosts ?? []).filter((host) => host.status !== 'disabled'),
     };
   },

@@ -209,6 +209,38 @@ describe('completing after a restart', () => {
   );
 });
 
+describe('the ten hours of the operators', () => {
+  const fails = async (startedAt: (now: number) => number | undefined) => {
+    const { clock, installation, kube, run } = setUp();
+    const began = startedAt(clock.now());
+    const stage = 'Waiting for cluster operators';
+    const started = began === undefined ? {} : { startedAt: began };
+    installation.set({
+      status: 'finalizing',
+      finalizing: { stage, isTimedOut: false, ...started },
+    });
+    kube.put(clusterVersions, version({ Available: 'False' }));
+    expect((await run()).failure).toBeUndefined();
+    expect(installation.results).toMatchObject([{ isSuccess: false }]);
+    return clock.elapsed();
+  };
+
+  it.each([
+    [
+      'go on where an earlier controller died after nine',
+      (now: number) => now - hours(9),
+      hours(1),
+    ],
+    ['are over where it died after eleven', (now: number) => now - hours(11), 0],
+    ['begin where the service says no time', () => undefined, hours(10)],
+    ['begin where its clock is ahead of ours', (now: number) => now + hours(3), hours(10)],
+  ])('%s', async (_, startedAt, expected) => {
+    const took = await fails(startedAt);
+    expect(took).toBeGreaterThanOrEqual(expected);
+    expect(took).toBeLessThan(expected + minutes(2));
+  });
+});
+
 describe('completing what the service has ended', () => {
   it('takes a refused stage as answered once the cluster is installed', async () => {
     const { clock, installation, later, ready, run, changes } = setUp({

@@ -71,12 +71,13 @@ const operatorsLimit: Millis = hours(10);
 /** Waits for the operators that the service waits for; the failure when they take too long. */
 async function waitForClusterOperators(
   scope: FinalizeScope,
-  { watch, isEnded }: Finalizing,
+  { watch, isEnded, spentIn }: Finalizing,
 ): Promise<InstallationResult | undefined> {
   const { kube, clock, config } = scope;
   const version = followedOne(kube, clusterVersionRef);
   const operators = followed(kube, { kind: clusterOperators });
-  const since = clock.elapsed();
+  // A restarted controller does not wait ten hours more: the service counts from the beginning of the stage.
+  const since = clock.elapsed() - spentIn(operatorsStage);
   const isLate = (): boolean => clock.elapsed() - since >= operatorsLimit;
   const pending = await reportOperators(scope, {
     sentence: 'the operators of the cluster are available',

@@ -19,6 +19,8 @@ const askEvery: Millis = seconds(30);
 export interface Finalizing {
   /** Notifies after each answer of the service. */
   readonly watch: Watch;
+  /** How long the service has been at a stage that an earlier run of the controller began. */
+  readonly spentIn: (stage: FinalizingStage) => Millis;
   /** The service takes nothing more of this installation. */
   readonly isEnded: () => boolean;
   /** The service has given up a stage of OLM, or the installation has ended. */
@@ -83,6 +85,11 @@ export async function beginFinalizing(
   };
   return {
     watch,
+    spentIn: (stage) => {
+      const { finalizing } = view().cluster ?? {};
+      if (finalizing?.stage !== stage) return 0;
+      return Math.max(0, clock.now() - (finalizing.startedAt ?? clock.now()));
+    },
     isEnded: hasEnded,
     isOver: (stage) => {
       const { finalizing } = view().cluster ?? {};
