@@ -28,9 +28,13 @@ const line = (address: string) =>
 interface World {
   readonly kube?: FakeKube;
   readonly platform?: string;
+  readonly isAgentBased?: boolean;
 }
 
-function setUp(hosts: readonly InstallingHost[], { kube = fakeKube(), platform = '' }: World = {}) {
+function setUp(
+  hosts: readonly InstallingHost[],
+  { kube = fakeKube(), platform = '', isAgentBased = false }: World = {},
+) {
   const clock = fakeClock({ auto: false });
   const installation = fakeInstallation({ hosts });
   const inventory = fakeInventory({ cluster: { platformType: platform } });
@@ -41,7 +45,7 @@ function setUp(hosts: readonly InstallingHost[], { kube = fakeKube(), platform =
     inventory,
     kube,
     signal: controller.signal,
-    facts: { cluster: { isAgentBased: false, platform, serviceNetworks: [] } },
+    facts: { cluster: { isAgentBased, platform, serviceNetworks: [] } },
   });
   const node = (sketch: NodeSketch) => kube.put(nodes, nodeObject(sketch));
   /** What was reported, as `m0 Joined`. */
@@ -231,6 +235,15 @@ describe('the cloud provider taint', () => {
     await clock.advance(seconds(10));
     expect(kube.writes.map(({ verb, name }) => `${verb} ${name}`)).toEqual(['patch m0']);
     expect(inventory.reports.map((one) => one.stage)).toEqual(stage === 'Joined' ? [] : ['Joined']);
+    await stop();
+  });
+
+  it('is left to the wait for the end where the installation is agent-based', async () => {
+    const world = { platform: 'nutanix', isAgentBased: true };
+    const { clock, kube, node, stop } = setUp([host('m0')], world);
+    node({ name: 'm0', notReady: 'x', taints: [cloudTaint] });
+    await clock.advance(seconds(30));
+    expect(kube.writes).toEqual([]);
     await stop();
   });
 

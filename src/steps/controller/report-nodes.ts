@@ -65,7 +65,8 @@ export const reportNodes = controllerStep({
         every: askLogsEvery,
         observe: () => {
           const there = nodes.view();
-          untaint.start(there.objects);
+          // Where it is agent-based the wait for the end untaints all nodes, also without a service.
+          if (!cluster.isAgentBased) untaint.start(there.objects);
           const hosts = service.view().cluster?.hosts;
           const index = indexOf(hosts ?? []);
           const pairs = there.objects.map((node) => ({ node, host: hostOf(node, index) }));
