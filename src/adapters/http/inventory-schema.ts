@@ -90,9 +90,9 @@ const WireFinalizing = z.object({
 });
 
 /** A time that cannot be read, or the year one of Go, says nothing. */
-function startOf({
-  finalizing_stage_started_at: time,
-}: z.infer<typeof WireFinalizing>): { readonly startedAt?: number } {
+function startOf({ finalizing_stage_started_at: time }: z.infer<typeof WireFinalizing>): {
+  readonly startedAt?: number;
+} {
   const startedAt = Date.parse(time ?? '');
   return startedAt > 0 ? { startedAt } : {};
 }

@@ -24,7 +24,7 @@ interface FindHost {
 
 /** What is known of the cluster at one moment. */
 export interface KnownCluster {
-  /** Undefined where nobody knows the hosts: the service left before it was asked. */
+  /** Undefined where nobody knows the hosts: the service left before it was asked, and nobody recorded them. */
   readonly hosts: FindHost | undefined;
   readonly nodes: ReadonlyMap<string, KubeObject>;
   /** Keys by node, for which a client request of it was approved. */

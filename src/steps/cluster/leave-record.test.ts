@@ -49,6 +49,11 @@ describe('cluster/leave-record', () => {
       addresses: '192.0.2.7',
       etcdOverridden: 'false',
     });
+    const { hosts } = recordIn(run.kube) as { readonly hosts: string };
+    expect(JSON.parse(hosts)).toMatchObject([
+      { name: 'm0', addresses: ['192.0.2.7'] },
+      { name: 'm1' },
+    ]);
   });
 
   it('leaves it where there is no service, for the controller that this host has deployed', async () => {

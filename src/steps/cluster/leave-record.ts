@@ -9,7 +9,13 @@ import { AgentError } from '../../model/failure.ts';
 import { leavesRecord } from '../conditions.ts';
 import { buildsOsImages } from '../layering/conditions.ts';
 import { step, type StepScope } from '../step.ts';
-import { type LeftRecord, recordFailure, recordObject, recordRef } from './left-record.ts';
+import {
+  type LeftHost,
+  type LeftRecord,
+  recordFailure,
+  recordObject,
+  recordRef,
+} from './left-record.ts';
 import { findOwnNode, listAddressesArgv } from './own-host.ts';
 
 type LeaveScope = StepScope<'kube' | 'host' | 'inventory' | 'clock'>;
@@ -113,12 +119,18 @@ async function putRecord(
 
 async function ownNode(
   scope: LeaveScope,
-): Promise<Pick<LeftRecord, 'node' | 'addresses' | 'role'>> {
+): Promise<Pick<LeftRecord, 'node' | 'addresses' | 'role' | 'hosts'>> {
   const node = await findOwnNode(scope);
   if (node === undefined) {
     throw recordFailure('cluster.record-not-left', 'the name of this host is unknown', {
       hint: 'set the host name in the inventory service, or by DHCP or DNS',
     });
   }
-  return { node: node.name, addresses: node.addresses, role: 'master' };
+  const own = { node: node.name, addresses: node.addresses, role: 'master' };
+  if (node.others.length === 0) return own;
+  const others = node.others.map(({ name, addresses, stage }): LeftHost => ({
+    ...{ name: name.toLowerCase(), addresses },
+    ...(stage === undefined ? {} : { stage }),
+  }));
+  return { ...own, hosts: [{ name: node.name, addresses: node.addresses }, ...others] };
 }

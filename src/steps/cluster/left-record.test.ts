@@ -16,6 +16,7 @@ describe('the record', () => {
     ['a whole one', whole],
     ['one without addresses', { ...whole, addresses: [] }],
     ['one of changed settings', { ...whole, isEtcdOverridden: true }],
+    ['one with hosts', { ...whole, hosts: [{ name: 'w0', addresses: [], stage: 'Done' }] }],
     ['one with images', { ...whole, images: [leftImage, leftWorkers] }],
   ])('%s is read as it was written', (_, record) => {
     expect(readRecord(configMap(recordData(record)))).toEqual(record);
@@ -28,6 +29,7 @@ describe('the record', () => {
     ['a node that is no name', { ...recordData(whole), node: 'm0,system:masters' }],
     ['an answer that is none', { ...recordData(whole), etcdOverridden: 'yes' }],
     ['images that are no list', { ...recordData(whole), images: '{' }],
+    ['hosts without names', { ...recordData(whole), hosts: '[{}]' }],
     ['an image without a pool', { ...recordData(whole), images: '[{}]' }],
   ])('with %s is refused', (_, data) => {
     expect(() => readRecord(configMap(data))).toThrow(

@@ -33,6 +33,14 @@ export const recordFailures = {
 /** Builds an error about the record. */
 export const recordFailure = failuresOf(recordFailures);
 
+/** A host of the cluster as the service had it when the bootstrap host left. */
+const LeftHost = z.strictObject({
+  name: z.string(),
+  addresses: z.array(z.string()).readonly(),
+  stage: z.string().optional(),
+});
+export type LeftHost = z.infer<typeof LeftHost>;
+
 /** What is remembered of the bootstrap host until all is done that it has left. */
 export const LeftRecord = z.strictObject({
   /** As the kubelet will write it: in lower case. */
@@ -44,6 +52,8 @@ export const LeftRecord = z.strictObject({
   isEtcdOverridden: z.boolean(),
   /** Images that are to be handed over, masters first. */
   images: z.array(LeftImage).readonly(),
+  /** All hosts of the cluster, for a controller that starts when the service has left with the bootstrap host. */
+  hosts: z.array(LeftHost).readonly().optional(),
 });
 export type LeftRecord = z.infer<typeof LeftRecord>;
 
@@ -57,6 +67,7 @@ export const recordData = (record: LeftRecord): Readonly<Record<string, string>>
   role: record.role,
   etcdOverridden: String(record.isEtcdOverridden),
   ...(record.images.length === 0 ? {} : { images: JSON.stringify(record.images) }),
+  ...(record.hosts === undefined ? {} : { hosts: JSON.stringify(record.hosts) }),
 });
 
 /** The record as its ConfigMap. */
@@ -81,6 +92,7 @@ const Data = z.object({
   role: z.string(),
   etcdOverridden: z.enum(['true', 'false']),
   images: z.string().default('[]'),
+  hosts: z.string().optional(),
 });
 
 /**
@@ -96,6 +108,7 @@ export function readRecord(configMap: KubeObject): LeftRecord {
       role: data.role,
       isEtcdOverridden: data.etcdOverridden === 'true',
       images: jsonIn(data.images),
+      ...(data.hosts === undefined ? {} : { hosts: jsonIn(data.hosts) }),
     },
   );
   if (record.success) return record.data;

@@ -14,6 +14,8 @@ export interface OwnNode {
   readonly name: string;
   /** In their one spelling, each once. */
   readonly addresses: readonly string[];
+  /** The other hosts of the cluster; none where the service does not say. */
+  readonly others: readonly InventoryHost[];
 }
 
 /** Name of the host, of its own kernel and not of our container's. */
@@ -32,30 +34,33 @@ export const listAddressesArgv = ['ip', '-json', 'address', 'show', 'scope', 'gl
 export async function findOwnNode(
   scope: StepScope<'host' | 'inventory' | 'clock'>,
 ): Promise<OwnNode | undefined> {
-  const known = await inventoryHost(scope);
+  const hosts = await listedHosts(scope);
+  const isOwn = ({ id }: InventoryHost): boolean => id === scope.config.cluster.hostId;
+  const known = hosts.find(isOwn);
   const name = (known?.name ?? '') === '' ? await hostname(scope) : (known?.name ?? '');
   const listed = known?.addresses ?? [];
   const addresses = listed.length > 0 ? listed : await hostAddresses(scope);
   const canonical = addresses.map((address) => canonicalAddress(address));
   const each = new Set(canonical.filter((address) => address !== undefined));
-  return name === '' ? undefined : { name: name.toLowerCase(), addresses: [...each] };
+  if (name === '') return undefined;
+  const others = hosts.filter((host) => !isOwn(host));
+  return { name: name.toLowerCase(), addresses: [...each], others };
 }
 
-async function inventoryHost({
+async function listedHosts({
   inventory,
   clock,
   config: { service, cluster },
   signal,
   note,
-}: StepScope<'inventory' | 'clock'>): Promise<InventoryHost | undefined> {
-  if (service.url.isEmpty || cluster.hostId === '') return undefined;
+}: StepScope<'inventory' | 'clock'>): Promise<readonly InventoryHost[]> {
+  if (service.url.isEmpty || cluster.hostId === '') return [];
   const late = (): Error =>
     engineFailure('step.timed-out', 'the inventory service did not answer in time');
   try {
-    const hosts = await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
+    return await limited(clock, { limit: serviceLimit, signal, late }, (inner) =>
       inventory.enabledHosts(inner),
     );
-    return hosts.find(({ id }) => id === cluster.hostId);
   } catch (error) {
     signal.throwIfAborted();
     const { code, message } = asAgentError(error);
@@ -63,7 +68,7 @@ async function inventoryHost({
       code,
       reason: message,
     });
-    return undefined;
+    return [];
   }
 }
 

@@ -12,10 +12,11 @@ import {
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import type { RequestPurpose } from '../../cluster/csr/signing-request.ts';
-import { certificateSigningRequests, events, nodes } from '../../cluster/kinds.ts';
+import { certificateSigningRequests, configMaps, events, nodes } from '../../cluster/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import { recordData, recordRef } from '../cluster/left-record.ts';
 import { approveRequests } from './approve-requests.ts';
 
 const host = (name: string, change: Partial<InstallingHost> = {}) =>
@@ -215,6 +216,43 @@ describe('where the service has left', () => {
     join('m0');
     await put('serving');
     expect(approvals()).toEqual(['csr-client', 'csr-serving']);
+    await stop();
+  });
+
+  it('the hosts that the bootstrap host has recorded are approved, and no other name', async () => {
+    const kube = fakeKube().put(configMaps, {
+      metadata: { name: recordRef.name, namespace: 'assisted-installer' },
+      data: recordData({
+        ...{ node: 'm0', addresses: ['192.0.2.7'], role: 'master' },
+        ...{ isEtcdOverridden: false, images: [] },
+        hosts: [
+          { name: 'm1', addresses: [], stage: 'Done' },
+          { name: 'w0', addresses: ['192.0.2.9'], stage: 'Rebooting' },
+        ],
+      }),
+    });
+    const { approvals, join, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
+    join('m2');
+    await put('client', { name: 'forged', node: 'm9' });
+    await put('client', { name: 'joined', node: 'm1' });
+    expect(approvals()).toEqual([]);
+    await put('client');
+    await put('client', { name: 'worker', node: 'w0' });
+    expect(approvals()).toEqual(['csr-client', 'worker']);
+    await stop();
+  });
+
+  it('a record of a host alone, as an earlier release leaves it, lets that host join', async () => {
+    const kube = fakeKube().put(configMaps, {
+      metadata: { name: recordRef.name, namespace: 'assisted-installer' },
+      data: recordData({
+        ...{ node: 'm0', addresses: [], role: 'master', isEtcdOverridden: false, images: [] },
+      }),
+    });
+    const { approvals, put, stop } = setUp({ kube, isAgentBased: true, isAway: true });
+    await put('client', { name: 'forged', node: 'm9' });
+    await put('client');
+    expect(approvals()).toEqual(['csr-client']);
     await stop();
   });
 

@@ -19,11 +19,13 @@ import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
+import { type LeftRecord, recordRef } from '../cluster/left-record.ts';
 import { approveRequest } from '../cluster/approve-request.ts';
 import { hostIndexOf } from '../cluster/inventory-hosts.ts';
-import { followed, gapAmong, together } from '../cluster/kube-watch.ts';
+import { followed, followedOne, gapAmong, together } from '../cluster/kube-watch.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type Action, noLimit, reconcile } from '../reconcile.ts';
+import { recordedHosts, recordIn } from './without-service.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
 /**
@@ -43,22 +45,27 @@ export const approveRequests = controllerStep({
     const service = followedInstallation(installation);
     const requests = followed(kube, { kind: certificateSigningRequests });
     const nodes = followed(kube, { kind: nodeKind });
+    // There a service that has left does not come back.
+    const records = isAgentBased ? [followedOne(kube, recordRef)] : [];
     const tally = leftTally();
     const book = requestBook(tally);
     const reportLeft = leftReports(scope, tally);
     let took = 0;
     let notify = (): void => undefined;
     await reconcile<Seen, Work>(scope, 'every certificate request is answered', {
-      watch: together(requests.watch, nodes.watch, service.watch, (changed, signal) => {
-        notify = changed;
-        return untilAborted(signal);
-      }),
+      watch: together(
+        ...[requests, nodes, ...records, service].map(({ watch }) => watch),
+        (changed, signal) => {
+          notify = changed;
+          return untilAborted(signal);
+        },
+      ),
       every: seconds(10),
       observe: async (signal) => {
         // Ten thousand requests that come one by one must not keep the processor from all others.
         if (took > 0) await clock.sleep(Math.min(longestRest, took * 4), signal);
         const began = clock.elapsed();
-        const gap = gapAmong(requests, nodes);
+        const gap = gapAmong(requests, nodes, ...records);
         if (gap !== undefined) return { missing: gap, approve: [], counts: [] };
         const { objects } = requests.view();
         let unread = await book.read(objects, clock.elapsed());
@@ -68,7 +75,9 @@ export const approveRequests = controllerStep({
           unread = await book.read(objects, clock.elapsed());
         }
         if (unread === 'pending') notify();
-        const known = knownCluster(service.view(), nodes.view().objects, masters);
+        const record = recordIn(records.flatMap(({ view }) => view().objects));
+        const there = { nodes: nodes.view().objects, record };
+        const known = knownCluster(service.view(), there, masters);
         if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
         const now = clock.elapsed();
         const facts = { ...known, keys: book.keys() };
@@ -108,7 +117,10 @@ type Work = Action & ({ readonly request: OpenRequest } | { readonly count: Left
 /** What is known of the hosts, or why nothing may be decided yet. */
 function knownCluster(
   { cluster, lastError }: InstallationView,
-  nodes: readonly KubeObject[],
+  {
+    nodes,
+    record,
+  }: { readonly nodes: readonly KubeObject[]; readonly record: LeftRecord | undefined },
   masters: number,
 ): Omit<KnownCluster, 'keys'> | string {
   if (cluster === undefined && (lastError === undefined || masters === 0)) {
@@ -117,7 +129,10 @@ function knownCluster(
   const byName = new Map(nodes.map((node) => [node.metadata.name, node]));
   const joined = nodes.filter(({ metadata }) => metadata.labels?.[nodeLabel('master')] === '');
   return {
-    hosts: cluster === undefined ? undefined : hostIndexOf(cluster.hosts),
+    hosts:
+      cluster === undefined
+        ? record && hostIndexOf(recordedHosts(record))
+        : hostIndexOf(cluster.hosts),
     nodes: byName,
     mastersToCome: masters - joined.length,
   };

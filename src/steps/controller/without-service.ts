@@ -4,10 +4,10 @@ import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
-import type { Installation, InstallingCluster } from '../../ports/installation.ts';
+import type { Installation, InstallingCluster, InstallingHost } from '../../ports/installation.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 import { followed, followedOne, gapAmong, longestWait, together } from '../cluster/kube-watch.ts';
-import { type LeftRecord, readRecord, recordRef } from '../cluster/left-record.ts';
+import { type LeftHost, type LeftRecord, readRecord, recordRef } from '../cluster/left-record.ts';
 import { NewCluster } from './new-cluster.ts';
 import { controllerStep } from './world.ts';
 
@@ -27,21 +27,26 @@ export const recordedInstallation = (kube: Kube): Pick<Installation, 'follow' | 
   refresh: () => undefined,
 });
 
+/** The hosts of a cluster as its bootstrap host has recorded them: itself, and those that a service had listed. */
+export function recordedHosts({
+  node,
+  addresses,
+  hosts = [],
+}: LeftRecord): readonly InstallingHost[] {
+  const constant = { infraEnvId: '', role: '', status: 'installing', labels: {}, pool: '' };
+  const others = hosts.filter(({ name }) => name !== node);
+  return [{ name: node, addresses }, ...others].map(({ stage = '', name, ...host }: LeftHost) => ({
+    ...{ ...constant, ...host, id: name, name, stage },
+  }));
+}
+
 const clusterOf = (record: LeftRecord | undefined): InstallingCluster => ({
   ...{ id: '', kind: 'Cluster', name: '', baseDomain: '', status: 'installing' },
-  hosts:
-    record === undefined
-      ? []
-      : [
-          {
-            ...{ id: record.node, infraEnvId: '', name: record.node, role: record.role },
-            ...{ status: 'installing', addresses: record.addresses, labels: {}, pool: '' },
-          },
-        ],
+  hosts: record === undefined ? [] : recordedHosts(record),
 });
 
 /** The record; undefined where there is none, or none that can be read: `controller/do-left-work` says so. */
-function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined {
+export function recordIn([found]: readonly KubeObject[]): LeftRecord | undefined {
   try {
     return found && readRecord(found);
   } catch {
