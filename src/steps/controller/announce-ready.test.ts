@@ -4,9 +4,10 @@ import { fakeInstallation } from '../../../test/support/fake-installation.ts';
 import { fakeKube, type FakeKube } from '../../../test/support/fake-kube.ts';
 import { tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
-import { events } from '../../cluster/kinds.ts';
+import { configMaps, events } from '../../cluster/kinds.ts';
 import { minutes, seconds } from '../../model/duration.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
+import { recordRef } from '../cluster/left-record.ts';
 import { announceReady } from './announce-ready.ts';
 
 const away = inventoryFailure('inventory.unreachable', 'no route to host');
@@ -97,6 +98,18 @@ describe('announcing that the controller is ready', () => {
     expect(failure).toBeUndefined();
     expect(clock.elapsed()).toBe(minutes(5));
     expect(notes).toEqual(['warn: going on without the service']);
+    expect(namesIn(kube)).toEqual([]);
+  });
+
+  it('goes on at once where the bootstrap host has left, and the service with it', async () => {
+    const { clock, installation, kube, run } = setUp({ isAgentBased: true });
+    installation.lose(away);
+    const { name, namespace } = recordRef;
+    kube.put(configMaps, { metadata: { name, namespace: namespace ?? '' } });
+    const { failure, notes } = await run();
+    expect(failure).toBeUndefined();
+    expect(clock.elapsed()).toBeLessThan(seconds(5));
+    expect(notes).toEqual(['info: the bootstrap host has left, and the service with it']);
     expect(namesIn(kube)).toEqual([]);
   });
 

@@ -5,6 +5,7 @@ import { type PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes, seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
+import { recordRef } from '../cluster/left-record.ts';
 import { NewCluster } from './new-cluster.ts';
 import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
 
@@ -39,11 +40,18 @@ export const announceReady = controllerStep({
   run: async (scope, { cluster: { isAgentBased } }) => {
     const within = isAgentBased ? agentBasedLimit : serviceLimit;
     const service = followedInstallation(scope.installation);
-    const poll = announcing(scope, () => {
+    const announce = announcing(scope);
+    const poll = async (): Promise<PollResult<undefined>> => {
       const { cluster, lastError } = service.view();
-      if (lastError !== undefined) return `the service does not answer (${lastError.code})`;
-      return cluster === undefined ? 'the service has not answered yet' : undefined;
-    });
+      if (lastError !== undefined) {
+        if (isAgentBased && (await hasLeft(scope))) {
+          scope.note('info', 'the bootstrap host has left, and the service with it');
+          return { done: undefined };
+        }
+        return { status: `the service does not answer (${lastError.code})` };
+      }
+      return cluster === undefined ? { status: 'the service has not answered yet' } : announce();
+    };
     try {
       await scope.until('the service and the API server answer', poll, {
         watch: service.watch,
@@ -58,14 +66,25 @@ export const announceReady = controllerStep({
   },
 });
 
-function announcing(
-  { config: { namespace }, kube, clock, signal, note }: ControllerScope<'kube' | 'clock'>,
-  gapAtService: () => string | undefined,
-): () => Promise<PollResult<undefined>> {
+/** Whether a bootstrap host, which leaves its record when it has seen the event, waits for this controller no longer. */
+async function hasLeft({ kube, signal }: ControllerScope<'kube'>): Promise<boolean> {
+  try {
+    return (await kube.get(recordRef, signal)) !== undefined;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
+
+function announcing({
+  config: { namespace },
+  kube,
+  clock,
+  signal,
+  note,
+}: ControllerScope<'kube' | 'clock'>): () => Promise<PollResult<undefined>> {
   let refusedSince: Millis | undefined;
   return async () => {
-    const gap = gapAtService();
-    if (gap !== undefined) return { status: gap };
     try {
       const event = controllerEvent({ ...readiness, namespace, at: clock.now() });
       await kube.create({ kind: events, namespace }, event, signal);
