@@ -273,17 +273,17 @@ async function putController(work: ClusterWork): Promise<KubeObject | undefined>
 
 /** The operators say how far they are; with ingress come its certificates. */
 async function reportOperators(
-  { kube: { client }, plan: { version } }: ClusterWork,
+  { kube: { client }, plan: { version, stuckOperator: stuck } }: ClusterWork,
   { step }: Extract<Action, { kind: 'report-operators' }>,
 ): Promise<void> {
   const at = new Date();
   for (const name of operatorNames) {
     await client.apply(kinds.ClusterOperator, operatorObject(name));
     const ref = { kind: kinds.ClusterOperator, name };
-    await client.mergeStatus(ref, operatorStatus(name, { step, version, at }));
+    await client.mergeStatus(ref, operatorStatus(name, { step, stuck, version, at }));
   }
   const ref = { kind: kinds.ClusterVersion, name: 'version' };
-  await client.replaceStatus(ref, versionStatus(step, { version, at }));
+  await client.replaceStatus(ref, versionStatus({ step, stuck, version, at }));
   if (step !== stepOf('ingress')) return;
   await client.apply(kinds.ConfigMap, {
     apiVersion: 'v1',

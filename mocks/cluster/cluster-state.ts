@@ -1,3 +1,4 @@
+import type { OperatorName } from './operators.ts';
 import type { Pace } from './pace.ts';
 
 /** A host that shall be a node of the cluster. */
@@ -27,6 +28,8 @@ export interface ClusterPlan {
   readonly controllerPullFailsSeconds?: number;
   /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
   readonly controllerDies?: readonly string[];
+  /** The operator that fails, and never becomes available. */
+  readonly stuckOperator?: OperatorName | undefined;
   /** Certificate requests come in that nobody may approve. */
   readonly forgesRequests?: boolean;
   /** Operating systems are built while it starts; what nodes boot is simulated. */

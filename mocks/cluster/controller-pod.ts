@@ -146,15 +146,18 @@ async function runPod(work: ClusterWork, job: Job, { pod, signal }: RunningPod):
   return false;
 }
 
+/** Words for the moment at which the service of an agent-based installation is gone. */
+const SERVICE_LEFT = 'the service has left';
+
 /** What is to kill the controller, in order: each when its log says so. */
 function killAtFaults(
-  { plan: { controllerDies = [] }, kills, signal }: ClusterWork,
+  { plan: { controllerDies = [] }, kills, hasServiceLeft, signal }: ClusterWork,
   { log, kill, ended }: Awaited<ReturnType<ClusterWork['startJob']>>,
 ): void {
   const next = controllerDies[kills.count];
   if (next === undefined) return;
   const timer = setInterval(() => {
-    if (!log().includes(next)) return;
+    if (!log().includes(next) && !(next === SERVICE_LEFT && hasServiceLeft())) return;
     clearInterval(timer);
     kills.count += 1;
     kill();

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { followChanges } from './changes.ts';
 import type { ClusterEvent, Purpose } from './cluster-state.ts';
 import { isOverridden } from './etcd.ts';
+import { runGathering } from './gathering.ts';
 import { kinds } from './objects.ts';
 import { controllerNamespace, controllerReady } from './pods.ts';
 import type { ClusterWork } from './site.ts';
@@ -15,6 +16,7 @@ const observed = [
   { kind: kinds.Etcd },
   { kind: kinds.CertificateSigningRequest },
   { kind: kinds.Event, namespace: controllerNamespace },
+  { kind: kinds.Pod, namespace: controllerNamespace },
 ];
 
 /** Watches a cluster until it is closed. */
@@ -56,6 +58,7 @@ interface Seen {
 
 async function poll(work: ClusterWork, { emit, reported }: Seen): Promise<void> {
   const { client } = work.kube;
+  await runGathering(work);
   const etcd = await client.get({ kind: kinds.Etcd, name: 'cluster' });
   const requests = await client.list({ kind: kinds.CertificateSigningRequest });
   const ready = await client.get({

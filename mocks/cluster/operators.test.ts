@@ -9,7 +9,7 @@ import {
 } from './operators.ts';
 
 const trueOnes = (name: (typeof operatorNames)[number], step: number): readonly string[] =>
-  operatorConditions(name, step)
+  operatorConditions(name, { step })
     .filter(({ status }) => status === 'True')
     .map(({ type }) => type);
 
@@ -41,8 +41,20 @@ describe('the operators of a cluster', () => {
   it('hold the version of the cluster back', () => {
     const at = new Date(0);
     const text = (step: number): string =>
-      JSON.stringify(versionStatus(step, { version: '4.20.1', at }));
+      JSON.stringify(versionStatus({ step, version: '4.20.1', at }));
     expect(text(lastStep - 1)).toContain('5 of 6 done, waiting on console');
     expect(text(lastStep)).toContain('"type":"Available","status":"True"');
+  });
+
+  it('end with one that fails for ever, and a version that waits for it', () => {
+    const progress = { step: lastStep, stuck: 'console' } as const;
+    const conditions = operatorConditions('console', progress);
+    expect(conditions.map(({ type, status }) => `${type} ${status}`)).toEqual([
+      'Degraded True',
+      'Progressing True',
+      'Available False',
+    ]);
+    const version = versionStatus({ ...progress, version: '4.20.1', at: new Date(0) });
+    expect(JSON.stringify(version)).toContain('5 of 6 done, waiting on console');
   });
 });

@@ -10,7 +10,7 @@ export const operatorNames = [
   'ingress',
   'console',
 ] as const;
-type OperatorName = (typeof operatorNames)[number];
+export type OperatorName = (typeof operatorNames)[number];
 
 /** Each is seen Progressing, then Degraded or Progressing still, then Available. */
 const STEPS = 2;
@@ -47,9 +47,20 @@ const degraded: Readonly<Partial<Record<OperatorName, Pick<Condition, 'reason' |
   },
 };
 
+/** How far the operators of a cluster are. */
+interface Progress {
+  readonly step: number;
+  /** The one that fails, and never becomes available. */
+  readonly stuck?: OperatorName | undefined;
+}
+
 /** The conditions of an operator after so many steps of the whole cluster. */
-export function operatorConditions(name: OperatorName, step: number): readonly Condition[] {
-  const seen = step - operatorNames.indexOf(name) * STEPS;
+export function operatorConditions(
+  name: OperatorName,
+  { step, stuck }: Progress,
+): readonly Condition[] {
+  const most = name === stuck ? STEPS - 1 : STEPS;
+  const seen = Math.min(step - operatorNames.indexOf(name) * STEPS, most);
   const problem = seen === STEPS - 1 ? degraded[name] : undefined;
   const isAvailable = seen >= STEPS;
   return [
@@ -84,18 +95,22 @@ export const operatorObject = (name: string): KubeObject => ({
 /** The status of a ClusterOperator after so many steps. */
 export const operatorStatus = (
   name: OperatorName,
-  { step, version, at }: { readonly step: number; readonly version: string; readonly at: Date },
+  { version, at, ...progress }: Progress & { readonly version: string; readonly at: Date },
 ): object => ({
-  conditions: timed(operatorConditions(name, step), at),
-  versions: stepOf(name) <= step ? [{ name: 'operator', version }] : [],
+  conditions: timed(operatorConditions(name, progress), at),
+  versions: isAvailable(name, progress) ? [{ name: 'operator', version }] : [],
 });
 
+const isAvailable = (name: OperatorName, { step, stuck }: Progress): boolean =>
+  name !== stuck && stepOf(name) <= step;
+
 /** The status of the ClusterVersion: it is available once every operator is. */
-export function versionStatus(
-  step: number,
-  { version, at }: { readonly version: string; readonly at: Date },
-): object {
-  const missing = operatorNames.filter((name) => stepOf(name) > step);
+export function versionStatus({
+  version,
+  at,
+  ...progress
+}: Progress & { readonly version: string; readonly at: Date }): object {
+  const missing = operatorNames.filter((name) => !isAvailable(name, progress));
   const isDone = missing.length === 0;
   const done = operatorNames.length - missing.length;
   const message = isDone

@@ -3,6 +3,9 @@ import type { KubeObject } from '../../src/ports/kube.ts';
 /** Where the controller onStart. */
 export const controllerNamespace = 'assisted-installer';
 
+/** The ConfigMap in which a bootstrap host leaves what the controller is to do. */
+export const leftRecord = 'bootwright-bootstrap-host';
+
 /** The name of the controller's job. */
 export const controllerJob = 'assisted-installer-controller';
 

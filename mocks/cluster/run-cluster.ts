@@ -6,6 +6,7 @@ import {
   type Action,
   type ClusterEvent,
   endedWaits,
+  hasLeft,
   unborn,
 } from './cluster-state.ts';
 import { decide } from './decide.ts';
@@ -14,6 +15,7 @@ import { runController } from './controller-pod.ts';
 import { forgeryComplaints } from './forged.ts';
 import type { ReadyMark } from './idle.ts';
 import { kinds } from './objects.ts';
+import { controllerNamespace, leftRecord } from './pods.ts';
 import type { ApiServer } from '../kube/control-plane.ts';
 import { serveConfig } from './layering/config-server.ts';
 import { verifyLayering } from './layering/verify.ts';
@@ -34,6 +36,10 @@ export interface RunningCluster extends AsyncDisposable {
   readonly runningJobs: () => number;
   /** What was done to it that must not be done; asks the API server for the last of it. */
   readonly complaints: () => Promise<readonly string[]>;
+  /** The service ran on the bootstrap host, which has left for its cluster. */
+  readonly hasServiceLeft: () => boolean;
+  /** What its pods have logged. */
+  readonly podLogs: () => string;
 }
 
 const HELD_SECONDS = 0.1;
@@ -61,6 +67,9 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     bootIds: bootIds(),
     tenants: tenants(),
     marks,
+    hasServiceLeft: () =>
+      site.invoker === 'agent-installer' &&
+      plan.members.some(({ isBootstrap, name }) => isBootstrap && hasLeft(state, name)),
     startController: () => {
       work.jobs.add('controller');
       controller ??= runController(work)
@@ -104,6 +113,8 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     served: (pool) =>
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
     runningJobs: () => work.jobs.size,
+    hasServiceLeft: work.hasServiceLeft,
+    podLogs: () => [...logs.values()].map((log) => log()).join(''),
     complaints: async () => {
       const violations = layered === undefined ? [] : await verifyLayering(work, layered);
       const spared = (plan.controllerDies ?? [])
@@ -137,8 +148,16 @@ async function tryAction(
   }
 }
 
-async function leftovers({ plan, kube, state }: ClusterWork): Promise<readonly string[]> {
-  if (!plan.needsEtcdOverride || !state().isApiUp) return [];
-  const etcd = await kube.client.get({ kind: kinds.Etcd, name: 'cluster' });
-  return isOverridden(etcd) ? ['etcd may still run with less than three members'] : [];
+async function leftovers(work: ClusterWork): Promise<readonly string[]> {
+  const { plan, kube, state } = work;
+  const isOverride = plan.needsEtcdOverride && state().isApiUp;
+  const etcd = isOverride
+    ? await kube.client.get({ kind: kinds.Etcd, name: 'cluster' })
+    : undefined;
+  const ref = { kind: kinds.ConfigMap, namespace: controllerNamespace, name: leftRecord };
+  const record = work.hasServiceLeft() ? await kube.client.get(ref) : undefined;
+  return [
+    ...(isOverridden(etcd) ? ['etcd may still run with less than three members'] : []),
+    ...(record === undefined ? [] : ['the record of the bootstrap host was not removed']),
+  ];
 }

@@ -67,6 +67,8 @@ export interface ClusterWork extends ClusterSite {
   readonly jobs: Set<string>;
   /** Lets a kubelet run the pod of the controller from now on. */
   readonly startController: () => void;
+  /** The service ran on the bootstrap host, which has left for its cluster. */
+  readonly hasServiceLeft: () => boolean;
   readonly complain: (what: string) => void;
   readonly emit: (event: ClusterEvent) => void;
   readonly signal: AbortSignal;

@@ -62,6 +62,15 @@ describe('a stage of finalizing', () => {
   });
 });
 
+describe('a stage whose limit is set', () => {
+  it('ends by that one, and others by theirs', () => {
+    const stage = 'Waiting for cluster operators';
+    const cluster = { ...finalizing, finalizing: { stage, isTimedOut: false, startedAt: 0 } };
+    expect(overdue(cluster, 8001, { [stage]: 8000 })).toMatchObject({ status: 'error' });
+    expect(overdue(cluster, 8001, { Done: 8000 })).toBeUndefined();
+  });
+});
+
 describe('a report of an operator', () => {
   it('changes that one', () => {
     const report = { name: 'console', status: 'failed', statusInfo: 'no route' } as const;

@@ -110,13 +110,17 @@ const nonFailing: ReadonlySet<string> = new Set([
 ]);
 
 /** What becomes of a cluster whose stage of finalizing has lasted too long; undefined for any other. */
-export function overdue(cluster: ClusterRecord, now: number): ClusterRecord | undefined {
+export function overdue(
+  cluster: ClusterRecord,
+  now: number,
+  own: Readonly<Record<string, number>> = {},
+): ClusterRecord | undefined {
   const { finalizing, status } = cluster;
   if (finalizing === undefined || (status !== 'installing' && status !== 'finalizing')) {
     return undefined;
   }
   const { stage, startedAt } = finalizing;
-  const limit = limitOf(stage, cluster.operators);
+  const limit = own[stage] ?? limitOf(stage, cluster.operators);
   if (limit === undefined || finalizing.isTimedOut || now - startedAt <= limit) return undefined;
   if (nonFailing.has(stage)) return { ...cluster, finalizing: { ...finalizing, isTimedOut: true } };
   const statusInfo = `finalizing stage '${stage}' took longer than expected ${limit / minutes(1)} minutes`;

@@ -3,11 +3,10 @@ import type { Fault } from '../http/fault.ts';
 import { type MockServer, startMockServer } from '../http/mock-server.ts';
 import { domainError, frameworkError, isUuid } from './answers.ts';
 import { type Auth, refusalOf } from './auth.ts';
-import type { ClusterView } from './rules.ts';
 import { addFinalizingRoutes } from './finalizing-routes.ts';
 import { addLogRoutes } from './logs.ts';
 import { addClusterRoutes, addDownloadRoutes, addProgressRoutes, addV1Routes } from './routes.ts';
-import { type InventoryStore, inventoryStore } from './store.ts';
+import { type InventoryStore, inventoryStore, type StoreSeed } from './store.ts';
 
 /** A running inventory service. */
 export interface InventoryServer extends MockServer {
@@ -15,7 +14,7 @@ export interface InventoryServer extends MockServer {
 }
 
 /** How an inventory service is started. */
-interface InventoryOptions extends ClusterView {
+interface InventoryOptions extends StoreSeed {
   /** Nobody is asked for a token unless given. */
   readonly auth?: Auth;
   readonly faults?: readonly Fault[];
@@ -27,10 +26,11 @@ interface InventoryOptions extends ClusterView {
 export async function startInventory({
   cluster,
   hosts,
+  finalizingLimits = {},
   auth = { kind: 'none' },
   ...options
 }: InventoryOptions): Promise<InventoryServer> {
-  const store = inventoryStore({ cluster, hosts });
+  const store = inventoryStore({ cluster, hosts, finalizingLimits });
   const app = inventoryApp(store, auth);
   const server = await startMockServer({ ...options, answer: (request) => app.fetch(request) });
   return { ...server, store };

@@ -66,9 +66,18 @@ export interface InventoryStore {
 
 const cancelled = { status: 'cancelled', statusInfo: 'Installation cancelled by user' } as const;
 
+/** What a service begins with. */
+export interface StoreSeed extends ClusterView {
+  /** How long stages of finalizing may last, in milliseconds, where that is set (`FINALIZING_STAGE_*_TIMEOUT`). */
+  readonly finalizingLimits?: Readonly<Record<string, number>>;
+}
+
 /** Makes the memory of a service; `now` gives milliseconds. */
-export function inventoryStore(begin: ClusterView, now: () => number = Date.now): InventoryStore {
-  let view = begin;
+export function inventoryStore(
+  { finalizingLimits = {}, ...begin }: StoreSeed,
+  now: () => number = Date.now,
+): InventoryStore {
+  let view: ClusterView = begin;
   let kubeconfig: string | undefined;
   let configServer: string | undefined;
   let bootstrapFiles: Readonly<Record<string, string>> = {};
@@ -147,7 +156,10 @@ export function inventoryStore(begin: ClusterView, now: () => number = Date.now)
         const late = timedOut(host, { now: now(), waitsForUser });
         if (late !== undefined) replace(late);
       }
-      view = settle({ ...view, cluster: overdue(view.cluster, now()) ?? view.cluster });
+      view = settle({
+        ...view,
+        cluster: overdue(view.cluster, now(), finalizingLimits) ?? view.cluster,
+      });
     },
     cancel: () => {
       view = {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { differencesOf, spared, unsaid } from './make-report.ts';
+import { clusterSeed } from '../inventory/records.ts';
+import { inventoryStore } from '../inventory/store.ts';
+import { differencesOf, serviceLines, spared, unsaid } from './make-report.ts';
 import type { HostReport } from './report.ts';
 import { HostSpec, Scenario } from './scenario.ts';
 
@@ -112,6 +114,23 @@ describe('faults that did not strike', () => {
     expect(spared([{ plan, faults }])).toEqual([
       'b1: never struck: agent-killed after image/write',
       'b1: never struck: agent-killed during cluster/wait-for-etcd',
+    ]);
+  });
+});
+
+describe('what the service has of a cluster', () => {
+  it('is a line for each thing that it knows', () => {
+    const store = inventoryStore({ cluster: clusterSeed({ status: 'finalizing' }), hosts: [] });
+    const bytes = new TextEncoder().encode('must-gather');
+    store.addControllerLogs({ filename: 'x', contentType: '', bytes });
+    store.addCompletion({ isSuccess: false, error: 'Stopped waiting' });
+    expect(serviceLines(store).split('\n')).toEqual([
+      expect.stringMatching(/^cluster finalizing: /) as string,
+      'stage none',
+      expect.stringMatching(/^operator console /) as string,
+      expect.stringMatching(/^operator cvo /) as string,
+      'completion false: Stopped waiting',
+      'must-gather',
     ]);
   });
 });

@@ -1,6 +1,8 @@
 import { idleOf } from '../cluster/idle.ts';
+import { gatheredText } from '../cluster/gathering.ts';
 import { finalOf } from '../cluster/layering/verify.ts';
 import { builtPools, type LayeredSite, releaseOs } from '../layering/plan.ts';
+import type { InventoryStore } from '../inventory/store.ts';
 import type { Lab, LabHost } from './lab-host.ts';
 import { type HostReport, type LabReport, type LayeringReport, RELEASE_OS } from './report.ts';
 import { hasCluster, type HostExpectation, type Scenario } from './scenario.ts';
@@ -69,7 +71,11 @@ export function reportLayering(layered: LayeredSite): LayeringReport {
 }
 
 /** How the cluster has ended at the service, against what is expected; nothing where no controller completes it. */
-export function endDifferences({ scenario, inventory }: Pick<Lab, 'scenario' | 'inventory'>) {
+export function endDifferences({
+  scenario,
+  inventory,
+  cluster: running,
+}: Pick<Lab, 'scenario' | 'inventory' | 'cluster'>): readonly string[] {
   const { expect, cluster } = scenario;
   if (!hasCluster(scenario) || cluster.invoker === 'agent-installer') return [];
   const expected =
@@ -77,11 +83,35 @@ export function endDifferences({ scenario, inventory }: Pick<Lab, 'scenario' | '
   if (expected === undefined) return [];
   const { store } = inventory;
   const { status, logsState } = store.cluster();
+  const service = serviceLines(store);
+  const log = running?.podLogs() ?? '';
   return [
     ...different('the cluster at the service', status, expected),
     ...different("the controller's logs at the service", logsState, 'completed'),
     ...(store.controllerLogs().length > 0 ? [] : ['the service has no logs of the controller']),
+    ...missingIn(service, expect.service).map((what) => `the service does not have: ${what}`),
+    ...missingIn(log, expect.controllerLog).map((what) => `the controller never said: ${what}`),
   ];
+}
+
+const missingIn = (text: string, patterns: readonly string[]): readonly string[] =>
+  patterns.filter((pattern) => !new RegExp(pattern, 'm').test(text));
+
+/** What the service has of a cluster: a line each for its status, its operators, what controllers said of the end, and uploads. */
+export function serviceLines(
+  store: Pick<InventoryStore, 'cluster' | 'completions' | 'controllerLogs'>,
+): string {
+  const { status, statusInfo, finalizing, operators } = store.cluster();
+  const isGathered = store
+    .controllerLogs()
+    .some(({ bytes }) => Buffer.from(bytes).toString() === gatheredText);
+  return [
+    `cluster ${status}: ${statusInfo}`,
+    `stage ${finalizing?.stage ?? 'none'}`,
+    ...operators.map((one) => `operator ${one.name} ${one.status}: ${one.statusInfo}`),
+    ...store.completions().map((one) => `completion ${String(one.isSuccess)}: ${one.error}`),
+    ...(isGathered ? ['must-gather'] : []),
+  ].join('\n');
 }
 
 /** How a run has ended. */

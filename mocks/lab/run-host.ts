@@ -94,10 +94,12 @@ async function reboot(lab: Lab, host: LabHost): Promise<HostOutcome> {
     const cluster = { hostId, kind: nodeKind(lab, plan.role), pace: lab.scenario.pace };
     await reportAfterReboot(store, cluster, lab.signal);
   } else {
+    const { invoker } = lab.scenario.cluster;
+    if (plan.role === 'bootstrap' && invoker === 'agent-installer') await lab.inventory.close();
     lab.cluster.emit({ kind: 'rebooted', host: plan.name });
-    await untilSettled(lab, hostId);
+    await untilSettled(lab, host);
   }
-  return store.host(hostId)?.stage === 'Done' ? 'done' : 'stopped';
+  return store.host(hostId)?.stage === 'Done' || isNodeUnseen(lab, host) ? 'done' : 'stopped';
 }
 
 function nodeKind({ scenario }: Lab, role: string): NodeKind {
@@ -107,13 +109,19 @@ function nodeKind({ scenario }: Lab, role: string): NodeKind {
 
 const POLL_INTERVAL_MILLIS = 50;
 
+/** Whether the node of a host is Ready, and there is no service any more that could hear of it. */
+const isNodeUnseen = ({ cluster }: Lab, { plan }: LabHost): boolean =>
+  cluster?.hasServiceLeft() === true && cluster.state().phases[plan.name] === 'ready';
+
 /** Waits until the controller has said the last word about a host, or the service gave it up. */
-async function untilSettled({ inventory, signal }: Lab, hostId: string): Promise<void> {
+async function untilSettled(lab: Lab, host: LabHost): Promise<void> {
   const isOpen = (): boolean => {
-    const host = inventory.store.host(hostId);
-    return host !== undefined && host.stage !== 'Done' && host.status !== 'error';
+    const known = lab.inventory.store.host(host.hostId);
+    return known !== undefined && known.stage !== 'Done' && known.status !== 'error';
   };
-  while (isOpen()) await sleep(POLL_INTERVAL_MILLIS, undefined, { signal });
+  while (isOpen() && !isNodeUnseen(lab, host)) {
+    await sleep(POLL_INTERVAL_MILLIS, undefined, { signal: lab.signal });
+  }
 }
 
 // One start of an agent on one host, to its end.

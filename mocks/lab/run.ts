@@ -114,6 +114,10 @@ async function openWorld({ cluster: plan, hosts, faults, objects }: Scenario): P
         infraEnvId,
       }),
     ),
+    finalizingLimits:
+      plan.operatorsLimitSeconds === undefined
+        ? {}
+        : { 'Waiting for cluster operators': plan.operatorsLimitSeconds * 1000 },
     auth: auth === 'local' ? issuer.auth : { kind: 'none' },
     faults: faults.inventory,
   });

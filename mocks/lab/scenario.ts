@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { operatorNames } from '../cluster/operators.ts';
 import { Pace } from '../cluster/pace.ts';
 import { HostPlan } from '../host/build-machine.ts';
 import { Fault } from '../http/fault.ts';
@@ -108,6 +109,10 @@ export const Scenario = z.strictObject({
       controllerPullFailsSeconds: z.number().min(0).default(0),
       /** The controller is killed when its log says the first of these, its successor at the second, and so on. */
       controllerDies: z.array(z.string()).default([]),
+      /** This operator fails, and never becomes available. */
+      stuckOperator: z.enum(operatorNames).optional(),
+      /** How long the service waits for the operators of the cluster; ten hours unless given. */
+      operatorsLimitSeconds: z.number().positive().optional(),
       /** Certificate requests come in that nobody may approve. */
       forgesRequests: z.boolean().default(false),
       /** How long a byte takes from a host to the API server and back. */
@@ -133,6 +138,10 @@ export const Scenario = z.strictObject({
     outcome: z.enum(['installed', 'failed']),
     /** Of the cluster at the service in the end; `installed` unless said, where a controller completes the installation. */
     clusterStatus: z.string().optional(),
+    /** What the service has of the cluster in the end, as regular expressions; see `serviceLines`. */
+    service: z.array(z.string()).default([]),
+    /** What the controller has logged, as regular expressions. */
+    controllerLog: z.array(z.string()).default([]),
     hosts: z.record(z.string(), HostExpectation).default({}),
   }),
 });

@@ -132,14 +132,14 @@ export function planOf(
   members: readonly NodeFacts[],
 ): ClusterPlan {
   const { openshiftVersion: version, apiMoves, adminsRefusedSeconds } = cluster;
-  const { controllerPullFailsSeconds, controllerDies, forgesRequests } = cluster;
+  const { controllerPullFailsSeconds, controllerDies, forgesRequests, stuckOperator } = cluster;
   const { bootkubeCrashes, bootkubeFails, progressFails } = cluster;
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const needsEtcdOverride = major === 4 && minor <= LAST_WITH_OVERRIDE;
   return {
     ...{ members, needsEtcdOverride, pace, version },
     ...{ apiMoves, adminsRefusedSeconds, controllerPullFailsSeconds },
-    ...{ controllerDies, forgesRequests },
+    ...{ controllerDies, forgesRequests, stuckOperator },
     ...{ bootkubeCrashes, bootkubeFails, progressFails },
   };
 }
