@@ -15,12 +15,12 @@ export async function runGathering(work: ClusterWork): Promise<void> {
   const { client } = work.kube;
   const ref = { kind: kinds.Pod, name: podName, namespace: controllerNamespace };
   const pod = await client.get(ref);
-  if (pod === undefined || 'startTime' in ((pod['status'] ?? {}) as object)) return;
+  const { status = {} } = (pod ?? {}) as { readonly status?: { readonly startTime?: string } };
+  if (pod === undefined || status.startTime !== undefined) return;
   const form = new FormData();
   form.set('upfile', new Blob([gatheredText]), 'controller_logs.tar.gz');
-  const [{ TARGET: target = '' }, { 'pull-secret-token': token = '' }] = (await Promise.all(
-    [podName, tokenSecret].map((name) => secretData(work, name)),
-  )) as [Record<string, string>, Record<string, string>];
+  const { TARGET: target = '' } = await secretData(work, podName);
+  const { 'pull-secret-token': token = '' } = await secretData(work, tokenSecret);
   const answer = await fetch(target, {
     ...{ method: 'POST', body: form, headers: { 'X-Secret-Key': token } },
   });

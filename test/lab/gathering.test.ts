@@ -35,8 +35,8 @@ async function clusterWith(token: string) {
   const client = {
     get: ({ kind: { plural }, name }: KubeRef) => {
       const kind = plural === 'pods' ? 'Pod' : 'Secret';
-      const found = objects.find((one) => one['kind'] === kind && one.metadata.name === name);
-      const data = Object.entries((found?.['stringData'] ?? {}) as object).map(
+      const found = objects.find((one) => one.kind === kind && one.metadata.name === name);
+      const data = Object.entries(found?.['stringData'] ?? {}).map(
         ([key, value]) => [key, Buffer.from(String(value)).toString('base64')] as const,
       );
       const status = kind === 'Pod' ? statuses.at(-1) : undefined;

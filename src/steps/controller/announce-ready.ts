@@ -76,13 +76,11 @@ async function hasLeft({ kube, signal }: ControllerScope<'kube'>): Promise<boole
   }
 }
 
-function announcing({
-  config: { namespace },
-  kube,
-  clock,
-  signal,
-  note,
-}: ControllerScope<'kube' | 'clock'>): () => Promise<PollResult<undefined>> {
+function announcing(
+  scope: ControllerScope<'kube' | 'clock'>,
+): () => Promise<PollResult<undefined>> {
+  const { config, kube, clock, signal, note } = scope;
+  const { namespace } = config;
   let refusedSince: Millis | undefined;
   return async () => {
     try {

@@ -5,6 +5,7 @@ import { type Millis, seconds } from '../../model/duration.ts';
 import {
   type FinalizingStage,
   finalizingStages,
+  type InstallingCluster,
   type MonitoredOperator,
   type OperatorReport,
 } from '../../ports/installation.ts';
@@ -85,11 +86,7 @@ export async function beginFinalizing(
   };
   return {
     watch,
-    spentIn: (stage) => {
-      const { finalizing } = view().cluster ?? {};
-      if (finalizing?.stage !== stage) return 0;
-      return Math.max(0, clock.now() - (finalizing.startedAt ?? clock.now()));
-    },
+    spentIn: (stage) => spentIn(view().cluster, stage, clock.now()),
     isEnded: hasEnded,
     isOver: (stage) => {
       const { finalizing } = view().cluster ?? {};
@@ -106,6 +103,12 @@ export async function beginFinalizing(
     deliver,
   };
 }
+
+const spentIn = (
+  { finalizing }: Partial<InstallingCluster> = {},
+  stage: FinalizingStage,
+  now: number,
+): Millis => (finalizing?.stage === stage ? Math.max(0, now - (finalizing.startedAt ?? now)) : 0);
 
 const stageIndex = (stage: string | undefined): number =>
   finalizingStages.findIndex((one) => one === stage);
