@@ -90,10 +90,14 @@ export function agentNode({
     isDraining: true,
     losesStaged: 0,
     refuses: false,
+    /** A pass ends with a reboot. */
+    endsPods: false,
     /** What else happens while the host boots. */
     atBoot: (): void => undefined,
   };
   const units = new Map<string, string>();
+  /** Who owns a file, where that is not root. */
+  const owners = new WeakMap<object, string>();
   const boot = (): void => {
     seen.reboots += 1;
     seen.atBoot();
@@ -110,12 +114,17 @@ export function agentNode({
     .on(['mkdir', '-p', any])
     .succeeds()
     .on(['chown', rest])
-    .succeeds()
-    .on(['stat', '-L', '--format=%a %n', '--', rest])
+    .answers((argv) => {
+      const [owner = '', path = ''] = argv.slice(-2);
+      for (const [at, file] of host.files)
+        if (at === path || at.startsWith(`${path}/`)) owners.set(file, owner);
+    })
+    .on(['stat', '-L', '--format=%a %U:%G %u:%g %n', '--', rest])
     .answers((argv) => {
       const found = argv.slice(4).flatMap((path) => {
-        const mode = host.files.get(path)?.mode;
-        return mode === undefined ? [] : [`${mode.toString(8)} ${path}`];
+        const file = host.files.get(path);
+        if (file === undefined) return [];
+        return [`${file.mode.toString(8)} ${owners.get(file) ?? 'root:root'} 0:0 ${path}`];
       });
       return { stdout: found.join('\n'), exitCode: found.length === argv.length - 4 ? 0 : 1 };
     })
@@ -188,14 +197,30 @@ export function agentNode({
       signal: ports.signal ?? stopped.signal,
     }).catch(() => undefined);
   /** Lets the controller and the agent act for a while; an agent that rebooted its host is started again by the kubelet. */
-  const passes = async (times = 12): Promise<void> => {
-    for (let pass = 0; pass < times; pass += 1) {
-      await clock.advance(seconds(10));
+  const passes = async (times = 12, every = seconds(10)): Promise<void> => {
+    const { reboots } = seen;
+    // The pod ends with the reboot of its host.
+    for (let pass = 0; pass < times && (!seen.endsPods || seen.reboots === reboots); pass += 1) {
+      await clock.advance(every);
       drain();
     }
   };
+  const ownerOf = (path: string): string => owners.get(host.files.get(path) ?? {}) ?? 'root:root';
   return {
-    ...{ ...node, kube, clock, events, seen, units, annotations, annotate, start, passes, stopped },
+    ...{
+      ...node,
+      ownerOf,
+      kube,
+      clock,
+      events,
+      seen,
+      units,
+      annotations,
+      annotate,
+      start,
+      passes,
+      stopped,
+    },
     /** Puts a pod onto the node. */
     putPod: (podName: string, owner: { readonly kind: string; readonly name: string }) =>
       kube.put(pods, {
@@ -217,4 +242,55 @@ export function agentNode({
       }
     },
   };
+}
+
+/** A node whose next change runs every command that the agent has. */
+export function changingNode(): ReturnType<typeof agentNode> {
+  const unit = (name: string, more: object) => ({ name: `${name}.service`, ...more });
+  const node = agentNode({
+    old: {
+      files: [
+        ...[configFile('/etc/gone', 'a'), configFile('/etc/os', 'ours')],
+        ...[configFile('/etc/same', 'same'), configFile('/etc/x', 'old')],
+      ],
+      units: [
+        unit('left', { contents: 'A', enabled: true }),
+        unit('unmasked', { mask: true }),
+        unit('text', { contents: 'A', enabled: true }),
+      ],
+      kernelArguments: ['old=1'],
+    },
+    next: {
+      files: [
+        ...[configFile('/etc/same', 'same'), configFile('/var/lib/x', 'new')],
+        configFile('/etc/x', 'new', 0o600),
+      ],
+      keys: ['ssh-ed25519 AAAA'],
+      units: [
+        unit('text', { contents: 'B', enabled: true }),
+        unit('on', { contents: '[Service]', enabled: true }),
+        unit('off', { enabled: false }),
+        unit('never', { mask: true }),
+      ],
+      kernelArguments: ['new=1'],
+    },
+  });
+  const { annotate, host, seen, units, world } = node;
+  const cmdline = { '1': 'rw old=1', '2': 'rw new=1' } as const;
+  const starts = (): void => {
+    const booted = seen.refuses || seen.losesStaged > 0 ? world.booted : (world.order[0] ?? '');
+    host.withFile('/proc/cmdline', cmdline[booted === '2' ? '2' : '1']);
+  };
+  starts();
+  seen.atBoot = starts;
+  seen.endsPods = true;
+  host.on(['rpm-ostree', 'kargs', rest]).succeeds();
+  host.on(['ostree', 'admin', 'status']).succeeds();
+  host.withFile('/etc/gone', 'a').withFile('/etc/os', 'ours').withFile('/usr/etc/os', 'of the OS');
+  host.withFile('/etc/same', 'same').withFile('/etc/x', 'old');
+  for (const name of ['left', 'text']) host.withFile(`/etc/systemd/system/${name}.service`, 'A');
+  for (const name of ['left', 'text', 'off']) units.set(`${name}.service`, 'enabled');
+  units.set('unmasked.service', 'masked');
+  annotate({ desiredConfig: 'c2', desiredImage: imageOf('2') });
+  return node;
 }

@@ -1,119 +1,163 @@
 import { describe, expect, it } from 'vitest';
-import { agentNode, configFile } from '../../../test/support/agent-node.ts';
+import { changingNode } from '../../../test/support/agent-node.ts';
 import { imageOf } from '../../../test/support/os-samples.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube } from '../../ports/kube.ts';
 
-/** Commands that only read. */
-const reads = /status|is-enabled|--version|--help|inspect|^test|^uname|^df|refs|^bootc/;
+type Node = ReturnType<typeof changingNode>;
 
-const freshNode = () => {
-  const node = agentNode({
-    old: { files: [configFile('/etc/gone', 'a')] },
-    next: {
-      files: [configFile('/var/lib/x', 'new'), configFile('/etc/x', 'new')],
-      keys: ['ssh-ed25519 AAAA'],
-      units: [{ name: 'a.service', contents: '[Service]', enabled: true }],
-    },
-  });
-  node.host.withFile('/etc/gone', 'a');
-  node.annotate({ desiredConfig: 'c2', desiredImage: imageOf('2') });
-  return node;
-};
-
-/** The ports of a process that dies right after its effect of that number; none unless given. */
-function dyingPorts({ host, kube }: ReturnType<typeof freshNode>, dies?: number) {
-  const crash = new AbortController();
-  const effects: string[] = [];
-  const after = <T>(name: string, result: T): T => {
-    effects.push(name);
-    if (effects.length === dies) crash.abort(new Error('power cut'));
-    crash.signal.throwIfAborted();
+/** The ports of an agent, with what happens right after each answer of them. */
+function watchedPorts({ host, kube }: Node, answered: (name: string) => void) {
+  const after = async <T>(name: string, answer: Promise<T>): Promise<T> => {
+    const result = await answer;
+    answered(name);
     return result;
   };
-  const dyingHost: Host = {
+  const watchedHost: Host = {
     ...host,
-    exec: async (argv, options) => {
-      const result = await host.exec(argv, options);
-      return reads.test(argv.join(' ')) ? result : after(argv.join(' '), result);
-    },
-    writeFile: async (path, content, options) =>
-      after(`write ${path}`, await host.writeFile(path, content, options)),
-    remove: async (path, signal) => {
-      await host.remove(path, signal);
-      after(`remove ${path}`, undefined);
-    },
+    exec: (argv, options) => after(argv.join(' '), host.exec(argv, options)),
+    readText: (path, ...more) => after(`read ${path}`, host.readText(path, ...more)),
+    writeFile: (path, ...more) => after(`write ${path}`, host.writeFile(path, ...more)),
+    remove: (path, signal) => after(`remove ${path}`, host.remove(path, signal)),
   };
-  const dyingKube: Kube = {
+  const watchedKube: Kube = {
     ...kube,
-    patch: async (ref, patch, signal) => after('patch', await kube.patch(ref, patch, signal)),
+    get: (ref, signal) => after('get', kube.get(ref, signal)),
+    list: (...given) => after('list', kube.list(...given)),
+    patch: (...given) => after('patch', kube.patch(...given)),
   };
-  return { effects, ports: { host: dyingHost, kube: dyingKube, signal: crash.signal } };
+  return { host: watchedHost, kube: watchedKube };
 }
 
-/** Runs the agent until it dies, and then as often as the host needs it. */
-async function runToCrash(dies?: number) {
-  const node = freshNode();
-  const { effects, ports } = dyingPorts(node, dies);
-  // The pod ends with the reboot of its host, where it did not die before.
+/** Runs an agent, to the reboot of its host, with something that happens after an answer of that number. */
+async function run(node: Node, { at, event }: { at: number; event: (stop: () => void) => void }) {
   const stop = new AbortController();
-  const ended = node.start({ ...ports, signal: AbortSignal.any([ports.signal, stop.signal]) });
-  await node.passes(6);
+  const names: string[] = [];
+  const ports = watchedPorts(node, (name) => {
+    names.push(name);
+    if (names.length === at) event(() => stop.abort(new Error('power cut')));
+    stop.signal.throwIfAborted();
+  });
+  const ended = node.start({ ...ports, signal: stop.signal });
+  await node.passes(8);
   stop.abort(new Error('the pod ends'));
   await ended;
-  if (dies !== undefined) await node.settle(2);
-  return { ...node, effects };
+  return names;
 }
 
-const leftBy = ({ host, world, annotations, seen, units }: ReturnType<typeof freshNode>) => {
-  const paths = ['/var/lib/x', '/etc/x', '/etc/gone', '/var/lib/bootwright-node-agent.json'];
-  return {
-    booted: world.booted,
-    staged: world.staged,
-    node: annotations(),
-    reboots: seen.reboots,
-    drains: seen.drains,
-    unit: units.get('a.service'),
-    files: paths.map((path) => host.textOf(path)),
-  };
-};
+/** Starts the agent again until nothing is left to do, and once more. */
+async function settled(node: Node): Promise<void> {
+  for (let runs = 0; runs < 8; runs += 1) {
+    await node.settle(1);
+    const { state, currentConfig, desiredConfig } = node.annotations();
+    if (state === 'Done' && currentConfig === desiredConfig) break;
+  }
+  await node.settle(1);
+}
+
+const never = { at: -1, event: () => undefined };
+const dies = (at: number) => ({ at, event: (stop: () => void) => stop() });
+
+function filesOf(host: Node['host'], ownerOf: Node['ownerOf']): Record<string, string> {
+  const lines = [...host.files]
+    .filter(([path]) => /^\/(etc|var|home)/.test(path))
+    .map(([path, { mode }]): [string, string] => [
+      path,
+      `${mode.toString(8)} ${ownerOf(path)} ${host.textOf(path)}`,
+    ]);
+  return Object.fromEntries(lines.sort());
+}
+
+const leftBy = ({ host, ownerOf, world, annotations, seen, units }: Node) => ({
+  booted: world.booted,
+  staged: world.staged,
+  node: annotations(),
+  reboots: seen.reboots,
+  drains: seen.drains,
+  units: Object.fromEntries([...units].sort()),
+  files: filesOf(host, ownerOf),
+});
 
 describe('an agent that dies', () => {
-  it('after any of its effects leaves what the next one ends, with one reboot and one drain', async () => {
-    const first = await runToCrash();
-    // The pod is started again on the host that came back.
-    const count = first.effects.length;
-    await first.settle(2);
-    const whole = leftBy(first);
-    expect(whole).toMatchObject({ booted: '2', reboots: 1, drains: ['drain-c2', 'uncordon-c2'] });
-    expect(whole.node).toMatchObject({ state: 'Done', currentConfig: 'c2' });
-    expect(whole.files).toEqual(['new', 'new', undefined, undefined]);
-    expect(count).toBeGreaterThan(15);
-    for (let dies = 1; dies <= count; dies += 1) {
-      const node = await runToCrash(dies);
-      expect(leftBy(node), `died after ${first.effects[dies - 1]} (${dies})`).toEqual(whole);
-    }
-  });
+  it.each(['before', 'after'] as const)(
+    'at any await %s the reboot leaves what the next one ends, with one reboot and one drain',
+    async (when) => {
+      const begin = async (): Promise<Node> => {
+        const node = changingNode();
+        if (when === 'after') await run(node, never);
+        return node;
+      };
+      const first = await begin();
+      const names = await run(first, never);
+      await first.settle(2);
+      const whole = leftBy(first);
+      expect(whole).toMatchObject({
+        ...{ booted: '2', reboots: 1, drains: ['drain-c2', 'uncordon-c2'] },
+        node: { state: 'Done', currentConfig: 'c2' },
+        units: { 'left.service': 'disabled', 'unmasked.service': 'disabled' },
+        files: {
+          '/etc/os': '644 root:root of the OS',
+          '/etc/x': '600 root:root new',
+          '/var/lib/x': '644 root:root new',
+          '/home/core/.ssh/authorized_keys.d/ignition': '600 core:core ssh-ed25519 AAAA\n',
+        },
+      });
+      expect(
+        Object.keys(whole.files).filter((path) => /gone|left|\.part|agent\./.test(path)),
+      ).toEqual([]);
+      expect(names.length).toBeGreaterThan(40);
+      for (let at = 1; at <= names.length; at += 1) {
+        const node = await begin();
+        await run(node, dies(at));
+        await settled(node);
+        expect(leftBy(node), `died after ${names[at - 1]} (${at})`).toEqual(whole);
+      }
+    },
+    60_000,
+  );
+});
 
-  it('on the way back, after any of its effects, is ended by the next one too', async () => {
-    const rebooted = async () => {
-      const node = freshNode();
-      await node.settle(1);
-      return node;
-    };
-    const ended = await rebooted();
-    await ended.settle(2);
-    const whole = leftBy(ended);
-    for (let dies = 1; dies <= 8; dies += 1) {
-      const node = await rebooted();
-      const { ports } = dyingPorts(node, dies);
-      const stop = new AbortController();
-      const run = node.start({ ...ports, signal: AbortSignal.any([ports.signal, stop.signal]) });
-      await node.passes(3);
-      stop.abort(new Error('the pod ends'));
-      await run;
-      await node.settle(2);
-      expect(leftBy(node), `died after effect ${dies}`).toEqual(whole);
-    }
-  });
+describe('a node of which something else is desired at any await', () => {
+  it.each(['before', 'after'] as const)(
+    '%s its reboot goes back whole',
+    async (when) => {
+      const begin = async (): Promise<Node> => {
+        const node = changingNode();
+        if (when === 'after') await run(node, never);
+        return node;
+      };
+      const names = await run(await begin(), never);
+      for (let at = 1; at <= names.length; at += 1) {
+        const node = await begin();
+        const back = { desiredConfig: 'c1', desiredImage: imageOf('1') };
+        await run(node, { at, event: () => node.annotate(back) });
+        await settled(node);
+        const { booted, staged, node: state, units, files } = leftBy(node);
+        expect(
+          { booted, staged, state, units, files },
+          `after ${names[at - 1]} (${at})`,
+        ).toMatchObject({
+          ...{ booted: '1', staged: undefined },
+          state: { state: 'Done', currentConfig: 'c1', currentImage: imageOf('1') },
+          units: {
+            'left.service': 'enabled',
+            'unmasked.service': 'masked',
+            'text.service': 'enabled',
+          },
+          files: {
+            ...{
+              '/etc/gone': '644 root:root a',
+              '/etc/os': '644 root:root ours',
+              '/etc/x': '644 root:root old',
+            },
+            '/etc/systemd/system/text.service': '644 root:root A',
+          },
+        });
+        expect(
+          Object.keys(files).filter((path) => /lib\/x|on\.service|\.part|agent\./.test(path)),
+        ).toEqual([]);
+      }
+    },
+    60_000,
+  );
 });

@@ -32,11 +32,12 @@ export async function hostChange(
   before: WantedHost | undefined,
 ): Promise<HostChange> {
   const earlier = new Map(before?.files.map((file) => [file.path, file]));
-  const modes = await modesOf(at, wanted.files);
+  const rights = await rightsOf(at, wanted.files);
   const write: WantedFile[] = [];
   for (const file of wanted.files) {
     const text = await at.host.readText(file.path, at.signal);
-    if (isDue(file, earlier.get(file.path), { text, mode: modes.get(file.path) })) write.push(file);
+    if (isDue(file, earlier.get(file.path), { text, rights: rights.get(file.path) }))
+      write.push(file);
   }
   const kept = new Set([
     ...wanted.files.map(({ path }) => path),
@@ -64,34 +65,49 @@ const renewed: ReadonlySet<string> = new Set([
 
 const textOf = ({ content }: WantedFile): string => Buffer.from(content).toString('utf8');
 
-/** Whether a file is to be written. Who owns it is not asked of the host: many a service changes that of its own. */
+/** Mode and owner of a file, by name and by number. */
+interface Rights {
+  readonly mode: number;
+  readonly owners: readonly (readonly string[])[];
+}
+
+/** Whether a file is to be written. Who owns one that names no owner is not asked: many a service changes that of its own. */
 function isDue(
   file: WantedFile,
   earlier: WantedFile | undefined,
-  found: { readonly text: string | undefined; readonly mode: number | undefined },
+  { text, rights }: { readonly text: string | undefined; readonly rights: Rights | undefined },
 ): boolean {
-  const { text, mode } = found;
   if (text === undefined) return true;
   const isOther = earlier !== undefined && textOf(earlier) !== textOf(file);
   if (isRenewed(file.path) && !isOther) return false;
-  if (text !== textOf(file) || (earlier !== undefined && earlier.owner !== file.owner)) return true;
-  if (mode === undefined) throw unreadableOutput('stat', `mode of ${file.path}`, '');
-  return mode !== file.mode;
+  if (text !== textOf(file)) return true;
+  if (rights === undefined) throw unreadableOutput('stat', `mode of ${file.path}`, '');
+  return rights.mode !== file.mode || !isOwned(rights, file.owner ?? (earlier?.owner && '0:0'));
 }
 
-/** The modes of the files that are there. */
-async function modesOf(
+/** Whether a file belongs to `USER:GROUP`, each a name or a number. */
+const isOwned = ({ owners }: Rights, owner: string | undefined): boolean =>
+  owner === undefined || owner.split(':').every((one, part) => owners[part]?.includes(one));
+
+/** The rights of the files that are there. */
+async function rightsOf(
   { host, signal }: ReachedHost,
   files: readonly WantedFile[],
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Rights>> {
   if (files.length === 0) return new Map();
-  const argv = ['stat', '-L', '--format=%a %n', '--', ...files.map(({ path }) => path)];
+  const format = '--format=%a %U:%G %u:%g %n';
+  const argv = ['stat', '-L', format, '--', ...files.map(({ path }) => path)];
   // What is not there is an answer.
   const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1] });
   return new Map(
     stdout.split('\n').flatMap((line) => {
-      const [, mode = '', path = ''] = /^([0-7]{1,5}) (.+)$/.exec(line) ?? [];
-      return path === '' ? [] : [[path, Number.parseInt(mode, 8)] as const];
+      const found = /^([0-7]{1,5}) ([^: ]+):([^: ]+) (\d+):(\d+) (\/.*)$/.exec(line);
+      const [, mode = '', user = '', group = '', uid = '', gid = '', path = ''] = found ?? [];
+      const owners = [
+        [user, uid],
+        [group, gid],
+      ];
+      return found === null ? [] : [[path, { mode: Number.parseInt(mode, 8), owners }] as const];
     }),
   );
 }
@@ -122,7 +138,8 @@ async function unitState({ host, signal }: ReachedHost, name: string): Promise<s
   const argv = ['systemctl', 'is-enabled', name] as const;
   // What is not enabled, and what does not exist, is an answer.
   const { stdout } = await host.exec(argv, { signal, limit: minutes(1), accept: [0, 1, 4] });
-  return stdout === '' ? 'not-found' : stdout;
+  if (/^[a-z-]*$/.test(stdout)) return stdout === '' ? 'not-found' : stdout;
+  throw unreadableOutput('systemctl', `state of ${name}`, stdout);
 }
 
 /**

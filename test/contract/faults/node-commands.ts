@@ -1,5 +1,57 @@
 import { alike, type CommandRow, ends, goesOn, needed, wanted, warns } from './commands.ts';
 
+/**
+ * Commands of the agent of a node, in a change that runs them all. What ends there is a try: the node is `Degraded` with that code,
+ * and a later try goes on where this one stopped.
+ */
+export const agentCommands: readonly CommandRow[] = [
+  {
+    where: {
+      'node-agent/keep-node': [
+        ...['rpm-ostree rebase', 'rpm-ostree kargs', 'mkdir', 'chown', 'cp', 'mv'],
+        ...['systemctl daemon-reload', 'systemctl enable', 'systemctl reenable'],
+        ...['systemctl disable', 'systemctl mask', 'systemctl unmask', 'systemctl preset'],
+        'systemctl reboot',
+      ],
+    },
+    endings: needed(1),
+  },
+  {
+    where: { 'node-agent/keep-node': ['systemctl is-enabled', 'stat', 'uname', 'df'] },
+    endings: needed(1, { garbage: ends('command.unreadable') }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['rpm-ostree status'] },
+    endings: needed(1, { garbage: ends('os.status-not-read') }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['bootc status', 'ostree container image', 'ostree refs'] },
+    endings: alike(goesOn, { hangs: ends('command.timed-out') }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['rpm-ostree --version'] },
+    endings: alike(ends('os.status-not-read', 1, 'ostree admin status names no booted'), {
+      hangs: ends('command.timed-out'),
+      garbage: goesOn,
+    }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['test'] },
+    endings: alike(ends('os.not-managed', 1, 'is not an ostree deployment'), {
+      hangs: ends('command.timed-out'),
+      garbage: goesOn,
+    }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['skopeo inspect'] },
+    endings: alike(ends('os.image-unreachable', 1, 'registry.example.com'), { missing: warns() }),
+  },
+  {
+    where: { 'node-agent/keep-node': ['rpm-ostree cleanup'] },
+    endings: wanted(),
+  },
+];
+
 /** Commands of the steps of `bootwright node`, on a node with rpm-ostree. What ends there is that command. */
 export const nodeCommands: readonly CommandRow[] = [
   {
