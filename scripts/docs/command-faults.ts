@@ -6,15 +6,10 @@ import {
 } from '../../test/contract/faults/commands.ts';
 import { hostCommands } from '../../test/contract/faults/host-commands.ts';
 import { layeringCommands } from '../../test/contract/faults/layering-commands.ts';
-import { agentCommands, nodeCommands } from '../../test/contract/faults/node-commands.ts';
+import { allNodeCommands } from '../../test/contract/faults/node-commands.ts';
 import { codeCell, table } from './markdown.ts';
 
-const rows: readonly CommandRow[] = [
-  ...hostCommands,
-  ...layeringCommands,
-  ...nodeCommands,
-  ...agentCommands,
-];
+const rows: readonly CommandRow[] = [...hostCommands, ...layeringCommands, ...allNodeCommands];
 const faults = Object.keys(commandFaults) as CommandFault[];
 
 /** Every code that the table of commands names. */
@@ -27,8 +22,7 @@ export const commandSection = (): readonly string[] => [
   '',
   'What becomes of an installation when a command of a step has a fault, from its first try to its last. The tests',
   'run each on a simulated host whose clock is simulated too: a step ends within the limit that its plan shows.',
-  'The steps in `os` are those of `bootwright node`, on a node with rpm-ostree. The one in `node-agent` ends by no fault:',
-  'its code is the `reason` of a degraded node, and the change goes on once the fault is gone.',
+  'The steps in `os` are those of `bootwright node`, on a node with rpm-ostree. A code of `node-agent` degrades its node until the fault is gone.',
   '',
   'A code is what the installation ends with, and a number how often the step was tried. A warning lets it go on.',
   'Each names the program, or what it printed. Where an installation just goes on, nothing depends on the command,',

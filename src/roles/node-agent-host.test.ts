@@ -72,25 +72,6 @@ describe('a node that is looked at', () => {
   });
 });
 
-describe('a host that was asked to reboot', () => {
-  it('and does not is degraded after half an hour, and asked again', async () => {
-    const { annotate, annotations, host, passes, start, stopped } = agentNode();
-    const reboots = () => host.ran.filter(([, verb]) => verb === 'reboot').length;
-    host.on(['systemctl', 'reboot']).succeeds();
-    annotate(toNext);
-    const ended = start();
-    await passes(170);
-    expect([annotations().state, reboots()]).toEqual(['Working', 1]);
-    await passes(20);
-    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
-    expect(annotations().reason).toContain('node-agent.not-rebooted');
-    await passes(100);
-    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
-    stopped.abort(new Error('the test ends'));
-    await ended;
-  });
-});
-
 describe('the units and files of a node', () => {
   const names = ['left.service', 'masked.service', 'os.service', 'text.service', 'kept.service'];
 

@@ -42,12 +42,7 @@ export async function readChange(scope: NodeAgentScope, asked: Asked): Promise<C
   const object = await readConfig(scope, target.config);
   const wanted = wantedHost(object);
   const before = await readBefore(scope, node.currentConfig);
-  if (before !== undefined && before.fixed !== wanted.fixed) {
-    throw nodeAgentFailure(
-      'node-agent.unreconcilable',
-      `${target.config} has other disks, links, users or FIPS than ${node.currentConfig ?? ''}`,
-    );
-  }
+  if (before !== undefined) checkReconcilable(target, wanted, before);
   const snapshot = await readHost(scope);
   const wished = target.image ?? wanted.osImageURL;
   const had = node.currentImage ?? before?.osImageURL;
@@ -71,6 +66,20 @@ export function mayRun({ booted }: OsStatus, image: string): boolean {
   const runs = booted?.image;
   const at = image.indexOf('@');
   return runs === undefined || runs === image || (at !== -1 && runs.endsWith(image.slice(at)));
+}
+
+/** @throws AgentError `node-agent.unreconcilable` */
+function checkReconcilable(
+  { config, image }: Target,
+  wanted: WantedHost,
+  before: WantedHost,
+): void {
+  const isOther = before.fixed !== wanted.fixed;
+  if (!isOther && (image !== undefined || before.packages === wanted.packages)) return;
+  const parts = isOther
+    ? 'disks, links, users or FIPS'
+    : 'extensions or kernel, and no built image,';
+  throw nodeAgentFailure('node-agent.unreconcilable', `${config} has other ${parts} than before`);
 }
 
 async function readBefore(

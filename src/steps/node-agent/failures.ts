@@ -29,8 +29,8 @@ export const nodeAgentFailures = {
   },
   'node-agent.unreconcilable': {
     kind: 'unsupported',
-    title: 'The MachineConfig changes what only an installation can change',
-    hint: 'take the change of disks, links, users or FIPS back, or install the node again',
+    title: 'The MachineConfig changes what the agent cannot change',
+    hint: 'disks, links, users and FIPS: take the change back, or install the node again; extensions and kernel: have an image built',
   },
 } as const satisfies FailureTable;
 

@@ -26,9 +26,11 @@ export interface WantedHost {
   /** Image of the operating system, where no built one is desired. */
   readonly osImageURL: string;
   readonly kernelArguments: readonly string[];
-  /** Without those below /usr, which come with the image. */
+  /** Without those below /usr that come with the image. */
   readonly files: readonly WantedFile[];
   readonly units: readonly WantedUnit[];
+  /** Packages, which come with a built image alone, as JSON. */
+  readonly packages: string;
   /** What is only done when a machine is installed, as JSON. */
   readonly fixed: string;
 }
@@ -48,11 +50,19 @@ export function wantedHost(machineConfig: Fields): WantedHost {
       ...(config.storage?.files ?? []).filter((file) => !isAppended(file)).map(wantedFile),
       ...units.flatMap(unitFiles),
       ...(config.passwd?.users ?? []).flatMap(keysOf),
-    ].filter(({ path }) => !path.startsWith('/usr/')),
+    ].filter(({ path }) => !isOfImage(path)),
     units: units.flatMap(wantedUnit),
+    packages: JSON.stringify([
+      listOf(spec['extensions']).toSorted(),
+      textOf(spec['kernelType']) || 'default',
+    ]),
     fixed: fixedPart(config, spec['fips'] === true),
   };
 }
+
+/** Whether a path is read-only on a machine; /usr/local leads to /var. */
+const isOfImage = (path: string): boolean =>
+  path.startsWith('/usr/') && !path.startsWith('/usr/local/');
 
 /** What was appended cannot be taken back, nor seen. */
 const isAppended = ({ append = [] }: File): boolean => append.length > 0;

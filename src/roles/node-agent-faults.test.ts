@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { agentNode, configFile, machineConfig } from '../../test/support/agent-node.ts';
+import { imageOf } from '../../test/support/os-samples.ts';
+import { machineConfigs, nodes } from '../cluster/kinds.ts';
+import { hostFailure } from '../ports/host-failures.ts';
+import type { Host } from '../ports/host.ts';
+
+const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
+const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
+
+describe('a host that was asked to reboot', () => {
+  it('and does not is degraded after half an hour, and asked again', async () => {
+    const { annotate, annotations, host, passes, start, stopped } = agentNode();
+    const reboots = () => host.ran.filter(([, verb]) => verb === 'reboot').length;
+    host.on(['systemctl', 'reboot']).succeeds();
+    annotate(toNext);
+    const ended = start();
+    await passes(170);
+    expect([annotations().state, reboots()]).toEqual(['Working', 1]);
+    await passes(20);
+    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
+    expect(annotations().reason).toContain('node-agent.not-rebooted');
+    await passes(100);
+    expect([annotations().state, reboots()]).toEqual(['Degraded', 2]);
+    stopped.abort(new Error('the test ends'));
+    await ended;
+  });
+});
+
+describe('a host with a full disk, or a damaged record', () => {
+  const full = (host: Host, path: RegExp, isFull: () => boolean): Host => ({
+    ...host,
+    writeFile: (at, ...more) =>
+      path.test(at) && isFull()
+        ? Promise.reject(hostFailure('file.not-written', `${at}: No space left on device`))
+        : host.writeFile(at, ...more),
+  });
+
+  it.each([
+    ['a file', /^\/var\/lib\/x$/, ['drain-c2']],
+    ['the record', /node-agent\.json$/, []],
+  ] as const)(
+    'is degraded without a reboot, and goes on with room: %s',
+    async (_, path, drained) => {
+      const { annotate, annotations, host, passes, seen, settle, start } = agentNode({
+        next: { files: [configFile('/var/lib/x', 'new'), configFile('/etc/x', 'new')] },
+      });
+      annotate(toNext);
+      let isFull = true;
+      const stop = new AbortController();
+      const ended = start({ host: full(host, path, () => isFull), signal: stop.signal });
+      await passes(30);
+      expect(annotations()).toMatchObject({ state: 'Degraded', currentConfig: 'c1' });
+      expect(annotations().reason).toContain('file.not-written');
+      expect([seen.reboots, seen.drains]).toEqual([0, drained]);
+      isFull = false;
+      await passes(31);
+      stop.abort(new Error('the pod ends'));
+      await ended;
+      await settle();
+      expect(annotations()).toMatchObject(done);
+      expect(seen).toMatchObject({ reboots: 1, drains: ['drain-c2', 'uncordon-c2'] });
+    },
+  );
+
+  it.each([
+    ['cut short', '{"config":"c2","ima'],
+    ['empty', ''],
+    [
+      'of a newer agent',
+      JSON.stringify({
+        config: 'c2',
+        image: imageOf('2'),
+        phase: 'verifying',
+        stages: imageOf('2'),
+        more: {},
+      }),
+    ],
+  ])('comes through with a record that is %s', async (_, record) => {
+    const { annotate, annotations, host, seen, settle } = agentNode();
+    seen.isDraining = false;
+    annotate(toNext);
+    await settle(1);
+    host.withFile('/var/lib/bootwright-node-agent.json', record);
+    seen.isDraining = true;
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    expect([seen.reboots, host.textOf('/var/lib/bootwright-node-agent.json')]).toEqual([
+      1,
+      undefined,
+    ]);
+  });
+
+  it('has taken back what a newer agent staged', async () => {
+    const { annotate, annotations, host, seen, settle, world } = agentNode();
+    seen.isDraining = false;
+    annotate(toNext);
+    await settle(1);
+    const record = { config: 'c2', image: imageOf('2'), phase: 'verifying', stages: imageOf('2') };
+    host.withFile('/var/lib/bootwright-node-agent.json', JSON.stringify(record));
+    seen.isDraining = true;
+    annotate({ desiredConfig: 'c1', desiredImage: imageOf('1') });
+    await settle(2);
+    expect([world.staged, annotations().state, seen.reboots]).toEqual([undefined, 'Done', 0]);
+  });
+});
+
+describe('a node whose object is deleted', () => {
+  it.each([0, 1])(
+    'and made again after %d reboots has what its pool desires then',
+    async (reboots) => {
+      const { annotate, annotations, host, kube, passes, seen, settle, start, stopped } = agentNode(
+        {
+          old: { files: [configFile('/etc/x', 'old')] },
+          next: { files: [configFile('/etc/x', 'new')] },
+        },
+      );
+      host.withFile('/etc/x', 'old');
+      seen.isDraining = reboots > 0;
+      annotate(toNext);
+      const ended = start();
+      await passes(6);
+      expect(seen.reboots).toBe(reboots);
+      kube.drop({ kind: nodes, name: 'w0' });
+      await passes(3);
+      kube.put(nodes, { metadata: { name: 'w0' } });
+      seen.isDraining = true;
+      stopped.abort(new Error('the pod ends'));
+      await ended;
+      await settle(1);
+      expect(annotations()).toEqual({ state: 'Done' });
+      annotate(toNext);
+      await settle();
+      expect(annotations()).toMatchObject(done);
+      expect(host.textOf('/etc/x')).toBe('new');
+    },
+  );
+});
+
+describe('what only an image or the machine itself can have', () => {
+  it('is written below /usr/local, which is a folder of the machine', async () => {
+    const { annotate, annotations, host, settle } = agentNode({
+      next: { files: [configFile('/usr/local/bin/x.sh', 'new', 0o755)] },
+    });
+    annotate(toNext);
+    await settle();
+    expect(annotations()).toMatchObject(done);
+    expect(host.textOf('/usr/local/bin/x.sh')).toBe('new');
+  });
+
+  it.each([{ extensions: ['usbguard'] }, { kernelType: 'realtime' }])(
+    'is refused without a built image: %j',
+    async (more) => {
+      const { annotate, annotations, kube, seen, settle } = agentNode();
+      const next = machineConfig('c2', { files: [configFile('/etc/x', 'new')] });
+      kube.put(machineConfigs, { ...next, spec: { ...next.spec, ...more } });
+      annotate({ currentImage: '', desiredImage: '', desiredConfig: 'c2' });
+      await settle(1);
+      expect(annotations().reason).toContain('node-agent.unreconcilable');
+      expect(seen.reboots).toBe(0);
+      annotate(toNext);
+      await settle();
+      expect(annotations()).toMatchObject(done);
+    },
+  );
+});
