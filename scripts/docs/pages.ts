@@ -1,5 +1,6 @@
 import { format } from 'prettier';
 import { renderPlan } from '../../src/cli/plan.ts';
+import { outputJsonSchema } from '../../src/cli/documents.ts';
 import { planJsonSchema } from '../../src/cli/plan-data.ts';
 import { doctorJsonSchema } from '../../src/cli/doctor/doctor.ts';
 import { statusJsonSchema } from '../../src/cli/status.ts';
@@ -30,6 +31,7 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/doctor.schema.json': await json(doctorJsonSchema()),
     'docs/errors.md': await errorsPage(),
     'docs/faults.md': await faultsPage(),
+    'docs/output.schema.json': await json(outputJsonSchema()),
     'docs/plan.schema.json': await json(planJsonSchema()),
     'docs/plans.md': plansPage(),
     'docs/status.schema.json': await json(statusJsonSchema()),

@@ -7,6 +7,7 @@ import { type Environment, proxiesIn } from '../config/environment.ts';
 import { configFailure } from '../config/failures.ts';
 import type { Kube } from '../ports/kube.ts';
 import { cliFailure } from './failures.ts';
+import { printWaiting } from './waiting.ts';
 import { stopSignal } from './stop-signal.ts';
 
 /** Where every pod finds what it may be in its cluster (kubernetes.io, "Accessing the API from a Pod"). */
@@ -78,15 +79,22 @@ export async function withCluster(
 ): Promise<number> {
   using stop = stopSignal();
   const credentials = await clusterCredentials({}, kubeconfig);
+  let reason = '';
   const kube = kubeCluster({
     credentials,
     clock: systemClock,
     random: systemRandom,
-    emit: () => undefined,
+    emit: (event) => {
+      const failed = event.type === 'note' ? event.fields['reason'] : undefined;
+      reason = failed === undefined ? '' : `: ${String(failed)}`;
+    },
     proxies: proxiesIn(process.env),
   });
   try {
-    return await work(kube, stop.signal);
+    return await printWaiting(
+      () => `the cluster of ${kubeconfig}${reason}`,
+      () => work(kube, stop.signal),
+    );
   } catch (error) {
     const exitCode = stop.exitCode();
     if (exitCode !== undefined) return exitCode;

@@ -41,7 +41,7 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
     const { runController } = await import('./controller.ts');
     return runController(call);
   }),
-  'layer lint': ({ values }) => runLayerLint(values),
+  'layer lint': ({ values, options }) => runLayerLint(values, formatOf(options).format),
   'layer render': withOptions<RenderCall>(runLayerRender),
   'layer name': withOptions<NameCall>(runLayerName),
   'layer build': withOptions<BuildCommand>(runLayerBuild),

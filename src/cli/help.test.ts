@@ -53,7 +53,7 @@ describe('the page of a command', () => {
     expect(helpText(at('layer status'))).toContain(
       '  bootwright layer status --kubeconfig FILE [options]\n',
     );
-    expect(helpText(at('layer lint'))).toContain('  bootwright layer lint FILE...\n');
+    expect(helpText(at('layer lint'))).toContain('  bootwright layer lint [options] FILE...\n');
     expect(helpText(at('node apply'))).toContain('  bootwright node apply [options] IMAGE\n');
     expect(helpText(at('plan')).replaceAll(/\s+/g, ' ')).toContain('"bootwright help install"');
     expect(helpText(at('install'))).toContain('--boot-device DEVICE');

@@ -48,7 +48,7 @@ export function helpText(place: CommandPlace = root): string {
       '',
       title,
       ...paragraphs.flatMap((one) => indented(wrapped(one, pageWidth - 2))),
-      ...indented(lines),
+      ...lines.flatMap((line) => indented(wrapped(line, pageWidth - 4).map(hanging))),
       ...(title === 'Examples' ? rows.flatMap(exampleLines) : columns(rows)),
     ],
   );
@@ -59,6 +59,8 @@ const pageWidth = 80;
 const widestLeft = 34;
 
 const indented = (lines: readonly string[]): readonly string[] => lines.map((line) => `  ${line}`);
+
+const hanging = (line: string, index: number): string => (index === 0 ? line : `  ${line}`);
 
 const exampleLines = ([line, purpose]: HelpRow): readonly string[] =>
   indented([`# ${purpose}`, line]);

@@ -106,6 +106,11 @@ export const printError = (text: string): void => {
   process.stderr.write(plainText(text, Infinity));
 };
 
+/** Prints a document for programs. */
+export const printJson = (value: unknown): void => {
+  print(`${JSON.stringify(value, undefined, 2)}\n`);
+};
+
 /** A text in quotes, as a shell takes it for one word whatever is in it. */
 export const shellQuoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 

@@ -11,6 +11,7 @@ import type { NodeRequest } from '../steps/os/step.ts';
 import { proxyEnv } from '../steps/host-commands.ts';
 import { readHost } from '../steps/os/read-host.ts';
 import { print } from './messages.ts';
+import { printWaiting } from './waiting.ts';
 import { withoutJournal } from './run-context.ts';
 
 /** Options of the commands of a node; each command has some of them. */
@@ -75,7 +76,10 @@ const requestOf = ({ image, record, reboot, appendKarg, deleteKarg }: NodeCall):
 });
 
 async function printHost({ format }: NodeCall, host: Host, signal: AbortSignal): Promise<void> {
-  const snapshot = await readHost({ host, signal });
+  const snapshot = await printWaiting(
+    () => 'what the host says of its operating system',
+    () => readHost({ host, signal }),
+  );
   print(format === 'json' ? renderStatusJson(snapshot) : renderStatusText(snapshot));
 }
 

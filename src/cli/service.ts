@@ -27,6 +27,7 @@ import { proxyEnv, revealedProxies } from '../steps/host-commands.ts';
 import { cliFailure } from './failures.ts';
 import type { EventHub } from './run-context.ts';
 import type { StopSignal } from './stop-signal.ts';
+import { printWaiting } from './waiting.ts';
 
 type Emit = EventHub['emit'];
 
@@ -174,7 +175,10 @@ export async function reportFailedStart(start: FailedStart): Promise<void> {
     (thrown: unknown) => asAgentError(thrown).code !== 'cli.already-running',
   );
   if (isAlone) reporter.fail(reportOf(failure));
-  await reporter.flush(stop.signal);
+  await printWaiting(
+    () => 'the service to take the report of this failure',
+    () => reporter.flush(stop.signal),
+  );
   reporter.close();
   await inventory.close();
 }

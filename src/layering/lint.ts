@@ -31,6 +31,8 @@ export interface LintFinding {
   /** `FILE:LINE`. */
   readonly place: string;
   readonly severity: 'error' | 'warning';
+  /** The rule for Containerfiles that it breaks. */
+  readonly rule?: string;
   /** What is wrong, and what to write instead. */
   readonly message: string;
 }
@@ -126,6 +128,7 @@ function containerfileFindings(
   return lintContainerfile(content).map(({ rule, severity, line, message }) => ({
     place: at(line),
     severity,
+    rule,
     message: `${message} [${rule}]`,
   }));
 }

@@ -8,7 +8,7 @@ import { buildImage, localTag } from '../../steps/layering/build-image.ts';
 import { copyBaseImage, pushImage, requireBuilt } from '../../steps/layering/copy-image.ts';
 import { findBuilder, type ImageWork } from '../../steps/layering/image-work.ts';
 import { flagFailure } from '../../config/failures.ts';
-import { print } from '../messages.ts';
+import { print, printJson } from '../messages.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { type BuildFiles, readBuildFiles } from './files.ts';
 import { type ImagePlace, placeOnHost, placeOnThisMachine } from './image-place.ts';
@@ -31,13 +31,12 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
     const labels = { [builtFromLabel]: builtFrom(planBuild(job), job.machineConfig) };
     const build = { ...job, labels, scratch: `${job.scratch}/build`, limit: longestBuild };
     const name = await buildImage(job.work, build);
-    if (pushAuthfile === undefined) {
-      print(`${name}\n`);
-      return;
+    const pushed = pushAuthfile === undefined ? undefined : await pushBuilt(job);
+    if (pushed !== undefined && digestfile !== undefined) {
+      await writeFile(digestfile, pushed.digest);
     }
-    const pushed = await pushBuilt(job);
-    if (digestfile !== undefined) await writeFile(digestfile, pushed.digest);
-    printPushed(pushed);
+    if (call.format === 'json') printJson({ v: 1, name, pushed });
+    else print(pushed === undefined ? `${name}\n` : pushedText(pushed));
   });
 }
 
@@ -47,16 +46,19 @@ export async function runLayerBuild(call: BuildCommand): Promise<number> {
  * @throws AgentError `config.file-not-read`, `layering.*`
  */
 export const runLayerPush = (call: ImageCall): Promise<number> =>
-  withImagePlace(call, async (job) => printPushed(await pushBuilt(job)));
+  withImagePlace(call, async (job) => {
+    const pushed = await pushBuilt(job);
+    if (call.format === 'json') printJson({ v: 1, ...pushed });
+    else print(pushedText(pushed));
+  });
 
 interface Pushed {
   readonly digest: string;
   readonly pullSpec: string;
 }
 
-const printPushed = ({ digest, pullSpec }: Pushed): void => {
-  print(`digest     ${digest}\npull spec  ${pullSpec}\n`);
-};
+const pushedText = ({ digest, pullSpec }: Pushed): string =>
+  `digest     ${digest}\npull spec  ${pullSpec}\n`;
 
 /**
  * Pushes the image, once it was found. The base goes first: the image then shares its blobs, and nodes pull only
@@ -89,6 +91,8 @@ export interface ImageCall extends BuildFiles {
   readonly authfile?: string;
   /** Directory for the images; default: the storage of the user. */
   readonly storage?: string;
+  /** `text`, unless it is `json`. */
+  readonly format?: string;
   readonly environment: Environment;
 }
 

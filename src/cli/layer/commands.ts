@@ -23,6 +23,7 @@ const buildFiles = {
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
 const images = {
+  format: format('text', 'json'),
   authfile: { summary: 'registry credentials, in the form of a pull secret', value: file },
   storage: { summary: 'directory for images; default: the storage of the user', value: directory },
 } as const satisfies Readonly<Record<string, OptionRow>>;
@@ -41,15 +42,21 @@ export const layerCommands = {
       summary: 'files with MachineOSConfigs, or Containerfiles',
       isRepeatable: true,
     },
+    options: { format: format('text', 'json', 'sarif') },
     exitCodes: { 2: 'a finding is an error, or the command line is wrong' },
     examples: [
       ['bootwright layer lint mosc.yaml Containerfile', 'print the findings, a line each'],
+      [
+        'bootwright layer lint --format sarif mosc.yaml > lint.sarif',
+        'write them for a service that shows them beside the code',
+      ],
     ],
   },
   render: {
     summary: 'write the build context of a pool to a directory',
     options: {
       ...buildFiles,
+      format: format('text', 'json'),
       out: {
         summary: 'directory for the build context, empty or absent',
         value: directory,
@@ -69,6 +76,7 @@ export const layerCommands = {
         value: file,
         isRequired: true,
       },
+      format: format('text', 'json'),
       images: {
         summary: 'file with the four fields of the ConfigMap machine-config-osimageurl',
         value: file,
@@ -137,6 +145,7 @@ export const layerCommands = {
         value: anyValue('NAME'),
         isRequired: true,
       },
+      format: format('text', 'json'),
       yes: { summary: 'make the change; without it, only print what would happen' },
     },
     exitCodes: { 2: 'nothing was changed, as --yes was not given, or the command line is wrong' },

@@ -14,7 +14,7 @@ import { repositoryConfigName } from '../../layering/served-config.ts';
 import { exitCodes } from '../../model/failure.ts';
 import type { Kube } from '../../ports/kube.ts';
 import { withCluster } from '../cluster.ts';
-import { print, printError, wrapped } from '../messages.ts';
+import { print, printError, printJson, wrapped } from '../messages.ts';
 
 /** Arguments of `layer rollback`. */
 export interface RollbackCall {
@@ -22,6 +22,8 @@ export interface RollbackCall {
   readonly pool: string;
   /** Nothing is changed without it. */
   readonly yes: boolean;
+  /** `text`, unless it is `json`. */
+  readonly format?: string;
 }
 
 /**
@@ -29,20 +31,25 @@ export interface RollbackCall {
  * happen, and resolves with 2 without `--yes`.
  * @throws AgentError `config.file-not-read`, `kube.*`, `layering.pool-missing`
  */
-export function runLayerRollback({ kubeconfig, pool, yes }: RollbackCall): Promise<number> {
+export function runLayerRollback({ kubeconfig, pool, yes, format }: RollbackCall): Promise<number> {
   return withCluster(kubeconfig, async (kube, signal) => {
     const cluster = await readCluster(kube, signal, pool);
     const name = repositoryConfigName(pool);
     const config = await kube.get({ kind: machineConfigs, name }, signal);
     const plan = planRollback(pool, cluster, config === undefined ? [] : [name]);
-    print(renderRollback(plan));
+    const show = (isChanged: boolean, text: string): void => {
+      if (format === 'json') printJson({ v: 1, ...plan, isChanged });
+      else print(text);
+    };
+    if (isEmpty(plan) || !yes || format !== 'json') show(false, renderRollback(plan));
     if (isEmpty(plan)) return 0;
     if (!yes) {
       printError('nothing was changed: run it again with --yes\n');
       return exitCodes.input;
     }
     await carryOut(plan, kube, signal);
-    print(
+    show(
+      true,
       `done; follow the rollout with: bootwright layer status --kubeconfig ${kubeconfig} --pool ${pool}\n`,
     );
     return 0;

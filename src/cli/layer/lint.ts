@@ -2,17 +2,60 @@ import { readFileOf } from '../../adapters/file-access.ts';
 import { lintBytes, type LintFinding } from '../../layering/lint.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { exitCodes } from '../../model/failure.ts';
-import { print } from '../messages.ts';
+import { version } from '../../model/version.ts';
+import type { LintDocument } from '../documents.ts';
+import { print, printJson } from '../messages.ts';
 
-/** Prints the findings of the files, a line each; resolves with 2 when one is an error, else with 0. */
-export async function runLayerLint(paths: readonly string[]): Promise<number> {
+/** Prints the findings of the files; resolves with 2 when one is an error, else with 0. */
+export async function runLayerLint(paths: readonly string[], format = 'text'): Promise<number> {
   const findings: LintFinding[] = [];
   for (const path of paths) findings.push(...(await findingsIn(path)));
-  const lines = findings.map(
-    ({ place, severity, message }) => `${plainLine(`${place}: ${severity}: ${message}`)}\n`,
-  );
-  if (lines.length > 0) print(lines.join(''));
+  if (format === 'text') print(findings.map(lineOf).join(''));
+  else printJson(format === 'sarif' ? sarifOf(findings) : documentOf(findings));
   return findings.some(({ severity }) => severity === 'error') ? exitCodes.input : 0;
+}
+
+const lineOf = ({ place, severity, message }: LintFinding): string =>
+  `${plainLine(`${place}: ${severity}: ${message}`)}\n`;
+
+/** A place as its file and its line; a file that was not read has no line. */
+function splitPlace(place: string): { readonly file: string; readonly line?: number } {
+  const [, file, line] = /^(.*):(\d+)$/s.exec(place) ?? [];
+  return file === undefined ? { file: place } : { file, line: Number(line) };
+}
+
+const documentOf = (findings: readonly LintFinding[]): LintDocument => ({
+  v: 1,
+  findings: findings.map(({ place, ...finding }) => ({ ...splitPlace(place), ...finding })),
+});
+
+/** The findings for services that show them beside the code: SARIF 2.1.0. */
+export function sarifOf(findings: readonly LintFinding[]): unknown {
+  const rules = [...new Set(findings.map(({ rule }) => rule ?? 'layering'))];
+  const results = findings.map(({ place, severity, message, rule = 'layering' }) => {
+    const { file, line } = splitPlace(place);
+    const region = line === undefined ? {} : { region: { startLine: line } };
+    const artifactLocation = { uri: uriOf(file) };
+    return {
+      ruleId: rule,
+      ruleIndex: rules.indexOf(rule),
+      level: severity,
+      message: { text: message },
+      locations: [{ physicalLocation: { artifactLocation, ...region } }],
+    };
+  });
+  const driver = { name: 'bootwright layer lint', version, rules: rules.map((id) => ({ id })) };
+  return {
+    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+    version: '2.1.0',
+    runs: [{ tool: { driver }, columnKind: 'utf16CodeUnits', results }],
+  };
+}
+
+/** A path as a reference of RFC 3986: relative ones stay so, to the root of the code. */
+function uriOf(path: string): string {
+  const escaped = path.split('/').map(encodeURIComponent).join('/');
+  return path.startsWith('/') ? `file://${escaped}` : escaped;
 }
 
 async function findingsIn(path: string): Promise<readonly LintFinding[]> {

@@ -15,7 +15,7 @@ import { isFields } from '../../layering/api/schema.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { nameableOSConfig } from '../../layering/lint.ts';
 import type { SourceObject } from '../../layering/source-object.ts';
-import { print, printNote } from '../messages.ts';
+import { print, printJson, printNote } from '../messages.ts';
 import { readOne } from './files.ts';
 
 /** Where clusters up to 4.21 keep the four texts. */
@@ -26,6 +26,8 @@ export interface NameCall {
   readonly osConfig: string;
   readonly pool: string;
   readonly images: string;
+  /** `text`, unless it is `json`. */
+  readonly format?: string;
 }
 
 /**
@@ -40,7 +42,8 @@ export async function runLayerName(options: NameCall): Promise<number> {
   for (const warning of warnings) printNote('warning', warning);
   const doubt = foreignSource(pool);
   if (doubt !== undefined) printNote('note', doubt);
-  print(`${name}\n`);
+  if (options.format === 'json') printJson({ v: 1, name });
+  else print(`${name}\n`);
   return 0;
 }
 

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { credentialsWithin } from '../../layering/api/machine-config.ts';
 import { type ContextFile, planBuild } from '../../layering/build/build-plan.ts';
 import { layeringFailure } from '../../layering/failures.ts';
-import { print, printNote, shellWord } from '../messages.ts';
+import { print, printJson, printNote, shellWord } from '../messages.ts';
 import { type BuildFiles, readBuildFiles } from './files.ts';
 
 /** Folder for what the builder itself should go by, beside the build context. */
@@ -13,13 +13,15 @@ const SETTINGS_FOLDER = 'containers';
 export interface RenderCall extends BuildFiles {
   /** Folder for the build context. */
   readonly out: string;
+  /** `text`, unless it is `json`. */
+  readonly format?: string;
 }
 
 /**
  * Writes the build context of a pool's image, and prints what to run on it.
  * @throws AgentError `config.file-not-read`, `layering.*`, `ignition.*`
  */
-export async function runLayerRender({ out, ...files }: RenderCall): Promise<number> {
+export async function runLayerRender({ out, format, ...files }: RenderCall): Promise<number> {
   const { config, machineConfig } = await readBuildFiles(files);
   const { context, settings } = planBuild({ config, machineConfig });
   const written = [
@@ -27,7 +29,9 @@ export async function runLayerRender({ out, ...files }: RenderCall): Promise<num
     ...settings.map(({ path, content }) => ({ path: `${SETTINGS_FOLDER}/${path}`, content })),
   ];
   await writeContext(out, written);
-  print(written.map(({ path }) => `${join(out, path)}\n`).join(''));
+  const paths = written.map(({ path }) => join(out, path));
+  if (format === 'json') printJson({ v: 1, files: paths });
+  else print(paths.map((path) => `${path}\n`).join(''));
   const secrets = credentialsWithin(machineConfig);
   if (secrets.length > 0) {
     printNote(

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { printWaiting } from './waiting.ts';
+
+let shown: string[];
+beforeEach(() => {
+  vi.useFakeTimers();
+  shown = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => shown.push(String(text)) > 0);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+it('says after a second what is waited for, then every ten seconds, with what is new', async () => {
+  const { promise, resolve } = Promise.withResolvers<string>();
+  let reason = '';
+  const ended = printWaiting(
+    () => `the cluster${reason}`,
+    () => promise,
+  );
+  await vi.advanceTimersByTimeAsync(999);
+  expect(shown).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  reason = ': connection\nrefused';
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(shown).toEqual([
+    'waiting for the cluster, 1 s so far\n',
+    'waiting for the cluster: connection refused, 11 s so far\n',
+  ]);
+  resolve('done');
+  await expect(ended).resolves.toBe('done');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(shown.length).toBe(2);
+});
+
+it('says nothing of what ends at once, and nothing after a failure', async () => {
+  const work = () => Promise.reject(new Error('no'));
+  await expect(printWaiting(() => 'nothing', work)).rejects.toThrow('no');
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(shown).toEqual([]);
+});

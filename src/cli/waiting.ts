@@ -1,0 +1,29 @@
+import { plainLine } from '../lib/plain-text.ts';
+import { renderDuration, seconds } from '../model/duration.ts';
+import { printError } from './messages.ts';
+
+/** Nobody is left without a word for longer. */
+const firstAfter = seconds(1);
+const againAfter = seconds(10);
+
+/**
+ * Does work, and says on standard error what it waits for: after a second, then every ten seconds.
+ * @param what read for each line, as the reason may change
+ */
+export async function printWaiting<Result>(
+  what: () => string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const since = performance.now();
+  const printLine = (): void => {
+    const duration = renderDuration(performance.now() - since);
+    printError(`${plainLine(`waiting for ${what()}, ${duration} so far`)}\n`);
+    timer = setTimeout(printLine, againAfter);
+  };
+  let timer = setTimeout(printLine, firstAfter);
+  try {
+    return await work();
+  } finally {
+    clearTimeout(timer);
+  }
+}
