@@ -13,6 +13,7 @@ import { cliPage, manPage } from './cli.ts';
 import { configurationPage } from './configuration.ts';
 import { deployFiles } from './deploy.ts';
 import { errorsPage } from './errors.ts';
+import { eventJsonSchema, eventsPage } from './events.ts';
 import { faultsPage } from './faults.ts';
 import { architecturePage } from './rooms.ts';
 import { waitsPage } from './waits.ts';
@@ -30,6 +31,8 @@ export async function generatedPages(): Promise<Readonly<Record<string, string>>
     'docs/configuration.schema.json': await json(configJsonSchema()),
     'docs/doctor.schema.json': await json(doctorJsonSchema()),
     'docs/errors.md': await errorsPage(),
+    'docs/events.md': eventsPage(),
+    'docs/events.schema.json': await json(eventJsonSchema()),
     'docs/faults.md': await faultsPage(),
     'docs/output.schema.json': await json(outputJsonSchema()),
     'docs/plan.schema.json': await json(planJsonSchema()),

@@ -138,6 +138,8 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
     { reads: 's3-bucket' },
     { placeholder: 'NAME', summary: 'bucket in it; "test" unless given' },
   ),
+  // Ours, for whoever starts the agent from a script.
+  events: value('log.events', 'FILE', 'write events as JSON lines; or fd:N'),
 };
 
 /** Flags that steer the command itself and set nothing. */

@@ -1,0 +1,44 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { startAgent } from '../../mocks/lab/agent.ts';
+import { openSingleHost, type SingleHost } from '../../mocks/lab/single-host.ts';
+import { StreamedEvent } from '../../scripts/docs/events.ts';
+import type { RunEvent } from '../../src/engine/events.ts';
+import { bundle, cannotWrite } from './faulty-run.ts';
+
+const token = 'token-of-the-test';
+
+/** The types of the events that an agent writes; each line must be as it is published. */
+async function eventTypes(prepare: (host: SingleHost) => void): Promise<ReadonlySet<string>> {
+  await using host = await openSingleHost({
+    ...{ role: 'master', isControlPlaneDone: true, token },
+    write: { seconds: 0.5, flushSeconds: 0, lineMillis: 20 },
+  });
+  prepare(host);
+  const file = `${host.folder}/events.jsonl`;
+  const args = [...host.words, '--events', file];
+  await startAgent({ bundle, args, env: host.environment, logFile: `${host.folder}/log` }).ended;
+  const text = readFileSync(file, 'utf8');
+  expect(text).not.toContain(token);
+  const lines = text.trimEnd().split('\n');
+  const wrong = lines.filter((line) => !StreamedEvent.safeParse(JSON.parse(line)).success);
+  expect(wrong).toEqual([]);
+  return new Set(lines.map((line) => (JSON.parse(line) as RunEvent).type));
+}
+
+describe('the event stream', () => {
+  it('is as it is published, of an install that succeeds', async () => {
+    const types = await eventTypes(() => undefined);
+    for (const type of [
+      ...['run.started', 'step.started', 'step.progress', 'step.skipped', 'step.finished'],
+      ...['command.started', 'command.finished', 'note', 'report.sent', 'run.finished'],
+    ]) {
+      expect(types).toContain(type);
+    }
+  });
+
+  it('is as it is published, of an install that fails', async () => {
+    const types = await eventTypes(cannotWrite);
+    for (const type of ['step.failed', 'run.failed']) expect(types).toContain(type);
+  });
+});
