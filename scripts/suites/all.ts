@@ -30,10 +30,10 @@ export interface VitestProject {
 export const allSuites: readonly Suite[] = [
   {
     name: 'guest',
-    about: 'whole installs in virtual machines with the real coreos-installer',
+    about: 'whole installs, and the switch of a pool, in virtual machines',
     parts: [
       ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
-      'image-registry',
+      ...['image-registry', 'kube-api', 'kube-crds', 'kube-data'],
     ],
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },

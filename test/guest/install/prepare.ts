@@ -40,7 +40,7 @@ export async function prepareGuests(folder: string): Promise<PreparedGuests> {
 const image = 'localhost/bootwright-test:guest';
 
 /** Builds the shipped image and makes a disk of what a container of it has as its root. */
-async function createAgentDisk(path: string): Promise<void> {
+export async function createAgentDisk(path: string): Promise<void> {
   await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
   await buildAgentImage(store, { name: image });

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agentImageBase } from '../../scripts/parts/agent-image.ts';
+import { ensureParts } from '../../scripts/parts/ensure.ts';
+import { qemu } from '../../scripts/parts/guest.ts';
+import { osDisk } from '../../scripts/parts/os-disk.ts';
+import { osImage } from '../../scripts/parts/os-image.ts';
+import { imageRegistry } from '../../scripts/parts/servers.ts';
+import { clusterParts } from '../../scripts/rig.ts';
+import { linesOf } from './install/report-lines.ts';
+import { isAway, type SeenNode } from './nodes/pool-record.ts';
+import { back, held, killed, type RollOut, rollOutToGuests, waitsFor } from './nodes/roll-out.ts';
+import { createTestFolder, type TestFolder } from './rig/test-folder.ts';
+
+let folder: TestFolder;
+let rollOut: RollOut;
+
+beforeAll(async () => {
+  await ensureParts([osDisk, qemu, agentImageBase, osImage, imageRegistry, ...clusterParts]);
+  folder = createTestFolder('nodes');
+  rollOut = await rollOutToGuests(folder.path);
+}, 3_600_000);
+
+afterAll(() => {
+  folder[Symbol.dispose]();
+});
+
+/** What a node was, without what is the same as before. */
+const historyOf = <T>(name: string, of: (node: SeenNode) => T): readonly T[] =>
+  rollOut.moments
+    .flatMap((moment) => moment.filter((node) => node.name === name).map(of))
+    .filter((value, index, all) => value !== all[index - 1]);
+
+const layersOf = (name: string): readonly (readonly string[])[] =>
+  (rollOut.said[name] ?? []).map((report) => linesOf(report, 'layers'));
+
+describe('three machines whose pool gets another image', () => {
+  it('switch one after the other, and never two at once', () => {
+    const away = rollOut.moments.map((moment) =>
+      moment.filter((node) => isAway(node)).map(({ name }) => name),
+    );
+    expect(away.filter((names) => names.length > 1)).toEqual([]);
+    const order = away.flat().filter((name, index, all) => name !== all[index - 1]);
+    expect(order.slice(0, 3)).toEqual([held, killed, back]);
+  });
+
+  it('boot into it once each, where nothing happens to them', () => {
+    expect(layersOf(held)).toEqual([[''], ['second']]);
+    expect(historyOf(held, ({ isReady }) => isReady)).toEqual([true, false, true]);
+  });
+
+  it('wait with their pods as long as a budget says so, which is named', () => {
+    const text = 'drain blocked: pod default/kept by budget default/kept';
+    expect(waitsFor(rollOut.held, held)).toBe(text);
+    expect(waitsFor(rollOut.held, killed)).toBe(`maxUnavailable 1: first ${held}`);
+    expect(rollOut.held.actions.join()).toContain(`let ${held} be drained`);
+  });
+
+  it('get there after a loss of power on the way down, with one reboot more', () => {
+    expect(layersOf(killed)).toEqual([[''], [''], ['second']]);
+    expect(historyOf(killed, ({ state }) => state)).toEqual(['Done', 'Working', 'Done']);
+  });
+
+  it('say so when they come back with the image before, and hold the rest back', () => {
+    expect(layersOf(back)).toEqual([[''], ['']]);
+    const reason = /^node-agent\.came-back: .*the host runs \S+ instead of \S+/;
+    const reasons = historyOf(back, (node) => node.reason);
+    expect(reasons.find((one) => one !== '')).toMatch(reason);
+    expect(waitsFor(rollOut.fellBack, back)).toMatch(reason);
+    expect(rollOut.fellBack.actions.join()).toContain(`correct what degrades ${back}`);
+  });
+
+  it('are content with the image before once its successor is set aside, without a reboot', () => {
+    expect(rollOut.setAside).toMatchObject({
+      state: 'Done',
+      currentImage: rollOut.images.before,
+      isCordoned: false,
+    });
+  });
+});

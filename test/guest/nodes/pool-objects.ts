@@ -1,0 +1,171 @@
+import type { KubeClient } from '../../../mocks/kube/client.ts';
+import {
+  clusterRoleBindings,
+  machineConfigPools,
+  machineConfigs,
+  machineOSBuilds,
+  machineOSConfigs,
+  namespaces,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  serviceAccounts,
+} from '../../../src/cluster/kinds.ts';
+import { annotationOf, nodeKeys, textAt } from '../../../src/layering/api/cluster-object.ts';
+import { buildKeys, conditionsOf } from '../../../src/layering/api/os-build.ts';
+import { operatorNamespace } from '../../../src/layering/manifests/bootstrap-manifests.ts';
+import type { KubeKind, KubeObject } from '../../../src/ports/kube.ts';
+import { nodeAgentManifests } from '../../../src/steps/node-agent/manifests.ts';
+import { clusterRoles, roleBindings, roles, serviceAccountOf } from '../../kube/rig.ts';
+
+/** The pool of the machines; no operator runs it. */
+export const pool = 'worker';
+
+const apiVersion = 'machineconfiguration.openshift.io/v1';
+const role = 'machineconfiguration.openshift.io/role';
+const selected = { [`node-role.kubernetes.io/${pool}`]: '' };
+/** As the API has it, by the second. */
+const moment = (at = Date.now()): string => `${new Date(at).toISOString().slice(0, -5)}Z`;
+
+const agentKinds: Readonly<Record<string, KubeKind>> = {
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+  Role: roles,
+  RoleBinding: roleBindings,
+};
+
+/** Whose rights the agents have. */
+export const agentAccount = {
+  namespace: operatorNamespace,
+  serviceAccount: 'bootwright-node-agent',
+} as const;
+
+/** Puts a pool with one MachineConfig there, and what agents may do. */
+export async function putPool(client: KubeClient, osImageURL: string): Promise<void> {
+  const metadata = { name: operatorNamespace };
+  await client.apply(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata });
+  await client.apply(serviceAccounts, serviceAccountOf('default'));
+  for (const object of nodeAgentManifests('registry.example/bootwright')) {
+    const kind = agentKinds[object.kind ?? ''];
+    if (kind !== undefined) await client.apply(kind, object);
+  }
+  await client.apply(machineConfigs, {
+    ...{ apiVersion, kind: 'MachineConfig' },
+    metadata: { name: '00-worker', labels: { [role]: pool } },
+    spec: { osImageURL, config: { ignition: { version: '3.2.0' } } },
+  });
+  await client.apply(machineConfigPools, {
+    ...{ apiVersion, kind: 'MachineConfigPool', metadata: { name: pool } },
+    spec: {
+      machineConfigSelector: { matchLabels: { [role]: pool } },
+      nodeSelector: { matchLabels: selected },
+      maxUnavailable: 1,
+    },
+  });
+}
+
+/** Orders an image for the pool; the repository is one without a tag. */
+export async function orderImage(
+  client: KubeClient,
+  repository: string,
+  containerFile: string,
+): Promise<void> {
+  await client.apply(machineOSConfigs, {
+    ...{ apiVersion, kind: 'MachineOSConfig', metadata: { name: pool } },
+    spec: {
+      machineConfigPool: { name: pool },
+      imageBuilder: { imageBuilderType: 'Job' },
+      renderedImagePushSecret: { name: 'push' },
+      renderedImagePushSpec: `${repository}:latest`,
+      containerFile: [{ content: containerFile }],
+    },
+  });
+}
+
+/** The MachineOSBuild that the controller of pools has made and waits for; undefined while there is none. */
+export async function openBuild(client: KubeClient): Promise<string | undefined> {
+  const osConfig = await client.get({ kind: machineOSConfigs, name: pool });
+  const name = annotationOf(osConfig, buildKeys.currentBuild);
+  if (name === '') return undefined;
+  const build = await client.get({ kind: machineOSBuilds, name });
+  return build !== undefined && textAt(build, 'status', 'digestedImagePushSpec') === ''
+    ? name
+    : undefined;
+}
+
+/** Says that a build has ended with an image, as its Job does in the end, for which there is no kubelet here. */
+export async function endBuild(client: KubeClient, name: string, image: string): Promise<void> {
+  const ref = { kind: machineOSBuilds, name };
+  const begun = Date.now();
+  await client.mergeStatus(ref, { buildStart: moment(begun) });
+  await client.mergeStatus(ref, {
+    ...{ buildEnd: moment(begun + 1000), digestedImagePushSpec: image },
+    conditions: conditionsOf('succeeded', new Date(begun)),
+  });
+}
+
+/** Puts a node there that was installed with an image, as its kubelet and its first boot do. */
+export async function putNode(
+  client: KubeClient,
+  { name, zone, rendered, image }: Readonly<Record<'name' | 'zone' | 'rendered' | 'image', string>>,
+): Promise<void> {
+  await client.create(nodes, {
+    ...{ apiVersion: 'v1', kind: 'Node' },
+    metadata: {
+      name,
+      // By zone the controller goes first.
+      labels: { ...selected, 'topology.kubernetes.io/zone': zone },
+      annotations: {
+        ...{ [nodeKeys.currentConfig]: rendered, [nodeKeys.desiredConfig]: rendered },
+        ...{ [nodeKeys.currentImage]: image, [nodeKeys.desiredImage]: image },
+        [nodeKeys.state]: 'Done',
+      },
+    },
+  });
+}
+
+/** Says whether a node is Ready, as its kubelet does, or whoever misses that one. */
+export async function setReady(client: KubeClient, name: string, isReady: boolean): Promise<void> {
+  const condition = {
+    ...{ type: 'Ready', status: isReady ? 'True' : 'Unknown', reason: 'x', message: 'x' },
+    ...{ lastHeartbeatTime: moment(), lastTransitionTime: moment() },
+  };
+  await client.mergeStatus({ kind: nodes, name }, { conditions: [condition] });
+}
+
+/** Puts a pod on a node that its budget lets nobody evict. */
+export async function putKeptPod(client: KubeClient, name: string, nodeName: string) {
+  const metadata = { name, namespace: 'default', labels: { app: name } };
+  await client.create(pods, {
+    ...{ apiVersion: 'v1', kind: 'Pod', metadata },
+    spec: {
+      ...{ nodeName, automountServiceAccountToken: false },
+      // Nothing here ends it.
+      terminationGracePeriodSeconds: 0,
+      containers: [{ name: 'c', image: 'registry.example/kept' }],
+    },
+  });
+  const conditions = [{ type: 'Ready', status: 'True' }];
+  const ref = { namespace: 'default', name };
+  await client.mergeStatus({ kind: pods, ...ref }, { phase: 'Running', conditions });
+  await client.create(podDisruptionBudgets, {
+    ...{ apiVersion: 'policy/v1', kind: 'PodDisruptionBudget', metadata },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: name } } },
+  });
+  await allowDisruptions(client, name, 0);
+}
+
+/** As the controller of budgets writes it, which does not run here. */
+export const allowDisruptions = (
+  client: KubeClient,
+  name: string,
+  disruptionsAllowed: number,
+): Promise<KubeObject> =>
+  client.mergeStatus(
+    { kind: podDisruptionBudgets, namespace: 'default', name },
+    {
+      ...{ disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1, expectedPods: 1 },
+      observedGeneration: 1,
+    },
+  );

@@ -1,0 +1,237 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { bundlePath } from '../../../scripts/bundle.ts';
+import { osImage } from '../../../scripts/parts/os-image.ts';
+import { partFolder } from '../../../scripts/parts/part.ts';
+import { startRig } from '../../../scripts/rig.ts';
+import { machineConfigPools, machineOSConfigs } from '../../../src/cluster/kinds.ts';
+import { renderedNameOf } from '../../../src/layering/api/machine-config-pool.ts';
+import { rolledBackKey } from '../../../src/layering/roll-out/image-origin.ts';
+import type { PoolProgress } from '../../../src/layering/roll-out/progress.ts';
+import { addLayer } from '../../installer/layered-image.ts';
+import { type GuestRegistry, startGuestRegistry } from '../install/guest-registry.ts';
+import { seenByGuests } from '../install/outside.ts';
+import { createAgentDisk } from '../install/prepare.ts';
+import { createNodeDisks, growRoot } from './node-disk.ts';
+import { type NodeMachine, startNodeMachine } from './node-machine.ts';
+import {
+  agentAccount,
+  allowDisruptions,
+  endBuild,
+  openBuild,
+  orderImage,
+  pool,
+  putKeptPod,
+  putNode,
+  putPool,
+  setReady,
+} from './pool-objects.ts';
+import { type Moment, recordPool, type SeenNode } from './pool-record.ts';
+
+/** How the switch of a pool went. */
+export interface RollOut {
+  /** What the nodes were installed with, and what they are to have then. */
+  readonly images: { readonly before: string; readonly after: string };
+  /** All that a watch has seen of the nodes. */
+  readonly moments: readonly Moment[];
+  /** What each machine said, for each of its starts. */
+  readonly said: Readonly<Record<string, readonly string[]>>;
+  /** `layer status` while the first node could not be drained. */
+  readonly held: PoolProgress;
+  /** And once the last one had come back with the image before. */
+  readonly fellBack: PoolProgress;
+  /** The last node, once the build that it did not boot was set aside. */
+  readonly setAside: SeenNode | undefined;
+}
+
+/** The machines: one that cannot be drained, one that dies, one that boots the system before; they go in this order. */
+export const [held, killed, back] = ['held', 'killed', 'back'] as const;
+const names = [held, killed, back];
+
+/** Makes the system before the first entry of the boot loader once the new one is it, as a person at the way down might. */
+const fallBack = `mkdir /run/systemd/system/ostree-finalize-staged.service.d
+cat > /run/systemd/system/ostree-finalize-staged.service.d/fall-back.conf <<'END'
+[Service]
+ExecStop=/bin/sh -c 'ostree admin set-default 1 > /dev/ttyS1 2>&1'
+END
+systemctl daemon-reload`;
+
+interface Programs {
+  readonly folder: string;
+  readonly kubeconfig: string;
+}
+
+/** Starts `node controller`, which ends with the test. */
+function startController({ folder, kubeconfig }: Programs): AsyncDisposable {
+  const log = openSync(join(folder, 'controller.log'), 'w');
+  const argv = [bundlePath, 'node', 'controller', '--kubeconfig', kubeconfig];
+  const wrapped = ['--pdeathsig', 'KILL', '--', process.execPath, ...argv];
+  const child = spawn('setpriv', wrapped, { stdio: ['ignore', log, log] });
+  closeSync(log);
+  const gone = once(child, 'close');
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await gone;
+    },
+  };
+}
+
+/** What `layer status` says of the pool; it ends with 1 while a roll-out goes on. */
+async function layerStatus({ kubeconfig }: Programs): Promise<PoolProgress> {
+  const argv = [bundlePath, 'layer', 'status', '--kubeconfig', kubeconfig, '--format', 'json'];
+  const { promise, resolve } = Promise.withResolvers<string>();
+  execFile(process.execPath, argv, (_, stdout) => {
+    resolve(stdout);
+  });
+  const { pools } = JSON.parse(await promise) as { readonly pools: readonly PoolProgress[] };
+  const found = pools.find((one) => one.pool === pool);
+  if (found === undefined) throw new Error(`layer status does not show pool ${pool}`);
+  return found;
+}
+
+interface Images {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Pushes what the disks were made from, and the same with one layer more. */
+async function pushImages(registry: GuestRegistry): Promise<Images> {
+  const base = join(partFolder(osImage), 'oci');
+  const layer = { 'usr/share/labcoreos/layers/second': 0 };
+  const second = addLayer(base, registry.work, { tag: 'second', files: layer, ballast: 2 ** 20 });
+  const [before, after] = [
+    await registry.push(`${base}:base`, 'nodes/labcoreos:1'),
+    await registry.push(second, 'nodes/labcoreos:2'),
+  ];
+  const place = registry.address.replace('127.0.0.1', '10.0.2.2');
+  return {
+    before: `${place}/nodes/labcoreos@${before}`,
+    after: `${place}/nodes/labcoreos@${after}`,
+  };
+}
+
+const pauseMillis = 250;
+
+/** Asks until there is an answer. */
+async function until<T>(signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await pause(pauseMillis, undefined, { signal });
+  }
+}
+
+export const waitsFor = ({ nodes }: PoolProgress, node: string): string =>
+  nodes.find(({ name }) => name === node)?.waitsFor ?? '';
+
+/**
+ * Three machines, each with the agent of its node, on the real API server with the controller of pools. Their pool gets
+ * another image: the first node has a pod that must stay, the second one loses its power on the way down, and the third
+ * one boots the system before. Then the build is set aside.
+ */
+export async function rollOutToGuests(folder: string): Promise<RollOut> {
+  await using open = new AsyncDisposableStack();
+  const over = new AbortController();
+  const agentDisk = join(folder, 'agent.raw');
+  const [disks] = await Promise.all([createNodeDisks(folder, names), createAgentDisk(agentDisk)]);
+  const registry = open.use(await startGuestRegistry(folder));
+  const images = await pushImages(registry);
+  const rig = open.use(await startRig());
+  open.defer(() => {
+    over.abort(new Error('the roll-out is over'));
+  });
+  const { client } = rig;
+  const record = recordPool(client, over.signal);
+  const programs = { folder, kubeconfig: join(folder, 'admin.kubeconfig') };
+  writeFileSync(programs.kubeconfig, rig.kubeconfig);
+  await putPool(client, images.before);
+  open.use(startController(programs));
+  const rendered = await until(over.signal, async () => {
+    const found = await client.get({ kind: machineConfigPools, name: pool });
+    return renderedNameOf(found) || undefined;
+  });
+  const build = async (line: string, image: string): Promise<string> => {
+    const [repository = ''] = image.split('@');
+    await orderImage(client, repository, `FROM configs AS final\n${line}\n`);
+    const name = await until(over.signal, () => openBuild(client));
+    await endBuild(client, name, image);
+    return name;
+  };
+  await build('', images.before);
+
+  const server = seenByGuests(rig.forwarder.url);
+  const kubeconfig = await rig.kubeconfigFor({ user: agentAccount, server });
+  const machines: Record<string, NodeMachine> = {};
+  const start = async (name: string): Promise<void> => {
+    const at = names.indexOf(name as (typeof names)[number]);
+    const isReady = async (_: string, ready: boolean): Promise<void> => {
+      if (record.node(name) === undefined)
+        await putNode(client, { name, zone: `zone-${at}`, rendered, image: images.before });
+      await setReady(client, name, ready);
+    };
+    const job = {
+      script: [
+        growRoot,
+        registry.before,
+        'cp /job/kubeconfig /tmp/kubeconfig',
+        ...(name === back ? [fallBack] : []),
+        'export NODE_NAME=$(cat /job/name)',
+        'run-agent --env NODE_NAME /usr/bin/installer node agent --kubeconfig /tmp/kubeconfig',
+      ].join('\n'),
+      texts: { kubeconfig, name },
+    };
+    const failed = (reason: unknown): void => {
+      over.abort(reason);
+    };
+    const shape = { name, disk: disks[at] ?? '', agentDisk, job };
+    const place = { folder, kubelet: { isReady }, failed };
+    machines[name] = open.use(await startNodeMachine(shape, place));
+  };
+  const machine = (name: string): NodeMachine => {
+    const found = machines[name];
+    if (found === undefined) throw new Error(`${name} was not started`);
+    return found;
+  };
+  const isOn = (image: string) => (node: SeenNode) =>
+    node.state === 'Done' && node.currentImage === image && !node.isCordoned;
+
+  await start(held);
+  await start(killed);
+  await record.until(held, ({ isReady }) => isReady);
+  await record.until(killed, ({ isReady }) => isReady);
+  await putKeptPod(client, 'kept', held);
+  const second = await build('RUN true', images.after);
+  await start(back);
+  await record.until(held, ({ isCordoned }) => isCordoned);
+  const ofHeld = await until(over.signal, async () => {
+    const status = await layerStatus(programs);
+    return waitsFor(status, held).startsWith('drain blocked') ? status : undefined;
+  });
+  await allowDisruptions(client, 'kept', 1);
+  await record.until(held, isOn(images.after));
+
+  await record.until(killed, ({ desiredImage }) => desiredImage === images.after);
+  await machine(killed).waitForLine(/rebooting the host into/);
+  await machine(killed).powerCut();
+  await record.until(killed, isOn(images.after));
+
+  await record.until(back, (node) => node.state === 'Degraded' || isOn(images.after)(node));
+  if (record.node(back)?.state === 'Done') throw new Error(`${back} did not come back`);
+  const fellBack = await layerStatus(programs);
+  const metadata = { annotations: { [rolledBackKey]: second } };
+  await client.merge({ kind: machineOSConfigs, name: pool }, { metadata });
+  await record.until(back, isOn(images.before));
+  await record.until(held, ({ desiredImage }) => desiredImage === images.before);
+  return {
+    images,
+    moments: [...record.moments],
+    said: Object.fromEntries(names.map((name) => [name, machine(name).said()])),
+    held: ofHeld,
+    fellBack,
+    setAside: record.node(back),
+  };
+}
