@@ -118,8 +118,11 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'image',
-    about: 'the shipped container image, built and run',
-    parts: ['apt-packages', 'agent-image-base'],
+    about: 'the shipped container image, and OS images of pools, built and run',
+    parts: [
+      ...['apt-packages', 'agent-image-base', 'image-registry'],
+      ...['kube-api', 'kube-crds', 'kube-data'],
+    ],
     needsBundle: true,
     tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
   },

@@ -4,6 +4,13 @@ import type { ContainerStore } from '../../../scripts/image/agent-image.ts';
 import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 
+/** `jq .spec.config FILE`: the object behind that name, with whatever is in it. */
+const jq = `#!/usr/bin/perl -0
+open my $file, '<', $ARGV[1] or die;
+my $text = <$file>;
+print $1 if $text =~ /"config":(\\{(?:[^{}"]|"(?:\\\\.|[^"\\\\])*"|(?1))*\\})/;
+`;
+
 const ignition = '/usr/lib/dracut/modules.d/30ignition/ignition';
 
 /**
@@ -18,7 +25,7 @@ const containerfile = [
     (name) =>
       `RUN printf '#!/bin/sh\\necho "${name} $*" >> /usr/share/calls\\n' > /usr/bin/${name} && chmod 755 /usr/bin/${name}`,
   ),
-  `RUN printf '#!/bin/sh\\nsed "s/.*\\"config\\":\\\\(.*\\\\)}}\\$/\\\\1/" "$2"\\n' > /usr/bin/jq && chmod 755 /usr/bin/jq`,
+  'COPY jq /usr/bin/jq',
   'RUN mkdir -p /etc/pki/ca-trust/source/anchors /usr/lib/modules/6.1.0 && echo kernel > /usr/lib/modules/6.1.0/vmlinuz',
   'LABEL ostree.bootable=true containers.bootc=1',
   '',
@@ -33,6 +40,7 @@ export async function buildLayeringBase(
   mkdirSync(folder, { recursive: true });
   copyFileSync(join(await ensurePart(agentImageBase), 'root.tar'), join(folder, 'root.tar'));
   copyFileSync(ignition, join(folder, 'ignition'));
+  writeFileSync(join(folder, 'jq'), jq, { mode: 0o755 });
   writeFileSync(join(folder, 'Containerfile'), containerfile);
   await store.run('buildah', 'build', '--layers', '--tag', name, folder);
 }
