@@ -216,7 +216,7 @@ export function repositoryIn(served: Uint8Array | string): string | undefined {
 }
 
 /** Where a node has the pull secret of the cluster. */
-const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
+export const NODE_PULL_SECRET_PATH = '/var/lib/kubelet/config.json';
 
 /** Where a node has certificates that it trusts everywhere. */
 const ANCHORS = '/etc/pki/ca-trust/source/anchors/';

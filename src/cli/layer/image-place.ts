@@ -6,10 +6,10 @@ import { systemClock } from '../../adapters/clock.ts';
 import { localHost } from '../../adapters/host/local-host.ts';
 import { nsenterHost } from '../../adapters/host/nsenter-host.ts';
 import { type Environment, proxiesIn } from '../../config/environment.ts';
-import { PULL_SECRET_PATH } from '../../ignition/resource.ts';
 import type { ImageStore } from '../../layering/build/container-tools.ts';
 import { layeringFailure } from '../../layering/failures.ts';
 import { mergePullSecrets } from '../../layering/registry/credentials.ts';
+import { NODE_PULL_SECRET_PATH } from '../../layering/served-config.ts';
 import { plainLine } from '../../lib/plain-text.ts';
 import { minutes } from '../../model/duration.ts';
 import type { Host } from '../../ports/host.ts';
@@ -99,13 +99,13 @@ export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise
     await host.writeFile(authFile, text, { signal, mode: 0o600 });
     return { authFile };
   };
-  const ofNode =
-    (await host.readText(PULL_SECRET_PATH, signal)) === undefined
-      ? {}
-      : { authFile: PULL_SECRET_PATH };
+  const ofNode = async (): Promise<ImagePlace['access']> => {
+    const text = await host.readText(NODE_PULL_SECRET_PATH, signal);
+    return text === undefined ? {} : { authFile: NODE_PULL_SECRET_PATH };
+  };
   return {
     ...{ work, scratch, store },
-    access: pull === undefined ? ofNode : await written('pull', pull.text),
+    access: pull === undefined ? await ofNode() : await written('pull', pull.text),
     ...(push === undefined ? {} : { pushAccess: await written('push', push.text) }),
     [Symbol.asyncDispose]: clear,
   };

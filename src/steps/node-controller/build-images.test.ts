@@ -201,9 +201,9 @@ describe('build images', () => {
     const { kube, advance } = site;
     const end = site.start();
     await advance();
-    endJob(kube, { error: 'error: layering.build-failed: no package httpd' });
+    endJob(kube, { error: 'step 3 of 14\nfailed: layering.build-failed: no package httpd' });
     await advance(40);
-    const why = 'error: layering.build-failed: no package httpd; PodFailurePolicy: exit code 2';
+    const why = 'layering.build-failed: no package httpd; PodFailurePolicy: exit code 2';
     expect(currentOf(kube)?.['status']).toMatchObject({
       conditions: expect.arrayContaining([
         expect.objectContaining({

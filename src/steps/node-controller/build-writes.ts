@@ -173,11 +173,10 @@ export function jobEnd(
   }
   const { status, reason, message } = conditionOf(job, 'Failed');
   if (status !== 'True') return undefined;
-  return {
-    why: [terminated.at(-1)?.slice(-longestReason), `${reason}: ${message}`]
-      .filter(Boolean)
-      .join('; '),
-  };
+  const lines = terminated.at(-1) ?? '';
+  // Our own last words begin so; the progress before them says nothing about the end.
+  const words = `\n${lines}`.split('\nfailed: ').at(-1)?.trim().slice(0, longestReason) ?? '';
+  return { why: [words, `${reason}: ${message}`].filter((text) => text !== '').join('; ') };
 }
 
 /** A condition is read by people. */
