@@ -33,9 +33,9 @@ const longestFile = 300;
 
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: 450, lines: 59_000, onlyImporters: 138, sharedNames: 10, median: 90 },
-  mocks: { lines: 15_500 },
-  scripts: { lines: 5_700 },
+  src: { files: 440, lines: 58_600, onlyImporters: 128, sharedNames: 10, median: 90 },
+  mocks: { lines: 15_000 },
+  scripts: { lines: 5_750 },
 };
 
 interface Bounds {
