@@ -67,6 +67,7 @@ const makers = new Set([
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
   'steps/heartbeat.ts#withHeartbeat',
+  'steps/node-agent/manifests.ts#accountManifests',
 ]);
 
 /** Readers whose further arguments are not told by their types. */
@@ -81,6 +82,19 @@ const given: Readonly<Record<string, (text: string) => readonly unknown[]>> = {
   'steps/controller/must-gather.ts#gatheringImages': (text) => [
     text,
     { isInError: true, failedOperators: ['odf'] },
+  ],
+  'steps/node-controller/build-writes.ts#jobEnd': (message) => [
+    'b',
+    {
+      metadata: { name: 'build-b' },
+      status: { conditions: [{ type: 'Failed', status: 'True', reason: message, message }] },
+    },
+    [
+      {
+        metadata: { name: 'p', labels: { 'batch.kubernetes.io/job-name': 'build-b' } },
+        status: { containerStatuses: [{ state: { terminated: { message } } }] },
+      },
+    ],
   ],
   'steps/node-controller/pools-view.ts#operatorOfPool': (text) => [
     text,
