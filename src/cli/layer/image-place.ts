@@ -81,14 +81,17 @@ export async function placeOnHost(call: PlaceCall, signal: AbortSignal): Promise
   const store = storeIn(`${folder}/images`, {});
   const clear = async (): Promise<void> => {
     const { signal: unstopped } = new AbortController();
-    await host
-      .exec(['rm', '-rf', '--one-file-system', folder], {
-        signal: unstopped,
-        limit: longestRemoval,
-      })
-      .catch((error: unknown) => {
-        work.note('warn', `${folder} could not be removed`, { reason: String(error) });
-      });
+    // The credentials first: a pod that is stopped has 30 s, and the images are many files.
+    for (const place of [scratch, folder]) {
+      await host
+        .exec(['rm', '-rf', '--one-file-system', place], {
+          signal: unstopped,
+          limit: longestRemoval,
+        })
+        .catch((error: unknown) => {
+          work.note('warn', `${place} could not be removed`, { reason: String(error) });
+        });
+    }
   };
   await clear();
   const folders = [folder, scratch, store.storage, store.run];

@@ -1,6 +1,6 @@
 import type { KubeObject } from '../../ports/kube.ts';
 import { annotationOf, conditionOf, countAt, partOf, textAt } from '../api/cluster-object.ts';
-import { buildKeys } from '../api/os-build.ts';
+import { buildKeys, builtFromKey } from '../api/os-build.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
 
@@ -51,6 +51,30 @@ export function imageOrigin(snapshot: PoolSnapshot, image: string): ImageOrigin 
 export const imageOf = (build: KubeObject | undefined): string =>
   textAt(build, 'status', 'digestedImagePushSpec');
 
+/** The builds that a person has set aside: the one that is named, and those of the same inputs or with the same image. */
+export function setAsideBuilds({ osConfig, builds }: PoolSnapshot): readonly KubeObject[] {
+  const name = annotationOf(osConfig, rolledBackKey);
+  const named = builds.find(({ metadata }) => metadata.name === name);
+  if (named === undefined) return [];
+  const [sum, image] = [annotationOf(named, builtFromKey), imageOf(named)];
+  return builds.filter(
+    (build) =>
+      build === named ||
+      (sum !== '' && annotationOf(build, builtFromKey) === sum) ||
+      (image !== '' && imageOf(build) === image),
+  );
+}
+
+/** Whether the image that the pool would have is one that is not to be used; a removed build is known by its name alone. */
+export function isSetAside(snapshot: PoolSnapshot): boolean {
+  const current = annotationOf(snapshot.osConfig, buildKeys.currentBuild);
+  if (current === '') return false;
+  return (
+    annotationOf(snapshot.osConfig, rolledBackKey) === current ||
+    setAsideBuilds(snapshot).some(({ metadata }) => metadata.name === current)
+  );
+}
+
 const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
 /** A build that has not given the image that the pool is to have. */
@@ -77,7 +101,7 @@ export function unfinishedBuild(
 ): UnfinishedBuild | undefined {
   const { osConfig } = snapshot;
   const name = annotationOf(osConfig, buildKeys.currentBuild);
-  if (name === '' || name === annotationOf(osConfig, rolledBackKey)) return undefined;
+  if (name === '' || isSetAside(snapshot)) return undefined;
   const build = currentBuild(snapshot);
   const phase = build === undefined ? 'missing' : phaseOf(build);
   if (phase === 'Succeeded') return undefined;

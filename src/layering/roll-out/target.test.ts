@@ -16,6 +16,8 @@ const build = (name: string, more: { config?: string; succeeded?: string; end?: 
   },
 });
 
+const lentTo = (name: string, from: ReturnType<typeof build>) => ({ ...from, metadata: { name } });
+
 const osConfig = (current: string, more: { rolledBack?: string; image?: string } = {}) => ({
   metadata: {
     name: 'w',
@@ -66,6 +68,12 @@ describe('rollOutTarget', () => {
       'is rolled back to the newest other that succeeded, with its MachineConfig',
       osConfig('b2', { rolledBack: 'b2' }),
       [older, previous, failed, build('b2')],
+      { target: { config: 'r1', image: 'image-of-b1' } },
+    ],
+    [
+      'has a new build with the image that was set aside',
+      osConfig('b3', { rolledBack: 'b2', image: 'image-of-b2' }),
+      [previous, build('b2'), lentTo('b3', build('b2'))],
       { target: { config: 'r1', image: 'image-of-b1' } },
     ],
     [

@@ -3,7 +3,7 @@ import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
-import { imageOf, rolledBackKey } from './image-origin.ts';
+import { imageOf, isSetAside, setAsideBuilds } from './image-origin.ts';
 
 /** What the nodes of a pool should have. */
 export interface RollOutTarget {
@@ -27,14 +27,11 @@ const hasSucceeded = (build: KubeObject): boolean =>
  * its build has succeeded with the rendered MachineConfig of the pool and the image of its MachineOSConfig.
  */
 export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
-  const { machineConfigPool, osConfig, builds } = snapshot;
+  const { machineConfigPool, osConfig } = snapshot;
   const config = renderedNameOf(machineConfigPool);
   if (config === '') return { waitsFor: 'a rendered MachineConfig of the pool' };
   if (osConfig === undefined) return { target: { config, image: undefined } };
-  const current = annotationOf(osConfig, buildKeys.currentBuild);
-  if (current !== '' && annotationOf(osConfig, rolledBackKey) === current) {
-    return previous(current, builds);
-  }
+  if (isSetAside(snapshot)) return previous(snapshot);
   const build = currentBuild(snapshot);
   if (build === undefined) return { waitsFor: 'a MachineOSBuild' };
   const { name } = build.metadata;
@@ -47,11 +44,15 @@ export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
   return { target: { config, image } };
 }
 
-/** The newest build that succeeded beside one that is not to be used. */
-function previous(name: string, builds: readonly KubeObject[]): TargetStatus {
+/** The newest build that succeeded beside those that are not to be used. */
+function previous(snapshot: PoolSnapshot): TargetStatus {
+  const name = annotationOf(snapshot.osConfig, buildKeys.currentBuild);
+  const refused = setAsideBuilds(snapshot);
   const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
-  const [newest] = builds
-    .filter((build) => build.metadata.name !== name && hasSucceeded(build))
+  const [newest] = snapshot.builds
+    .filter(
+      (build) => build.metadata.name !== name && !refused.includes(build) && hasSucceeded(build),
+    )
     .sort((one, other) => endOf(other) - endOf(one));
   if (newest === undefined) return { waitsFor: `a MachineOSBuild other than ${name}` };
   return { target: { config: configOf(newest), image: imageOf(newest) } };

@@ -12,10 +12,9 @@ import {
 } from '../api/cluster-object.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { type Fields, fieldsOf, isFields, type Value } from '../api/schema.ts';
-import { buildKeys } from '../api/os-build.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
 import { phaseOf } from '../hand-over/pool-status.ts';
-import { rolledBackKey } from './image-origin.ts';
+import { isSetAside } from './image-origin.ts';
 import { desiredOf, isDegraded, isDone, isSameTarget, unreadyReason } from './node-state.ts';
 import { type RollOutTarget, rollOutTarget } from './target.ts';
 
@@ -134,11 +133,6 @@ function withCondition(list: readonly Fields[], one: Condition, now: Millis): re
   return [...list.filter(({ type }) => type !== one.type), { ...one, lastTransitionTime }];
 }
 
-const isRolledBack = ({ osConfig }: PoolSnapshot): boolean => {
-  const current = annotationOf(osConfig, buildKeys.currentBuild);
-  return current !== '' && annotationOf(osConfig, rolledBackKey) === current;
-};
-
 /** What nodes have that are up to date, also while an image is built that they will have then. */
 function targetOf(snapshot: PoolSnapshot): RollOutTarget | undefined {
   const { osConfig, machineConfigPool } = snapshot;
@@ -148,7 +142,7 @@ function targetOf(snapshot: PoolSnapshot): RollOutTarget | undefined {
   const config = renderedNameOf(machineConfigPool);
   const image = textAt(osConfig, 'status', 'currentImagePullSpec');
   const isOfBuild = textAt(build, 'spec', 'machineConfig', 'name') === config;
-  return isRolledBack(snapshot) || image === '' || !isOfBuild ? undefined : { config, image };
+  return isSetAside(snapshot) || image === '' || !isOfBuild ? undefined : { config, image };
 }
 
 const lineOf = (
@@ -163,7 +157,7 @@ const lineOf = (
 /** Nodes are not up to date while their next image is built, or could not be (`isLayeredPoolBuilding`). */
 function awaitsBuild(snapshot: PoolSnapshot): boolean {
   const build = currentBuild(snapshot);
-  if (build === undefined || isRolledBack(snapshot)) return false;
+  if (build === undefined || isSetAside(snapshot)) return false;
   const phase = phaseOf(build);
   const image = textAt(build, 'status', 'digestedImagePushSpec');
   const current = textAt(snapshot.osConfig, 'status', 'currentImagePullSpec');
@@ -221,7 +215,7 @@ function updatingCondition(snapshot: PoolSnapshot, progress: Updating): Conditio
   const { osConfig, machineConfigPool } = snapshot;
   const isPaused = partOf(machineConfigPool, 'spec', 'paused') === true;
   const { isAllUpdated, isHeldUp, line } = progress;
-  if (osConfig !== undefined && !isRolledBack(snapshot)) {
+  if (osConfig !== undefined && !isSetAside(snapshot)) {
     const isStopped = isHeldUp && !isPaused;
     return isStopped
       ? condition('Updating', false, { message: 'Pool update paused due to degraded condition' })

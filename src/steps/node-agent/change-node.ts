@@ -72,8 +72,10 @@ const isQuiet = ({ state, desiredDrain = '' }: NodeState): boolean =>
 
 async function goOn(scope: NodeAgentScope, asked: Asked): Promise<string> {
   const { node, marker } = asked;
-  if (marker?.failed !== undefined)
-    return giveUp(scope, asked, { ...marker, failed: marker.failed });
+  if (marker?.failed !== undefined) {
+    await annotate(scope, node, { state: 'Degraded', reason: marker.failed });
+    return marker.failed;
+  }
   const change = await readChange(scope, asked);
   if (node.state !== 'Degraded') {
     await annotate(scope, node, { state: 'Working', reason: undefined });

@@ -248,6 +248,26 @@ describe('build images', () => {
     await end();
   });
 
+  it('keeps an image set aside, and the one before it, when only the kernel arguments change', async () => {
+    const site = cluster();
+    const { kube } = site;
+    const end = site.start();
+    await buildTo(site, 'a');
+    site.order({ containerFile: [{ content: 'FROM configs AS final\n' }] }, 2);
+    await buildTo(site, 'b');
+    const osConfig = osConfigOf(kube);
+    const annotations = { ...osConfig.metadata.annotations, [rolledBackKey]: currentName(kube) };
+    kube.put(machineOSConfigs, { ...osConfig, metadata: { ...osConfig.metadata, annotations } });
+    const before = { target: { image: `${repository}@${digestOf('a')}` } };
+    await site.advance();
+    expect(targetOf(kube)).toMatchObject(before);
+    site.render('1', { kernelArguments: ['quiet'] });
+    await site.advance(40);
+    expect(currentName(kube)).not.toBe(annotations[rolledBackKey]);
+    expect(targetOf(kube)).toMatchObject(before);
+    await end();
+  });
+
   it('keeps the builds that a node or a rollback needs, and removes the rest', async () => {
     const site = cluster();
     const { kube } = site;

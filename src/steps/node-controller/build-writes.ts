@@ -117,7 +117,7 @@ export const newestBuild = (builds: readonly KubeObject[]): KubeObject | undefin
 const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
 
 /**
- * The builds that nothing needs once another has succeeded. Kept are that one, the newest other that succeeded, which a
+ * The builds that nothing needs once another has succeeded. Kept are that one, the newest with another image, which a
  * rollback takes, one that a rollback has set aside, and those of another image that a node has or is to have. What another
  * program made for no MachineOSConfig, or for a former one, is not ours to remove.
  */
@@ -127,7 +127,9 @@ export function oldBuilds(
   osConfig: KubeObject,
 ): readonly KubeObject[] {
   const others = builds.filter(({ metadata }) => metadata.name !== current.metadata.name);
-  const fallback = newestBuild(others.filter((build) => phaseOf(build) === 'Succeeded'));
+  const fallback = newestBuild(
+    others.filter((build) => phaseOf(build) === 'Succeeded' && imageOf(build) !== imageOf(current)),
+  );
   const used = new Set(
     nodes.flatMap((node) => [
       annotationOf(node, nodeKeys.currentImage),
@@ -175,7 +177,9 @@ export function jobEnd(
   if (status !== 'True') return undefined;
   const lines = terminated.at(-1) ?? '';
   // Our own last words begin so; the progress before them says nothing about the end.
-  const words = `\n${lines}`.split('\nfailed: ').at(-1)?.trim().slice(0, longestReason) ?? '';
+  // What a build prints may hold what only those may read who may read the logs of its pod.
+  const [, ...ends] = `\n${lines}`.split('\nfailed: ');
+  const words = ends.at(-1)?.trim().slice(0, longestReason) ?? '';
   return { why: [words, `${reason}: ${message}`].filter((text) => text !== '').join('; ') };
 }
 

@@ -52,7 +52,10 @@ export const drainNodes = nodeControllerStep({
         const now = clock.elapsed();
         for (const id of asking.map(idOf)) if (!since.has(id)) since.set(id, now);
         const late = asking.filter((node) => now - (since.get(idOf(node)) ?? now) >= longDrain);
-        return { view, pods, blocked, late: late.map(({ metadata }) => metadata.name) };
+        return {
+          ...{ view, pods, blocked },
+          late: new Map(late.map((node) => [node.metadata.name, since.get(idOf(node)) ?? now])),
+        };
       },
       decide: drainsDue,
       apply: (action, signal) => carryOut({ ...scope, blocked }, action, signal),
@@ -66,8 +69,8 @@ interface DrainsSeen {
   readonly pods: ReadonlyMap<string, readonly KubeObject[]>;
   /** Why pods could not be evicted, by their uid. */
   readonly blocked: ReadonlyMap<string, string>;
-  /** Nodes that have been draining for an hour. */
-  readonly late: readonly string[];
+  /** Nodes that have been draining for an hour, with the moment when that began. */
+  readonly late: ReadonlyMap<string, number>;
 }
 
 interface NodeAction extends Action {
@@ -156,14 +159,16 @@ export function drainsDue({ view, pods, blocked, late }: DrainsSeen): Decision<D
     const left = view.nodes.length === 1 ? [] : listed.filter(mustLeave);
     if (left.length === 0) return [of('drained')];
     const status = leftText(name, left, blocked);
-    const isLate = late.includes(name) && pool !== undefined;
+    const since = late.get(name);
     return [
       {
         actions: [
           ...left
             .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
             .map((pod) => evictionOf(pod, { node, request })),
-          ...(isLate ? [lateDrain(pool.name, { name, request, status })] : []),
+          ...(since === undefined || pool === undefined
+            ? []
+            : [lateDrain(pool.name, { name, since: String(since), status })]),
         ],
         missing: status,
       },
@@ -184,9 +189,9 @@ const evictionOf = (pod: KubeObject, asked: Asked): Eviction => ({
 
 const lateDrain = (
   pool: string,
-  { name, request, status }: Readonly<Record<'name' | 'request' | 'status', string>>,
+  { name, since, status }: Readonly<Record<'name' | 'since' | 'status', string>>,
 ): LateDrain => ({
-  ...{ type: 'late', key: `late drain of node ${name}`, once: `${name} ${request}`, pool },
+  ...{ type: 'late', key: `late drain of node ${name}`, once: `${name} ${since}`, pool },
   message: `the drain has taken more than an hour; it goes on, and the node is not rebooted: ${status}`,
 });
 

@@ -11,7 +11,7 @@ import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { phaseOf } from '../../layering/hand-over/pool-status.ts';
 import type { PlannedBuild } from '../../layering/roll-out/build-inputs.ts';
-import { imageOf, rolledBackKey } from '../../layering/roll-out/image-origin.ts';
+import { imageOf, isSetAside, rolledBackKey } from '../../layering/roll-out/image-origin.ts';
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { type Millis, minutes, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -271,8 +271,10 @@ function rebuild(seen: BuildSeen, osConfig: KubeObject): BuildWork {
     (one) => sum !== '' && one !== build && annotationOf(one, builtFromKey) === sum,
   );
   const isThere = build !== undefined && build.metadata.deletionTimestamp === undefined;
-  const isSetAside = annotationOf(osConfig, rolledBackKey) === build?.metadata.name;
-  const taken = { [buildKeys.rebuild]: null, ...(isSetAside ? { [rolledBackKey]: null } : {}) };
+  const taken = {
+    [buildKeys.rebuild]: null,
+    ...(isSetAside(snapshot) ? { [rolledBackKey]: null } : {}),
+  };
   return {
     what: `the image of pool ${snapshot.pool} is built once more, as its annotation ${buildKeys.rebuild} says`,
     writes: [
