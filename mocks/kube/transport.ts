@@ -51,7 +51,9 @@ const TOO_MANY_REQUESTS = 429;
 
 /** Opens connections to an API server with a client certificate. */
 export function openTransport({ url, ca, user }: TransportOptions): Transport {
-  const dispatcher = new Agent({ connect: { ca, cert: user.certificate, key: user.key } });
+  const connect = { ca, cert: user.certificate, key: user.key };
+  // A watch says nothing for as long as nothing happens.
+  const dispatcher = new Agent({ connect, bodyTimeout: 0 });
   const sendOnce = ({ method, path, body, contentType }: KubeRequest, signal: AbortSignal) =>
     fetch(`${url()}${path}`, {
       method,

@@ -2,7 +2,6 @@ import type { Environment } from '../config/environment.ts';
 import type { CommandPath } from './commands.ts';
 import { completionScripts } from './completion.ts';
 import { runConfigSchema, runConfigShow, runConfigValidate } from './config.ts';
-import { runDoctor } from './doctor/doctor.ts';
 import { runJournal } from './journal.ts';
 import { type BuildCommand, type ImageCall, runLayerBuild, runLayerPush } from './layer/build.ts';
 import { type RollbackCall, runLayerRollback } from './layer/in-cluster.ts';
@@ -34,7 +33,10 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
   'config show': ({ options, ...line }) => runConfigShow({ ...line, ...formatOf(options) }),
   'config validate': ({ options, ...line }) => runConfigValidate({ ...line, ...formatOf(options) }),
   'config schema': () => Promise.resolve(runConfigSchema()),
-  doctor: ({ options, ...line }) => runDoctor({ ...line, ...formatOf(options) }),
+  doctor: async ({ options, ...line }) => {
+    const { runDoctor } = await import('./doctor/doctor.ts');
+    return runDoctor({ ...line, ...formatOf(options) });
+  },
   status: ({ options, ...line }) => runStatus({ ...line, ...formatOf(options) }),
   journal: ({ options, ...line }) => runJournal({ ...line, ...formatOf(options) }),
   controller: withOptions(async (call: InPod) => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { doing, findDisk, limit, step, toy, wipe } from '../../test/support/toy-role.ts';
+import { condition } from './condition.ts';
 import { type JournalHeader, type JournalRecord, renderRecord } from './journal.ts';
 import { decideRestart, type Restart } from './restart.ts';
 import { lanes } from './role.ts';
@@ -14,6 +15,14 @@ const probed = step({
   probe: () => Promise.resolve({ isDone: false }),
   run: () => Promise.resolve(),
 });
+const ifCleaned = {
+  ...doing('disk/rest'),
+  when: condition<{ readonly cleans: boolean }>(
+    'the disk is to be cleaned',
+    ({ cleans }) => cleans,
+  ),
+};
+
 const threeLines = toy({
   steps: [findDisk, wipe, lanes({ a: [once], b: [probed] }), doing('host/reboot')],
 });
@@ -64,5 +73,14 @@ describe('what a restart would do', () => {
     const found = restart(records);
     expect(found).toMatchObject({ kind: 'resume', reused, next });
     expect(found.kind === 'resume' && found.next.length).toBe(next.length);
+  });
+
+  it('knows a step that the run came to, whatever the flags of the question say', () => {
+    const lines = [header, ended('disk/find'), began('disk/rest')].map(renderRecord);
+    const role = toy({ steps: [findDisk, ifCleaned, doing('host/reboot')] });
+    expect(decideRestart({ lines, header }, role, { cleans: false })).toMatchObject({
+      reused: 1,
+      next: [{ id: 'disk/rest', action: 'run' }],
+    });
   });
 });

@@ -35,7 +35,10 @@ export function decideRestart<W extends World>(
   if (decision.kind !== 'resume') return decision;
   const { past } = decision;
   const steps = mainLine(role)
-    .filter(({ step }) => step.when === undefined || isActive(step.when, config))
+    // What the run came to took part in it, whatever this command line says.
+    .filter(
+      ({ step }) => past.has(step.id) || step.when === undefined || isActive(step.when, config),
+    )
     .map(({ step }) => ({ step, action: decideStep(past, step) }));
   const reused = steps.filter(({ action }) => action === 'reuse').length;
   const begun = steps.filter(

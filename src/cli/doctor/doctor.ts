@@ -12,7 +12,7 @@ import { chooseRole } from '../../roles/choose.ts';
 import type { InstallLine } from '../commands.ts';
 import { withRefusals } from '../config.ts';
 import { openWorld, type RunWorld } from '../install-world.ts';
-import { print, printNote, wrapped } from '../messages.ts';
+import { print, printJson, printNote, wrapped } from '../messages.ts';
 import { agentOf, readRunStatus } from '../status.ts';
 import { stopSignal } from '../stop-signal.ts';
 import { askCheck, type Check, type CheckScope, failedBy, HostFinding, ok } from './check.ts';
@@ -33,7 +33,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
   const { mask, register } = masker();
   for (const secret of secretValues(config)) register(secret);
   const all = withRefusals(mistakes, config);
-  const isGiven = argv.length > 0;
+  const isGiven = [...loaded.given.keys()].some((key) => !ofPlace.has(key));
   try {
     await using world = await openWorld(config, {
       environment,
@@ -70,7 +70,7 @@ export async function runDoctor({ argv, environment, format }: InstallLine): Pro
       if (format !== 'json') print(shown.map(renderFinding).join(''));
     }
     const failed = findings.filter(({ state }) => state === 'failed');
-    if (format === 'json') print(`${JSON.stringify({ v: 1, findings }, null, 2)}\n`);
+    if (format === 'json') printJson({ v: 1, findings });
     else print(summaryOf(findings));
     const [first] = failed;
     return first === undefined ? 0 : exitCodes[first.kind ?? 'host'];
@@ -106,8 +106,13 @@ async function announced(
 
 const unreached = { state: 'not checked', says: 'the host cannot be reached' } as const;
 
+/** Settings that say where the program runs, and nothing of an install. */
+const ofPlace: ReadonlySet<string> = new Set([
+  ...['host.root', 'host.reach', 'images.self', 'service.token'],
+]);
+
 const notGiven: HostFinding = {
-  ...{ check: 'configuration', state: 'not checked', says: 'no flags are given' },
+  ...{ check: 'configuration', state: 'not checked', says: 'no settings are given' },
   hint: 'give the flags of the install: its configuration, disk, image and service are checked then too',
 };
 

@@ -73,6 +73,7 @@ describe('the checks of a host', () => {
     const asked = host.ran.at(-1) ?? [];
     expect(asked).toEqual(expect.arrayContaining(['coreos-installer', 'lsblk', 'wipefs']));
     expect(asked).not.toContain('efibootmgr');
+    expect(asked).not.toContain('bootlist');
   });
 
   it('needs no program of steps that the configuration leaves out', () => {

@@ -62,7 +62,10 @@ export function programsOf(config: Config): readonly string[] {
 async function checkPrograms({ host, config, signal }: CheckScope): Promise<CheckAnswer> {
   const programs = programsOf(config);
   const isUefi = await hasUefi({ host, signal });
-  const wanted = programs.filter((program) => isUefi || program !== 'efibootmgr');
+  // Each firmware has its own: bootlist is of Power, where the step that needs it says so.
+  const wanted = programs.filter(
+    (program) => program !== 'bootlist' && (isUefi || program !== 'efibootmgr'),
+  );
   const { stdout } = await host.exec(missingArgv(wanted), { signal, limit });
   if (stdout === '') return ok(`all ${wanted.length} that the plan names are there`);
   return {

@@ -5,7 +5,7 @@ import { type Millis, minutes } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { isForbidden } from '../../ports/kube-failures.ts';
 import { putEtcdBack } from '../cluster/etcd-override.ts';
-import { gapAmong, gapIn, followedOne, together } from '../cluster/kube-watch.ts';
+import { gapAmong, gapIn, longestWait, followedOne, together } from '../cluster/kube-watch.ts';
 import {
   etcdDonePatch,
   imagesLeftPatch,
@@ -120,22 +120,22 @@ export function decideLeft(seen: LeftSeen): Decision<LeftAction> {
   return { actions, missing: `being done: ${work.map((one) => keys[one]).join(', ')}` };
 }
 
-/** The installation has ended by then, and nobody else waits. */
+/** With a service: the installation has ended by then, and nobody else waits. */
 const longestLeft: Millis = minutes(30);
 
 /**
- * Waits until what the bootstrap host has left is done, and removes its record. After half an hour the record stays, and
- * says what is left to a person, or to a controller that is started again.
+ * Waits until what the bootstrap host has left is done, and removes its record. After half an hour, or a day without a
+ * service, the record stays, and says what is left to a person, or to a controller that is started again.
  */
 export const removeLeftRecord = controllerStep({
   id: 'controller/remove-record',
   title: 'Remove the record of the bootstrap host',
   uses: ['kube', 'clock'],
-  limit: longestLeft + minutes(5),
+  limit: longestWait + minutes(5),
   waitsFor:
-    'the settings of etcd to be put back, and OS images to be handed over, at most 30 minutes',
+    'the settings of etcd to be put back, and OS images to be handed over, at most 30 minutes; a day without a service',
   run: async (scope) => {
-    const { kube, until, signal, note } = scope;
+    const { kube, until, signal, note, config } = scope;
     const records = followedOne(kube, recordRef);
     const etcds = followedOne(kube, etcdCluster);
     const recordIn = recordReader(scope);
@@ -155,7 +155,7 @@ export const removeLeftRecord = controllerStep({
     try {
       const isThere = await until('what the bootstrap host has left is done', poll, {
         watch: together(records.watch, etcds.watch),
-        within: longestLeft,
+        within: config.service.url.isEmpty ? longestWait : longestLeft,
       });
       if (isThere) await kube.remove(recordRef, signal);
     } catch (error) {
