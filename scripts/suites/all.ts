@@ -5,6 +5,8 @@ export interface Suite {
   readonly about: string;
   /** Real parts that it runs against; they are built before it starts. */
   readonly parts?: readonly string[];
+  /** It runs when it is named, and not among all others: they would take too long together. */
+  readonly isByNameOnly?: true;
   /** Whether it runs the built program. */
   readonly needsBundle?: true;
   /** What vitest runs; the static suite has none. */
@@ -26,15 +28,17 @@ export interface VitestProject {
   readonly timeoutSeconds?: number;
 }
 
+const guestParts = [
+  ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
+  'image-registry',
+];
+
 /** Every suite; the one that takes longest comes first, because the others run beside it. */
 export const allSuites: readonly Suite[] = [
   {
     name: 'guest',
-    about: 'whole installs, and the switch of a pool, in virtual machines',
-    parts: [
-      ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
-      ...['image-registry', 'kube-api', 'kube-crds', 'kube-data'],
-    ],
+    about: 'whole installs in virtual machines with the real coreos-installer',
+    parts: guestParts,
     needsBundle: true,
     tests: { include: ['test/**/*.guest.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
@@ -125,5 +129,13 @@ export const allSuites: readonly Suite[] = [
     ],
     needsBundle: true,
     tests: { include: ['test/**/*.image.test.ts'], filesAtOnce: 1, timeoutSeconds: 600 },
+  },
+  {
+    name: 'nodes',
+    about: 'by its name alone: a pool of three virtual machines gets another image',
+    parts: [...guestParts, 'kube-api', 'kube-crds', 'kube-data'],
+    needsBundle: true,
+    isByNameOnly: true,
+    tests: { include: ['test/**/*.nodes.test.ts'], filesAtOnce: 1, timeoutSeconds: 1200 },
   },
 ];

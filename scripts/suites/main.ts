@@ -18,7 +18,9 @@ async function main(names: readonly string[]): Promise<number> {
     print(`no suite ${unknown.join(', ')}; there are: ${known.join(', ')}`);
     return 2;
   }
-  const chosen = allSuites.filter(({ name }) => names.length === 0 || names.includes(name));
+  const chosen = allSuites.filter(({ name, isByNameOnly = false }) =>
+    names.length === 0 ? !isByNameOnly : names.includes(name),
+  );
   const needsBundle = chosen.some((suite) => suite.needsBundle);
   if (needsBundle && (await runCommand(['node', 'scripts/build.ts'])) !== 0) {
     print('FAIL the program could not be built; the message is above');
