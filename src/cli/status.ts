@@ -17,7 +17,7 @@ import { type RunningStep, RunStatus } from '../reporting/run-status.ts';
 import { allRoles, chooseRole } from '../roles/choose.ts';
 import type { InstallLine } from './commands.ts';
 import { cliFailure } from './failures.ts';
-import { print } from './messages.ts';
+import { print, printJson } from './messages.ts';
 
 /**
  * Shows how the run on this host stands, whether its agent still runs, and what a restart would do.
@@ -27,11 +27,8 @@ export async function runStatus({ argv, environment, format }: InstallLine): Pro
   const { config } = await loadConfig(readSettings(argv, environment));
   const status = await readRunStatus(config);
   const shown = { status, agent: agentOf(status), restart: await restartOf(config, status) };
-  print(
-    format === 'json'
-      ? `${JSON.stringify({ v: 1, ...shown }, null, 2)}\n`
-      : renderStatus(shown, Date.now()),
-  );
+  if (format === 'json') printJson({ v: 1, ...shown });
+  else print(renderStatus(shown, Date.now()));
   return 0;
 }
 

@@ -75,6 +75,10 @@ export function isSetAside(snapshot: PoolSnapshot): boolean {
   );
 }
 
+/** The build that ended last. */
+export const newestBuild = (builds: readonly KubeObject[]): KubeObject | undefined =>
+  builds.toSorted((a, b) => (Date.parse(endOf(a)) || 0) - (Date.parse(endOf(b)) || 0)).at(-1);
+
 const endOf = (build: KubeObject | undefined): string => textAt(build, 'status', 'buildEnd');
 
 /** A build that has not given the image that the pool is to have. */

@@ -3,7 +3,7 @@ import { annotationOf, conditionOf, textAt } from '../api/cluster-object.ts';
 import { buildKeys } from '../api/os-build.ts';
 import { renderedNameOf } from '../api/machine-config-pool.ts';
 import { currentBuild, type PoolSnapshot } from '../hand-over/invariants.ts';
-import { imageOf, isSetAside, setAsideBuilds } from './image-origin.ts';
+import { imageOf, isSetAside, newestBuild, setAsideBuilds } from './image-origin.ts';
 
 /** What the nodes of a pool should have. */
 export interface RollOutTarget {
@@ -48,12 +48,11 @@ export function rollOutTarget(snapshot: PoolSnapshot): TargetStatus {
 function previous(snapshot: PoolSnapshot): TargetStatus {
   const name = annotationOf(snapshot.osConfig, buildKeys.currentBuild);
   const refused = setAsideBuilds(snapshot);
-  const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
-  const [newest] = snapshot.builds
-    .filter(
+  const newest = newestBuild(
+    snapshot.builds.filter(
       (build) => build.metadata.name !== name && !refused.includes(build) && hasSucceeded(build),
-    )
-    .sort((one, other) => endOf(other) - endOf(one));
+    ),
+  );
   if (newest === undefined) return { waitsFor: `a MachineOSBuild other than ${name}` };
   return { target: { config: configOf(newest), image: imageOf(newest) } };
 }

@@ -10,7 +10,7 @@ export interface PolicyRule {
 }
 
 /** `resources` of a group with what may be done to them; names where only some may be touched. */
-const rule = (
+export const rule = (
   group: string,
   resources: readonly string[],
   [verbs, ...resourceNames]: readonly [readonly string[], ...string[]],

@@ -10,7 +10,12 @@ import { buildTimes, conditionsOf } from '../../layering/api/os-build.ts';
 import { fieldsOf, type Value } from '../../layering/api/schema.ts';
 import { jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { phaseOf } from '../../layering/hand-over/pool-status.ts';
-import { imageOf, isOfJob, rolledBackKey } from '../../layering/roll-out/image-origin.ts';
+import {
+  imageOf,
+  isOfJob,
+  newestBuild,
+  rolledBackKey,
+} from '../../layering/roll-out/image-origin.ts';
 import type { Millis } from '../../model/duration.ts';
 import type { KubeKind, KubeObject, KubePatch, KubeRef } from '../../ports/kube.ts';
 import { buildSecretName } from './build-job.ts';
@@ -109,12 +114,6 @@ export const isOwnedBy = (object: KubeObject, { metadata: { uid } }: KubeObject)
   listAt(object, 'metadata', 'ownerReferences').some(
     (one) => fieldsOf(one as Value)['uid'] === uid,
   );
-
-/** The build that ended last. */
-export const newestBuild = (builds: readonly KubeObject[]): KubeObject | undefined =>
-  builds.toSorted((a, b) => endOf(a) - endOf(b)).at(-1);
-
-const endOf = (build: KubeObject): number => Date.parse(textAt(build, 'status', 'buildEnd')) || 0;
 
 /**
  * The builds that nothing needs once another has succeeded. Kept are that one, the newest with another image, which a

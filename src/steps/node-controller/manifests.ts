@@ -2,7 +2,7 @@ import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.
 import type { KubeObject } from '../../ports/kube.ts';
 import { etcdCluster } from '../../cluster/etcd.ts';
 import { nodeControllerLease } from '../../layering/roll-out/ownership.ts';
-import type { PolicyRule } from '../controller/permissions.ts';
+import { type PolicyRule, rule } from '../controller/permissions.ts';
 import { accountManifests } from '../node-agent/manifests.ts';
 import { buildApp } from './build-job.ts';
 import { eventNamespace } from './pool-event.ts';
@@ -10,17 +10,6 @@ import { eventNamespace } from './pool-event.ts';
 const name = 'bootwright-node-controller';
 const follow = ['list', 'watch'] as const;
 const machineConfiguration = 'machineconfiguration.openshift.io';
-
-const rule = (
-  group: string,
-  resources: readonly string[],
-  [verbs, ...resourceNames]: readonly [readonly string[], ...string[]],
-): PolicyRule => ({
-  apiGroups: [group],
-  resources,
-  ...(resourceNames.length === 0 ? {} : { resourceNames }),
-  verbs,
-});
 
 /** What the controller of pools may do, by namespace; in the whole cluster where that is empty. A test uses each of these. */
 export const nodeControllerRules: Readonly<Record<string, readonly PolicyRule[]>> = {

@@ -11,7 +11,12 @@ import { renderedNameOf } from '../../layering/api/machine-config-pool.ts';
 import { currentBuild, jobOf, type PoolSnapshot } from '../../layering/hand-over/invariants.ts';
 import { phaseOf } from '../../layering/hand-over/pool-status.ts';
 import type { PlannedBuild } from '../../layering/roll-out/build-inputs.ts';
-import { imageOf, isSetAside, rolledBackKey } from '../../layering/roll-out/image-origin.ts';
+import {
+  imageOf,
+  isSetAside,
+  newestBuild,
+  rolledBackKey,
+} from '../../layering/roll-out/image-origin.ts';
 import { repositoryOf, withDigest } from '../../lib/image-name.ts';
 import { type Millis, minutes, wholeSeconds } from '../../model/duration.ts';
 import type { KubeObject } from '../../ports/kube.ts';
@@ -25,7 +30,6 @@ import {
   jobEnd,
   jobIn,
   jobRemoval,
-  newestBuild,
   type NextBuild,
   oldBuilds,
   removal,
