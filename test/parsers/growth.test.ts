@@ -63,6 +63,7 @@ const makers = new Set([
   'layering/registry/credentials.ts#pullSecretOf',
   'layering/registry/staging-registry.ts#answerArgv',
   'os/status.ts#renderOrigin',
+  'steps/controller/permissions.ts#rule',
   'steps/disk/target.ts#nameDifference',
   'steps/disk/wipe.ts#forgetTablesArgvs',
   'steps/disk/wipe.ts#zeroMebibyteArgv',
