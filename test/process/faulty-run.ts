@@ -75,11 +75,16 @@ export function interpose({ nsenter }: SingleHost, command: string, line: string
   writeFileSync(nsenter, `${script}exec ${nsenter}.real "$@"\n`, { mode: 0o755 });
 }
 
-/** Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. */
+/**
+ * Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. The agent stands still
+ * meanwhile, at a time at which it replaces no status: the end of that would leave room again.
+ */
 export function fullFrom(host: SingleHost, command: string, line: string): () => void {
   const undo = fullBut(host, 64);
-  const journal = join(optOf(host), 'install-dir/journal.jsonl');
-  interpose(host, command, `cat /dev/zero >> ${journal} 2>/dev/null; ${line}`);
+  const folder = join(optOf(host), 'install-dir');
+  const still = `until kill -STOP $PPID; [ ! -e ${folder}/.status.json.part ]; do kill -CONT $PPID; sleep 0.01; done`;
+  const fill = `cat /dev/zero >> ${folder}/journal.jsonl 2>/dev/null; kill -CONT $PPID`;
+  interpose(host, command, `${still}; ${fill}; ${line}`);
   return undo;
 }
 
