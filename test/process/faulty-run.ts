@@ -77,12 +77,12 @@ export function interpose({ nsenter }: SingleHost, command: string, line: string
 
 /**
  * Fills the disk of the journal to its last byte when a command runs, and runs a line of shell. The agent stands still
- * meanwhile, at a time at which it replaces no status: the end of that would leave room again.
+ * meanwhile, at a time at which no status is half replaced: the end of that would leave room again.
  */
 export function fullFrom(host: SingleHost, command: string, line: string): () => void {
   const undo = fullBut(host, 64);
   const folder = join(optOf(host), 'install-dir');
-  const still = `until kill -STOP $PPID; [ ! -e ${folder}/.status.json.part ]; do kill -CONT $PPID; sleep 0.01; done`;
+  const still = `until kill -STOP $PPID; [ ! -s ${folder}/.status.json.part ]; do kill -CONT $PPID; sleep 0.01; done`;
   const fill = `cat /dev/zero >> ${folder}/journal.jsonl 2>/dev/null; kill -CONT $PPID`;
   interpose(host, command, `${still}; ${fill}; ${line}`);
   return undo;
