@@ -19,17 +19,26 @@ export interface AgentImageOptions {
   readonly name?: string;
   /** An image that is there or can be pulled; a Debian base is made here without it. */
   readonly base?: string;
+  /** Takes nothing from an earlier build. */
+  readonly isFresh?: boolean;
 }
+
+/**
+ * The date of everything in an image: the same input gives the same digest. `SOURCE_DATE_EPOCH` gives another, in seconds
+ * since 1970 (reproducible-builds.org/specs/source-date-epoch).
+ */
+const dated = ['--timestamp', process.env['SOURCE_DATE_EPOCH'] ?? '0'] as const;
 
 /** Builds the agent's image from the bundle in `dist` and gives its name. */
 export async function buildAgentImage(
   store: ContainerStore,
-  { name = agentImageName, base }: AgentImageOptions = {},
+  { name = agentImageName, base, isFresh = false }: AgentImageOptions = {},
 ): Promise<string> {
   const from = base ?? (await makeDebianBase(store));
   const settings = ['--build-arg', `BASE=${from}`, '--build-arg', `VERSION=${version}`];
   // With layers, a second build of the same bundle finds what the first one made.
-  await store.run('buildah', 'build', '--layers', ...settings, '--tag', name, top);
+  const made = ['--layers', ...(isFresh ? ['--no-cache'] : []), ...dated, ...settings];
+  await store.run('buildah', 'build', ...made, '--tag', name, top);
   await store.run('podman', 'image', 'prune', '--force');
   return name;
 }
@@ -40,7 +49,7 @@ async function makeDebianBase(store: ContainerStore): Promise<string> {
   try {
     placeInContext(rootTar, join(context, 'root.tar'));
     copyFileSync(join(top, 'images/base/Containerfile'), join(context, 'Containerfile'));
-    await store.run('buildah', 'build', '--layers', '--tag', debianBase, context);
+    await store.run('buildah', 'build', '--layers', ...dated, '--tag', debianBase, context);
   } finally {
     rmSync(context, { recursive: true });
   }

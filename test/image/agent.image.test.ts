@@ -1,3 +1,5 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { ensureBundle } from '../../scripts/bundle.ts';
 import {
@@ -41,6 +43,23 @@ describe('the image', () => {
       await expect(building).rejects.toThrow(`BASE ${base} needs a digest`);
     } finally {
       await store.run('podman', 'untag', base, base);
+    }
+  });
+
+  it('is the same, to its digest, when it is made a second time of the same input', async () => {
+    const bundle = join(import.meta.dirname, '../../dist/bootwright.mjs');
+    utimesSync(bundle, new Date(), new Date());
+    const second = 'localhost/bootwright-test:second';
+    await buildAgentImage(store, { name: second, isFresh: true });
+    try {
+      const digests = await store.run(
+        ...(['podman', 'image', 'inspect', '--format', '{{.Digest}}', name, second] as const),
+      );
+      const [digest, ...others] = digests.split('\n');
+      expect(digest).toMatch(/^sha256:/);
+      expect(others).toEqual([digest]);
+    } finally {
+      await store.run('podman', 'untag', second, second);
     }
   });
 
@@ -97,6 +116,19 @@ describe('the command of the service', () => {
     expect(inventory.store.host(hostId)).toMatchObject({ stage: 'Starting installation' });
     expect(inventory.store.host(hostId)).toMatchObject({ status: 'error' });
     expect(inventory.store.host(hostId)?.statusInfo).toContain('disk.missing');
+  });
+
+  it('runs where nothing but its mounts can be written to', async () => {
+    await using service = await commandForLostDisk(name);
+    const [before, after = ''] = service.line.split(`'run' `);
+    const { exitCode, stderr } = await onOwnMachine(
+      store,
+      `${before}'run' --read-only --read-only-tmpfs=false ${after}`,
+      { PULL_SECRET_TOKEN: service.token },
+    );
+    expect(stderr).toMatch(/^failed: disk\.missing: .*\nwhy: .*\nnext: .*\n$/);
+    expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
+    expect(service.inventory.store.host(service.hostId)).toMatchObject({ status: 'error' });
   });
 
   it('is ended by the stop of the service before it is killed', async () => {
