@@ -29,7 +29,7 @@ const packageHomes: Readonly<Record<string, string>> = {
   '@peculiar/x509': 'cluster/csr',
   bcryptjs: 'layering/registry',
   'dockerfile-ast': 'layering/containerfile',
-  'tar-stream': 'steps/logs',
+  'tar-stream': 'lib',
   'reflect-metadata': 'cluster/csr',
   pino: 'adapters/logging',
   'p-retry': 'adapters/http',

@@ -33,7 +33,7 @@ const longestFile = 300;
 
 /** What each top folder keeps; a missing number is not bounded. For the lines of `src` see docs/adr/0031. */
 const bounds: Readonly<Record<string, Bounds>> = {
-  src: { files: 440, lines: 58_600, onlyImporters: 128, sharedNames: 10, median: 90 },
+  src: { files: 444, lines: 59_200, onlyImporters: 128, sharedNames: 10, median: 90 },
   mocks: { lines: 15_000 },
   scripts: { lines: 5_750 },
 };

@@ -1,7 +1,7 @@
 // Files are opened here that somebody else may have put in place: links, pipes, devices, files without end.
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { readUpTo } from '../lib/read-up-to.ts';
+import { readLast, readUpTo } from '../lib/read-up-to.ts';
 import { hostFailure } from '../ports/host-failures.ts';
 
 /** The most MiB that are read of a file, by what it is. */
@@ -15,6 +15,8 @@ const largest = {
   manifests: 16,
   /** An entry has some 200 bytes. */
   journal: 64,
+  /** A bundle of logs, packed. */
+  bundle: 16,
   /** Whatever else the host has; Ignition and logs are the largest. */
   host: 64,
 } as const;
@@ -58,6 +60,37 @@ export async function readFileOf(wanted: ReadFile): Promise<Buffer> {
   const bytes = stats.size > mostBytes ? undefined : await readUpTo(stream, mostBytes);
   if (bytes === undefined) throw tooLarge(path, kind);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** The end of a file. */
+export interface FileEnd {
+  readonly text: string;
+  /** Bytes of the whole file. */
+  readonly size: number;
+}
+
+/**
+ * The last bytes of a file of the host or of ours, however long it is; undefined where there is none.
+ * @throws AgentError `file.not-read` for what is no regular file, `file.not-ours`; the error of the system
+ */
+export async function readEndOf(
+  { at, whose }: { readonly at: string; readonly whose: 'host' | 'ours' },
+  mostBytes: number,
+): Promise<FileEnd | undefined> {
+  await using file = await open(at, reading[whose]).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw asNotOurs(at, error);
+  });
+  if (file === undefined) return undefined;
+  const stats = await file.stat();
+  if (whose === 'ours') requireOurs(at, stats, stats.isFile());
+  if (!stats.isFile())
+    throw hostFailure('file.not-read', `${at} is no regular file`, { context: { path: at } });
+  // A file of the kernel has no size that is known.
+  const start = Math.max(0, stats.size - mostBytes);
+  const bytes = await readLast(file.createReadStream({ autoClose: false, start }), mostBytes);
+  const text = Buffer.from(bytes).toString('utf8');
+  return { text, size: Math.max(stats.size, bytes.length) };
 }
 
 /**

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path/posix';
 export interface StatusFile {
   /** Shows a text; one that is followed by another before it was written is left out. Never throws. */
   readonly show: (text: string) => void;
-  /** Resolves when the last text is in the file, or could not be written. */
+  /** Resolves when the last text is in the file, or could not be written; what is shown later is left out. */
   readonly close: () => Promise<void>;
 }
 
@@ -17,6 +17,7 @@ export interface StatusFile {
 export function statusFile(path: string): StatusFile {
   let next: string | undefined;
   let work: Promise<void> | undefined;
+  let isClosed = false;
   const writeAll = async (): Promise<void> => {
     while (next !== undefined) {
       const text = next;
@@ -27,10 +28,12 @@ export function statusFile(path: string): StatusFile {
   };
   return {
     show: (text) => {
+      if (isClosed) return;
       next = text;
       work ??= writeAll();
     },
     close: async () => {
+      isClosed = true;
       await work;
     },
   };

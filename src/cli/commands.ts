@@ -3,6 +3,7 @@ import { nearestName } from '../lib/nearest.ts';
 import {
   type CommandRow,
   type CommandTable,
+  file,
   format,
   inPod,
   oneOf,
@@ -44,6 +45,20 @@ const configCommands = {
   schema: {
     summary: 'print the JSON Schema of a configuration file',
     examples: [['bootwright config schema > bootwright.schema.json', 'for an editor']],
+  },
+} as const satisfies CommandTable;
+
+const logsCommands = {
+  read: {
+    summary: 'say in ten lines what a bundle of logs says happened',
+    description: [
+      'The last line of a failed install names its bundle. It may be read on any machine: nothing of it is unpacked.',
+    ],
+    argument: { ...file, placeholder: 'BUNDLE', summary: 'the file, bundle-….tar.gz' },
+    options: { format: format('text', 'json') },
+    examples: [
+      ['bootwright logs read /opt/install-dir/bundle-20261124T124100Z.tar.gz', 'see what failed'],
+    ],
   },
 } as const satisfies CommandTable;
 
@@ -149,6 +164,7 @@ export const commands = {
     options: { format: format('text', 'json') },
     examples: [['bootwright journal --host.root /mnt', 'of a system that is mounted']],
   },
+  logs: { summary: 'read the logs that a failed install left', commands: logsCommands },
   controller: {
     summary: 'in the cluster: complete its installation',
     description: [

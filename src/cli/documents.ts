@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { OsStatus } from '../os/status.ts';
+import { BundleDocument } from './logs/read.ts';
 
 const v = z.literal(1).describe('version of this form');
 const text = z.string().describe('empty where there is none');
@@ -84,6 +85,7 @@ export const documents = {
       }),
     ),
   }),
+  'logs read': BundleDocument,
   'layer lint': LintDocument,
   'layer render': z.object({ v, files: z.array(z.string()) }),
   'layer name': z.object({ v, name: z.string() }),

@@ -7,6 +7,11 @@ export const cliFailures = {
     title: 'Another agent is running on this host',
     hint: 'wait until it ends, or stop its container; then run the command again',
   },
+  'cli.bundle-not-read': {
+    kind: 'input',
+    title: 'A file is no bundle of logs that can be read',
+    hint: 'give the file that the last line of a failed install names, as it was written',
+  },
   'cli.journal-not-found': {
     kind: 'input',
     title: 'No journal of an earlier run was found',

@@ -39,6 +39,10 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
   },
   status: ({ options, ...line }) => runStatus({ ...line, ...formatOf(options) }),
   journal: ({ options, ...line }) => runJournal({ ...line, ...formatOf(options) }),
+  'logs read': async ({ values: [bundle = ''], options }) => {
+    const { runLogsRead } = await import('./logs/read.ts');
+    return runLogsRead(bundle, formatOf(options).format);
+  },
   controller: withOptions(async (call: InPod) => {
     const { runController } = await import('./controller.ts');
     return runController(call);

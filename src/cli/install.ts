@@ -12,6 +12,7 @@ import { masker } from '../lib/masker.ts';
 import { secretValues } from '../lib/secret-values.ts';
 import { version } from '../model/version.ts';
 import type { Reporter } from '../reporting/reporter.ts';
+import { type RunHistory, runHistoryOf } from '../reporting/run-history.ts';
 import { runStatusOf } from '../reporting/run-status.ts';
 import { chooseRole } from '../roles/choose.ts';
 import type { InstallWorld } from '../steps/step.ts';
@@ -31,7 +32,8 @@ export interface InstallStart {
 
 /**
  * Installs this host and resolves with the exit code: 0, that of the failure's kind, or 128 and the
- * number of the signal that stopped it. A failure is written in three lines to standard error, masked.
+ * number of the signal that stopped it. A failure is written in three lines to standard error, masked, and the path of its
+ * logs in a fourth.
  * @throws AgentError `web.bad-authority`, which the service has not heard of
  */
 export async function install(loaded: LoadedConfig, given: InstallStart): Promise<number> {
@@ -41,17 +43,54 @@ export async function install(loaded: LoadedConfig, given: InstallStart): Promis
   for (const secret of secretValues(config)) register(secret);
   const toService = given.early?.connection;
   const opened = await openWorld(config, { environment: process.env, mask, toService });
+  let bundle: string | undefined;
   try {
     await using world = opened;
-    await runAlone({ ...given, loaded, role: chooseRole(config), world });
+    const run = { ...given, loaded, role: chooseRole(config), world };
+    const history = runHistoryOf(world.hub.run);
+    world.hub.add(history.sink);
+    try {
+      await runAlone(run);
+    } catch (thrown) {
+      bundle = await leaveBundle(run, history.read(), thrown);
+      throw thrown;
+    }
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
     // A stop while the logs of a failure are gathered does not hide the failure.
     if (exitCode === undefined || thrown !== stop.signal.reason) {
       printError(failureText(thrown, mask));
+      if (bundle !== undefined) printError(`logs: ${bundle}\n`);
     }
     return exitCode ?? exitCodeOf(thrown);
+  }
+}
+
+/**
+ * Leaves the logs of a failed run on the host and resolves with their path. The service has heard of the failure by then;
+ * what goes wrong here is a warning. Who stops the agent does not wait for it, and the run of another agent is not ours.
+ */
+async function leaveBundle(
+  { loaded, role, world, stop }: Run,
+  history: RunHistory,
+  failure: unknown,
+): Promise<string | undefined> {
+  const { ports, hub } = world;
+  if (stop.exitCode() !== undefined) return undefined;
+  if (asAgentError(failure).code === 'cli.already-running') return undefined;
+  try {
+    const { collectLogs } = await import('./logs/collect.ts');
+    return await collectLogs({ loaded, role, ports, history, failure, signal: stop.signal });
+  } catch (thrown) {
+    if (stop.exitCode() !== undefined) return undefined;
+    const { code, message } = asAgentError(thrown);
+    hub.emit({
+      ...{ type: 'note', step: 'logs/collect', level: 'warn' },
+      message: 'the logs of this failure are not kept',
+      fields: { code, reason: message },
+    });
+    return undefined;
   }
 }
 

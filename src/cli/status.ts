@@ -26,7 +26,7 @@ import { print, printJson } from './messages.ts';
 export async function runStatus({ argv, environment, format }: InstallLine): Promise<number> {
   const { config } = await loadConfig(readSettings(argv, environment));
   const status = await readRunStatus(config);
-  const shown = { status, agent: agentOf(status), restart: await restartOf(config, status) };
+  const shown = { status, agent: agentOf(status), restart: await restartOf(config, status.role) };
   if (format === 'json') printJson({ v: 1, ...shown });
   else print(renderStatus(shown, Date.now()));
   return 0;
@@ -94,12 +94,15 @@ export function agentOf({ process }: RunStatus): AgentState {
   return found?.startTicks === process.startTicks ? 'running' : 'gone';
 }
 
-/** By the journal alone: that the next run has the same flags is taken for granted. */
-async function restartOf(config: Config, status: RunStatus): Promise<Restart> {
+/**
+ * What the next run of a role would do, by the journal alone: that it has the same flags is taken for granted.
+ * @param ran name of the role of the last run
+ */
+export async function restartOf(config: Config, ran: string): Promise<Restart> {
   const text = (await readJournalFile(journalPathFor(config)).catch(() => undefined)) ?? '';
   const lines = text.split('\n').filter((line) => line !== '');
   const found = parseJournal(lines)?.header;
-  const role = allRoles.find(({ name }) => name === status.role) ?? chooseRole(config);
+  const role = allRoles.find(({ name }) => name === ran) ?? chooseRole(config);
   const bootFile = join(config.host.root, '/proc/sys/kernel/random/boot_id');
   const boot = await readFileOf({ at: bootFile, kind: 'host', whose: 'host' }).catch(
     () => 'unknown',
@@ -168,7 +171,8 @@ function stepLines(
   ];
 }
 
-function restartLines(restart: Restart): readonly string[] {
+/** The same for people; what follows the first line is indented. */
+export function restartLines(restart: Restart): readonly string[] {
   if (restart.kind === 'fresh') return ['a restart would begin at the first step'];
   if (restart.kind === 'set-aside')
     return [`a restart would begin at the first step: ${restart.because}`];

@@ -219,6 +219,10 @@ export const journalPathFor = (owner: JournalOwner): string => ownPath(owner, 'j
 /** Where a run keeps how it stands, beside its journal. */
 export const statusPathFor = (owner: JournalOwner): string => ownPath(owner, 'status', 'json');
 
+/** Where the logs of a failed run are put together, beside its journal; for milliseconds since 1970. */
+export const bundlePathFor = (owner: JournalOwner, time: number): string =>
+  ownPath(owner, `bundle-${new Date(time).toISOString().replaceAll(/[-:]|\.\d+/g, '')}`, 'tar.gz');
+
 function ownPath({ host, dry }: JournalOwner, name: string, ending: string): string {
   const isNamed = host.reach === 'dry' && dry.hostId !== '';
   const whose = isNamed ? `-${encodeURIComponent(dry.hostId)}` : '';

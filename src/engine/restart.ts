@@ -22,7 +22,7 @@ export interface ResumedStep {
   readonly title: string;
   readonly action: Exclude<StepAction, 'reuse'>;
   /** For a step that nobody may simply repeat: what a person must look at. */
-  readonly toCheck?: string;
+  readonly toCheck?: string | undefined;
 }
 
 /** Decides by the journal what the next run of a role would do; the engine decides by the same table. */

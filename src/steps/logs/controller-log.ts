@@ -1,8 +1,6 @@
-import { buffer } from 'node:stream/consumers';
-import { gzipSync } from 'node:zlib';
-import { pack } from 'tar-stream';
 import { controllerLogFile } from '../../cluster/controller.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import { packArchive } from '../../lib/archive.ts';
 import type { Host } from '../../ports/host.ts';
 import type { Kube, KubeObject } from '../../ports/kube.ts';
 
@@ -50,16 +48,8 @@ export async function controllerLogArchive(
   );
 }
 
-/** The log compresses in milliseconds. */
-async function archiveOf(log: string, time: number): Promise<Uint8Array> {
-  const archive = pack();
-  archive.entry(
-    { name: 'assisted-installer-controller.logs', mode: 0o644, mtime: new Date(time) },
-    log,
-  );
-  archive.finalize();
-  return gzipSync(await buffer(archive));
-}
+const archiveOf = (text: string, time: number): Promise<Uint8Array> =>
+  packArchive([{ name: 'assisted-installer-controller.logs', mode: 0o644, text }], time);
 
 interface Tried {
   readonly text: string;

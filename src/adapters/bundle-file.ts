@@ -1,0 +1,46 @@
+import { constants } from 'node:fs';
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path/posix';
+import { readArchive } from '../lib/archive.ts';
+import { readFileOf } from './file-access.ts';
+
+/** How many bundles of one host are kept. */
+const mostKept = 3;
+
+/** The moment in the name of a bundle: 20261124T124100Z. */
+const moment = /\d{8}T\d{6}Z/;
+
+/**
+ * Puts a bundle in its place, private to root and whole or not at all, and removes the oldest of those beside it.
+ * @throws the error of the system
+ */
+export async function keepBundle(path: string, bytes: Uint8Array): Promise<void> {
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NOFOLLOW } = constants;
+  const folder = dirname(path);
+  await mkdir(folder, { recursive: true });
+  const temporary = join(folder, `.${withoutMoment(path)}.part`);
+  try {
+    await using file = await open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
+    await file.chmod(0o600);
+    await file.writeFile(bytes);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw error;
+  }
+  const others = (await readdir(folder))
+    .filter((name) => name !== basename(path) && moment.test(name))
+    .filter((name) => withoutMoment(name) === withoutMoment(path))
+    .sort();
+  for (const name of others.slice(0, Math.max(0, others.length + 1 - mostKept)))
+    await rm(join(folder, name), { force: true });
+}
+
+const withoutMoment = (path: string): string => basename(path).replace(moment, '');
+
+/**
+ * The files of a bundle by their names; it may come from anywhere.
+ * @throws AgentError `file.too-large`; the error of the system; an Error where it is no archive, or holds too much
+ */
+export const readBundle = async (path: string): Promise<ReadonlyMap<string, string>> =>
+  readArchive(await readFileOf({ at: path, kind: 'bundle' }));

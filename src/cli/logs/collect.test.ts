@@ -1,0 +1,128 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { fakeHost } from '../../../test/support/fake-host.ts';
+import { fakeInventory } from '../../../test/support/fake-inventory.ts';
+import { systemClock } from '../../adapters/clock.ts';
+import { checkConfig } from '../../config/load.ts';
+import { readSettings } from '../../config/sources.ts';
+import { engineFailure } from '../../engine/failures.ts';
+import { readArchive } from '../../lib/archive.ts';
+import { runHistoryOf } from '../../reporting/run-history.ts';
+import { chooseRole } from '../../roles/choose.ts';
+import { collectLogs } from './collect.ts';
+import { BundleManifest, manifestFile } from './read.ts';
+
+let root = '';
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'bootwright-bundle-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const secrets = {
+  token: 'planted-token-of-the-service',
+  proxy: 'planted-password-of-the-proxy',
+  registry: 'planted-password-of-a-registry',
+  unknown: 'planted-in-a-field',
+  bearer: 'planted-bearer-0123456789',
+  key: 'cGxhbnRlZC1wcml2YXRlLWtleQ',
+} as const;
+
+const put = (path: string, text: string): void => {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+};
+
+/** Collects on a host whose files are below `root`; resolves with the files of the bundle. */
+async function collect(signal = new AbortController().signal) {
+  const words = ['-r', 'worker', '--url', 'http://service:6008', '--host-id', 'h', '--host.root'];
+  const proxy = `http://user:${secrets.proxy}@proxy:3128`;
+  const { layers } = readSettings([...words, root, '--https-proxy', proxy], {
+    PULL_SECRET_TOKEN: secrets.token,
+  });
+  const loaded = { ...checkConfig(layers), notes: [], isFresh: false };
+  const path = await collectLogs({
+    ...{ loaded, role: chooseRole(loaded.config), signal },
+    ports: { clock: systemClock, host: fakeHost(), inventory: fakeInventory() },
+    history: runHistoryOf('r').read(),
+    failure: engineFailure('run.unexpected', `no ${secrets.token}`, {
+      hint: `curl -H "Authorization: Bearer ${secrets.bearer}"`,
+    }),
+  });
+  const files = await readArchive(readFileSync(path));
+  const manifest = BundleManifest.parse(JSON.parse(files.get(manifestFile) ?? ''));
+  return { path, files, manifest };
+}
+
+const journal = 'opt/install-dir/journal.jsonl';
+const log = 'var/log/assisted-installer.log';
+
+describe('the bundle of a failed run', () => {
+  it('holds no secret that is planted in what it is made of', async () => {
+    const { token, proxy, registry, unknown, bearer, key } = secrets;
+    const auth = Buffer.from(`user:${registry}`).toString('base64');
+    const pem = `-----BEGIN RSA PRIVATE KEY-----\n${key}\n-----END RSA PRIVATE KEY-----`;
+    put('root/.docker/config.json', JSON.stringify({ auths: { 'quay.io': { auth } } }));
+    const header = { type: 'header', v: 1, role: 'worker', version: '0', fingerprint: 'f' };
+    const fact = { password: unknown, list: [{ token }], text: `see ${auth}, ${registry}`, pem };
+    const lines = [
+      { ...header, bootId: 'b' },
+      { type: 'finished', step: 'a/b', at: 1, fact },
+      { msg: `Bearer ${bearer}`, url: `https://user:${proxy}@h/p` },
+    ].map((line) => JSON.stringify(line));
+    put(journal, `${lines.join('\n')}\n`);
+    put('opt/install-dir/status.json', JSON.stringify({ reason: `token=${unknown}`, token }));
+    put(log, `${lines.join('\n')}\nWARN password: ${unknown}\n${pem}\n{"half": "${auth}\n`);
+    put('proc/cmdline', `rw inst=https://user:${unknown}@h/ token=${unknown}`);
+
+    const { files, manifest } = await collect();
+    expect(manifest.files.filter(({ missing }) => missing !== undefined)).toMatchObject([
+      { name: 'mounts.txt' },
+    ]);
+    const all = [...files.values()].join('\n');
+    for (const secret of [...Object.values(secrets), auth]) {
+      expect(all).not.toContain(secret);
+      expect(all).not.toContain(Buffer.from(secret).toString('base64').slice(0, -4));
+    }
+    for (const line of files.get('journal.jsonl')?.trimEnd().split('\n') ?? [])
+      expect(() => JSON.parse(line) as unknown).not.toThrow();
+  });
+
+  it('notes what cannot be read, and is private', async () => {
+    put('elsewhere', 'x');
+    mkdirSync(join(root, dirname(journal)), { recursive: true });
+    symlinkSync(join(root, 'elsewhere'), join(root, journal));
+    const { path, files, manifest } = await collect();
+    const missing = manifest.files.filter(({ name }) => !files.has(name));
+    expect(missing.map(({ name }) => name)).toEqual([
+      ...['journal.jsonl', 'status.json', 'kernel-arguments.txt', 'mounts.txt', 'agent.log'],
+    ]);
+    expect(missing.every((file) => (file.missing ?? '') !== '')).toBe(true);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(manifest.restart).toEqual({ kind: 'fresh' });
+  });
+
+  it('keeps the end of a long log, in whole lines', async () => {
+    const line = `${'x'.repeat(99)}\n`;
+    put(log, `the first line\n${line.repeat(60_000)}the last line\n`);
+    const { files, manifest } = await collect();
+    const kept = files.get('agent.log') ?? '';
+    expect(kept.length).toBeLessThan(2.1 * 2 ** 20);
+    expect(kept.endsWith(`${line}the last line\n`)).toBe(true);
+    expect(kept).not.toContain('the first line');
+    expect(manifest.files.find(({ name }) => name === 'agent.log')?.of).toBe(6_000_029);
+  });
+
+  it('is made after an error that nobody caught too, which has stopped the run', async () => {
+    const { files } = await collect(AbortSignal.abort(new Error('a bug')));
+    expect([...files.keys()]).toContain('config.txt');
+  });
+
+  it('leaves nothing where it cannot be written', async () => {
+    put('opt/install-dir', 'in the way');
+    await expect(collect()).rejects.toThrow(/EEXIST|ENOTDIR/);
+    expect(readdirSync(join(root, 'opt'))).toEqual(['install-dir']);
+  });
+});

@@ -1,0 +1,155 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
+import { pack } from 'tar-stream';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { minutes } from '../../model/duration.ts';
+import { parseCommand } from '../parse-command.ts';
+import { type BundleDocument, BundleManifest, renderBundle } from './read.ts';
+
+let folder = '';
+let printed = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'bootwright-read-'));
+  printed = '';
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => (printed += String(text)) !== '');
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const manifest = {
+  ...{ v: 1, version: '0.1.0', run: 'r', role: 'master', host: 'h', cluster: 'c' },
+  ...{ since: 0, ended: minutes(5) },
+  failure: { code: 'wait.timed-out', kind: 'limit', message: 'no two masters', hint: 'fix that' },
+  step: { id: 'cluster/wait', title: 'Wait for masters', since: minutes(1), attempts: 1 },
+  wait: {
+    ...{ step: 'cluster/wait', sentence: 'two masters are ready', status: '1 of 2' },
+    ...{ since: minutes(2), limit: minutes(60) },
+  },
+  restart: {
+    ...{ kind: 'resume', reused: 4 },
+    next: [
+      { id: 'cluster/wait', title: 'Wait for masters', action: 'run' },
+      { id: 'disk/sign', title: 'Sign', action: 'refuse', toCheck: 'look at the disk' },
+    ],
+  },
+  files: [
+    { name: 'journal.jsonl', what: 'j', bytes: 4 },
+    { name: 'agent.log', what: 'l', bytes: 4, of: 900 },
+    { name: 'mounts.txt', what: 'm', missing: 'it is not there' },
+    { name: 'gone.txt', what: 'g', bytes: 4 },
+    { name: 'changed.txt', what: 'c', bytes: 4 },
+  ],
+};
+const text = JSON.stringify(manifest);
+
+type Entry = readonly [
+  name: string,
+  content: string,
+  type?: 'symlink' | 'directory' | 'character-device',
+];
+
+async function tar(entries: readonly Entry[]): Promise<Uint8Array> {
+  const archive = pack();
+  for (const [name, content, type] of entries)
+    archive.entry(
+      { name, ...(type === undefined ? {} : { type, linkname: '/etc/shadow' }) },
+      content,
+    );
+  archive.finalize();
+  return gzipSync(await buffer(archive));
+}
+
+async function read(bytes: Uint8Array, format: string): Promise<number> {
+  const path = join(folder, 'b.tar.gz');
+  writeFileSync(path, bytes);
+  const args = ['read', path, '--format', format];
+  return (await parseCommand({ command: 'logs', args, environment: {} }))();
+}
+
+const whole: readonly Entry[] = [
+  ['manifest.json', text],
+  ...['journal.jsonl', 'agent.log'].map((name) => [name, '1234'] as const),
+  ['changed.txt', '12345'],
+];
+
+describe('bootwright logs read', () => {
+  it('says in ten lines what failed, what was waited for and what is next', async () => {
+    expect(await read(await tar(whole), 'text')).toBe(0);
+    expect(printed.trimEnd().split('\n')).toEqual([
+      'master, bootwright 0.1.0, host h, cluster c, run r',
+      'failed 1970-01-01T00:05:00.000Z, 5 min after its begin',
+      'wait.timed-out: no two masters',
+      'in cluster/wait, Wait for masters, since 1970-01-01T00:01:00.000Z, attempt 1',
+      'cluster/wait waited last until two masters are ready: 1 of 2; for 3 min of at most 1 h',
+      'next: fix that',
+      'a restart with the same flags would keep what 4 steps did, and go on: cluster/wait runs; disk/sign refuses: a person has to decide (look at the disk)',
+      'in the bundle: 2 of 5 files',
+      'not in it: mounts.txt (it is not there), gone.txt (it is gone from the bundle), changed.txt (it was changed)',
+      'only the end of: agent.log',
+    ]);
+  });
+
+  it('prints the same for programs', async () => {
+    expect(await read(await tar(whole), 'json')).toBe(0);
+    const document = JSON.parse(printed) as BundleDocument;
+    expect(document).toMatchObject(manifest);
+    expect(document.missing.map(({ name }) => name)).toEqual([
+      ...['mounts.txt', 'gone.txt', 'changed.txt'],
+    ]);
+  });
+
+  it('needs no step, no wait and no begin, and shows nothing that steers a terminal', () => {
+    const { step: _, wait: __, since: ___, ...rest } = manifest;
+    const failure = { ...manifest.failure, message: 'a\u001b[2J\nb' };
+    const restart = { kind: 'fresh' };
+    const lines = renderBundle({
+      ...BundleManifest.parse({ ...rest, failure, restart }),
+      missing: [],
+    });
+    expect(lines).not.toContain('\u001b');
+    expect(lines.split('\n').slice(1, 4)).toEqual([
+      'failed 1970-01-01T00:05:00.000Z',
+      'wait.timed-out: a b',
+      'in no step',
+    ]);
+  });
+
+  const flood = (count: number): readonly Entry[] =>
+    Array.from({ length: count }, (_, index) => [`f${index}`, ''] as const);
+
+  it.each<[string, () => Uint8Array | Promise<Uint8Array>]>([
+    ['what is not packed', () => Buffer.from(text)],
+    ['an empty file', () => Buffer.alloc(0)],
+    ['half of a bundle', async () => (await tar(whole)).subarray(0, 200)],
+    ['what unpacks to 64 MiB', () => gzipSync(Buffer.alloc(64 * 2 ** 20))],
+    ['a file of 17 MiB', () => Buffer.alloc(17 * 2 ** 20)],
+    ['what is packed and no archive', () => gzipSync(Buffer.alloc(2048, 'x'))],
+    ['a path that leads out', () => tar([...whole, ['../../etc/passwd', 'x']])],
+    ['a path from the root', () => tar([...whole, ['/etc/passwd', 'x']])],
+    ['a link', () => tar([...whole, ['link', '', 'symlink']])],
+    ['a device', () => tar([...whole, ['device', '', 'character-device']])],
+    ['a folder', () => tar([...whole, ['folder', '', 'directory']])],
+    ['too many files', () => tar([...whole, ...flood(100)])],
+    ['no manifest', () => tar(whole.slice(1))],
+    ['a manifest that is none', () => tar([['manifest.json', '{"v":1}']])],
+    ['a later version', () => tar([['manifest.json', JSON.stringify({ ...manifest, v: 2 })]])],
+    [
+      'a time that no date can be',
+      () => tar([['manifest.json', JSON.stringify({ ...manifest, ended: 9e15 })]]),
+    ],
+  ])('refuses %s', async (_, make) => {
+    const bytes = await make();
+    await expect(read(bytes, 'text')).rejects.toMatchObject({ code: 'cli.bundle-not-read' });
+  });
+
+  it.each(['none', '.'])('refuses %s', async (name) => {
+    const args = ['read', join(folder, name)];
+    const run = await parseCommand({ command: 'logs', args, environment: {} });
+    await expect(run()).rejects.toMatchObject({ code: 'cli.bundle-not-read', kind: 'input' });
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, it } from 'vitest';
+import type { RunEventBody } from '../engine/events.ts';
+import { type RunHistory, runHistoryOf } from './run-history.ts';
+
+const failure = (message: string) =>
+  ({ code: 'a.b', kind: 'host', message, hint: 'h', context: {} }) as const;
+const begin: RunEventBody = {
+  ...{ type: 'run.started', role: 'worker', version: '1', isResumed: false, steps: 2 },
+};
+const started = (step: string, attempt = 1): RunEventBody => ({
+  ...{ type: 'step.started', step, title: 't', attempt },
+});
+const waiting = (step: string, status: string): RunEventBody => ({
+  ...{ type: 'wait.updated', step, sentence: 's', status, waited: 1, limit: 100 },
+});
+const failed = (step: string, message: string): RunEventBody => ({
+  ...{ type: 'step.failed', step, failure: failure(message) },
+});
+const end = (message: string): RunEventBody => ({
+  ...{ type: 'run.failed', failure: failure(message), duration: 1 },
+});
+
+/** The history after events that come one millisecond after the other, from 10 on. */
+function after(...bodies: readonly RunEventBody[]): RunHistory {
+  const { sink, read } = runHistoryOf('r');
+  for (const [index, body] of bodies.entries()) sink({ ...body, run: 'r', at: 10 + index });
+  return read();
+}
+
+it('is empty of a run that did not begin', () => {
+  expect(after(end('m'))).toEqual({ run: 'r', steps: new Map() });
+});
+
+it('names the step that the run failed by, not one beside it, and its last wait', () => {
+  const history = after(
+    ...[begin, started('aside'), started('main'), waiting('main', 'one'), waiting('main', 'two')],
+    ...[waiting('aside', 'x'), failed('aside', 'other'), started('main', 2), failed('main', 'm')],
+    ...[end('m'), started('always'), waiting('always', 'y'), failed('always', 'm')],
+  );
+  expect(history).toMatchObject({
+    since: 10,
+    failed: { step: 'main', since: 12, until: 18, attempts: 2, state: 'failed' },
+    wait: { step: 'main', status: 'two', since: 13, limit: 100 },
+  });
+  expect(history.steps.get('aside')?.state).toBe('failed');
+});
+
+it('names what waited last where no step is known', () => {
+  const history = after(begin, waiting('a', '1'), waiting('b', '2'), waiting('a', '3'), end('m'));
+  expect(history.failed).toBeUndefined();
+  expect(history.wait).toMatchObject({ step: 'a', status: '3' });
+});
+
+it.each([
+  ['finished', { type: 'step.finished', step: 'a', duration: 1 }],
+  ['skipped', { type: 'step.skipped', step: 'a', reason: 'r' }],
+  ['reused', { type: 'step.reused', step: 'a', title: 't' }],
+  ['stopped', { type: 'step.stopped', step: 'a' }],
+] as const)('has a step that was %s', (state, event) => {
+  expect(after(begin, event).steps.get('a')).toMatchObject({ state, until: 11 });
+});
