@@ -21,7 +21,10 @@ async function install(own: NonNullable<SingleHostPlan['own']>, settings = {}) {
     logFile: join(host.folder, 'agent.log'),
   });
   const { exitCode } = await agent.ended;
-  const programs = new Set(host.machine.ran.map(({ argv }) => argv[0]));
+  const programs = new Set(
+    // The logs of the failure ask the writer for its version.
+    host.machine.ran.flatMap(({ argv }) => (argv[1] === '--version' ? [] : [argv[0]])),
+  );
   const log = readFileSync(join(host.folder, 'agent.log'), 'utf8');
   return { exitCode, programs, log, installed: host.machine.installed };
 }

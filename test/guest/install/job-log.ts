@@ -7,7 +7,7 @@ interface RunAccount {
   readonly exitCode: number | undefined;
   /** Sectors of 512 bytes that were written to the target meanwhile. */
   readonly sectorsWritten: number | undefined;
-  /** The last three lines of its output. */
+  /** The last four lines of its output. */
   readonly output: string;
 }
 
