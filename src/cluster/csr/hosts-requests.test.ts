@@ -75,6 +75,21 @@ describe('a client request', () => {
     ['a host that is installed', 'joined', {}, { hosts: findIn(host({ status: 'installed' })) }],
     ['a name that is being installed', 'approve', {}, nameOnly('installing-in-progress')],
     ['a name whose host failed', 'not-installing', {}, nameOnly('error')],
+    ['a name that waits for its installation', 'not-installing', {}, nameOnly('insufficient')],
+    ...['known', 'cancelled', 'resetting', 'discovering'].map(
+      (status): [string, string, object, object] => [
+        `a host that nobody installs (${status})`,
+        'not-installing',
+        {},
+        { hosts: findIn(host({ status })) },
+      ],
+    ),
+    [
+      'a host that a person has to help',
+      'approve',
+      {},
+      { hosts: findIn(host({ status: 'installing-pending-user-action' })) },
+    ],
     ['a cluster of unknown hosts', 'no-inventory', {}, unknown],
     ['one of them that a master is to be', 'approve', {}, { ...unknown, mastersToCome: 1 }],
     [
@@ -133,6 +148,12 @@ describe('a serving request', () => {
     [
       'a host without known addresses',
       'approve',
+      serving('192.0.2.8'),
+      { nodes: nodes('m0'), ...nameOnly('installing-in-progress') },
+    ],
+    [
+      'a host without known addresses that is installed',
+      'not-installing',
       serving('192.0.2.8'),
       { nodes: nodes('m0'), ...nameOnly('installed') },
     ],

@@ -1,7 +1,7 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
 import type { KubeObject } from '../../ports/kube.ts';
-import { isUnderWay } from '../host-progress.ts';
+import { isBeingInstalled } from '../host-progress.ts';
 import { dropText } from '../kept.ts';
 import { internalAddresses } from '../node.ts';
 import { readPkcs10 } from './pkcs10.ts';
@@ -17,10 +17,7 @@ import {
 } from './verify.ts';
 
 /** Finds hosts of the service, as `HostIndex` does. */
-interface FindHost {
-  readonly named: (name: string) => InventoryHost | undefined;
-  readonly at: (address: string) => InventoryHost | undefined;
-}
+type FindHost = Readonly<Record<'named' | 'at', (text: string) => InventoryHost | undefined>>;
 
 /** What is known of the cluster at one moment. */
 export interface KnownCluster {
@@ -59,9 +56,13 @@ function hostRefusal(name: string, host: InventoryHost | undefined): Refusal | u
   const hasJoined = host.stage === 'Joined' || host.stage === 'Done' || host.status === 'installed';
   if (hasJoined) return { cause: 'joined', reason: `host ${name} has joined before` };
   // A failed host may still come up. One of which nothing but the name is known has to be on its way.
-  if (host.addresses.length > 0 || isUnderWay(host)) return undefined;
-  return { cause: 'not-installing', reason: `host ${name} is ${host.status}` };
+  return host.status === 'error' && host.addresses.length > 0 ? undefined : stageRefusal(host);
 }
+
+const stageRefusal = (host: InventoryHost): Refusal | undefined =>
+  isBeingInstalled(host)
+    ? undefined
+    : { cause: 'not-installing', reason: `host ${host.name} is ${host.status}` };
 
 /** Whether a master of an unknown name may come; those whose key was approved are on their way. */
 function isAwaited({ nodes, keys, mastersToCome }: KnownCluster): boolean {
@@ -81,7 +82,7 @@ function servingRefusal(claim: KubeletClaim, { hosts, nodes }: KnownCluster): Re
   if (host === undefined) {
     return { cause: 'unknown-host', reason: `no host of the cluster is node ${name}` };
   }
-  if (host.addresses.length === 0) return undefined;
+  if (host.addresses.length === 0) return stageRefusal(host);
   return claimRefusal(claim, { name, addresses: host.addresses, hasJoined: true });
 }
 

@@ -7,6 +7,7 @@ import {
   pkcs10,
   SubjectAlternativeNameExtension,
 } from '../../../test/support/kubelet-request.ts';
+import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { readPkcs10 } from './pkcs10.ts';
 
 /** A GeneralName with that context tag (RFC 5280, 4.2.1.6): 3 is an X.400 address, 12 nothing. */
@@ -35,6 +36,18 @@ describe('a PKCS#10 request', () => {
         isSigned: true,
         isStrong: key !== 'RSA 1024',
         key: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+      });
+    },
+  );
+
+  it.each(['client', 'serving'] as const)(
+    'of a kubelet is read byte by byte (%s)',
+    async (purpose) => {
+      const node = purpose === 'client' ? 'm0' : 'w0';
+      await expect(readPkcs10(forgedBytes(purpose).right)).resolves.toMatchObject({
+        ...{ commonNames: [`system:node:${node}`], organizations: ['system:nodes'] },
+        ...(purpose === 'client' ? {} : { dnsNames: ['w0'], addresses: ['192.0.2.20'] }),
+        ...{ isSigned: true, isStrong: true },
       });
     },
   );

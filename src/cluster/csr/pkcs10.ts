@@ -50,8 +50,9 @@ async function loadLibrary(): Promise<typeof X509> {
 }
 
 /**
- * Go refuses duplicate extensions; other programs take the first, or the last. Nothing may stand behind the request or
- * among its names that the parser has passed over: whoever signs may read it.
+ * Go refuses duplicate extensions; other programs take the first, or the last. Nothing may stand in the request, behind it or
+ * among its names that the parser has passed over: whoever signs may read it. Extensions can be asked for by other attributes
+ * than that of the standard, and Go's kubelets send no other.
  */
 function isPlain(
   request: X509.Pkcs10CertificateRequest,
@@ -60,14 +61,32 @@ function isPlain(
 ): boolean {
   const der = Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ''), 'base64');
   const extension = request.getExtension(alternativeNames);
-  const isWhole = contentStart(der) + contentLength(der) === der.length;
   return (
-    isWhole &&
-    request.getAttributes(extensionRequest).length <= 1 &&
+    hasShape(der) &&
+    request.attributes.length <= 1 &&
+    request.attributes.every(
+      ({ type, values }) => type === extensionRequest && values.length === 1,
+    ) &&
     request.getExtensions(alternativeNames).length <= 1 &&
     (extension === null ||
       (extension instanceof SubjectAlternativeNameExtension &&
+        extension.names.items.length > 0 &&
         isReadToTheEnd(extension, SubjectAlternativeNameExtension)))
+  );
+}
+
+/** What is signed, the algorithm and the signature; of the first the version, subject, key and attributes (RFC 2986, 4). */
+const parts = { request: 3, info: 4 } as const;
+
+/** Whether a request has the parts that it must have, and no other, each length in its one spelling. */
+function hasShape(der: Uint8Array): boolean {
+  const request = elementsOf(der);
+  const info = elementsOf(request[0] ?? der);
+  return (
+    contentStart(der) + contentLength(der) === der.length &&
+    request.length === parts.request &&
+    info.length === parts.info &&
+    [der, ...request, ...info].every(isMinimal)
   );
 }
 
@@ -176,17 +195,23 @@ function isSignedByItsKey({ der, publicKey, ...signed }: SignedPart): boolean {
     const key = publicKeyOf(publicKey);
     return (
       key.asymmetricKeyType === kind &&
-      verify(hash, firstElement(der), { key, dsaEncoding: 'der' }, signed.signature)
+      verify(hash, elementsOf(der)[0] ?? der, { key, dsaEncoding: 'der' }, signed.signature)
     );
   } catch {
     return false;
   }
 }
 
-/** The first element inside a DER sequence, with its header. */
-function firstElement(sequence: Uint8Array): Uint8Array {
-  const inside = sequence.subarray(contentStart(sequence));
-  return inside.subarray(0, contentStart(inside) + contentLength(inside));
+/** The elements inside a DER sequence, each with its header. */
+function elementsOf(sequence: Uint8Array): readonly Uint8Array[] {
+  const found: Uint8Array[] = [];
+  let rest = sequence.subarray(contentStart(sequence));
+  while (rest.length > 0) {
+    const length = contentStart(rest) + contentLength(rest);
+    found.push(rest.subarray(0, length));
+    rest = rest.subarray(length);
+  }
+  return found;
 }
 
 const shortest = 0x80;
@@ -201,4 +226,10 @@ function contentLength(element: Uint8Array): number {
   const length = element[1] ?? 0;
   if (length < shortest) return length;
   return element.subarray(2, contentStart(element)).reduce((sum, byte) => sum * 256 + byte, 0);
+}
+
+/** Whether a length is written as DER has it (X.690, 10.1): in as few bytes as it needs, and never left open. */
+function isMinimal(element: Uint8Array): boolean {
+  const [, form = 0, first = 0] = element;
+  return form < shortest || (first !== 0 && form > shortest && contentLength(element) >= shortest);
 }

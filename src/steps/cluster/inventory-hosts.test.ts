@@ -38,3 +38,12 @@ it('finds nine addresses of three hosts', () => {
   const names = three.flatMap(({ addresses }) => addresses.map((at) => index.at(at)?.name));
   expect(names).toEqual(['h1', 'h1', 'h1', 'h2', 'h2', 'h2', 'h3', 'h3', 'h3']);
 });
+
+it('finds the host that is being installed where another has its name too', () => {
+  const [own, other] = ['installing-in-progress', 'insufficient'].map((status) =>
+    inventoryHost({ id: status, name: 'm0', status }),
+  );
+  if (own === undefined || other === undefined) throw new TypeError('there are two');
+  expect(hostIndexOf([own, other]).named('m0')).toBe(own);
+  expect(hostIndexOf([other, own]).named('m0')).toBe(own);
+});

@@ -1,3 +1,4 @@
+import { isBeingInstalled } from '../../cluster/host-progress.ts';
 import { internalAddresses } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
 import { canonicalAddress } from '../../lib/address.ts';
@@ -101,7 +102,7 @@ const isSame = (one: ReportEnd | undefined, other: ReportEnd): boolean =>
 
 /** Finds hosts of the inventory service by what a cluster knows of them. */
 export interface HostIndex {
-  /** By name, ignoring case; the last of that name. */
+  /** By name, ignoring case; the last of that name, of those that are being installed where some are. */
   readonly named: (name: string) => InventoryHost | undefined;
   /**
    * By an address in canonical form. An address that several hosts have, such as that of a bridge
@@ -112,8 +113,11 @@ export interface HostIndex {
 
 /** Makes an index of hosts. */
 export function hostIndexOf(hosts: readonly InventoryHost[]): HostIndex {
+  const ordered = hosts.toSorted(
+    (one, other) => Number(isBeingInstalled(one)) - Number(isBeingInstalled(other)),
+  );
   const byName = new Map(
-    hosts.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),
+    ordered.filter(({ name }) => name !== '').map((host) => [host.name.toLowerCase(), host]),
   );
   const byAddress = new Map<string, InventoryHost | undefined>();
   for (const host of hosts) {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { nodeObject } from '../../../test/support/cluster-objects.ts';
+import { forgedBytes } from '../../../test/support/forged-bytes.ts';
 import { fakeClock } from '../../../test/support/fake-clock.ts';
 import { fakeInstallation, installingHost } from '../../../test/support/fake-installation.ts';
 import { fakeKube } from '../../../test/support/fake-kube.ts';
@@ -146,6 +147,7 @@ async function forgedRequests(): Promise<readonly KubeObject[]> {
     add(await pkcs10({ ...right, keys: weak, key: 'RSA 1024' }), {});
     const swapped = { publicKey: other.publicKey, privateKey: keys.privateKey };
     add(await pkcs10({ ...right, keys: swapped }), {});
+    for (const bytes of forgedBytes(purpose).wrong) add(bytes, {});
     add(pem + pem, {});
     add(`${pem}trailing`, {});
     add(pem.replace('CERTIFICATE REQUEST', 'CERTIFICATE'), {});
@@ -188,7 +190,8 @@ it('approves no request that is forged, in more than a hundred ways, and the rig
   await clock.advance(minutes(2));
   const approvals = () =>
     kube.writes.flatMap(({ subresource, name }) => (subresource === 'approval' ? [name] : []));
-  expect(approvals()).toEqual([]);
+  const contentOf = (name = ''): unknown => forged.find((one) => one.metadata.name === name);
+  expect(approvals().map(contentOf)).toEqual([]);
   const counted = kube.writes
     .filter(({ kind }) => kind === 'events')
     .map(({ body }) => (body as { readonly count: number }).count);
