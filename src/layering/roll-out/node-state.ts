@@ -9,9 +9,9 @@ import type { RollOutTarget } from './target.ts';
 export function maxUnavailable(pool: KubeObject | undefined, nodes: number): number {
   if (pool?.metadata.name === 'arbiter') return 1;
   const wanted = partOf(pool, 'spec', 'maxUnavailable');
+  if (typeof wanted === 'number') return Number.isInteger(wanted) ? Math.max(1, wanted) : 1;
   const share = typeof wanted === 'string' ? /^(\d+)%$/.exec(wanted)?.[1] : undefined;
-  const count =
-    share === undefined ? Number(wanted ?? 1) : Math.floor((Number(share) * nodes) / 100);
+  const count = Math.floor((Number(share) * nodes) / 100);
   return Number.isInteger(count) ? Math.max(1, count) : 1;
 }
 
