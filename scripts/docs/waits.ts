@@ -64,6 +64,7 @@ const waits: Readonly<Record<string, Wait>> = {
   'controller/upload-final-logs': { endedBy: 'itself' },
   'controller/upload-logs-regularly': { endedBy: 'run' },
   'controller/wait-for-bootstrap-host': { endedBy: 'itself' },
+  'controller/wait-for-counts': { endedBy: 'itself' },
   'controller/wait-for-end': { endedBy: 'service' },
   'host/confirm-installation': { endedBy: 'itself', failsOn: ['install.cancelled'] },
   'image/overwrite-os': { endedBy: 'itself' },

@@ -5,7 +5,7 @@ import { announceReady } from '../steps/controller/announce-ready.ts';
 import { approveRequests } from '../steps/controller/approve-requests.ts';
 import { registerBareMetalHosts } from '../steps/controller/bare-metal-hosts.ts';
 import { completeInstallation } from '../steps/controller/complete-installation.ts';
-import { countReboots } from '../steps/controller/count-reboots.ts';
+import { countReboots, waitForCounts } from '../steps/controller/count-reboots.ts';
 import { freeDnsAddress } from '../steps/controller/dns-address.ts';
 import { doLeftWork, removeLeftRecord } from '../steps/controller/left-work.ts';
 import { labelNodes } from '../steps/controller/label-nodes.ts';
@@ -26,6 +26,7 @@ export const controller = role<ControllerWorld>('controller', {
     lanes<ControllerWorld>({ end: [waitForEnd], manifests: [applyAgentManifests] }),
     uploadFinalLogs,
     removeLeftRecord,
+    waitForCounts,
   ],
   follow: [
     freeDnsAddress,

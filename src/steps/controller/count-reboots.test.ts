@@ -6,9 +6,11 @@ import { fakeKube } from '../../../test/support/fake-kube.ts';
 import { runStep, tryStep } from '../../../test/support/run-step.ts';
 import { inventoryFailure } from '../../adapters/http/failures.ts';
 import { nodes, pods } from '../../cluster/kinds.ts';
+import { untilAborted } from '../../engine/wait.ts';
 import { minutes, seconds } from '../../model/duration.ts';
+import type { Installation, InstallationView } from '../../ports/installation.ts';
 import { kubeFailure } from '../../ports/kube-failures.ts';
-import { countingPod, countIn, countReboots, countsDue } from './count-reboots.ts';
+import { countingPod, countIn, countReboots, countsDue, waitForCounts } from './count-reboots.ts';
 
 const config = { controller: { notifyNumReboots: true } };
 const own = {
@@ -152,6 +154,58 @@ describe('controller/count-reboots', () => {
     const { events } = await runStep(countReboots, {});
     expect(events).toMatchObject([{ type: 'step.skipped' }]);
   });
+});
+
+describe('controller/wait-for-counts', () => {
+  const setUp = () => {
+    const [kube, clock] = [clusterWith('m0', 'm1'), fakeClock({ auto: false })];
+    const hosts = [
+      host('m0', 'Done'),
+      host('m1', 'Joined', 'error'),
+      host('m2', undefined, 'error'),
+    ];
+    const installation = fakeInstallation({ hosts, status: 'error' });
+    const ended = tryStep(waitForCounts, { kube, clock, installation, config });
+    return { kube, clock, ended, installation };
+  };
+
+  it('waits for each node that is Done, and for no other', async () => {
+    const { kube, clock, ended } = setUp();
+    let isOver = false;
+    void ended.then(() => (isOver = true));
+    await clock.advance(minutes(5));
+    expect(isOver).toBe(false);
+    kube.put(nodes, node('m0', { 'bootwright.io/reboots-reported': '2' }));
+    await settle();
+    const { failure, notes } = await ended;
+    expect([failure, notes]).toEqual([undefined, []]);
+  });
+
+  it('goes on after six minutes without', async () => {
+    const { clock, ended } = setUp();
+    await clock.advance(minutes(6));
+    const { failure, notes } = await ended;
+    expect([failure, notes]).toEqual([
+      undefined,
+      ['warn: going on without the starts of all nodes'],
+    ]);
+  });
+
+  it('ends at once where the service has left before it listed any host', async () => {
+    const installation = fakeInstallation();
+    const away = inventoryFailure('inventory.unreachable', 'away');
+    const gone = { ...installation, follow: withoutCluster(away) };
+    const kube = clusterWith('m0');
+    const { failure, notes } = await tryStep(waitForCounts, { kube, installation: gone, config });
+    expect([failure, notes]).toEqual([undefined, []]);
+  });
+
+  const withoutCluster =
+    (lastError: NonNullable<InstallationView['lastError']>): Installation['follow'] =>
+    (seen, signal) => {
+      seen({ lastError });
+      return untilAborted(signal);
+    };
 });
 
 describe('the starts that `last reboot` prints', () => {

@@ -1,5 +1,6 @@
 import { nodes as nodeKind } from '../../cluster/kinds.ts';
 import { asAgentError } from '../../engine/failures.ts';
+import type { PollResult } from '../../engine/wait.ts';
 import { type Millis, minutes } from '../../model/duration.ts';
 import type { AgentError } from '../../model/failure.ts';
 import type { InstallingHost } from '../../ports/installation.ts';
@@ -11,7 +12,12 @@ import { controllerFailure } from './failures.ts';
 import { runningPod } from './own-pod.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { runPod } from './run-pod.ts';
-import { type ControllerScope, controllerStep, followedInstallation } from './world.ts';
+import {
+  type ControllerConfig,
+  type ControllerScope,
+  controllerStep,
+  followedInstallation,
+} from './world.ts';
 
 /** On a node whose reboots the service has been told, so that a controller that starts again does not tell them again. */
 const reportedAnnotation = 'bootwright.io/reboots-reported';
@@ -19,13 +25,15 @@ const reportedAnnotation = 'bootwright.io/reboots-reported';
 /** How long it is tried for one node. */
 const longestCount = minutes(6);
 
+const unlessAsked = (_: unknown, { controller }: ControllerConfig): string | undefined =>
+  controller.notifyNumReboots ? undefined : 'nobody asked for it (NOTIFY_NUM_REBOOTS)';
+
 /** Tells the users of the service how often each node has started before it was Done. */
 export const countReboots = controllerStep({
   id: 'controller/count-reboots',
   title: 'Report how often each node has started',
   uses: ['kube', 'adminKube', 'installation', 'clock'],
-  skipIf: (_, { controller }) =>
-    controller.notifyNumReboots ? undefined : 'nobody asked for it (NOTIFY_NUM_REBOOTS)',
+  skipIf: unlessAsked,
   limit: noLimit,
   waitsFor: 'each host to be Done',
   run: async (scope) => {
@@ -63,6 +71,42 @@ export const countReboots = controllerStep({
         }
       },
     });
+  },
+});
+
+/**
+ * Waits for the counts of nodes that were Done before the installation ended, as long as one of them is tried. Those
+ * of other hosts do not come any more.
+ */
+export const waitForCounts = controllerStep({
+  id: 'controller/wait-for-counts',
+  title: 'Wait for the last reports of how often nodes have started',
+  uses: ['kube', 'installation', 'clock'],
+  skipIf: unlessAsked,
+  limit: longestCount + minutes(1),
+  waitsFor: 'the starts of every node that is Done to be reported, at most six minutes',
+  run: async (scope) => {
+    const { installation, kube, note, signal, until } = scope;
+    const service = followedInstallation(installation);
+    const nodes = followed(kube, { kind: nodeKind });
+    const poll = (): Promise<PollResult<true>> => {
+      const { cluster, lastError } = service.view();
+      if (cluster === undefined && lastError === undefined) {
+        return Promise.resolve({ status: 'the service has not answered yet' });
+      }
+      const seen = { hosts: cluster?.hosts ?? [], nodes: nodes.view().objects };
+      const { actions } = countsDue({ ...seen, gap: undefined, isOver: () => false });
+      const gap = gapIn(nodes.view());
+      if (gap === undefined && actions.length === 0) return Promise.resolve({ done: true });
+      return Promise.resolve({ status: gap ?? actions.map(({ key }) => key).join(', ') });
+    };
+    const limits = { watch: together(service.watch, nodes.watch), within: longestCount };
+    try {
+      await until('the starts of the last nodes are reported', poll, limits);
+    } catch (error) {
+      signal.throwIfAborted();
+      note('warn', 'going on without the starts of all nodes', { code: asAgentError(error).code });
+    }
   },
 });
 
