@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { agentImageBase } from './parts/agent-image.ts';
 import { aptPackages } from './parts/apt-packages.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
+import { docsGenerator } from './parts/docs-generator.ts';
 import { ensurePart } from './parts/ensure.ts';
 import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
@@ -47,6 +48,7 @@ const allParts: readonly Part[] = [
   kubeData,
   agentImageBase,
   imageRegistry,
+  docsGenerator,
 ];
 
 /** Gets, lists and finds the real parts that tests run against; see docs/real-parts.md. */

@@ -44,6 +44,12 @@ export const allSuites: readonly Suite[] = [
   },
   { name: 'static', about: 'types, lint with fences, layout, dead code, the tree' },
   {
+    name: 'site',
+    about: 'the docs site: it is made, and each of its links and anchors is followed',
+    parts: ['docs-generator'],
+    tests: { include: ['test/site/**/*.test.ts'], timeoutSeconds: 120 },
+  },
+  {
     name: 'unit',
     about: 'pure code and steps against fakes, in seconds',
     tests: {
