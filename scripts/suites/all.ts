@@ -96,6 +96,13 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/process/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
   },
   {
+    name: 'guides',
+    about: 'the guides: their commands are run, and print what the guides show',
+    parts: ['apt-packages'],
+    needsBundle: true,
+    tests: { include: ['test/guides/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 120 },
+  },
+  {
     name: 'lab',
     about: 'every scenario of the lab, and an installation behind a proxy',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],
