@@ -26,11 +26,9 @@ const packageHomes: Readonly<Record<string, string>> = {
   execa: 'adapters/host',
   '@aws-sdk/client-s3': 'adapters/objects',
   commander: 'cli',
-  '@peculiar/x509': 'cluster/csr',
   bcryptjs: 'layering/registry',
   'dockerfile-ast': 'layering/containerfile',
   'tar-stream': 'lib',
-  'reflect-metadata': 'cluster/csr',
   pino: 'adapters/logging',
   'p-retry': 'adapters/http',
 };

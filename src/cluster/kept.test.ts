@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { nodeObject } from '../../test/support/cluster-objects.ts';
 import { signingRequestObject } from '../../test/support/kubelet-request.ts';
 import type { KubeKind, KubeObject } from '../ports/kube.ts';
-import { readSigningRequest } from './csr/signing-request.ts';
-import { dropText, kept } from './kept.ts';
+import { readRequest } from './csr/read-request.ts';
+import { kept } from './kept.ts';
 import { certificateSigningRequests, configMaps, nodes } from './kinds.ts';
 import { internalAddresses, readinessOf, taintsOf } from './node.ts';
 
@@ -59,54 +59,11 @@ describe('what is kept', () => {
     ]);
   });
 
-  it('of a request that nobody has decided is what that is made by', () => {
-    const open = signingRequestObject('client', 'pem', { spec: { uid: 'u', extra: { a: ['b'] } } });
-    const lean = kept(certificateSigningRequests, open);
-    expect(lean.metadata).toEqual(open.metadata);
-    expect(readSigningRequest(lean)).toEqual(readSigningRequest(open));
-    expect(lean['spec']).not.toHaveProperty('extra');
-  });
-
-  it('of a request that was read is all but its text, and only there', () => {
-    const open = signingRequestObject('client', 'pem');
-    const lean = kept(certificateSigningRequests, open);
-    dropText(lean);
-    expect(readSigningRequest(lean)).toEqual({ ...readSigningRequest(open), pem: '' });
-    dropText(open);
-    expect(readSigningRequest(open)?.pem).toBe('pem');
-  });
-
-  it('holds once what ten thousand requests have in common', () => {
-    const [one, other] = [1, 2].map(() => {
-      const { spec } = kept(certificateSigningRequests, signingRequestObject('client', 'pem'));
-      return (spec as { readonly groups: unknown }).groups;
-    });
-    expect(one).toBe(other);
-  });
-
-  it.each<['client' | 'serving', string, string]>([
-    ['client', 'Approved', 'pem'],
-    ['client', 'Denied', ''],
-    ['client', 'Failed', ''],
-    ['serving', 'Approved', ''],
-  ])('of a decided %s request (%s) is what tells it again: "%s"', (purpose, type, pem) => {
-    const open = signingRequestObject(purpose, 'pem', { spec: { extra: { a: ['b'] } } });
-    const conditions = [{ type, status: 'True', reason: 'r', message: 'm' }];
-    const lean = kept(certificateSigningRequests, {
-      ...open,
-      status: { conditions, certificate: 'c' },
-    });
-    expect(lean['status']).toEqual({ conditions: [{ type, status: 'True' }] });
-    expect(lean['spec']).not.toHaveProperty('extra');
-    const { username } = readSigningRequest(open)!;
-    expect(readSigningRequest(lean)).toMatchObject({ purpose, username, pem });
-    expect(readSigningRequest(lean)?.state).toBe(type === 'Approved' ? 'approved' : 'denied');
-  });
-
-  it('is not the text of a request that no kubelet makes', () => {
-    const huge = signingRequestObject('client', 'x'.repeat(20_000));
-    const lean = kept(certificateSigningRequests, huge);
-    expect(readSigningRequest(lean)).toMatchObject({ pem: '', state: 'pending' });
+  it('of a certificate request is what is decided by', () => {
+    const request = signingRequestObject('client', 'pem', { spec: { extra: { a: ['b'] } } });
+    const lean = kept(certificateSigningRequests, request);
+    expect(lean).toEqual(readRequest(request));
+    expect(JSON.stringify(lean)).not.toMatch(/pem|extra/);
   });
 
   it('is not what was applied last', () => {
@@ -118,10 +75,8 @@ describe('what is kept', () => {
   it.each<unknown>([undefined, null, 'text', [1], { conditions: 'x' }, { conditions: [null] }])(
     'can be told of any status: %j',
     (status) => {
-      for (const kind of [nodes, certificateSigningRequests]) {
-        const object = { metadata, spec: status, status } as KubeObject;
-        expect(kept(kind, object).metadata).toEqual(metadata);
-      }
+      const node = { metadata, spec: status, status } as KubeObject;
+      expect(kept(nodes, node).metadata).toEqual(metadata);
     },
   );
 });

@@ -11,6 +11,7 @@ import {
   type OpenRequest,
   requestBook,
 } from './hosts-requests.ts';
+import { type ReadRequest, readRequest } from './read-request.ts';
 import type { KubeletClaim } from './verify.ts';
 
 const host = (change: Partial<InventoryHost> = {}) =>
@@ -32,10 +33,13 @@ const cluster = (change: Partial<KnownCluster> = {}): KnownCluster => ({
   ...change,
 });
 
+const metadataOf = (change: Partial<OpenRequest['metadata']> = {}): OpenRequest['metadata'] => ({
+  ...{ uid: 'u1', name: 'csr-1', creationTimestamp: '2026-11-23T08:00:00Z' },
+  ...change,
+});
+
 const request = (claim: Partial<KubeletClaim>, change: Partial<OpenRequest> = {}): OpenRequest => ({
-  uid: 'u1',
-  name: 'csr-1',
-  createdAt: '2026-11-23T08:00:00Z',
+  metadata: metadataOf(),
   claim: { purpose: 'client', node: 'm0', key: 'k1', addresses: [], ...claim },
   ...change,
 });
@@ -115,14 +119,21 @@ describe('a client request', () => {
   });
 
   it('of a second key is left beside the first, the older one', () => {
-    const older = request({ key: 'k1' }, { uid: 'u1', name: 'csr-z' });
-    const newer = request({ key: 'k2' }, { uid: 'u2', createdAt: '2026-11-23T08:00:01Z' });
+    const older = request({ key: 'k1' }, { metadata: metadataOf({ name: 'csr-z' }) });
+    const newer = request(
+      { key: 'k2' },
+      { metadata: metadataOf({ uid: 'u2', creationTimestamp: '2026-11-23T08:00:01Z' }) },
+    );
     const left: string[] = [];
-    const approve = decideRequests([newer, older], cluster(), ({ uid }, { cause }) => {
-      left.push(`${uid}: ${cause}`);
-    });
+    const approve = decideRequests(
+      [newer, older],
+      cluster(),
+      ({ metadata: { uid } }, { cause }) => {
+        left.push(`${uid}: ${cause}`);
+      },
+    );
     expect(approve).toEqual([older]);
-    expect(left).toEqual([`${newer.uid}: other-key`]);
+    expect(left).toEqual(['u2: other-key']);
   });
 });
 
@@ -187,6 +198,14 @@ describe('the tally of requests that are left', () => {
     expect(tally.due(seconds(30))).toEqual([]);
   });
 
+  it('forgets those that are gone', () => {
+    const tally = leftTally();
+    for (const count of [1, 2]) tally.add(left(count), 0);
+    tally.keepOnly(new Set(['u2']));
+    for (const count of [1, 2]) tally.add(left(count), seconds(30));
+    expect(tally.due(seconds(30))).toMatchObject([{ count: 1, names: ['csr-2'] }]);
+  });
+
   it('reports once a minute at most, and only what has grown', () => {
     const tally = leftTally();
     const add = (count: number, now: number) => {
@@ -205,38 +224,59 @@ describe('the tally of requests that are left', () => {
 });
 
 describe('the book of requests', () => {
-  it('is decided on after the first fifty: those that were answered, then the newest', async () => {
-    const pem = await pkcs10();
-    const made = (name: string, second: number, type?: string) => {
-      const status = type === undefined ? {} : { conditions: [{ type, status: 'True' }] };
-      const object = signingRequestObject('client', pem, { name, status });
-      const creationTimestamp = new Date(seconds(second)).toISOString();
-      return {
-        ...object,
-        metadata: { ...object.metadata, creationTimestamp, resourceVersion: name },
-      };
-    };
-    const flood = Array.from({ length: 60 }, (_, index) => made(`flood-${index}`, 60 + index));
-    const objects = [made('first', 1, 'Approved'), ...flood, made('newest', 900)];
+  const made = async (
+    name: string,
+    { second = 0, type = '', node = 'm0' }: { second?: number; type?: string; node?: string } = {},
+  ): Promise<ReadRequest> => {
+    const pem = await pkcs10({ subject: `O=system:nodes, CN=system:node:${node}` });
+    const status = type === '' ? {} : { conditions: [{ type, status: 'True' }] };
+    const object = signingRequestObject('client', pem, { name, status });
+    const creationTimestamp = new Date(seconds(second)).toISOString();
+    return readRequest({ ...object, metadata: { ...object.metadata, creationTimestamp } });
+  };
+
+  it('has what waits and could be approved open, and knows the first key of each node', async () => {
+    const requests = await Promise.all([
+      made('late', { type: 'Approved', second: 9 }),
+      made('first', { type: 'Approved', second: 1 }),
+      made('other', { type: 'Approved', node: 'm1' }),
+      made('denied', { type: 'Denied', node: 'm2' }),
+      made('waits', { node: 'm3' }),
+    ]);
     const book = requestBook(leftTally());
-    expect(await book.read(objects, 0)).toBe('pending');
-    expect([...book.keys().keys()]).toEqual(['m0']);
-    expect(book.open().map(({ name }) => name)).toContain('newest');
-    expect(book.open()).toHaveLength(49);
-    expect(await book.read(objects, 0)).toBe('none');
-    expect(book.open()).toHaveLength(61);
-    expect(await book.read(objects.slice(0, 3), 0)).toBe('none');
-    expect(book.open()).toHaveLength(2);
+    expect(book.open(requests, 0).map(({ metadata: { name } }) => name)).toEqual(['waits']);
+    expect(book.keys()).toEqual(
+      new Map([
+        ['m0', requests[1].claim!.key],
+        ['m1', requests[2].claim!.key],
+      ]),
+    );
+    expect(book.open([], minutes(1))).toEqual([]);
+    expect([...book.keys().keys()].sort()).toEqual(['m0', 'm1']);
   });
 
-  it('reads on at once while requests that were answered are unread', async () => {
-    const denied = Array.from({ length: 51 }, (_, index) => {
-      const status = { conditions: [{ type: 'Denied', status: 'True' }] };
-      const object = signingRequestObject('client', '', { name: `d-${index}`, status });
-      return { ...object, metadata: { ...object.metadata, resourceVersion: '1' } };
-    });
+  it('knows what this process did before the API server shows it', async () => {
+    const tally = leftTally();
+    const book = requestBook(tally);
+    const requests = [await made('csr')];
+    const [open] = book.open(requests, 0);
+    book.set(open!, { state: 'approved' });
+    expect(book.open(requests, 0)).toEqual([]);
+    expect([...book.keys().keys()]).toEqual(['m0']);
+    book.set(open!, { state: 'pending' });
+    expect(book.keys().size).toBe(0);
+    expect(book.open(requests, 0)).toHaveLength(1);
+    book.set(open!, { state: 'pending', cause: 'forbidden' });
+    for (const now of [0, seconds(30)]) expect(book.open(requests, now)).toEqual([]);
+    expect(tally.due(seconds(30))).toMatchObject([{ cause: 'forbidden', count: 1 }]);
+  });
+
+  it('forgets what it did about a request that is gone', async () => {
     const book = requestBook(leftTally());
-    expect(await book.read(denied, 0)).toBe('answered');
-    expect(await book.read(denied, 0)).toBe('none');
+    const requests = [await made('csr')];
+    const [open] = book.open(requests, 0);
+    book.set(open!, { state: 'denied' });
+    book.open([], minutes(1));
+    expect(book.open(requests, minutes(1))).toHaveLength(1);
   });
 });

@@ -1,20 +1,11 @@
 import { type Millis, seconds } from '../../model/duration.ts';
 import type { InventoryHost } from '../../ports/inventory.ts';
-import type { KubeObject } from '../../ports/kube.ts';
+import type { KubeMetadata, KubeObject } from '../../ports/kube.ts';
 import { isBeingInstalled } from '../host-progress.ts';
-import { dropText } from '../kept.ts';
 import { internalAddresses } from '../node.ts';
-import { readPkcs10 } from './pkcs10.ts';
-import { readSigningRequest, requestState, type SigningRequest } from './signing-request.ts';
-import {
-  claimRefusal,
-  type KubeletClaim,
-  mayAsk,
-  nodeOf,
-  readClaim,
-  type Refusal,
-  type RefusalCause,
-} from './verify.ts';
+import type { ReadRequest } from './read-request.ts';
+import type { SigningRequest } from './signing-request.ts';
+import { claimRefusal, type KubeletClaim, type Refusal, type RefusalCause } from './verify.ts';
 
 /** Finds hosts of the service, as `HostIndex` does. */
 type FindHost = Readonly<Record<'named' | 'at', (text: string) => InventoryHost | undefined>>;
@@ -88,9 +79,7 @@ function servingRefusal(claim: KubeletClaim, { hosts, nodes }: KnownCluster): Re
 
 /** A request that could be approved, if the cluster is as it must be. */
 export interface OpenRequest {
-  readonly uid: string;
-  readonly name: string;
-  readonly createdAt: string;
+  readonly metadata: Pick<KubeMetadata, 'name' | 'uid' | 'creationTimestamp'>;
   readonly claim: KubeletClaim;
 }
 
@@ -114,8 +103,9 @@ export function decideRequests(
   });
 }
 
-function byAge(one: OpenRequest, other: OpenRequest): number {
-  if (one.createdAt !== other.createdAt) return one.createdAt < other.createdAt ? -1 : 1;
+function byAge({ metadata: one }: OpenRequest, { metadata: other }: OpenRequest): number {
+  const [since = '', than = ''] = [one.creationTimestamp, other.creationTimestamp];
+  if (since !== than) return since < than ? -1 : 1;
   return one.name < other.name ? -1 : 1;
 }
 
@@ -142,8 +132,10 @@ export interface LeftTally {
     request: { readonly uid: string; readonly name: string; readonly cause: RefusalCause },
     now: Millis,
   ) => void;
-  /** Forgets a request that was answered, or is gone. */
+  /** Forgets a request that was answered. */
   readonly forget: (uid: string) => void;
+  /** Forgets those that are gone. */
+  readonly keepOnly: (there: ReadonlySet<string>) => void;
   /** The counts that have grown since they were reported, each a minute later at the soonest. */
   readonly due: (now: Millis) => readonly LeftCount[];
   readonly reported: (count: LeftCount, now: Millis) => void;
@@ -152,7 +144,7 @@ export interface LeftTally {
 interface LeftRequest {
   readonly cause: RefusalCause;
   readonly since: Millis;
-  isCounted: boolean;
+  readonly isCounted: boolean;
 }
 
 /** Makes an empty tally; of each request it keeps no more than its cause. */
@@ -160,18 +152,29 @@ export function leftTally(): LeftTally {
   const requests = new Map<string, LeftRequest>();
   const counts = new Map<RefusalCause, LeftCount>();
   const reports = new Map<RefusalCause, { readonly count: number; readonly at: Millis }>();
+  let last: LeftRequest | undefined;
+  /** Those that came together share what is known of them. */
+  const shared = (request: LeftRequest): LeftRequest => {
+    const { cause, since, isCounted } = request;
+    const isSame = last?.cause === cause && last.since === since && last.isCounted === isCounted;
+    if (!isSame) last = request;
+    return last ?? request;
+  };
   return {
     add: ({ uid, name, cause }, now) => {
-      const kept = requests.get(uid);
-      const request = kept?.cause === cause ? kept : { cause, since: now, isCounted: false };
-      requests.set(uid, request);
-      if (request.isCounted || now - request.since < countsAfter) return;
-      request.isCounted = true;
+      const before = requests.get(uid);
+      const isNew = before?.cause !== cause;
+      if (isNew) requests.set(uid, shared({ cause, since: now, isCounted: false }));
+      if (isNew || before.isCounted || now - before.since < countsAfter) return;
+      requests.set(uid, shared({ ...before, isCounted: true }));
       const { count, names } = counts.get(cause) ?? { count: 0, names: [] };
       const named = names.length < mostNamed ? [...names, name] : names;
       counts.set(cause, { cause, count: count + 1, names: named });
     },
     forget: (uid) => void requests.delete(uid),
+    keepOnly: (there) => {
+      for (const uid of requests.keys()) if (!there.has(uid)) requests.delete(uid);
+    },
     due: (now) =>
       [...counts.values()].filter(({ cause, count }) => {
         const last = reports.get(cause);
@@ -181,119 +184,82 @@ export function leftTally(): LeftTally {
   };
 }
 
-/** How many requests are read at once: to check signatures takes the processor from all others. */
-const readAtOnce = 50;
-
-/** What is kept of each request: little, as there may be ten thousand. */
-interface KnownRequest {
-  readonly version: string | undefined;
-  /** A request that may be approved, or was. */
-  readonly open?: OpenRequest | undefined;
+/** What this process knows of a request before the API server shows it. */
+interface OwnAnswer {
   readonly state: SigningRequest['state'];
-  /** Why it can never be approved. */
-  readonly cause?: RefusalCause;
+  /** Why it will not be approved. */
+  readonly cause?: RefusalCause | undefined;
 }
 
-/** What is still to be read: nothing, pending requests only, or some that were answered. */
-type Unread = 'none' | 'pending' | 'answered';
+/** The client request of a node that was approved first. */
+interface FirstApproved {
+  readonly uid: string;
+  readonly createdAt: string;
+  readonly key: string;
+}
 
-/** The requests of the cluster, each read once. */
+/** What was gone is forgotten so often: to look for it among ten thousand takes a while. */
+const forgetsEvery: Millis = seconds(60);
+
+/** The requests of the cluster, with what this process did about them. */
 export interface RequestBook {
-  /** Reads some that are new or have changed: those that were answered first, then the newest. */
-  readonly read: (objects: readonly KubeObject[], now: number) => Promise<Unread>;
-  readonly open: () => readonly OpenRequest[];
+  /** Those that could be approved. Of the others those that wait are counted as left. */
+  readonly open: (requests: readonly ReadRequest[], now: Millis) => readonly OpenRequest[];
   /** The key of the first client request of each node that was approved. */
   readonly keys: () => ReadonlyMap<string, string>;
-  /** Changes what is known of a request: it is being approved, or that has failed. */
-  readonly set: (uid: string, change: Partial<KnownRequest>) => void;
+  /** A request is being approved, or that has failed. */
+  readonly set: (request: OpenRequest, answer: OwnAnswer) => void;
 }
 
 /** Makes an empty book; the requests that can never be approved are counted by the tally. */
 export function requestBook(tally: LeftTally): RequestBook {
-  const known = new Map<string, KnownRequest>();
-  const first = new Map<string, OpenRequest>();
-  /** Forgets what is gone or answered, and counts what is left. */
-  const review = (objects: readonly KubeObject[], now: number): void => {
-    const there = new Set(objects.map(({ metadata }) => metadata.uid));
-    for (const uid of known.keys()) {
-      if (there.has(uid)) continue;
-      known.delete(uid);
-      tally.forget(uid);
-    }
-    for (const object of objects) {
-      // What was listed again has its text again.
-      dropText(object);
-      const { uid = '', name } = object.metadata;
-      const { cause, state } = known.get(uid) ?? {};
-      if (state !== 'pending') tally.forget(uid);
-      else if (cause !== undefined) tally.add({ uid, name, cause }, now);
-    }
+  const own = new Map<string, OwnAnswer>();
+  const first = new Map<string, FirstApproved>();
+  let forgot: Millis = 0;
+  const approved = ({ metadata, claim: { purpose, node, key } }: OpenRequest): void => {
+    const { uid = '', creationTimestamp: createdAt = '' } = metadata;
+    const before = first.get(node);
+    if (purpose !== 'client' || (before !== undefined && before.createdAt <= createdAt)) return;
+    first.set(node, { uid, createdAt, key });
+  };
+  /** What is read after an answer of ours is newer. */
+  const known = (request: ReadRequest): OwnAnswer => {
+    const answer = request.state === 'pending' ? own.get(request.metadata.uid ?? '') : undefined;
+    const { state = request.state, cause = request.cause } = answer ?? {};
+    return { state, cause };
+  };
+  const forget = (requests: readonly ReadRequest[], now: Millis): void => {
+    if (now - forgot < forgetsEvery) return;
+    forgot = now;
+    const there = new Set(requests.map(({ metadata: { uid = '' } }) => uid));
+    tally.keepOnly(there);
+    for (const uid of own.keys()) if (!there.has(uid)) own.delete(uid);
   };
   return {
-    read: async (objects, now) => {
-      const isNew = ({ metadata: { uid = '', resourceVersion } }: KubeObject): boolean =>
-        known.get(uid)?.version !== resourceVersion;
-      const unread = objects.filter(isNew).toSorted(byUrgency);
-      for (const object of unread.slice(0, readAtOnce)) {
-        const { uid = '' } = object.metadata;
-        known.set(uid, await readRequest(object, known.get(uid)));
-        dropText(object);
-      }
-      const next = unread[readAtOnce];
-      if (next !== undefined) return hasConditions(next) ? 'answered' : 'pending';
-      review(objects, now);
-      return 'none';
+    open: (requests, now) => {
+      forget(requests, now);
+      return requests.filter((request): request is ReadRequest & OpenRequest => {
+        const { uid = '', name } = request.metadata;
+        const { state, cause } = known(request);
+        if (state === 'pending') {
+          if (cause !== undefined) tally.add({ uid, name, cause }, now);
+          return cause === undefined && isOpen(request);
+        }
+        tally.forget(uid);
+        if (state === 'approved' && isOpen(request)) approved(request);
+        return false;
+      });
     },
-    open: () =>
-      [...known.values()].flatMap(({ open, state }) =>
-        open !== undefined && state === 'pending' ? [open] : [],
-      ),
-    keys: () => {
-      for (const { open, state } of known.values()) {
-        if (open?.claim.purpose !== 'client' || state !== 'approved') continue;
-        const { node } = open.claim;
-        const before = first.get(node);
-        if (before === undefined || open.createdAt < before.createdAt) first.set(node, open);
-      }
-      return new Map([...first].map(([node, { claim }]) => [node, claim.key]));
-    },
-    set: (uid, change) => {
-      const one = known.get(uid);
-      if (one === undefined) return;
-      known.set(uid, { ...one, ...change });
-      const node = one.open?.claim.node ?? '';
-      if (change.state !== 'approved' && first.get(node)?.uid === uid) first.delete(node);
+    keys: () => new Map([...first].map(([node, { key }]) => [node, key])),
+    set: (request, answer) => {
+      const { uid = '' } = request.metadata;
+      const { node } = request.claim;
+      own.set(uid, answer);
+      if (answer.state === 'approved') approved(request);
+      else if (first.get(node)?.uid === uid) first.delete(node);
     },
   };
 }
 
-function byUrgency(one: KubeObject, other: KubeObject): number {
-  const [a, b] = [hasConditions(one), hasConditions(other)];
-  if (a !== b) return a ? -1 : 1;
-  const [since, than] = [one, other].map(({ metadata }) => metadata.creationTimestamp ?? '');
-  return since === than ? 0 : (since ?? '') < (than ?? '') ? 1 : -1;
-}
-
-/** Whether somebody has written of a request; as it is sorted by, it is read without a parser. */
-function hasConditions({ status }: KubeObject): boolean {
-  const { conditions } = (status ?? {}) as { readonly conditions?: unknown };
-  return Array.isArray(conditions) && conditions.length > 0;
-}
-
-/** Reads what is needed to decide on a request; its content only once, and only where it counts. */
-async function readRequest(object: KubeObject, before?: KnownRequest): Promise<KnownRequest> {
-  const { resourceVersion: version, name, uid = '', creationTimestamp = '' } = object.metadata;
-  const asked = readSigningRequest(object);
-  if (asked === undefined) return { version, state: requestState(object), cause: 'signer' };
-  const { state, purpose, pem } = asked;
-  if (before !== undefined) return { ...before, version, state };
-  if (state === 'denied' || (state === 'approved' && purpose === 'serving'))
-    return { version, state };
-  if (!mayAsk(asked)) return { version, state, cause: 'requestor' };
-  const content = await readPkcs10(pem);
-  const node = nodeOf(asked, content);
-  if (node === undefined) return { version, state, cause: content ? 'subject' : 'unreadable' };
-  const claim = readClaim(asked, content, node);
-  if ('cause' in claim) return { version, state, cause: claim.cause };
-  return { version, state, open: { uid, name, createdAt: creationTimestamp, claim } };
-}
+const isOpen = (request: ReadRequest): request is ReadRequest & OpenRequest =>
+  request.claim !== undefined;

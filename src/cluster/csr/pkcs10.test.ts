@@ -25,7 +25,7 @@ describe('a PKCS#10 request', () => {
           { type: 'ip', value: '2001:db8::7' },
         ],
       });
-      await expect(readPkcs10(pem)).resolves.toEqual({
+      expect(readPkcs10(pem)).toEqual({
         commonNames: ['system:node:m0'],
         organizations: ['system:nodes'],
         otherSubject: [],
@@ -40,17 +40,14 @@ describe('a PKCS#10 request', () => {
     },
   );
 
-  it.each(['client', 'serving'] as const)(
-    'of a kubelet is read byte by byte (%s)',
-    async (purpose) => {
-      const node = purpose === 'client' ? 'm0' : 'w0';
-      await expect(readPkcs10(forgedBytes(purpose).right)).resolves.toMatchObject({
-        ...{ commonNames: [`system:node:${node}`], organizations: ['system:nodes'] },
-        ...(purpose === 'client' ? {} : { dnsNames: ['w0'], addresses: ['192.0.2.20'] }),
-        ...{ isSigned: true, isStrong: true },
-      });
-    },
-  );
+  it.each(['client', 'serving'] as const)('of a kubelet is read byte by byte (%s)', (purpose) => {
+    const node = purpose === 'client' ? 'm0' : 'w0';
+    expect(readPkcs10(forgedBytes(purpose).right)).toMatchObject({
+      ...{ commonNames: [`system:node:${node}`], organizations: ['system:nodes'] },
+      ...(purpose === 'client' ? {} : { dnsNames: ['w0'], addresses: ['192.0.2.20'] }),
+      ...{ isSigned: true, isStrong: true },
+    });
+  });
 
   it('tells what no kubelet asks for', async () => {
     const pem = await pkcs10({
@@ -61,10 +58,10 @@ describe('a PKCS#10 request', () => {
       ],
       extensions: [new ExtendedKeyUsageExtension(['1.3.6.1.5.5.7.3.2'])],
     });
-    await expect(readPkcs10(pem)).resolves.toMatchObject({
+    expect(readPkcs10(pem)).toMatchObject({
       commonNames: ['system:node:m0', 'admin'],
       organizations: ['system:nodes', 'system:masters'],
-      otherSubject: ['OU'],
+      otherSubject: ['2.5.4.11'],
       otherNames: ['email', 'url'],
       otherExtensions: ['2.5.29.37'],
     });
@@ -85,34 +82,34 @@ describe('a PKCS#10 request', () => {
       ...(isName ? [] : [more]),
     ]);
     const extension = new Extension(names.type, false, value);
-    await expect(readPkcs10(await pkcs10({ extensions: [extension] }))).resolves.toBeUndefined();
+    expect(readPkcs10(await pkcs10({ extensions: [extension] }))).toBeUndefined();
   });
 
   it('is not read with bytes behind it', async () => {
     const [, body = ''] = /-----\n([^-]+)\n-----/.exec(await pkcs10()) ?? [];
     const der = Buffer.concat([Buffer.from(body, 'base64'), Buffer.from([0x05, 0x00])]);
     const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
-    await expect(readPkcs10(pem)).resolves.toBeUndefined();
+    expect(readPkcs10(pem)).toBeUndefined();
   });
 
   it('is named by its key, whatever else it says', async () => {
     const keys = await keyPair();
-    const one = await readPkcs10(await pkcs10({ keys }));
-    const other = await readPkcs10(await pkcs10({ keys, names: [{ type: 'dns', value: 'x' }] }));
+    const one = readPkcs10(await pkcs10({ keys }));
+    const other = readPkcs10(await pkcs10({ keys, names: [{ type: 'dns', value: 'x' }] }));
     expect(other?.key).toBe(one?.key);
-    expect((await readPkcs10(await pkcs10()))?.key).not.toBe(one?.key);
+    expect(readPkcs10(await pkcs10())?.key).not.toBe(one?.key);
   });
 
   it('is not signed when another key was used', async () => {
     const [own, other] = await Promise.all([keyPair(), keyPair()]);
     const keys = { publicKey: other.publicKey, privateKey: own.privateKey };
-    await expect(readPkcs10(await pkcs10({ keys }))).resolves.toMatchObject({ isSigned: false });
+    expect(readPkcs10(await pkcs10({ keys }))).toMatchObject({ isSigned: false });
   });
 
   it('is not signed when its hash is one that is broken', async () => {
     const keys = await keyPair();
     const pem = await pkcs10({ keys, hash: 'SHA-1' });
-    await expect(readPkcs10(pem)).resolves.toMatchObject({ isSigned: false });
+    expect(readPkcs10(pem)).toMatchObject({ isSigned: false });
   });
 
   it('is not signed when it was changed afterwards', async () => {
@@ -120,7 +117,7 @@ describe('a PKCS#10 request', () => {
     const der = Buffer.from(body, 'base64');
     der.write('m1', der.indexOf('system:node:m0') + 'system:node:'.length);
     const pem = `-----BEGIN CERTIFICATE REQUEST-----\n${der.toString('base64')}\n-----END CERTIFICATE REQUEST-----\n`;
-    await expect(readPkcs10(pem)).resolves.toMatchObject({
+    expect(readPkcs10(pem)).toMatchObject({
       commonNames: ['system:node:m1'],
       isSigned: false,
     });
@@ -129,7 +126,7 @@ describe('a PKCS#10 request', () => {
   it('is refused when its alternative names are asked for twice', async () => {
     const names = [{ type: 'dns', value: 'm0' }] as const;
     const extensions = [new SubjectAlternativeNameExtension([{ type: 'dns', value: 'm1' }])];
-    await expect(readPkcs10(await pkcs10({ names, extensions }))).resolves.toBeUndefined();
+    expect(readPkcs10(await pkcs10({ names, extensions }))).toBeUndefined();
   });
 
   it.each([
@@ -140,6 +137,6 @@ describe('a PKCS#10 request', () => {
     ['a block that is cut off', (pem: string) => pem.replace(/\n[^\n]+\n-----END/, '\n-----END')],
     ['a block of something else', (pem: string) => pem.replace(/\nMI[^-]+/, '\nAAAA\n')],
   ])('cannot be read from %s', async (_, change) => {
-    await expect(readPkcs10(change(await pkcs10()))).resolves.toBeUndefined();
+    expect(readPkcs10(change(await pkcs10()))).toBeUndefined();
   });
 });

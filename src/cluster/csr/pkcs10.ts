@@ -1,11 +1,13 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
-import type * as X509 from '@peculiar/x509';
+import { canonicalAddress } from '../../lib/address.ts';
+import { type Element, elementsIn, membersOf, objectIdentifier } from './der.ts';
 
 /** The content of a PKCS#10 request (RFC 2986), as far as a kubelet uses it. */
 export interface CertificateRequest {
   readonly commonNames: readonly string[];
   readonly organizations: readonly string[];
-  /** Attributes of the subject besides those two. */
+  /** Object identifiers of what else is in the subject. */
   readonly otherSubject: readonly string[];
   readonly dnsNames: readonly string[];
   readonly addresses: readonly string[];
@@ -21,215 +23,221 @@ export interface CertificateRequest {
   readonly key: string;
 }
 
+const commonName = '2.5.4.3';
+const organization = '2.5.4.10';
 const alternativeNames = '2.5.29.17';
 const extensionRequest = '1.2.840.113549.1.9.14';
 
+/** Tags of DER. */
+const tags = {
+  integer: 0x02,
+  bits: 0x03,
+  octets: 0x04,
+  identifier: 0x06,
+  utf8: 0x0c,
+  printable: 0x13,
+  sequence: 0x30,
+  set: 0x31,
+  attributes: 0xa0,
+} as const;
+
 /** One request and nothing around it, so that no two programs read different ones. */
 const onePemBlock =
-  /^\s*-----BEGIN CERTIFICATE REQUEST-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE REQUEST-----\s*$/;
+  /^\s*-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----\s*$/;
 
 /**
- * Reads a PKCS#10 request; undefined for what cannot be read, or could be read in two ways. Loads
- * its parser (45 ms, 13 MB) when it is first called.
+ * Reads a PKCS#10 request; undefined for what cannot be read, or could be read in two ways: whoever signs may read what
+ * is passed over here. A parser for all there is in certificates takes eight megabytes, and ten times as long.
  */
-export async function readPkcs10(pem: string): Promise<CertificateRequest | undefined> {
-  if (!onePemBlock.test(pem)) return undefined;
-  const library = await loadLibrary();
+export function readPkcs10(pem: string): CertificateRequest | undefined {
+  const base64 = onePemBlock.exec(pem)?.[1]?.replaceAll(/\s/g, '');
+  if (base64 === undefined) return undefined;
+  const der = Buffer.from(base64, 'base64');
+  if (der.toString('base64') !== base64) return undefined;
   try {
-    const request = new library.Pkcs10CertificateRequest(pem);
-    return isPlain(request, pem, library) ? contentOf(request, library) : undefined;
+    return contentOf(der);
   } catch {
     return undefined;
   }
 }
 
-async function loadLibrary(): Promise<typeof X509> {
-  // The parser needs it while it is being loaded.
-  await import('reflect-metadata');
-  return import('@peculiar/x509');
-}
-
-/**
- * Go refuses duplicate extensions; other programs take the first, or the last. Nothing may stand in the request, behind it or
- * among its names that the parser has passed over: whoever signs may read it. Extensions can be asked for by other attributes
- * than that of the standard, and Go's kubelets send no other.
- */
-function isPlain(
-  request: X509.Pkcs10CertificateRequest,
-  pem: string,
-  { SubjectAlternativeNameExtension }: typeof X509,
-): boolean {
-  const der = Buffer.from(pem.replaceAll(/-----[A-Z ]+-----/g, ''), 'base64');
-  const extension = request.getExtension(alternativeNames);
-  return (
-    hasShape(der) &&
-    request.attributes.length <= 1 &&
-    request.attributes.every(
-      ({ type, values }) => type === extensionRequest && values.length === 1,
-    ) &&
-    request.getExtensions(alternativeNames).length <= 1 &&
-    (extension === null ||
-      (extension instanceof SubjectAlternativeNameExtension &&
-        extension.names.items.length > 0 &&
-        isReadToTheEnd(extension, SubjectAlternativeNameExtension)))
+function contentOf(der: Buffer): CertificateRequest {
+  const [request, ...more] = elementsIn(der);
+  if (request?.tag !== tags.sequence || more.length > 0) throw new Error('no request');
+  const { sequence } = tags;
+  const [signed, algorithm, signature] = membersOf(request, [sequence, sequence, tags.bits]);
+  const [version, subject, key, attributes] = membersOf(signed, [
+    ...([tags.integer, sequence, sequence, tags.attributes] as const),
+  ]);
+  if (!version.content.equals(versionOne)) throw new Error('another version');
+  const extensions = extensionsIn(attributes);
+  const names = extensions.flatMap(({ type, value }) =>
+    type === alternativeNames ? namesIn(value) : [],
   );
-}
-
-/** What is signed, the algorithm and the signature; of the first the version, subject, key and attributes (RFC 2986, 4). */
-const parts = { request: 3, info: 4 } as const;
-
-/** Whether a request has the parts that it must have, and no other, each length in its one spelling. */
-function hasShape(der: Uint8Array): boolean {
-  const request = elementsOf(der);
-  const info = elementsOf(request[0] ?? der);
-  return (
-    contentStart(der) + contentLength(der) === der.length &&
-    request.length === parts.request &&
-    info.length === parts.info &&
-    [der, ...request, ...info].every(isMinimal)
-  );
-}
-
-const isReadToTheEnd = (
-  extension: X509.SubjectAlternativeNameExtension,
-  Extension: typeof X509.SubjectAlternativeNameExtension,
-): boolean =>
-  Buffer.from(extension.value).equals(
-    Buffer.from(new Extension(extension.names.toJSON(), extension.critical).value),
-  );
-
-/** The library's own type of it needs the types of a browser. */
-interface SignatureAlgorithm {
-  readonly name: string;
-  readonly hash: { readonly name: string };
-}
-
-function contentOf(
-  request: X509.Pkcs10CertificateRequest,
-  library: typeof X509,
-): CertificateRequest {
-  const subject = request.subjectName.toJSON().flatMap((part) => Object.entries(part));
-  const valuesOf = (name: string): readonly string[] =>
-    subject.flatMap(([type, values]) => (type === name ? values : []));
-  const names = alternativeNamesOf(request, library);
-  const algorithm = request.signatureAlgorithm as unknown as SignatureAlgorithm;
-  const publicKey = new Uint8Array(request.publicKey.rawData);
-  const namesOf = (type: string): readonly string[] =>
-    names.flatMap((name) => (name.type === type ? [name.value] : []));
+  const valuesOf = (kind: AlternativeName['kind']): readonly string[] =>
+    names.flatMap((name) => (name.kind === kind ? [name.value] : []));
+  const publicKey = keyIn(key.whole);
   return {
-    commonNames: valuesOf('CN'),
-    organizations: valuesOf('O'),
-    otherSubject: subject.map(([type]) => type).filter((type) => type !== 'CN' && type !== 'O'),
-    dnsNames: namesOf('dns'),
-    addresses: namesOf('ip'),
-    otherNames: names.map(({ type }) => type).filter((type) => type !== 'dns' && type !== 'ip'),
-    otherExtensions: Array.from(request.extensions, ({ type }) => type).filter(
-      (type) => type !== alternativeNames,
-    ),
-    isSigned: isSignedByItsKey({
-      der: new Uint8Array(request.rawData),
-      algorithm: algorithm.name,
-      hash: algorithm.hash.name,
-      signature: new Uint8Array(request.signature),
-      publicKey,
-    }),
+    ...subjectOf(subject),
+    dnsNames: valuesOf('dns'),
+    addresses: valuesOf('address'),
+    otherNames: valuesOf('other'),
+    otherExtensions: extensions.map(({ type }) => type).filter((type) => type !== alternativeNames),
+    isSigned: isSignedBy(publicKey, { signed, algorithm, signature }),
     isStrong: isStrong(publicKey),
-    key: createHash('sha256').update(publicKey).digest('hex'),
+    key: createHash('sha256').update(key.whole).digest('hex'),
   };
 }
 
-function alternativeNamesOf(
-  request: X509.Pkcs10CertificateRequest,
-  { SubjectAlternativeNameExtension }: typeof X509,
-): readonly X509.JsonGeneralName[] {
-  const extension = request.getExtension(alternativeNames);
-  return extension instanceof SubjectAlternativeNameExtension ? extension.names.toJSON() : [];
+/** Version 1 is written as 0 (RFC 2986, 4.1). */
+const versionOne = Buffer.of(0);
+
+type Subject = Pick<CertificateRequest, 'commonNames' | 'organizations' | 'otherSubject'>;
+
+function subjectOf(name: Element): Subject {
+  const parts = elementsIn(name.content).flatMap((part) => {
+    if (part.tag !== tags.set) throw new Error('no part of a name');
+    return elementsIn(part.content).map((attribute) => {
+      const [type, value, ...more] = elementsIn(attribute.content);
+      if (type === undefined || value === undefined || more.length > 0) throw new Error('no pair');
+      return { type: objectIdentifier(type), value };
+    });
+  });
+  const textsOf = (wanted: string): readonly string[] =>
+    parts.flatMap(({ type, value }) => (type === wanted ? [textOf(value)] : []));
+  return {
+    commonNames: textsOf(commonName),
+    organizations: textsOf(organization),
+    otherSubject: parts
+      .map(({ type }) => type)
+      .filter((type) => type !== commonName && type !== organization),
+  };
 }
 
-/** How a request is signed, in the words of the Web Cryptography API. */
-interface SignedPart {
-  /** The whole request, DER: what is signed, the algorithm, the signature (RFC 2986, 4.2). */
-  readonly der: Uint8Array;
-  /** `ECDSA`, `RSASSA-PKCS1-v1_5`. */
-  readonly algorithm: string;
-  /** `SHA-256`. */
-  readonly hash: string;
-  readonly signature: Uint8Array;
-  /** SubjectPublicKeyInfo, DER. */
-  readonly publicKey: Uint8Array;
+/** Go writes names in one of these two types; of the older ones programs differ in what the bytes mean. */
+function textOf({ tag, content }: Element): string {
+  const text = content.toString('utf8');
+  const isPrintable = tag === tags.printable && /^[A-Za-z0-9 '()+,\-./:=?]*$/.test(text);
+  if (!isPrintable && !(tag === tags.utf8 && isUtf8(content))) throw new Error('no text');
+  return text;
 }
 
-/** Algorithms of the keys that a kubelet makes; others prove nothing here. */
-const algorithms: Readonly<Record<string, string>> = {
-  ECDSA: 'ec',
-  'RSASSA-PKCS1-v1_5': 'rsa',
+interface Extension {
+  readonly type: string;
+  readonly value: Buffer;
+}
+
+/**
+ * Go refuses duplicate extensions; other programs take the first, or the last. Extensions can be asked for by other attributes
+ * than that of the standard, and Go's kubelets send no other.
+ */
+function extensionsIn(attributes: Element): readonly Extension[] {
+  const requests = elementsIn(attributes.content).map((attribute) => {
+    const [type, values] = membersOf(attribute, [tags.identifier, tags.set]);
+    if (objectIdentifier(type) !== extensionRequest) throw new Error('another attribute');
+    return values;
+  });
+  const [values, ...others] = requests;
+  if (values === undefined) return [];
+  const [list] = membersOf(values, [tags.sequence]);
+  const extensions = elementsIn(list.content).map((extension) => {
+    const [type, ...rest] = elementsIn(extension.content);
+    const value = rest.at(-1);
+    const isWhole = rest.length === 1 || (rest.length === 2 && rest[0]?.whole.equals(critical));
+    if (type === undefined || value?.tag !== tags.octets || !isWhole) throw new Error('no pair');
+    return { type: objectIdentifier(type), value: value.content };
+  });
+  const isTwice = new Set(extensions.map(({ type }) => type)).size < extensions.length;
+  if (others.length > 0 || isTwice) throw new Error('extensions that are there twice');
+  return extensions;
+}
+
+/** The BOOLEAN `TRUE`; `FALSE`, the default, is left out. */
+const critical = Buffer.of(0x01, 0x01, 0xff);
+
+interface AlternativeName {
+  readonly kind: 'dns' | 'address' | 'other';
+  /** Of another kind its name. */
+  readonly value: string;
+}
+
+/** Kinds of names that no kubelet asks for (RFC 5280, 4.2.1.6). */
+const otherKinds: Readonly<Record<number, string>> = {
+  0xa0: 'other',
+  0x81: 'email',
+  0xa4: 'directory',
+  0x86: 'url',
+  0x88: 'id',
 };
 
-const hashes: Readonly<Record<string, string>> = {
-  'SHA-256': 'sha256',
-  'SHA-384': 'sha384',
-  'SHA-512': 'sha512',
+function namesIn(value: Buffer): readonly AlternativeName[] {
+  const [names, ...more] = elementsIn(value);
+  if (names?.tag !== tags.sequence || names.content.length === 0 || more.length > 0)
+    throw new Error('no names');
+  return elementsIn(names.content).map(({ tag, content }) => {
+    if (tag === 0x82 && isAscii(content)) return { kind: 'dns', value: content.toString('latin1') };
+    if (tag === 0x87) return { kind: 'address', value: addressOf(content) };
+    const other = otherKinds[tag];
+    if (other === undefined) throw new Error('a name of no kind');
+    return { kind: 'other', value: other };
+  });
+}
+
+function addressOf(bytes: Buffer): string {
+  if (bytes.length === 4) return bytes.join('.');
+  if (bytes.length !== 16) throw new Error('no address');
+  const groups = bytes.toString('hex').match(/.{4}/g) ?? [];
+  return canonicalAddress(groups.join(':')) ?? '';
+}
+
+/** How kubelets sign, by the identifiers of RFC 5758 and RFC 8017; others prove nothing here. */
+const algorithms: Readonly<Record<string, readonly [kind: string, hash: string]>> = {
+  '1.2.840.10045.4.3.2': ['ec', 'sha256'],
+  '1.2.840.10045.4.3.3': ['ec', 'sha384'],
+  '1.2.840.10045.4.3.4': ['ec', 'sha512'],
+  '1.2.840.113549.1.1.11': ['rsa', 'sha256'],
+  '1.2.840.113549.1.1.12': ['rsa', 'sha384'],
+  '1.2.840.113549.1.1.13': ['rsa', 'sha512'],
 };
 
 const fewestBits = 2048;
 const curves: readonly (string | undefined)[] = ['prime256v1', 'secp384r1', 'secp521r1'];
 
-function isStrong(publicKey: Uint8Array): boolean {
+/** A SubjectPublicKeyInfo as a key; undefined where OpenSSL knows none of its kind. */
+function keyIn(spki: Buffer): KeyObject | undefined {
   try {
-    const { asymmetricKeyDetails: { modulusLength = 0, namedCurve } = {} } = publicKeyOf(publicKey);
-    return modulusLength >= fewestBits || curves.includes(namedCurve);
+    return createPublicKey({ key: spki, format: 'der', type: 'spki' });
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-const publicKeyOf = (spki: Uint8Array): KeyObject =>
-  createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' });
+function isStrong(key: KeyObject | undefined): boolean {
+  const { modulusLength = 0, namedCurve } = key?.asymmetricKeyDetails ?? {};
+  return modulusLength >= fewestBits || curves.includes(namedCurve);
+}
+
+/** The three parts of a request (RFC 2986, 4.2). */
+interface SignedPart {
+  readonly signed: Element;
+  readonly algorithm: Element;
+  readonly signature: Element;
+}
 
 /** Whether a request was signed by the key that it is for. */
-function isSignedByItsKey({ der, publicKey, ...signed }: SignedPart): boolean {
-  const hash = hashes[signed.hash];
-  const kind = algorithms[signed.algorithm];
-  if (hash === undefined || kind === undefined) return false;
+function isSignedBy(
+  key: KeyObject | undefined,
+  { signed, algorithm, signature }: SignedPart,
+): boolean {
+  const [identifier] = elementsIn(algorithm.content);
+  const [kind, hash] = (identifier && algorithms[objectIdentifier(identifier)]) ?? [];
+  // The first byte of a string of bits says how many of its last byte do not count.
+  const [unused] = signature.content;
+  if (key === undefined || hash === undefined || unused !== 0) return false;
+  if (key.asymmetricKeyType !== kind) return false;
   try {
-    const key = publicKeyOf(publicKey);
-    return (
-      key.asymmetricKeyType === kind &&
-      verify(hash, elementsOf(der)[0] ?? der, { key, dsaEncoding: 'der' }, signed.signature)
-    );
+    return verify(hash, signed.whole, { key, dsaEncoding: 'der' }, signature.content.subarray(1));
   } catch {
     return false;
   }
-}
-
-/** The elements inside a DER sequence, each with its header. */
-function elementsOf(sequence: Uint8Array): readonly Uint8Array[] {
-  const found: Uint8Array[] = [];
-  let rest = sequence.subarray(contentStart(sequence));
-  while (rest.length > 0) {
-    const length = contentStart(rest) + contentLength(rest);
-    found.push(rest.subarray(0, length));
-    rest = rest.subarray(length);
-  }
-  return found;
-}
-
-const shortest = 0x80;
-
-/** Bytes of tag and length: one and one, or one and one that says how many follow (X.690, 8.1.3). */
-function contentStart(element: Uint8Array): number {
-  const length = element[1] ?? 0;
-  return length < shortest ? 2 : 2 + (length - shortest);
-}
-
-function contentLength(element: Uint8Array): number {
-  const length = element[1] ?? 0;
-  if (length < shortest) return length;
-  return element.subarray(2, contentStart(element)).reduce((sum, byte) => sum * 256 + byte, 0);
-}
-
-/** Whether a length is written as DER has it (X.690, 10.1): in as few bytes as it needs, and never left open. */
-function isMinimal(element: Uint8Array): boolean {
-  const [, form = 0, first = 0] = element;
-  return form < shortest || (first !== 0 && form > shortest && contentLength(element) >= shortest);
 }

@@ -77,8 +77,12 @@ export function readClaim(
       : servingRefusal(asked, request, node)) ??
     keyRefusal(request);
   const { purpose } = asked;
-  return refusal ?? { purpose, node, key: request.key, addresses: request.addresses };
+  const addresses = purpose === 'client' ? none : request.addresses;
+  return refusal ?? { purpose, node, key: request.key, addresses };
 }
+
+/** One for all of the thousands that ask for no address. */
+const none: readonly string[] = [];
 
 /** Why a claim is not granted to a node that is known so; undefined where it is. */
 export function claimRefusal(

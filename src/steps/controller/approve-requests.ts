@@ -9,11 +9,11 @@ import {
   requestBook,
 } from '../../cluster/csr/hosts-requests.ts';
 import { controllerEvent } from '../../cluster/controller.ts';
+import { readRequest } from '../../cluster/csr/read-request.ts';
 import type { ApprovalReason } from '../../cluster/csr/signing-request.ts';
 import { refusalCauses } from '../../cluster/csr/verify.ts';
 import { certificateSigningRequests, events, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel } from '../../cluster/node.ts';
-import { untilAborted } from '../../engine/wait.ts';
 import { seconds } from '../../model/duration.ts';
 import { AgentError } from '../../model/failure.ts';
 import type { InstallationView } from '../../ports/installation.ts';
@@ -51,15 +51,8 @@ export const approveRequests = controllerStep({
     const book = requestBook(tally);
     const reportLeft = leftReports(scope, tally);
     let took = 0;
-    let notify = (): void => undefined;
     await reconcile<Seen, Work>(scope, 'every certificate request is answered', {
-      watch: together(
-        ...[requests, nodes, ...records, service].map(({ watch }) => watch),
-        (changed, signal) => {
-          notify = changed;
-          return untilAborted(signal);
-        },
-      ),
+      watch: together(...[requests, nodes, ...records, service].map(({ watch }) => watch)),
       every: seconds(10),
       observe: async (signal) => {
         // Ten thousand requests that come one by one must not keep the processor from all others.
@@ -67,37 +60,33 @@ export const approveRequests = controllerStep({
         const began = clock.elapsed();
         const gap = gapAmong(requests, nodes, ...records);
         if (gap !== undefined) return { missing: gap, approve: [], counts: [] };
-        const { objects } = requests.view();
-        let unread = await book.read(objects, clock.elapsed());
-        // What was approved before names the keys that count.
-        while (unread === 'answered') {
-          await clock.sleep(1, signal);
-          unread = await book.read(objects, clock.elapsed());
-        }
-        if (unread === 'pending') notify();
         const record = recordIn(records.flatMap(({ view }) => view().objects));
         const there = { nodes: nodes.view().objects, record };
         const known = knownCluster(service.view(), there, masters);
         if (typeof known === 'string') return { missing: known, approve: [], counts: [] };
-        const now = clock.elapsed();
+        const open = book.open(requests.view().objects.map(readRequest), began);
         const facts = { ...known, keys: book.keys() };
-        const approve = decideRequests(book.open(), facts, ({ uid, name }, { cause }) =>
-          tally.add({ uid, name, cause }, now),
-        );
+        const approve = decideRequests(open, facts, ({ metadata }, { cause }) => {
+          const { uid = '', name } = metadata;
+          tally.add({ uid, name, cause }, began);
+        });
         const missing = 'waiting for certificate requests';
         took = clock.elapsed() - began;
         return { missing, approve, counts: tally.due(clock.elapsed()) };
       },
       decide: ({ missing, approve, counts }) => ({
         actions: [
-          ...approve.map((request) => ({ key: `certificate request ${request.name}`, request })),
+          ...approve.map((request) => ({
+            key: `certificate request ${request.metadata.name}`,
+            request,
+          })),
           ...counts.map((count) => ({ key: `event about requests: ${count.cause}`, count })),
         ],
         missing,
       }),
       apply: async (work, signal) => {
         if ('count' in work) await reportLeft(work.count, signal);
-        else await approveOne(scope, { book, objects: requests.view().objects }, work.request);
+        else await approveOne(scope, book, work.request);
       },
     });
   },
@@ -146,25 +135,22 @@ const approval: ApprovalReason = {
 
 async function approveOne(
   scope: ControllerScope<'kube' | 'clock'>,
-  { book, objects }: { readonly book: RequestBook; readonly objects: readonly KubeObject[] },
-  { uid, name, claim: { node, purpose } }: OpenRequest,
+  book: RequestBook,
+  request: OpenRequest,
 ): Promise<void> {
-  const object = objects.find(({ metadata }) => metadata.uid === uid);
-  if (object === undefined) return;
+  const { metadata, claim } = request;
   // Before it is sent: a second key of the host must not be approved meanwhile.
-  book.set(uid, { state: 'approved' });
+  book.set(request, { state: 'approved' });
   try {
-    const state = await approveRequest(scope, object, approval);
-    book.set(uid, { state });
+    const state = await approveRequest(scope, metadata, approval);
+    book.set(request, { state });
     if (state === 'approved') {
-      scope.note('info', `certificate request ${name} is approved`, { node, purpose });
+      const { node, purpose } = claim;
+      scope.note('info', `certificate request ${metadata.name} is approved`, { node, purpose });
     }
   } catch (error) {
     const isDenied = isForbidden(error);
-    book.set(uid, {
-      state: 'pending',
-      ...(isDenied ? { open: undefined, cause: 'forbidden' } : {}),
-    });
+    book.set(request, { state: 'pending', ...(isDenied ? { cause: 'forbidden' } : {}) });
     if (!isDenied) throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { readSigningRequest } from '../../cluster/csr/signing-request.ts';
+import { readRequest } from '../../cluster/csr/read-request.ts';
 import { certificateSigningRequests, nodes as nodeKind } from '../../cluster/kinds.ts';
 import { nodeLabel, readinessOf } from '../../cluster/node.ts';
 import { asAgentError } from '../../engine/failures.ts';
@@ -150,10 +150,10 @@ export function endOfHost(seen: HostSeen): PollResult<string> {
   if (!readiness.isReady)
     return { status: `${node} has joined and is not Ready: ${readiness.reason}` };
   const serving = requests
-    .map((request) => readSigningRequest(request))
-    .filter((asked) => asked?.purpose === 'serving' && asked.username === `system:node:${node}`);
-  const isServing = serving.some((asked) => asked?.state === 'approved');
-  const isQuiet = readyFor >= quietTime && !serving.some((asked) => asked?.state === 'pending');
+    .map(readRequest)
+    .filter(({ purpose, username }) => purpose === 'serving' && username === `system:node:${node}`);
+  const isServing = serving.some(({ state }) => state === 'approved');
+  const isQuiet = readyFor >= quietTime && !serving.some(({ state }) => state === 'pending');
   return isServing || isQuiet
     ? { done: `node ${node} is Ready` }
     : { status: `${node} is Ready and waits for a serving certificate` };
