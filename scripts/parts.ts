@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { agentImageBase } from './parts/agent-image.ts';
 import { aptPackages } from './parts/apt-packages.ts';
+import { butane } from './parts/butane/butane.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
 import { docsGenerator } from './parts/docs-generator.ts';
 import { ensurePart } from './parts/ensure.ts';
@@ -43,6 +44,7 @@ const allParts: readonly Part[] = [
   s3Server,
   ignitionMerge,
   layeringName,
+  butane,
   kubeApi,
   kubeCrds,
   kubeData,

@@ -117,8 +117,8 @@ export const allSuites: readonly Suite[] = [
   },
   {
     name: 'oracle',
-    about: 'Ignition and the names of builds against the Go implementations',
-    parts: ['apt-packages', 'ignition-merge', 'layering-name'],
+    about: 'Ignition, Butane and the names of builds against the Go implementations',
+    parts: ['apt-packages', 'ignition-merge', 'layering-name', 'butane'],
     tests: { include: ['test/**/*.oracle.test.ts'], timeoutSeconds: 300 },
   },
   {
