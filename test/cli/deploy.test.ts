@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import recorded from '../../mocks/traces/assisted-service-settings.json' with { type: 'json' };
 import { type Bundle, copyBundle } from './bundle.ts';
 
-const configs = resolve(import.meta.dirname, '../../deploy/host/config');
+const deploy = resolve(import.meta.dirname, '../../deploy');
+const configs = join(deploy, 'host/config');
 
 let bundle: Bundle;
 let folder: string;
@@ -52,5 +54,30 @@ describe.each([
     expect(open).not.toBe(text);
     const { stdout } = await bundle.run(['config', 'validate', '--config', whole]);
     expect(stdout).toBe('the configuration is complete\n');
+  });
+});
+
+describe('deploy/assisted-service', () => {
+  const read = async (name: string): Promise<unknown> =>
+    parse(await readFile(join(deploy, 'assisted-service', name), 'utf8'));
+
+  it.each(['images.yaml', 'podman.yml'])('%s sets what the service reads', async (name) => {
+    const { data } = (await read(name)) as { readonly data: Readonly<Record<string, string>> };
+    expect(recorded.variables).toEqual(expect.arrayContaining(Object.keys(data)));
+    expect(Object.keys(data)).toEqual(
+      expect.arrayContaining(['INSTALLER_IMAGE', 'CONTROLLER_IMAGE']),
+    );
+    // The pattern of installer_image in the service's models.InstallCmdRequest.
+    expect(data['INSTALLER_IMAGE']).toMatch(
+      /^(([a-zA-Z0-9\-.]+)(:[0-9]+)?\/)?[a-z0-9._\-/@]+[?:a-zA-Z0-9_\-.]+$/,
+    );
+  });
+
+  it('agent-service-config.yaml names the settings to the operator, and the registry', async () => {
+    const { metadata } = (await read('images.yaml')) as { readonly metadata: { name: string } };
+    expect(await read('agent-service-config.yaml')).toEqual({
+      metadata: { annotations: { [recorded.annotation]: metadata.name } },
+      spec: { [recorded.field]: ['registry.example'] },
+    });
   });
 });

@@ -19,12 +19,16 @@ runroot = "/run/containers/run"
 additionalimagestores = ["$1"]
 END
 # A sandbox may refuse the limits that podman gives by itself.
-limited='podman() {
-  if [ "$1" != run ]; then command podman "$@"; return; fi
-  command podman run --pids-limit=0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "${@:2}"
-}'
+mkdir /run/bin
+cat > /run/bin/podman <<'END'
+#!/bin/bash
+[ "$1" != run ] || set -- run --pids-limit=0 --ulimit nofile=1024:1024 --ulimit nproc=1000:1000 "${@:2}"
+PATH=${PATH#/run/bin:} exec podman "$@"
+END
+chmod +x /run/bin/podman
+export PATH=/run/bin:$PATH
 code=0
-bash -euo pipefail -c "$limited; $2" || code=$?
+bash -euo pipefail -c "$2" || code=$?
 kill "$daemon"
 # By that signal it may end, and in no other way than well.
 wait "$daemon" 2>/dev/null || [ $? -eq 143 ]

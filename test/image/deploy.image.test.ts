@@ -1,0 +1,104 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { ensureBundle } from '../../scripts/bundle.ts';
+import { buildAgentImage, openContainerStore } from '../../scripts/image/agent-image.ts';
+import { parseConfig } from '../../src/ignition/parse.ts';
+import { readFileContent } from '../../src/ignition/resource.ts';
+import { exitCodes } from '../../src/model/failure.ts';
+import { version } from '../../src/model/version.ts';
+import { diskFailures } from '../../src/steps/disk/failures.ts';
+import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
+
+const deploy = resolve(import.meta.dirname, '../../deploy');
+const name = 'registry.example/bootwright:latest';
+const store = openContainerStore();
+
+let folder: string;
+beforeAll(async () => {
+  await ensureBundle(() => undefined);
+  await buildAgentImage(store, { name });
+  folder = mkdtempSync(join(tmpdir(), 'bootwright-deploy-'));
+});
+afterAll(async () => {
+  await store.run('podman', 'untag', name, name);
+  rmSync(folder, { recursive: true });
+});
+
+/** The files that an Ignition writes, in a folder that is laid over /etc. */
+function applyIgnition(ignition: string): string {
+  const text = readFileSync(join(deploy, 'host', ignition), 'utf8');
+  const { config } = parseConfig(text);
+  const root = join(folder, ignition);
+  for (const { path } of config.storage?.files ?? []) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), readFileContent(config, path));
+  }
+  return root;
+}
+
+/** /etc of the machine is a copy that ends with it. */
+const withFiles = (root: string): string => `
+  mkdir -p /run/etc/upper /run/etc/work
+  mount -t overlay etc -o lowerdir=/etc,upperdir=/run/etc/upper,workdir=/run/etc/work /etc
+  cp -r ${root}/etc/. /etc/
+`;
+
+const program = join(deploy, 'host/bootwright.sh');
+
+describe('deploy/host/bootwright.sh', () => {
+  it('runs the image, with the configuration of the host', async () => {
+    const root = applyIgnition('install-worker.ign');
+    const { exitCode, stdout } = await onOwnMachine(
+      store,
+      `${withFiles(root)} ${program} --version; ${program} config validate; ${program} plan`,
+    );
+    expect(stdout).toMatch(new RegExp(`^${version}\nthe configuration is complete\n`));
+    expect(stdout).toContain('Role worker: ');
+    expect(exitCode).toBe(0);
+  });
+
+  it.each(['worker', 'master'])('installs with the files of install-%s.ign', async (role) => {
+    const root = applyIgnition(`install-${role}.ign`);
+    const { exitCode, stdout, stderr } = await onOwnMachine(
+      store,
+      `${withFiles(root)} code=0; ${program} || code=$?; ls /opt/install-dir; exit $code`,
+    );
+    // The disk of the example is nowhere; what comes before it has been done.
+    expect(stderr).toMatch(/^failed: disk\.missing: .*wwn-0x5000c500a0b1c2d3/m);
+    expect(stdout).toContain('journal.jsonl\n');
+    expect(exitCode).toBe(exitCodes[diskFailures['disk.missing'].kind]);
+  });
+
+  it('finds the Ignition of a node where install-master.ign writes it', () => {
+    const config = parse(readFileSync(join(deploy, 'host/config/master.yaml'), 'utf8')) as {
+      readonly ignition: { readonly file: string };
+    };
+    const written = join(applyIgnition('install-master.ign'), config.ignition.file);
+    expect(readFileSync(written, 'utf8')).toBe(
+      readFileSync(join(deploy, 'host/master.ign'), 'utf8'),
+    );
+  });
+});
+
+interface Variables {
+  readonly data: Readonly<Record<string, string>>;
+}
+
+describe.each(['images.yaml', 'podman.yml'])('deploy/assisted-service/%s', (file) => {
+  it('names an image that runs the command of the service', async () => {
+    const { data } = parse(
+      readFileSync(join(deploy, 'assisted-service', file), 'utf8'),
+    ) as Variables;
+    const { INSTALLER_IMAGE: installer = '', CONTROLLER_IMAGE: controller } = data;
+    expect(installer).toBe(controller);
+    await using service = await commandForLostDisk(installer);
+    const { stderr } = await onOwnMachine(store, `${service.line} > /dev/null || true`, {
+      PULL_SECRET_TOKEN: service.token,
+    });
+    expect(stderr).toMatch(/^failed: disk\.missing: /m);
+    expect(service.inventory.store.host(service.hostId)).toMatchObject({ status: 'error' });
+  });
+});
