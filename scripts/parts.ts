@@ -9,6 +9,7 @@ import { liveRoot, qemu } from './parts/guest.ts';
 import { kubeApi } from './parts/kube/kube-api.ts';
 import { kubeCrds, kubeData } from './parts/kube/kube-crds.ts';
 import { ignitionMerge, layeringName } from './parts/oracles.ts';
+import { networkLive } from './parts/network-live.ts';
 import { oldUserland } from './parts/old-userland.ts';
 import { osCommit } from './parts/os-commit.ts';
 import { osDisk } from './parts/os-disk.ts';
@@ -40,6 +41,7 @@ const allParts: readonly Part[] = [
   osDisk,
   osImage,
   liveRoot,
+  networkLive,
   oldUserland,
   s3Server,
   ignitionMerge,

@@ -25,7 +25,9 @@ kernel=$(ls "$tree/usr/lib/modules")
 # Of its modules only some are there.
 chroot "$tree" depmod "$kernel"
 cp "$tree/boot/vmlinuz-$kernel" "$out/vmlinuz"
-"$here/live/initrd.sh" "$tree" "$kernel" "$out/initrd.img"
+# Nothing else loads dm_mod where LVM asks for it: there is no list of static device nodes.
+"$here/live/initrd.sh" "$tree" "$kernel" "$out/initrd.img" "$here/live/initrd" \
+  virtio_pci virtio_blk virtio_net ext4 dm_mod
 rm -rf "$tree"/{boot,vmlinuz,initrd.img}{,.old}
 mkdir "$tree/boot"
 # Newer than /usr, or systemd takes the start for the first after an update and rebuilds its caches.

@@ -30,7 +30,7 @@ export interface VitestProject {
 
 const guestParts = [
   ...['apt-packages', 'qemu', 'os-disk', 'live-root', 'agent-image-base', 'os-image'],
-  'image-registry',
+  ...['image-registry', 'network-live'],
 ];
 
 /** Every suite; the one that takes longest comes first, because the others run beside it. */

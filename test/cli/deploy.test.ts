@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import recorded from '../../mocks/traces/assisted-service-settings.json' with { type: 'json' };
@@ -79,5 +81,31 @@ describe('deploy/assisted-service', () => {
       metadata: { annotations: { [recorded.annotation]: metadata.name } },
       spec: { [recorded.field]: ['registry.example'] },
     });
+  });
+});
+
+describe('deploy/pxe', () => {
+  it('starts the same kernel with the same arguments by iPXE and by GRUB', async () => {
+    const read = (name: string): Promise<string> => readFile(join(deploy, 'pxe', name), 'utf8');
+    const [ipxe, grub] = await Promise.all([read('boot.ipxe'), read('grub.cfg')]);
+    const set = new Map(
+      [...ipxe.matchAll(/\bset (\w+) (.*)$/gm)].map(([, name = '', value = '']) => [name, value]),
+    );
+    const filled = (text: string): string =>
+      text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => filled(set.get(name) ?? ''));
+    const lineOf = (text: string, command: string): string =>
+      new RegExp(`^ *${command} (?:--name main )?(.*)$`, 'm').exec(text)?.[1] ?? '';
+    const device = '(http,192.0.2.10)/';
+    const byHttp = (text: string): string => text.replace(device, 'http://192.0.2.10/');
+    const kernel = filled(lineOf(ipxe, 'kernel')).replace(' initrd=main', '');
+    expect(byHttp(lineOf(grub, 'linux'))).toBe(kernel);
+    expect(byHttp(lineOf(grub, 'initrd'))).toBe(filled(lineOf(ipxe, 'initrd')));
+    expect(kernel).toContain(' ignition.firstboot ignition.platform.id=metal ');
+  });
+
+  it("passes GRUB's own check", async () => {
+    const run = promisify(execFile);
+    const { stderr } = await run('grub-script-check', [join(deploy, 'pxe/grub.cfg')]);
+    expect(stderr).toBe('');
   });
 });

@@ -39,7 +39,7 @@ interface BootPlace {
  */
 export async function bootInstalled(
   machine: InstalledMachine,
-  { machineConfigServer }: Outside,
+  { machineConfigServer }: Pick<Outside, 'machineConfigServer'>,
   { folder, name, deadlineSeconds, signal }: BootPlace,
 ): Promise<DiskBoot> {
   const { target, job, agentDisk, ...shape } = machine;

@@ -77,7 +77,7 @@ export async function serveImage(
 }
 
 /** First byte, and the one after the last. */
-function rangeOf(header: string | undefined, bytes: number): [from: number, to: number] {
+export function rangeOf(header: string | undefined, bytes: number): [from: number, to: number] {
   const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(header ?? '') ?? [];
   if (from === undefined) return [0, bytes];
   return [Number(from), to === '' ? bytes : Math.min(Number(to) + 1, bytes)];

@@ -28,7 +28,7 @@ interface LiveShape extends Job, Omit<GuestShape, 'boot' | 'disks' | 'firmware'>
  * ends the guest at once, and with it whatever waits for the guest. Devices may take their time on a busy machine.
  * Of units systemd shows only what fails: else it draws what it waits for three times a second.
  */
-const emulated = [
+export const emulated = [
   'audit=0 lsm=capability mitigations=off init_on_alloc=0 panic=-1',
   'systemd.default_device_timeout_sec=900 systemd.show_status=error',
 ].join(' ');

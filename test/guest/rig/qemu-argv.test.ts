@@ -47,10 +47,29 @@ describe('qemuArguments', () => {
     );
     expect(valuesOf('-netdev', argv)[0]?.split(',')).toEqual(
       expect.arrayContaining([
-        'guestfwd=tcp:10.0.2.100:443-tcp:127.0.0.1:8443',
+        expect.stringMatching(/^guestfwd=tcp:10\.0\.2\.100:443-cmd:\/.*\/forward\.sh 8443$/),
         'hostfwd=tcp:127.0.0.1:2222-:22',
       ]),
     );
+  });
+
+  it('starts from the network, in a subnet of its own, by the ROM of the interface', () => {
+    const networkBoot = { folder: '/t/tftp', file: 'boot.ipxe' };
+    const argv = qemuArguments({ ...bios, networkBoot, subnet: '192.0.2' }, logs);
+    expect(valuesOf('-netdev', argv)[0]?.split(',')).toEqual([
+      ...['user', 'id=net', 'ipv6=off', 'net=192.0.2.0/24', 'host=192.0.2.2', 'dns=192.0.2.3'],
+      ...['dhcpstart=192.0.2.15', 'tftp=/t/tftp', 'bootfile=boot.ipxe'],
+    ]);
+    expect(argv).toContain('virtio-net-pci,netdev=net,bootindex=0');
+    expect(qemuArguments(bios, logs)).toContain('virtio-net-pci,netdev=net,romfile=');
+  });
+
+  it('puts a disk that has a WWN behind a SCSI controller', () => {
+    const disk = { path: '/t/d.raw', serial: 'target', writes: 'kept', wwn: '0x5000' } as const;
+    const devices = valuesOf('-device', qemuArguments({ ...bios, disks: [disk] }, logs));
+    const controller = devices.indexOf('virtio-scsi-pci,id=scsi');
+    expect(controller).toBeGreaterThanOrEqual(0);
+    expect(devices[controller + 1]).toMatch(/^scsi-hd,bus=scsi\.0,serial=target,wwn=0x5000,/);
   });
 
   it('gives UEFI its code read-only and its variables to write', () => {

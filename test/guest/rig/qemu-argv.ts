@@ -1,13 +1,15 @@
 /** What a guest starts from. */
 export type Firmware = 'bios' | 'uefi';
 
-/** A disk of a guest. Its serial makes it `/dev/disk/by-id/virtio-<serial>` inside. */
+/** A disk of a guest. Its serial makes it `/dev/disk/by-id/virtio-<serial>` inside, unless it has a WWN. */
 export interface GuestDisk {
   readonly path: string;
   /** At most 20 letters, digits and hyphens; virtio carries no more. */
   readonly serial: string;
   /** `read-only`, `kept` between guests, or `throwaway`: written to, and forgotten when the guest ends. */
   readonly writes: 'read-only' | 'kept' | 'throwaway';
+  /** Hexadecimal, with `0x`: it is a disk of a SCSI controller then, `/dev/disk/by-id/wwn-<WWN>` inside. */
+  readonly wwn?: string;
   /** Logical and physical block size; 512 without it. */
   readonly sectorBytes?: 512 | 4096;
 }
@@ -19,9 +21,17 @@ interface DirectBoot {
   readonly commandLine: string;
 }
 
+/** The network that a guest starts from. */
+interface NetworkBoot {
+  /** What the server of TFTP has. */
+  readonly folder: string;
+  /** The file in it that the firmware loads. */
+  readonly file: string;
+}
+
 /** A TCP service of this machine, seen in the guest as another host of its network. */
 interface GuestForward {
-  /** Within 10.0.2.0/24; not .2, .3 or .15. */
+  /** In the subnet; not .2, .3 or .15. */
   readonly guestAddress: string;
   readonly guestPort: number;
   /** On 127.0.0.1 of this machine. */
@@ -34,7 +44,7 @@ interface HostForward {
   readonly guestPort: number;
 }
 
-/** All that makes one guest. Any port of this machine's loopback is 10.0.2.2 inside. */
+/** All that makes one guest. Any port of this machine's loopback is 10.0.2.2 inside, or .2 of another subnet. */
 export interface GuestShape {
   readonly firmware: Firmware;
   /** UEFI variables that outlive the guest; the file is made when it is not there. Forgotten without it. */
@@ -42,6 +52,9 @@ export interface GuestShape {
   readonly memoryMiB?: number;
   readonly disks: readonly GuestDisk[];
   readonly boot?: DirectBoot;
+  readonly networkBoot?: NetworkBoot;
+  /** The first three numbers of its addresses; 10.0.2 without it. */
+  readonly subnet?: string;
   readonly guestForwards?: readonly GuestForward[];
   readonly hostForwards?: readonly HostForward[];
 }
@@ -67,6 +80,7 @@ export function qemuArguments(shape: GuestShape, files: GuestFiles, accelerator 
     ...['-device', 'virtio-rng-pci'],
     ...files.serialLogs.flatMap((path) => ['-serial', `file:${path}`]),
     ...firmwareArguments(files),
+    ...controllerArguments(shape.disks),
     ...shape.disks.flatMap((disk, index) => diskArguments(disk, index, shape)),
     ...networkArguments(shape),
     ...bootArguments(shape.boot),
@@ -98,21 +112,43 @@ function diskArguments(disk: GuestDisk, index: number, { variables }: GuestShape
   const blocks = `logical_block_size=${sector},physical_block_size=${sector}`;
   // OVMF lets QEMU's order of disks win over its own boot entries, so where these are kept there is none.
   const order = variables === undefined ? `bootindex=${index + 1},` : '';
-  const device = `virtio-blk-pci,drive=${id},serial=${disk.serial},${order}${blocks}`;
+  const shared = `drive=${id},${order}${blocks}`;
+  const device =
+    disk.wwn === undefined
+      ? `virtio-blk-pci,serial=${disk.serial},${shared}`
+      : `scsi-hd,bus=scsi.0,serial=${disk.serial},wwn=${disk.wwn},${shared}`;
   return ['-drive', drive, '-device', device];
 }
 
+function controllerArguments(disks: readonly GuestDisk[]): string[] {
+  return disks.some(({ wwn }) => wwn !== undefined) ? ['-device', 'virtio-scsi-pci,id=scsi'] : [];
+}
+
+/** Connects its two ends to a port of this machine's loopback; QEMU runs it for each connection. */
+const forwardProgram = new URL('forward.sh', import.meta.url).pathname;
+
 function networkArguments(shape: GuestShape): string[] {
+  const { subnet, networkBoot } = shape;
+  const addresses =
+    subnet === undefined
+      ? []
+      : [
+          `net=${subnet}.0/24`,
+          ...['host=2', 'dns=3', 'dhcpstart=15'].map((one) => one.replace('=', `=${subnet}.`)),
+        ];
   const guest = (shape.guestForwards ?? []).map(
     ({ guestAddress, guestPort, hostPort }) =>
-      `guestfwd=tcp:${guestAddress}:${guestPort}-tcp:127.0.0.1:${hostPort}`,
+      `guestfwd=tcp:${guestAddress}:${guestPort}-cmd:${forwardProgram} ${hostPort}`,
   );
   const host = (shape.hostForwards ?? []).map(
     ({ hostPort, guestPort }) => `hostfwd=tcp:127.0.0.1:${hostPort}-:${guestPort}`,
   );
-  const net = ['user', 'id=net', 'ipv6=off', ...guest, ...host].join(',');
-  // Without an option ROM the firmware does not try to start from the network.
-  return ['-netdev', net, '-device', 'virtio-net-pci,netdev=net,romfile='];
+  const boot =
+    networkBoot === undefined ? [] : [`tftp=${networkBoot.folder}`, `bootfile=${networkBoot.file}`];
+  const net = ['user', 'id=net', 'ipv6=off', ...addresses, ...boot, ...guest, ...host].join(',');
+  // Without an option ROM the firmware does not try to start from the network; QEMU's own is iPXE.
+  const order = networkBoot === undefined ? 'romfile=' : 'bootindex=0';
+  return ['-netdev', net, '-device', `virtio-net-pci,netdev=net,${order}`];
 }
 
 function bootArguments(boot: DirectBoot | undefined): string[] {
