@@ -23,6 +23,10 @@ async function main(): Promise<number> {
   }
   if (options.vm === undefined) return runSimulated(options);
   // What is around guests is a hundred modules, which nobody else has to wait for.
+  if (options.isWithoutService) {
+    const { runWithoutService } = await import('../test/guest/lab/without-service.ts');
+    return runWithoutService(options);
+  }
   const { runInVirtualMachines } = await import('../test/guest/lab/run-in-guests.ts');
   return runInVirtualMachines(options, options.vm);
 }

@@ -24,7 +24,15 @@ describe('the options of the lab', () => {
     expect(readOptions(args).osConfig).toBe('os.yaml');
   });
 
+  it('take no scenario for a machine without a service', () => {
+    expect(readOptions(['--vm', '--no-service']).isWithoutService).toBe(true);
+    expect(readOptions(['--vm']).isWithoutService).toBe(false);
+  });
+
   it.each([
+    [['--no-service']],
+    [['--vm', '--no-service', '--scenario', 'one-master']],
+    [['--vm', '--no-service', '--report', 'r.json']],
     [['--vm', '--firmware', 'coreboot']],
     [['--guest']],
     [['--scenario', 'one-master', '--os-config', 'os.yaml']],

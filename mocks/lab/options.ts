@@ -14,6 +14,8 @@ export interface LabOptions {
   readonly vm: 'bios' | 'uefi' | undefined;
   /** File with a MachineOSConfig that the operating system of a virtual machine is built from. */
   readonly osConfig: string | undefined;
+  /** A virtual machine is installed with the files of `deploy` alone; no scenario is run. */
+  readonly isWithoutService: boolean;
   /** Bundle of the agent; built from the sources unless given. */
   readonly agent: string | undefined;
   /** Keeps the files of hosts and agents. */
@@ -24,6 +26,7 @@ export interface LabOptions {
 export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
        scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
+       scripts/lab --vm --no-service [--keep]
        scripts/lab --list | --schema
 
 Runs an installation on this machine: the inventory service, an object store and the hosts are
@@ -41,6 +44,8 @@ stand-ins, the agents are the real program. Nothing of this machine is touched.
   --os-config FILE build an image from this MachineOSConfig of pool master while the virtual
                    machine of one-master is installed; it boots straight into that image
   --firmware NAME  firmware of the virtual machines, uefi (default) or bios
+  --no-service     install a virtual machine that starts from the network, with the files of
+                   deploy/host and deploy/pxe as they are, in about four minutes
 
 Exits with 0 when the outcome is what the scenario expects, with 1 when it is not, and with 2
 when the lab could not run.
@@ -62,6 +67,7 @@ export function readOptions(args: readonly string[]): LabOptions {
       vm: { type: 'boolean', default: false },
       firmware: { type: 'string', default: 'uefi' },
       'os-config': { type: 'string' },
+      'no-service': { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
@@ -72,6 +78,8 @@ export function readOptions(args: readonly string[]): LabOptions {
       '--os-config builds the image of a virtual machine: add --vm --scenario one-master',
     );
   }
+  const isWithoutService = values['no-service'];
+  if (isWithoutService) refuseBesides(values);
   return {
     scenario: values.scenario ?? DEFAULT_SCENARIO,
     report: values.report,
@@ -81,6 +89,7 @@ export function readOptions(args: readonly string[]): LabOptions {
     isSchema: values.schema,
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
+    isWithoutService,
     keeps: values.keep,
   };
 }
@@ -88,4 +97,16 @@ export function readOptions(args: readonly string[]): LabOptions {
 function firmwareNamed(name: string): 'bios' | 'uefi' {
   if (name === 'bios' || name === 'uefi') return name;
   throw new TypeError(`--firmware must be bios or uefi, not ${name}`);
+}
+
+/** A machine without a service plays no scenario. */
+function refuseBesides({
+  vm,
+  ...values
+}: Readonly<Record<string, string | boolean | undefined>>): void {
+  if (vm !== true) throw new TypeError('--no-service installs a virtual machine: add --vm');
+  const [other] = ['scenario', 'report', 'agent', 'os-config'].filter(
+    (name) => values[name] !== undefined,
+  );
+  if (other !== undefined) throw new TypeError(`--${other} cannot be used with --no-service`);
 }

@@ -44,7 +44,8 @@ async function clearUp(folder: string | undefined, keeps: boolean): Promise<void
   else await rm(folder, { recursive: true, force: true });
 }
 
-function stopSignal(): AbortSignal {
+/** Aborted when whoever started the lab stops it. */
+export function stopSignal(): AbortSignal {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
     process.once(name, () => {
