@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { agentImageBase } from './parts/agent-image.ts';
-import { aptPackages } from './parts/apt-packages.ts';
+import { aptPackages, browser } from './parts/apt-packages.ts';
 import { butane } from './parts/butane/butane.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
 import { docsGenerator } from './parts/docs-generator.ts';
@@ -29,6 +29,7 @@ const usage = `usage: node scripts/parts.ts NAME...       download or build part
 /** Every part, in an order in which no part comes before what it needs. */
 const allParts: readonly Part[] = [
   aptPackages,
+  browser,
   toolchainRoot,
   rustToolchain,
   goToolchain,

@@ -24,32 +24,50 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-const wanted = Object.values(packages).flat();
-
-async function install(log: BuildLog): Promise<void> {
+async function install(name: string, wanted: readonly string[], log: BuildLog): Promise<void> {
   if (!hasDpkg())
-    throw new PartError('apt-packages: real parts need Debian 12 or newer: no dpkg-query here');
+    throw new PartError(`${name}: real parts need Debian 12 or newer: no dpkg-query here`);
   const missing = missingPackages(wanted);
   const command = `apt-get install --no-install-recommends ${missing.join(' ')}`;
-  if (!isRoot()) throw new PartError(`apt-packages: root is needed to run: ${command}`);
+  if (!isRoot()) throw new PartError(`${name}: root is needed to run: ${command}`);
   const environment = { DEBIAN_FRONTEND: 'noninteractive' };
   await log.run({ argv: ['apt-get', 'update'], environment });
   const argv = ['apt-get', 'install', '--yes', '--no-install-recommends', ...missing] as const;
   await log.run({ argv: [...argv], environment });
 }
 
+function aptPart(
+  { name, purpose, cost }: Pick<MachinePart, 'name' | 'purpose' | 'cost'>,
+  wanted: readonly string[],
+): MachinePart {
+  return {
+    ...{ kind: 'machine', name, purpose, cost, tools: [] },
+    pin: "the machine's own Debian suite",
+    isReady: () => missingPackages(wanted).length === 0,
+    make: (log) => install(name, wanted, log),
+    where: () => '/usr/bin',
+  };
+}
+
 /** The Debian packages that tests and other parts call. Only what is missing gets installed. */
-export const aptPackages: MachinePart = {
-  kind: 'machine',
-  name: 'apt-packages',
-  purpose: 'the Debian packages that the tests call',
-  pin: "the machine's own Debian suite",
-  cost: '30 seconds, 700 MB',
-  tools: [],
-  isReady: () => missingPackages(wanted).length === 0,
-  make: install,
-  where: () => '/usr/bin',
-};
+export const aptPackages: MachinePart = aptPart(
+  {
+    name: 'apt-packages',
+    purpose: 'the Debian packages that the tests call',
+    cost: '30 seconds, 700 MB',
+  },
+  Object.values(packages).flat(),
+);
+
+/** The browser that reads pages, with a font. */
+export const browser: MachinePart = aptPart(
+  {
+    name: 'browser',
+    purpose: 'Chromium, which reads the page of an installation',
+    cost: '20 seconds, 400 MB',
+  },
+  ['chromium', 'fonts-dejavu-core'],
+);
 
 /** Those of the given Debian packages that are not installed on this machine, in the given order. */
 export function missingPackages(names: readonly string[]): string[] {

@@ -110,6 +110,13 @@ export const allSuites: readonly Suite[] = [
     tests: { include: ['test/lab/**/*.test.ts'], filesAtOnce: 1, atOnce: 3, timeoutSeconds: 300 },
   },
   {
+    name: 'page',
+    about: 'the page of an installation in a real browser: widths, keys, axe',
+    parts: ['browser'],
+    needsBundle: true,
+    tests: { include: ['test/page/**/*.test.ts'], filesAtOnce: 1, timeoutSeconds: 180 },
+  },
+  {
     name: 'kube',
     about: 'the cluster port and its waits against a real API server',
     parts: ['apt-packages', 'kube-api', 'kube-crds', 'kube-data'],

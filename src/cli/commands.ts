@@ -14,6 +14,7 @@ import {
 } from './command-row.ts';
 import { cliFailure } from './failures.ts';
 import { layerCommands } from './layer/commands.ts';
+import { watchCommand } from './watch-command.ts';
 
 const installEnds = {
   2: 'an install would be refused for its input, or the command line is wrong',
@@ -158,6 +159,7 @@ export const commands = {
     options: { format: format('text', 'json') },
     examples: [['bootwright status', 'beside a running agent']],
   },
+  watch: watchCommand,
   journal: {
     summary: 'show what an earlier run on this host did',
     takesInstallFlags: true,

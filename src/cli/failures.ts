@@ -32,6 +32,11 @@ export const cliFailures = {
     title: 'Node is older than 24',
     hint: 'run it with Node 24 or newer',
   },
+  'cli.page-not-served': {
+    kind: 'host',
+    title: 'The page cannot be served at its address',
+    hint: 'give another address with --listen ADDRESS:PORT; port 0 takes a free one',
+  },
   'cli.status-not-found': {
     kind: 'input',
     title: 'No status of a run on this host was found',

@@ -38,6 +38,10 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
     return runDoctor({ ...line, ...formatOf(options) });
   },
   status: ({ options, ...line }) => runStatus({ ...line, ...formatOf(options) }),
+  watch: async ({ argv, environment, options }) => {
+    const { runWatch } = await import('./watch.ts');
+    return runWatch({ argv, environment, ...(options as unknown as WatchOptions) });
+  },
   journal: ({ options, ...line }) => runJournal({ ...line, ...formatOf(options) }),
   'logs read': async ({ values: [bundle = ''], options }) => {
     const { runLogsRead } = await import('./logs/read.ts');
@@ -70,6 +74,12 @@ export const handlers: Readonly<Record<Exclude<CommandPath, 'install' | 'help'>,
     return Promise.resolve(0);
   },
 };
+
+/** Options of `watch`. */
+interface WatchOptions {
+  readonly listen: string;
+  readonly pageFile?: string;
+}
 
 /** Arguments of the programs that run in a pod. */
 interface InPod {

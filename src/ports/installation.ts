@@ -26,6 +26,34 @@ export interface InstallingCluster extends InventoryCluster {
   readonly hosts: readonly InstallingHost[];
 }
 
+/** What a page shows of a host beside what an agent reads. */
+export interface HostOverview extends InventoryHost {
+  readonly isBootstrap: boolean;
+  readonly statusInfo: string;
+  /** The text beside the stage. */
+  readonly stageInfo: string;
+  /** When the stage began by the clock of the service, in milliseconds since the epoch. */
+  readonly stageSince: number | undefined;
+}
+
+/** The cluster as a page shows it. */
+export interface ClusterOverview {
+  readonly name: string;
+  readonly status: string;
+  readonly statusInfo: string;
+  /** Of OpenShift. */
+  readonly version: string;
+  readonly isSingleNode: boolean;
+  /** The stage of finalizing; empty before that. */
+  readonly finalizing: string;
+  /** By the clock of the service, in milliseconds since the epoch. */
+  readonly startedAt: number | undefined;
+  readonly completedAt: number | undefined;
+  readonly operators: readonly MonitoredOperator[];
+  /** Those that a user took out are not among them. */
+  readonly hosts: readonly HostOverview[];
+}
+
 /** The stages in which an installation ends, in their order (assisted-service, `finalizing-stage`). */
 export const finalizingStages = [
   'Waiting for cluster operators',

@@ -8,6 +8,8 @@ import type {
   InstallingHost,
   MonitoredOperator,
   OperatorStatus,
+  ClusterOverview,
+  HostOverview,
 } from '../../ports/installation.ts';
 import type { InventoryCluster, InventoryHost } from '../../ports/inventory.ts';
 
@@ -148,6 +150,54 @@ const WireOperators = z
   .nullish()
   .transform((operators) => operators ?? []);
 
+/** A time in milliseconds; the beginning of time, as Go has it or as the service does (2000), is none. */
+function timeIn(time: string | null | undefined): { readonly at?: number } {
+  const at = Date.parse(time ?? '');
+  return at > Date.UTC(2001) ? { at } : {};
+}
+
+/** A host as a page shows it. */
+const WireWatchedHost = HostShape.extend({
+  status_info: text,
+  progress: z
+    .object({ current_stage: text, progress_info: text, stage_started_at: text })
+    .nullish(),
+}).transform((host): HostOverview => ({
+  ...hostOf(host),
+  isBootstrap: host.bootstrap === true,
+  statusInfo: host.status_info ?? '',
+  stageInfo: host.progress?.progress_info ?? '',
+  stageSince: timeIn(host.progress?.stage_started_at).at,
+}));
+
+/** A cluster with its hosts and operators, as a page shows it. */
+const WireWatchedCluster = z
+  .object({
+    name: text,
+    status: z.string(),
+    status_info: text,
+    openshift_version: text,
+    control_plane_count: z.number().nullish(),
+    high_availability_mode: text,
+    install_started_at: text,
+    install_completed_at: text,
+    progress: WireFinalizing.nullish(),
+    monitored_operators: WireOperators,
+    hosts: z.array(WireWatchedHost).nullish(),
+  })
+  .transform((cluster): ClusterOverview => ({
+    name: cluster.name ?? '',
+    status: cluster.status,
+    statusInfo: cluster.status_info ?? '',
+    version: cluster.openshift_version ?? '',
+    isSingleNode: cluster.control_plane_count === 1 || cluster.high_availability_mode === 'None',
+    finalizing: cluster.progress?.finalizing_stage ?? '',
+    startedAt: timeIn(cluster.install_started_at).at,
+    completedAt: timeIn(cluster.install_completed_at).at,
+    operators: cluster.monitored_operators,
+    hosts: (cluster.hosts ?? []).filter(({ status }) => status !== 'disabled'),
+  }));
+
 /** What the service answers, by the name of its shape. */
 export interface Records {
   readonly cluster: InventoryCluster;
@@ -155,6 +205,7 @@ export interface Records {
   readonly clusterHosts: readonly InventoryHost[];
   readonly installingCluster: InstallingCluster;
   readonly operators: readonly MonitoredOperator[];
+  readonly clusterOverview: ClusterOverview;
 }
 
 const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
@@ -163,6 +214,7 @@ const shapes: { readonly [Name in keyof Records]: z.ZodType<Records[Name]> } = {
   clusterHosts: WireClusterHosts,
   installingCluster: WireInstallingCluster,
   operators: WireOperators,
+  clusterOverview: WireWatchedCluster,
 };
 
 /** Reads an answer. @throws Error when it is no JSON or has another shape */

@@ -1,0 +1,44 @@
+import type { Plan, PlannedStep } from '../../src/engine/describe.ts';
+import type { Stage } from '../../src/model/stage.ts';
+import { railOfStages } from '../../src/page/rail.ts';
+import type { Rail, RailStep, Track, Work } from '../../src/page/state.ts';
+
+const writes = /^image\/(write|deploy|overwrite)|^layering\/(deploy|overlay)|^registry\/copy$/;
+const builds = /^layering\/(build|copy|send|publish)-/;
+
+function workOf({ id, waitsFor }: Pick<PlannedStep, 'id' | 'waitsFor'>): Work {
+  if (writes.test(id)) return 'write';
+  if (builds.test(id)) return 'build';
+  return waitsFor === undefined ? 'prepare' : 'wait';
+}
+
+const stepOf = ({ id, title, isActive, waitsFor }: PlannedStep): RailStep => ({
+  ...{ id, title, isActive },
+  work: workOf({ id, ...(waitsFor === undefined ? {} : { waitsFor }) }),
+});
+
+/**
+ * The rail of a host that runs a plan: its steps but for those in the background, then the stages that the cluster
+ * reports of it.
+ */
+export function railOfPlan(
+  { items, always }: Pick<Plan, 'items' | 'always'>,
+  later: readonly Stage[],
+): Rail {
+  const sections: (readonly Track[])[] = [];
+  let line: RailStep[] = [];
+  const flush = (): void => {
+    if (line.length > 0) sections.push([{ name: '', steps: line }]);
+    line = [];
+  };
+  for (const item of items) {
+    if (item.kind === 'step') line.push(stepOf(item.step));
+    else {
+      flush();
+      sections.push(item.lanes.map(({ name, steps }) => ({ name, steps: steps.map(stepOf) })));
+    }
+  }
+  line.push(...always.map(stepOf));
+  flush();
+  return [...sections, ...railOfStages(later)];
+}

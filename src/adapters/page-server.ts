@@ -1,0 +1,127 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, isIP } from 'node:net';
+import type { Patch } from '../page/client.ts';
+import { eventsPath, livePolicy } from '../page/document.ts';
+import type { LivePage } from '../page/live.ts';
+import { seconds } from '../model/duration.ts';
+
+/** Where a page is served. */
+export interface PageAddress {
+  /** A name or an address. */
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+}
+
+/** A page that is being served. */
+export interface PageServer {
+  readonly url: string;
+  /** Sends what is left, and ends. */
+  readonly close: () => Promise<void>;
+}
+
+const drawEvery = 300;
+/** A proxy between would close a stream that is silent. */
+const quietFor = seconds(20);
+const mostReaders = 64;
+/** A reader that lets so much wait is too slow; its browser comes again, and gets the page as it is then. */
+const mostWaiting = 8 * 1024 ** 2;
+
+/**
+ * Serves a page to browsers, to read only.
+ * @throws Error of the system where the address cannot be taken
+ */
+export async function servePage(page: LivePage, address: PageAddress): Promise<PageServer> {
+  const readers = new Set<ServerResponse>();
+  const server = createServer((request, response) => {
+    answer(request, response, { page, readers, host: address.host });
+  });
+  server.listen(address.port, address.host);
+  await once(server, 'listening');
+  let spoke = Date.now();
+  const draw = (): void => {
+    const patch = page.changes(Date.now());
+    if (patch === undefined && Date.now() - spoke < quietFor) return;
+    spoke = Date.now();
+    const text = patch === undefined ? ':\n\n' : messageOf(patch);
+    for (const reader of readers) {
+      if (reader.writableLength > mostWaiting) reader.destroy();
+      else reader.write(text);
+    }
+  };
+  const timer = setInterval(draw, drawEvery);
+  return {
+    url: urlOf(server, address.host),
+    close: async () => {
+      clearInterval(timer);
+      draw();
+      for (const reader of readers) reader.end();
+      server.close();
+      server.closeIdleConnections();
+      setTimeout(() => server.closeAllConnections(), seconds(1)).unref();
+      await once(server, 'close');
+    },
+  };
+}
+
+function urlOf(server: Server, host: string): string {
+  const { port } = server.address() as AddressInfo;
+  return `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}/`;
+}
+
+const messageOf = (patch: Patch): string => `data: ${JSON.stringify(patch)}\n\n`;
+
+interface Serving {
+  readonly page: LivePage;
+  readonly readers: Set<ServerResponse>;
+  readonly host: string;
+}
+
+const headers = {
+  'content-security-policy': livePolicy,
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-store',
+};
+
+function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { page, readers, host }: Serving,
+): void {
+  const refuse = (status: number, text: string): void => {
+    response.writeHead(status, { ...headers, 'content-type': 'text/plain' }).end(`${text}\n`);
+  };
+  if (!isOwnName(request.headers.host ?? '', host)) {
+    refuse(403, 'this page is served by its address alone');
+  } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+    refuse(405, 'this page can only be read');
+  } else if (request.url === '/') {
+    const type = { 'content-type': 'text/html; charset=utf-8' };
+    response.writeHead(200, { ...headers, ...type }).end(page.document(Date.now()));
+  } else if (request.url !== `/${eventsPath}`) {
+    refuse(404, 'there is nothing here');
+  } else if (readers.size >= mostReaders) {
+    refuse(503, 'too many readers');
+  } else {
+    response.writeHead(200, { ...headers, 'content-type': 'text/event-stream' });
+    response.write(messageOf(page.whole(Date.now())));
+    readers.add(response);
+    response.once('close', () => readers.delete(response));
+  }
+}
+
+/**
+ * Whether a request came by an address: a page of somebody else can make a browser come by a name that it points here (DNS
+ * rebinding), but not by an address.
+ */
+export function isOwnName(header: string, listening: string): boolean {
+  const name = header
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+    .toLowerCase();
+  return name === 'localhost' || name === listening.toLowerCase() || isIP(name) !== 0;
+}

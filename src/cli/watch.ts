@@ -1,0 +1,182 @@
+import { writeFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { systemClock } from '../adapters/clock.ts';
+import { connection } from '../adapters/http/connection.ts';
+import { authoritiesIn } from '../adapters/http/tls.ts';
+import { clusterReader, type ClusterReader } from '../adapters/http/cluster-reader.ts';
+import { type PageAddress, servePage } from '../adapters/page-server.ts';
+import { systemRandom } from '../adapters/random.ts';
+import type { Environment } from '../config/environment.ts';
+import { flagFailure } from '../config/failures.ts';
+import { flagRows, ownFlagRows } from '../config/flag-table.ts';
+import { loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
+import { readSettings } from '../config/sources.ts';
+import { asAgentError } from '../engine/failures.ts';
+import { masker } from '../lib/masker.ts';
+import { plainLine } from '../lib/plain-text.ts';
+import { secretValues } from '../lib/secret-values.ts';
+import { type Millis, seconds } from '../model/duration.ts';
+import { type LivePage, livePage } from '../page/live.ts';
+import { updatesOf } from '../page/service.ts';
+import { caps, emptyPage } from '../page/state.ts';
+import { revealedProxies } from '../steps/host-commands.ts';
+import { cliFailure } from './failures.ts';
+import { print, printNote } from './messages.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Arguments of `watch`. */
+interface WatchCall {
+  /** The URL, and flags of an install. */
+  readonly argv: readonly string[];
+  readonly environment: Environment;
+  readonly listen: string;
+  readonly pageFile?: string;
+}
+
+/** As often as the controller asks. */
+const pause: Millis = seconds(20);
+
+/**
+ * Serves the page of the installation that an inventory service has, until a signal comes; resolves with the exit code, 0 then too.
+ * A service that is away, or refuses, is said on the page and on standard error, and asked again.
+ * @throws AgentError `cli.bad-flag`, `cli.page-not-served`, `config.*`, `web.bad-authority`
+ */
+export async function runWatch({
+  argv,
+  environment,
+  listen,
+  pageFile,
+}: WatchCall): Promise<number> {
+  const address = addressIn(listen);
+  const { config, notes } = await loadConfig(readSettings(watchFlags(argv), environment));
+  for (const note of notes) printNote('note', note);
+  requireTarget(config);
+  const reader = readerFor(config);
+  const { mask, register } = masker();
+  for (const secret of secretValues(config)) register(secret);
+  const page = livePage(emptyPage('Installation', config.service.url.toString(), Date.now()));
+  using stop = stopSignal();
+  const server = await servePage(page, address).catch((cause: unknown) => {
+    throw cliFailure('cli.page-not-served', `${listen} cannot be listened on`, { cause });
+  });
+  print(`page: ${server.url}\n`);
+  try {
+    await follow({ page, reader, mask, signal: stop.signal }).catch((thrown: unknown) => {
+      if (!stop.signal.aborted) throw thrown;
+    });
+    await untilAborted(stop.signal);
+  } finally {
+    await server.close();
+    await reader.close();
+    if (pageFile !== undefined) await writeFile(pageFile, page.saved(Date.now()), { mode: 0o600 });
+  }
+  return 0;
+}
+
+const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+interface Following {
+  readonly page: LivePage;
+  readonly reader: ClusterReader;
+  readonly mask: (text: string) => string;
+  readonly signal: AbortSignal;
+}
+
+/** Asks again and again, until the installation is over or somebody stops it. */
+async function follow(following: Following): Promise<void> {
+  const { page, mask, signal } = following;
+  while (!signal.aborted && page.state().end === undefined) {
+    const at = Date.now();
+    const lastError = await readOnce(following, at);
+    signal.throwIfAborted();
+    if (lastError !== page.state().lastError) {
+      printNote('note', lastError ?? 'the service answers again');
+    }
+    page.update({ kind: 'source', at, lastError });
+    if (page.state().end === undefined) await systemClock.sleep(pause, signal);
+  }
+  const end = page.state().end;
+  if (end !== undefined)
+    print(`cluster ${plainLine(mask(end.text))}; the page stays until Ctrl-C\n`);
+}
+
+/** Asks once; why there was no answer, if there was none. */
+async function readOnce(
+  { page, reader, mask, signal }: Following,
+  at: number,
+): Promise<string | undefined> {
+  try {
+    for (const update of updatesOf(await reader.read(signal), at)) page.update(update);
+    return undefined;
+  } catch (thrown) {
+    const { message, hint } = asAgentError(thrown);
+    return plainLine(mask(`${message}; ${hint}`), caps.text);
+  }
+}
+
+/** @throws AgentError `web.bad-authority` */
+function readerFor({ service, cluster, proxy }: Config): ClusterReader {
+  const ca = service.caFile === '' || service.insecure ? {} : { ca: authoritiesIn(service.caFile) };
+  return clusterReader({
+    url: service.url.reveal(),
+    token: service.token,
+    clusterId: cluster.id,
+    ...{ infraEnvId: '', hostId: '', clock: systemClock, random: systemRandom },
+    opened: connection({ proxies: revealedProxies(proxy), ...ca, isInsecure: service.insecure }),
+  });
+}
+
+function requireTarget({ service, cluster }: Config): void {
+  const missing = service.url.isEmpty ? 'URL' : cluster.id === '' ? '--cluster-id ID' : undefined;
+  if (missing === undefined) return;
+  throw flagFailure('cli.bad-flag', `\`watch\`: ${missing} is missing`, {
+    hint: 'see "bootwright help watch"',
+  });
+}
+
+const isUrl = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?? '');
+
+/** Whether the word behind a word is its value. */
+function takesValue(word: string): boolean {
+  const [, name = ''] = /^--?([\w.-]+)$/.exec(word) ?? [];
+  const rows: Readonly<Record<string, { readonly placeholder?: string }>> = {
+    ...flagRows,
+    ...ownFlagRows,
+  };
+  return name.includes('.') || rows[name]?.placeholder !== undefined;
+}
+
+/**
+ * The flags of an install that say the same: the URL stands first or last, and may be that of the cluster in the
+ * interface of the service, with its id.
+ */
+export function watchFlags(argv: readonly string[]): readonly string[] {
+  const isFirst = isUrl(argv[0]);
+  const word = isFirst ? argv[0] : argv.length > 1 && isUrl(argv.at(-1)) ? argv.at(-1) : undefined;
+  const isValue = !isFirst && takesValue(argv.at(-2) ?? '');
+  if (word === undefined || isValue) return argv;
+  const rest = isFirst ? argv.slice(1) : argv.slice(0, -1);
+  const [, base = word, id] =
+    /^(.*?)\/api\/assisted-install\/v2\/clusters\/([0-9a-f-]{36})\b/i.exec(word) ?? [];
+  return ['--url', base, ...(id === undefined ? [] : ['--cluster-id', id]), ...rest];
+}
+
+/**
+ * An address and a port, `127.0.0.1:8080`, `[::1]:8080` or `:8080`.
+ * @throws AgentError `cli.bad-flag`
+ */
+export function addressIn(text: string): PageAddress {
+  const [, name = '', digits = ''] = /^(.*):(\d{1,5})$/.exec(text) ?? [];
+  const host = name === '' ? '127.0.0.1' : name.replace(/^\[(.*)\]$/, '$1');
+  const port = Number(digits);
+  const isAddress = isIP(host) !== 0 || /^[a-z0-9][a-z0-9.-]*$/i.test(host);
+  if (digits !== '' && port <= 65_535 && isAddress) return { host, port };
+  throw flagFailure('cli.bad-flag', `\`watch\`: --listen: ${JSON.stringify(text)} is no address`, {
+    hint: 'write ADDRESS:PORT, 127.0.0.1:8080 for example; port 0 takes a free one',
+  });
+}

@@ -1,0 +1,207 @@
+// What runs in the browser. Its functions are sent as the text of themselves: they may use each other and the browser, nothing else.
+
+/** What of a browser the script uses. */
+interface Browser {
+  readonly document: {
+    readonly body: Element & { readonly dataset: Readonly<Record<string, string | undefined>> };
+    readonly createElement: (
+      name: 'template' | 'section',
+    ) => Element & { readonly content: Element };
+    readonly getElementById: (id: string) => Element | null;
+    readonly querySelectorAll: (selector: string) => Iterable<Element>;
+    readonly addEventListener: (name: 'keydown', run: (event: KeyEvent) => void) => void;
+  };
+  readonly EventSource: new (path: string) => {
+    onopen: () => void;
+    onerror: () => void;
+    onmessage: (message: { readonly data: string }) => void;
+    readonly close: () => void;
+  };
+}
+
+interface Element {
+  readonly nodeType: number;
+  readonly nodeName: string;
+  readonly attributes: Iterable<{ readonly name: string; readonly value: string }>;
+  readonly childNodes: Iterable<Element>;
+  readonly children: Iterable<Element> & { readonly length: number };
+  data: string;
+  innerHTML: string;
+  textContent: string;
+  value: string;
+  checked: boolean;
+  hidden: boolean;
+  scrollTop: number;
+  readonly scrollHeight: number;
+  readonly clientHeight: number;
+  readonly append: (...nodes: readonly Element[]) => void;
+  readonly replaceWith: (node: Element) => void;
+  readonly remove: () => void;
+  readonly focus: () => void;
+  readonly getAttribute: (name: string) => string | null;
+  readonly setAttribute: (name: string, value: string) => void;
+  readonly removeAttribute: (name: string) => void;
+  readonly hasAttribute: (name: string) => boolean;
+  readonly addEventListener: (name: 'input', run: () => void) => void;
+}
+
+interface KeyEvent {
+  readonly key: string;
+  readonly ctrlKey: boolean;
+  readonly metaKey: boolean;
+  readonly altKey: boolean;
+  readonly target: { readonly tagName: string };
+  readonly preventDefault: () => void;
+}
+
+/** What the server sends. */
+export interface Patch {
+  /** The time of the server, in milliseconds since the epoch. */
+  readonly now: number;
+  readonly sections: readonly {
+    readonly id: string;
+    readonly within: string;
+    readonly html: string;
+  }[];
+  /** New lines of the log. */
+  readonly lines: string;
+  /** How many lines there have been. */
+  readonly lineCount: number;
+  readonly isOver: boolean;
+}
+
+/** A length of time in words; the server writes it in the same way. */
+export function lengthOf(millis: number): string {
+  const seconds = Math.max(0, Math.floor(millis / 1000));
+  const minutes = Math.floor(seconds / 60);
+  if (minutes >= 60) return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+}
+
+/** Changes what is in an element into what is wanted, so that focus, selection and open lists stay. */
+function morphChildren(from: Element, to: Element): void {
+  const morph = (old: Element, wanted: Element): void => {
+    for (const { name, value } of [...wanted.attributes]) {
+      if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    }
+    for (const { name } of [...old.attributes]) {
+      if (!wanted.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+    }
+    morphChildren(old, wanted);
+  };
+  const [olds, news] = [[...from.childNodes], [...to.childNodes]];
+  for (const [index, wanted] of news.entries()) {
+    const old = olds[index];
+    if (old === undefined) from.append(wanted);
+    else if (old.nodeName !== wanted.nodeName) old.replaceWith(wanted);
+    else if (old.nodeType === 1) morph(old, wanted);
+    else if (old.data !== wanted.data) old.data = wanted.data;
+  }
+  for (const old of olds.slice(news.length)) old.remove();
+}
+
+/** The elements of a text. */
+function elementsOf({ document }: Browser, text: string): Element {
+  const template = document.createElement('template');
+  template.innerHTML = text;
+  return template.content;
+}
+
+/** Filters the log, takes new lines, and stays at its end where a reader is there. */
+function openLog(browser: Browser): { readonly add: (patch: Patch) => void } {
+  const { document } = browser;
+  const mostLines = 2000;
+  const [filter, more, list, count] = ['filter', 'more', 'lines', 'count'].map((id) =>
+    document.getElementById(id),
+  ) as [Element, Element, Element, Element];
+  let total = list.children.length;
+  const applyFilter = (): void => {
+    const words = filter.value.toLowerCase().split(' ').filter(Boolean);
+    let shown = 0;
+    for (const line of list.children) {
+      const level = line.getAttribute('class') ?? '';
+      const text = `${level} ${line.textContent}`.toLowerCase();
+      const isWanted = more.checked || level !== 'level-debug';
+      line.hidden = !isWanted || !words.every((word) => text.includes(word));
+      if (!line.hidden) shown += 1;
+    }
+    const text = `${shown} of ${total} lines`;
+    if (count.textContent !== text) count.textContent = text;
+  };
+  filter.addEventListener('input', applyFilter);
+  more.addEventListener('input', applyFilter);
+  document.addEventListener('keydown', (event) => {
+    const { key, target } = event;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (key === '/' && target.tagName !== 'INPUT') {
+      event.preventDefault();
+      filter.focus();
+    }
+  });
+  applyFilter();
+  list.scrollTop = list.scrollHeight;
+  return {
+    add: ({ lines, lineCount }) => {
+      total = lineCount;
+      if (lines === '') return;
+      const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8;
+      for (const line of [...elementsOf(browser, lines).children]) {
+        if (document.getElementById(line.getAttribute('id') ?? '') === null) list.append(line);
+      }
+      const all = [...list.children];
+      for (const line of all.slice(0, Math.max(0, all.length - mostLines))) line.remove();
+      applyFilter();
+      if (isAtEnd) list.scrollTop = list.scrollHeight;
+    },
+  };
+}
+
+/** Keeps the page up to date, the clocks running, and the log filtered. */
+function runPage(): void {
+  const browser = globalThis as unknown as Browser;
+  const { document, EventSource } = browser;
+  const log = openLog(browser);
+  let offset = 0;
+  const tick = (): void => {
+    const now = Date.now() + offset;
+    for (const time of document.querySelectorAll('[data-since]')) {
+      const text = lengthOf(now - Number(time.getAttribute('data-since')));
+      if (time.textContent !== text) time.textContent = text;
+    }
+  };
+  const take = (patch: Patch): void => {
+    offset = patch.now - Date.now();
+    for (const { id, within, html } of patch.sections) {
+      const known = document.getElementById(id);
+      const section = known ?? document.createElement('section');
+      if (known === null) {
+        section.setAttribute('id', id);
+        document.getElementById(within)?.append(section);
+      }
+      morphChildren(section, elementsOf(browser, html));
+    }
+    log.add(patch);
+    tick();
+  };
+  tick();
+  const path = document.body.dataset['events'];
+  const gone = document.getElementById('gone');
+  if (path === undefined || gone === null) return;
+  setInterval(tick, 1000);
+  const source = new EventSource(path);
+  source.onopen = () => {
+    gone.hidden = true;
+  };
+  source.onerror = () => {
+    gone.hidden = false;
+  };
+  source.onmessage = ({ data }) => {
+    const patch = JSON.parse(data) as Patch;
+    take(patch);
+    if (patch.isOver) source.close();
+  };
+}
+
+/** The script of the page: the functions as they stand here, and the call of the last. */
+export const script = `${[lengthOf, morphChildren, elementsOf, openLog, runPage].join('\n')}
+${runPage.name}();`;

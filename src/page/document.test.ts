@@ -1,0 +1,91 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { pageDocument } from './document.ts';
+import { pageAfter } from './fold.ts';
+import { html } from './html.ts';
+import { livePage } from './live.ts';
+import { railOfStages } from './rail.ts';
+import { emptyPage, type PageState, type PageUpdate } from './state.ts';
+
+const evil = `<script>alert(1)</script>"'&<img src=x onerror=alert(2)>`;
+
+const updates: readonly PageUpdate[] = [
+  {
+    kind: 'host',
+    at: 1,
+    id: evil,
+    name: evil,
+    role: evil,
+    rail: railOfStages(['Installing', 'Done']),
+  },
+  { kind: 'stage', at: 2, host: evil, stage: 'Installing', info: evil, status: evil },
+  { kind: 'cluster', at: 3, status: evil, info: evil },
+  { kind: 'object', at: 4, object: { kind: evil, name: evil, state: evil, tone: 'good' } },
+  { kind: 'fault', at: 5, where: evil, what: evil },
+  { kind: 'source', at: 6, lastError: evil },
+  { kind: 'phase', at: 7, host: evil, phase: evil },
+  { kind: 'host-end', at: 8, host: evil, isGood: false, text: evil },
+  { kind: 'end', at: 9, isGood: false, text: evil, details: [evil] },
+];
+
+const page: PageState = updates.reduce(pageAfter, emptyPage(evil, evil, 0));
+
+describe.each(['live', 'saved'] as const)('a page that is %s', (mode) => {
+  const text = pageDocument(page, 10, mode);
+
+  it('escapes whatever came from outside', () => {
+    expect(text.match(/<script/g)).toHaveLength(1);
+    expect(text).not.toContain('<img');
+    expect(text).toContain('&lt;script&gt;alert(1)');
+  });
+
+  it('allows its own style and script by their hashes, and nothing else', () => {
+    const [, policy = ''] = /Content-Security-Policy" content="([^"]+)"/.exec(text) ?? [];
+    for (const tag of ['style', 'script']) {
+      const [, body = ''] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(text) ?? [];
+      const hash = createHash('sha256').update(body).digest('base64');
+      expect(policy).toContain(`${tag}-src &#39;sha256-${hash}&#39;`);
+    }
+    expect(policy).toContain('default-src &#39;none&#39;');
+    expect(policy.includes('connect-src')).toBe(mode === 'live');
+  });
+
+  it('loads nothing, and has no style or handler in an attribute', () => {
+    const tags = text
+      .replaceAll(/<(style|script)>[^]*?<\/\1>/g, '')
+      .replaceAll(/="([^"]?)[^"]*"/g, '="$1"');
+    expect(tags).not.toMatch(/<[^>]+\s(src|style|on\w+)=/);
+    expect(tags).not.toMatch(/\shref="[^#]/);
+  });
+});
+
+it('escapes texts in a template, and takes pieces of HTML as they are', () => {
+  expect(html`<b title="${'"'}">${['<', html`<i>${1}</i>`, undefined]}</b>`.text).toBe(
+    '<b title="&quot;">&lt;<i>1</i></b>',
+  );
+});
+
+describe('what a reader is sent', () => {
+  it('is what has changed since the last time', () => {
+    const live = livePage(emptyPage('lab', '', 0));
+    const at = 2000;
+    live.update({ kind: 'host', at, id: 'h', name: 'm1', role: 'master', rail: [] });
+    expect(live.changes(at)?.sections.map(({ id }) => id)).toEqual([
+      ...['state', 'trouble', 'host-1', 'objects', 'faults', 'timeline'],
+    ]);
+    expect(live.changes(at)).toBeUndefined();
+    live.update({ kind: 'fault', at, where: 'm1', what: 'power-loss' });
+    const change = live.changes(at);
+    expect(change?.sections.map(({ id }) => id)).toEqual(['faults']);
+    expect(change?.lines).toContain('id="l1"');
+    live.update({ kind: 'line', at, source: 'x', level: 'info', text: 'second' });
+    expect(live.changes(at)).toMatchObject({ sections: [], lineCount: 2 });
+    expect(live.whole(at).lines).toContain('id="l1"');
+  });
+
+  it('says when it was the last', () => {
+    const live = livePage(emptyPage('lab', '', 0));
+    live.update({ kind: 'end', at: 1, isGood: true, text: 'installed', details: [] });
+    expect(live.changes(2)?.isOver).toBe(true);
+  });
+});

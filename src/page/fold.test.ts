@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest';
+import type { RunEvent, RunEventBody } from '../engine/events.ts';
+import { pageAfter } from './fold.ts';
+import { railOfStages, stageStep } from './rail.ts';
+import { caps, emptyPage, type PageState, type PageUpdate, type Rail } from './state.ts';
+
+const rail: Rail = [
+  [
+    {
+      name: '',
+      steps: [
+        { id: 'disk/clean', title: 'Clean the disk', work: 'prepare', isActive: true },
+        { id: 'image/write', title: 'Write the disk', work: 'write', isActive: true },
+        { id: 'cluster/wait', title: 'Wait for masters', work: 'wait', isActive: true },
+      ],
+    },
+  ],
+];
+
+const host: PageUpdate = { kind: 'host', at: 0, id: 'h', name: 'm1', role: 'master', rail };
+
+const event = (at: number, body: RunEventBody): PageUpdate => ({
+  ...{ kind: 'event', at, host: 'h' },
+  event: { at, run: 'r', ...body } as RunEvent,
+});
+
+const started = (at: number, step: string, attempt = 1): PageUpdate =>
+  event(at, { type: 'step.started', step, title: `Title of ${step}`, attempt });
+
+const after = (...updates: readonly PageUpdate[]): PageState =>
+  [host, ...updates].reduce(pageAfter, emptyPage('lab', '', 0));
+
+const stage = (at: number, name: string, info = ''): PageUpdate => ({
+  ...{ kind: 'stage', at, host: 'h', stage: name, info, status: 'installing-in-progress' },
+});
+
+describe('a page after the events of an agent', () => {
+  it('has each step where it is, with its spans', () => {
+    const page = after(
+      started(10, 'disk/clean'),
+      event(20, { type: 'step.finished', step: 'disk/clean', duration: 10 }),
+      started(20, 'image/write'),
+    );
+    expect(page.hosts[0]?.steps).toMatchObject({
+      'disk/clean': { state: 'done', since: 10, until: 20 },
+      'image/write': { state: 'running', since: 20 },
+    });
+    expect(page.hosts[0]?.spans).toEqual([
+      { track: '', title: 'Title of disk/clean', work: 'prepare', from: 10, until: 20 },
+      { track: '', title: 'Title of image/write', work: 'write', from: 20 },
+    ]);
+  });
+
+  it('shows no percentage that falls, over attempts either', () => {
+    const progress = (at: number, percent: number): PageUpdate =>
+      event(at, { type: 'step.progress', step: 'image/write', progress: { info: '', percent } });
+    const page = after(
+      started(1, 'image/write'),
+      progress(2, 40),
+      started(3, 'image/write', 2),
+      progress(4, 10),
+    );
+    expect(page.hosts[0]?.steps['image/write']).toMatchObject({ attempt: 2, percent: 40 });
+  });
+
+  it('says what is waited for, once while it stays the same', () => {
+    const wait = (at: number, status: string): PageUpdate =>
+      event(at, {
+        ...{ type: 'wait.updated', step: 'cluster/wait', sentence: 'two masters are there' },
+        ...{ status, waited: at - 10, limit: 3_600_000 },
+      });
+    const page = after(
+      started(10, 'cluster/wait'),
+      wait(20, 'none'),
+      wait(30, 'none'),
+      wait(40, 'm2'),
+    );
+    const step = page.hosts[0]?.steps['cluster/wait'];
+    expect(step?.wait).toMatchObject({ status: 'm2', since: 10 });
+    expect(page.lines.filter(({ text }) => text.includes('waits until'))).toHaveLength(2);
+  });
+
+  it('ends what a killed agent left open when the next one starts', () => {
+    const again: RunEventBody = {
+      ...{ type: 'run.started', role: 'master', version: '1', isResumed: true, steps: 3 },
+    };
+    const page = after(started(10, 'image/write'), event(50, again));
+    expect(page.hosts[0]?.steps['image/write']).toMatchObject({ state: 'stopped', until: 50 });
+    expect(page.hosts[0]?.spans[0]?.until).toBe(50);
+  });
+
+  it('keeps steps in the background out of the time line', () => {
+    expect(after(started(10, 'cluster/follow')).hosts[0]?.spans).toEqual([]);
+  });
+});
+
+describe('a page of stages', () => {
+  const ladder = railOfStages([
+    'Starting installation',
+    'Writing image to disk',
+    'Rebooting',
+    'Done',
+  ]);
+  const known: PageUpdate = { ...host, rail: ladder };
+
+  it('marks what was passed, and ends at the last stage', () => {
+    const page = after(known, stage(10, 'Writing image to disk', '40%'), stage(60, 'Done'));
+    expect(page.hosts[0]?.steps[stageStep('Starting installation')]?.state).toBe('done');
+    expect(page.hosts[0]?.steps[stageStep('Done')]?.state).toBe('done');
+    expect(page.hosts[0]?.spans).toEqual([
+      { track: '', title: 'Writing image to disk', work: 'write', from: 10, until: 60 },
+    ]);
+  });
+
+  it('begins a stage when the service says that it began', () => {
+    const late = { ...stage(100, 'Rebooting'), since: 30 } as PageUpdate;
+    expect(after(known, late).hosts[0]?.spans[0]?.from).toBe(30);
+  });
+
+  it('logs no percentage, and every other text', () => {
+    const page = after(
+      known,
+      ...[stage(1, 'Writing image to disk', '1%'), stage(2, 'Writing image to disk', '2%')],
+      ...[stage(3, 'Rebooting', 'a'), stage(4, 'Rebooting', 'b')],
+    );
+    expect(page.lines.map(({ text }) => text)).toEqual([
+      'stage Writing image to disk: 1%',
+      'stage Rebooting: a',
+      'stage Rebooting: b',
+    ]);
+  });
+});
+
+describe('everything else', () => {
+  it('keeps the moment at which an object became well', () => {
+    const seen = (at: number, state: string, tone: 'good' | 'bad'): PageUpdate => ({
+      ...{ kind: 'object', at, object: { kind: 'Node', name: 'm1', state, tone } },
+    });
+    const page = after(
+      seen(1, 'NotReady', 'bad'),
+      seen(5, 'Ready', 'good'),
+      seen(9, 'NotReady', 'bad'),
+    );
+    expect(page.objects).toEqual([
+      { kind: 'Node', name: 'm1', state: 'NotReady', tone: 'bad', at: 9, goodAt: 5 },
+    ]);
+    const gone = { ...seen(10, '', 'bad'), isGone: true } as PageUpdate;
+    expect(pageAfter(page, gone).objects).toEqual([]);
+  });
+
+  it('counts a fault that strikes again', () => {
+    const fault: PageUpdate = { kind: 'fault', at: 1, where: 'service', what: '503' };
+    expect(after(fault, { ...fault, at: 2 }).faults).toEqual([
+      { at: 1, where: 'service', what: '503', times: 2 },
+    ]);
+  });
+
+  it('says once that the service is away, and when it is back', () => {
+    const away: PageUpdate = { kind: 'source', at: 1, lastError: 'no answer' };
+    const page = after(away, away, { kind: 'source', at: 2 });
+    expect(page.lastError).toBeUndefined();
+    expect(page.lines.map(({ text }) => text)).toEqual(['no answer', 'answers again']);
+  });
+
+  it('keeps so many lines, objects and spans, and counts the lines on', () => {
+    const many = (make: (n: number) => PageUpdate, count: number): readonly PageUpdate[] =>
+      Array.from({ length: count }, (_, n) => make(n));
+    const page = after(
+      ...many(
+        (n) => ({ kind: 'line', at: n, source: 's', level: 'info', text: `${n}` }),
+        caps.lines + 5,
+      ),
+      ...many((n) => started(n, 'image/write'), caps.spans + 5),
+    );
+    expect(page.lines).toHaveLength(caps.lines);
+    expect(page.lineCount).toBe(caps.lines + 5 + caps.spans + 5);
+    expect(page.hosts[0]?.spans).toHaveLength(caps.spans);
+  });
+
+  it('cuts texts from outside, and takes out what steers or hides', () => {
+    const text = `\u001b[31m${'x'.repeat(5000)}\u202e`;
+    const [line] = after({ kind: 'line', at: 1, source: 's', level: 'info', text }).lines;
+    expect(line?.text).toHaveLength(caps.text);
+    expect(line?.text).toMatch(/^x+…$/);
+  });
+
+  it('changes no more after its end, and closes what is open', () => {
+    const end: PageUpdate = { kind: 'end', at: 99, isGood: true, text: 'installed', details: [] };
+    const page = after(started(10, 'image/write'), end);
+    expect(page.hosts[0]?.spans[0]?.until).toBe(99);
+    expect(pageAfter(page, stage(100, 'Failed'))).toBe(page);
+  });
+});

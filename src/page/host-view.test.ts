@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { pageWord, percentIn, viewOf } from './host-view.ts';
+import { railOfStages, stageStep } from './rail.ts';
+import { emptyPage, type HostState, type StepState } from './state.ts';
+
+const stages = [
+  'Installing',
+  'Writing image to disk',
+  'Waiting for control plane',
+  'Done',
+] as const;
+
+const host = (change: Partial<HostState> = {}): HostState => ({
+  ...{ id: 'h', name: 'm1', role: 'master', rail: railOfStages(stages), steps: {}, spans: [] },
+  ...{ stage: '', stageInfo: '', status: '', phase: '' },
+  ...change,
+});
+
+const running = (stage: string, change: Partial<StepState> = {}): HostState => ({
+  ...host({ stage }),
+  steps: {
+    [stageStep(stage)]: { title: stage, state: 'running', since: 5, attempt: 1, ...change },
+  },
+});
+
+const wait = { sentence: 's', status: 'm2 NotReady', since: 7, limit: 60_000 };
+
+describe('what is said of a host', () => {
+  it.each<[string, HostState, object]>([
+    ['nothing yet', host(), { tone: 'idle', word: 'not started', now: [] }],
+    [
+      'writes',
+      { ...running('Writing image to disk'), stageInfo: '63%' },
+      { tone: 'busy', now: [{ percent: 63, detail: '', since: 5, tone: 'busy' }] },
+    ],
+    [
+      'writes, with a rate',
+      running('Writing image to disk', {
+        percent: 10,
+        info: '10%',
+        bytesPerSecond: 12e6,
+        remaining: 9000,
+      }),
+      { now: [{ percent: 10, detail: '12.0 MB/s, 9 s left' }] },
+    ],
+    [
+      'waits',
+      running('Waiting for control plane', { wait }),
+      {
+        tone: 'waiting',
+        now: [{ detail: 'm2 NotReady, at most 1 min', since: 7, tone: 'waiting' }],
+      },
+    ],
+    [
+      'failed at the service',
+      host({ status: 'error', stage: 'Installing' }),
+      { tone: 'bad', word: 'failed' },
+    ],
+    [
+      'starts',
+      host({ phase: 'starts from its disk' }),
+      { now: [{ title: 'starts from its disk' }] },
+    ],
+    ['done', host({ stage: 'Done' }), { tone: 'good', word: 'Done' }],
+    [
+      'ended',
+      host({ end: { at: 1, isGood: true, text: 'is a node' } }),
+      { tone: 'good', word: 'is a node', percent: 100, done: 4, now: [] },
+    ],
+  ])('%s', (_, state, expected) => {
+    expect(viewOf(state)).toMatchObject(expected);
+  });
+
+  it('counts steps that were skipped as ended, and those left out not at all', () => {
+    const [track] = railOfStages(stages)[0] ?? [];
+    const steps = (track?.steps ?? []).map((step, index) => ({ ...step, isActive: index !== 3 }));
+    const skipped = { title: '', state: 'skipped', since: 1, attempt: 1 } as const;
+    const state = host({
+      rail: [[{ name: '', steps }]],
+      steps: { [stageStep('Installing')]: skipped },
+    });
+    expect(viewOf(state)).toMatchObject({ done: 1, all: 3, percent: 33 });
+  });
+});
+
+it.each([
+  ['40%', 40],
+  ['40 %', 40],
+  ['400%', 100],
+  ['40% of it', undefined],
+  ['', undefined],
+])('finds in %j the percentage %s', (text, percent) => {
+  expect(percentIn(text)).toBe(percent);
+});
+
+it.each([
+  ['', 'waiting for the service', 'waiting'],
+  ['installing', 'installing', 'busy'],
+  ['installed', 'installed', 'good'],
+  ['error', 'error', 'bad'],
+])('of a cluster that is %j it says %s', (status, word, tone) => {
+  const hosts = status === '' ? [] : [host()];
+  expect(pageWord({ ...emptyPage('', '', 0), hosts, cluster: { status, info: '' } })).toEqual({
+    word,
+    tone,
+  });
+});

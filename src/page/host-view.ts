@@ -1,0 +1,118 @@
+import { renderDuration } from '../model/duration.ts';
+import { railSteps } from './rail.ts';
+import type { HostState, PageState, StepState, Tone } from './state.ts';
+
+/** Something that a host is at now. */
+export interface NowLine {
+  readonly title: string;
+  readonly detail: string;
+  readonly percent?: number | undefined;
+  readonly since: number;
+  readonly tone: Tone;
+}
+
+/** What is said of a host at one glance. */
+export interface HostView {
+  readonly tone: Tone;
+  readonly word: string;
+  readonly now: readonly NowLine[];
+  /** Active steps that have ended, of all. */
+  readonly done: number;
+  readonly all: number;
+  /** Of the steps of the rail. */
+  readonly percent: number;
+}
+
+const endStates: readonly StepState['state'][] = ['done', 'kept', 'skipped'];
+
+/** Derives what is shown of a host from what is known. */
+export function viewOf(host: HostState): HostView {
+  const active = railSteps(host.rail).filter(({ isActive }) => isActive);
+  const states = active.map(({ id }) => host.steps[id]);
+  const ended = states.filter((step) => step !== undefined && endStates.includes(step.state));
+  const running = states.filter((step) => step?.state === 'running');
+  const now = nowOf(
+    host,
+    running.filter((step) => step !== undefined),
+  );
+  const all = Math.max(1, active.length);
+  const counted = host.end?.isGood === true ? all : ended.length;
+  const percent = Math.floor((100 * counted) / all);
+  return { ...wordOf(host, now), now, done: counted, all: active.length, percent };
+}
+
+function wordOf(
+  { end, status, stage, steps }: HostState,
+  now: readonly NowLine[],
+): Pick<HostView, 'tone' | 'word'> {
+  if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
+  if (status === 'error') return { tone: 'bad', word: 'failed' };
+  if (status.includes('pending-user-action')) return { tone: 'bad', word: 'needs a person' };
+  if (status === 'cancelled') return { tone: 'bad', word: 'cancelled' };
+  if (stage === 'Done') return { tone: 'good', word: 'Done' };
+  const word = stage === '' ? 'not started' : stage;
+  if (now.length > 0) {
+    return { tone: now.every(({ tone }) => tone === 'waiting') ? 'waiting' : 'busy', word };
+  }
+  return { tone: Object.keys(steps).length === 0 ? 'idle' : 'busy', word };
+}
+
+function nowOf(host: HostState, running: readonly StepState[]): readonly NowLine[] {
+  if (host.end !== undefined) return [];
+  if (host.phase !== '') {
+    const since = host.spans.at(-1)?.from ?? 0;
+    return [{ title: host.phase, detail: host.stageInfo, since, tone: 'busy' }];
+  }
+  return running.map((step) => nowLine(step, host));
+}
+
+function nowLine(step: StepState, { stage, stageInfo }: HostState): NowLine {
+  const { title, wait, percent, info, since } = step;
+  const attempt = step.attempt > 1 ? `attempt ${step.attempt}` : '';
+  if (wait !== undefined) {
+    const limit = wait.limit > 0 ? `at most ${renderDuration(wait.limit)}` : '';
+    const detail = joined([attempt, wait.status, limit]);
+    return { title, detail, since: wait.since, tone: 'waiting' };
+  }
+  const isWait = title.startsWith('Wait');
+  const known = title === stage ? percentIn(stageInfo) : undefined;
+  return {
+    ...{ title, since, percent: percent ?? known },
+    detail: joined([
+      attempt,
+      ...measures(step),
+      wordsOf(info ?? (title === stage ? stageInfo : '')),
+    ]),
+    tone: isWait ? 'waiting' : 'busy',
+  };
+}
+
+const joined = (texts: readonly string[]): string => texts.filter((text) => text !== '').join(', ');
+
+/** A text that is only a percentage is shown by a bar. */
+const wordsOf = (info: string): string => (/^\d+ ?%$/.test(info) ? '' : info);
+
+function measures({ bytesPerSecond, remaining }: StepState): readonly string[] {
+  return [
+    ...(bytesPerSecond === undefined ? [] : [`${(bytesPerSecond / 1e6).toFixed(1)} MB/s`]),
+    ...(remaining === undefined ? [] : [`${renderDuration(remaining)} left`]),
+  ];
+}
+
+/** The percentage in the text that the service has of a host. */
+export function percentIn(info: string): number | undefined {
+  const [, percent] = /^(\d{1,3}) ?%$/.exec(info) ?? [];
+  return percent === undefined ? undefined : Math.min(100, Number(percent));
+}
+
+/** How the whole is, in a word and a tone. */
+export function pageWord({ end, hosts, cluster }: PageState): {
+  readonly tone: Tone;
+  readonly word: string;
+} {
+  if (end !== undefined) return { tone: end.isGood ? 'good' : 'bad', word: end.text };
+  if (['error', 'cancelled'].includes(cluster.status)) return { tone: 'bad', word: cluster.status };
+  if (cluster.status === 'installed') return { tone: 'good', word: 'installed' };
+  const word = cluster.status === '' ? 'waiting for the service' : cluster.status;
+  return { tone: hosts.length === 0 ? 'waiting' : 'busy', word };
+}

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest';
+import type { ClusterOverview, HostOverview } from '../ports/installation.ts';
+import { viewOf } from './host-view.ts';
+import { pageAfter } from './fold.ts';
+import { updatesOf } from './service.ts';
+import { emptyPage, type PageState } from './state.ts';
+
+const host = (change: Partial<HostOverview> = {}): HostOverview => ({
+  ...{ id: 'h', infraEnvId: 'i', name: 'm1', role: 'master', addresses: [] },
+  ...{ status: 'installing-in-progress', statusInfo: '', isBootstrap: false },
+  ...{ stage: 'Writing image to disk', stageInfo: '40%', stageSince: 100 },
+  ...change,
+});
+
+const cluster = (
+  hosts: readonly HostOverview[],
+  change: Partial<ClusterOverview> = {},
+): ClusterOverview => ({
+  ...{
+    name: 'lab',
+    status: 'installing',
+    statusInfo: 'Installation in progress',
+    version: '4.20.1',
+  },
+  ...{ isSingleNode: false, finalizing: '', startedAt: 50, completedAt: undefined },
+  ...{ operators: [], hosts },
+  ...change,
+});
+
+const page = (...answers: readonly ClusterOverview[]): PageState =>
+  answers
+    .flatMap((answer, index) => updatesOf(answer, 1000 * (index + 1)))
+    .reduce(pageAfter, emptyPage('', '', 900));
+
+describe('a page of what the service has', () => {
+  it('has its name and its beginning', () => {
+    expect(page(cluster([]))).toMatchObject({
+      ...{ title: 'Cluster lab, OpenShift 4.20.1', startedAt: 50 },
+      cluster: { status: 'installing', info: 'Installation in progress' },
+    });
+  });
+
+  it.each<[string, Partial<HostOverview>, object]>([
+    [
+      'writes',
+      {},
+      { tone: 'busy', word: 'Writing image to disk', now: [{ percent: 40, since: 100 }] },
+    ],
+    [
+      'waits',
+      { stage: 'Waiting for control plane', stageInfo: 'two masters', role: 'worker' },
+      { tone: 'waiting', now: [{ detail: 'two masters' }] },
+    ],
+    [
+      'is installed',
+      { status: 'installed', stage: 'Done' },
+      { tone: 'good', word: 'installed', percent: 100 },
+    ],
+    ['was added', { status: 'added-to-existing-cluster', stage: 'Done' }, { tone: 'good' }],
+    [
+      'failed',
+      { status: 'error', statusInfo: 'Failed - disk' },
+      { tone: 'bad', word: 'Failed - disk' },
+    ],
+    [
+      'has to be seen to',
+      {
+        status: 'installing-pending-user-action',
+        statusInfo: 'wrong boot order',
+        stage: 'Rebooting',
+      },
+      { tone: 'bad', word: 'needs a person', now: [{ detail: 'wrong boot order' }] },
+    ],
+    [
+      'is not begun',
+      { stage: '', stageInfo: '', status: 'known' },
+      { tone: 'idle', word: 'not started' },
+    ],
+  ])('has a host that %s', (_, change, expected) => {
+    const [shown] = page(cluster([host(change)])).hosts;
+    expect(shown === undefined ? undefined : viewOf(shown)).toMatchObject(expected);
+  });
+
+  it('has the ladder of each role, and an id for a host without a name', () => {
+    const shown = page(
+      cluster([host({ isBootstrap: true }), host({ id: 'w', name: '', role: 'worker' })]),
+    ).hosts;
+    expect(shown.map(({ name, role, rail }) => [name, role, rail[0]?.[0]?.steps.length])).toEqual([
+      ['m1', 'bootstrap', 11],
+      ['w', 'worker', 9],
+    ]);
+    const [single] = page(cluster([host()], { isSingleNode: true })).hosts;
+    expect(single?.rail[0]?.[0]?.steps).toHaveLength(8);
+  });
+
+  it('says an answer that repeats the last one only once', () => {
+    const done = host({ status: 'installed', stage: 'Done', stageInfo: '' });
+    const once = page(cluster([done]));
+    expect(page(cluster([done]), cluster([done])).lines).toEqual(once.lines);
+    expect(once.lines.map(({ text }) => text)).toEqual([
+      ...['cluster is installing', 'stage Done', 'installed'],
+    ]);
+  });
+
+  it('has the operators, and the stage of finalizing', () => {
+    const operator = { type: 'builtin', namespace: '', subscription: '', version: '' };
+    const shown = page(
+      cluster([], {
+        finalizing: 'Waiting for cluster operators',
+        operators: [
+          { ...operator, name: 'cvo', status: 'progressing', statusInfo: 'Working: 80%' },
+          { ...operator, name: 'console', status: '', statusInfo: '' },
+        ],
+      }),
+    );
+    expect(shown.cluster.info).toBe('Installation in progress: Waiting for cluster operators');
+    expect(shown.objects).toMatchObject([
+      { kind: 'Operator', name: 'cvo', state: 'progressing: Working: 80%', tone: 'busy' },
+      { name: 'console', state: 'not reported', tone: 'waiting' },
+    ]);
+  });
+
+  it.each<[string, Partial<ClusterOverview>, object]>([
+    ['installed', { completedAt: 700 }, { at: 700, isGood: true, text: 'installed', details: [] }],
+    ['error', { statusInfo: 'two hosts failed' }, { isGood: false, details: ['two hosts failed'] }],
+    ['cancelled', { statusInfo: '' }, { at: 1000, isGood: false, details: [] }],
+  ])('ends when the cluster is %s', (status, change, end) => {
+    expect(page(cluster([], { status, ...change })).end).toMatchObject(end);
+  });
+});

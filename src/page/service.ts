@@ -1,0 +1,82 @@
+import { type LadderName, ladders } from '../model/stage.ts';
+import type { MonitoredOperator, ClusterOverview, HostOverview } from '../ports/installation.ts';
+import { railOfStages } from './rail.ts';
+import type { PageUpdate, Tone } from './state.ts';
+
+/** Statuses of a cluster in which its installation is over (assisted-service, `cluster.status`). */
+const ends: ReadonlySet<string> = new Set(['installed', 'error', 'cancelled']);
+
+/** Statuses of a host in which it is a node (`host.status`). */
+const installed: ReadonlySet<string> = new Set(['installed', 'added-to-existing-cluster']);
+
+/**
+ * What an answer of the inventory service tells a page; what is not new in it changes nothing there.
+ * @param at when it came, in milliseconds since the epoch
+ */
+export function updatesOf(cluster: ClusterOverview, at: number): readonly PageUpdate[] {
+  const { name, version, status, statusInfo, startedAt, finalizing, hosts, operators } = cluster;
+  const info = finalizing === '' ? statusInfo : `${statusInfo}: ${finalizing}`;
+  return [
+    { kind: 'begin', at, startedAt, title: `Cluster ${name}, OpenShift ${version}` },
+    { kind: 'cluster', at, status, info },
+    ...hosts.flatMap((host) => hostUpdates(host, cluster, at)),
+    ...operators.map((operator) => operatorUpdate(operator, at)),
+    ...endOf(cluster, at),
+  ];
+}
+
+function endOf(
+  { status, statusInfo, completedAt }: ClusterOverview,
+  at: number,
+): readonly PageUpdate[] {
+  if (!ends.has(status)) return [];
+  const isGood = status === 'installed';
+  const details = isGood || statusInfo === '' ? [] : [statusInfo];
+  return [{ kind: 'end', at: completedAt ?? at, isGood, text: status, details }];
+}
+
+const tones: Readonly<Record<MonitoredOperator['status'], Tone>> = {
+  available: 'good',
+  progressing: 'busy',
+  failed: 'bad',
+  '': 'waiting',
+};
+
+function operatorUpdate({ name, status, statusInfo }: MonitoredOperator, at: number): PageUpdate {
+  const word = status === '' ? 'not reported' : status;
+  const state = statusInfo === '' ? word : `${word}: ${statusInfo}`;
+  return { kind: 'object', at, object: { kind: 'Operator', name, state, tone: tones[status] } };
+}
+
+function hostUpdates(
+  host: HostOverview,
+  { isSingleNode }: ClusterOverview,
+  at: number,
+): readonly PageUpdate[] {
+  const { id, name, status, stage = '' } = host;
+  const role = host.isBootstrap ? 'bootstrap' : host.role;
+  const needsPerson = status === 'error' || status.includes('pending-user-action');
+  const info = needsPerson ? host.statusInfo : host.stageInfo;
+  const rail = railOfStages(ladders[isSingleNode ? 'single-node' : ladderOf(role)]);
+  const since = host.stageSince ?? at;
+  return [
+    { kind: 'host', at, id, name: name === '' ? id : name, role, rail },
+    { kind: 'stage', at, host: id, stage, info, status, since },
+    ...hostEnd(host, at),
+  ];
+}
+
+function hostEnd(
+  { id, status, statusInfo, stageSince }: HostOverview,
+  at: number,
+): readonly PageUpdate[] {
+  if (installed.has(status)) {
+    return [{ kind: 'host-end', at: stageSince ?? at, host: id, isGood: true, text: status }];
+  }
+  if (status !== 'error' && status !== 'cancelled') return [];
+  const text = statusInfo === '' ? status : statusInfo;
+  return [{ kind: 'host-end', at, host: id, isGood: false, text }];
+}
+
+const ladderOf = (role: string): LadderName =>
+  role === 'bootstrap' || role === 'worker' ? role : 'master';

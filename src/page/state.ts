@@ -1,0 +1,206 @@
+import type { RunEvent } from '../engine/events.ts';
+import type { Millis } from '../model/duration.ts';
+
+/** What a span of time went into; the time line has a colour for each. */
+export type Work = 'prepare' | 'write' | 'build' | 'wait' | 'boot';
+
+/** How something is, whatever it is. */
+export type Tone = 'idle' | 'busy' | 'waiting' | 'good' | 'bad';
+
+/** One step of a rail. */
+export interface RailStep {
+  readonly id: string;
+  readonly title: string;
+  readonly work: Work;
+  /** False when the configuration leaves the step out. */
+  readonly isActive: boolean;
+}
+
+/** Steps one after the other; the main line has no name. */
+export interface Track {
+  readonly name: string;
+  readonly steps: readonly RailStep[];
+}
+
+/** The plan of a host: sections one after the other, each of one track or of several beside each other. */
+export type Rail = readonly (readonly Track[])[];
+
+/** What a step waits for. */
+export interface Waiting {
+  readonly sentence: string;
+  readonly status: string;
+  readonly since: number;
+  readonly limit: Millis;
+}
+
+/** Where a step is. */
+export interface StepState {
+  readonly title: string;
+  readonly state: 'running' | 'done' | 'kept' | 'skipped' | 'failed' | 'stopped';
+  readonly since: number;
+  readonly until?: number | undefined;
+  readonly attempt: number;
+  readonly info?: string | undefined;
+  /** 0 to 100; never falls. */
+  readonly percent?: number | undefined;
+  readonly bytesPerSecond?: number | undefined;
+  readonly remaining?: Millis | undefined;
+  readonly wait?: Waiting | undefined;
+}
+
+/** A span of the time line. */
+export interface Span {
+  /** The track that it is drawn in. */
+  readonly track: string;
+  readonly title: string;
+  readonly work: Work;
+  /** Milliseconds since the epoch, as all times here. */
+  readonly from: number;
+  readonly until?: number | undefined;
+  readonly isBad?: boolean | undefined;
+}
+
+/** How a host ended. */
+export interface HostEnd {
+  readonly at: number;
+  readonly isGood: boolean;
+  readonly text: string;
+}
+
+/** What is known of a host. */
+export interface HostState {
+  readonly id: string;
+  readonly name: string;
+  readonly role: string;
+  readonly rail: Rail;
+  readonly steps: Readonly<Record<string, StepState>>;
+  readonly spans: readonly Span[];
+  /** Stage and text that the service has of it. */
+  readonly stage: string;
+  readonly stageInfo: string;
+  readonly status: string;
+  /** What the machine is at while no agent runs on it. */
+  readonly phase: string;
+  readonly end?: HostEnd | undefined;
+}
+
+/** An object of the cluster. */
+export interface ObjectState {
+  readonly kind: string;
+  readonly name: string;
+  readonly state: string;
+  readonly tone: Tone;
+  readonly at: number;
+  /** When it was well for the first time. */
+  readonly goodAt?: number | undefined;
+}
+
+/** A fault that was injected. */
+export interface FaultState {
+  readonly at: number;
+  /** The host or the server that it struck. */
+  readonly where: string;
+  readonly what: string;
+  /** How often it has struck. */
+  readonly times: number;
+}
+
+/** Levels of the log. */
+export type LineLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** A line of the log. */
+export interface PageLine {
+  /** Counts from 1, so that a reader knows what is new. */
+  readonly n: number;
+  readonly at: number;
+  readonly source: string;
+  readonly level: LineLevel;
+  readonly text: string;
+}
+
+/** How everything ended. */
+export interface PageEnd {
+  readonly at: number;
+  readonly isGood: boolean;
+  readonly text: string;
+  readonly details: readonly string[];
+}
+
+/** Everything that a page shows. */
+export interface PageState {
+  readonly title: string;
+  readonly about: string;
+  readonly startedAt: number;
+  /** When the last update came. */
+  readonly at: number;
+  readonly cluster: { readonly status: string; readonly info: string };
+  readonly hosts: readonly HostState[];
+  readonly objects: readonly ObjectState[];
+  readonly faults: readonly FaultState[];
+  readonly lines: readonly PageLine[];
+  /** How many lines there were in all. */
+  readonly lineCount: number;
+  /** Why what is shown may be old. */
+  readonly lastError?: string | undefined;
+  readonly end?: PageEnd | undefined;
+}
+
+/** What a page is told, in the order in which it happens. */
+export type PageUpdate = { readonly at: number } & (
+  | {
+      /** What it is, and since when, as far as that is known now. */
+      readonly kind: 'begin';
+      readonly title?: string | undefined;
+      readonly startedAt?: number | undefined;
+    }
+  | ({ readonly kind: 'host' } & Pick<HostState, 'id' | 'name' | 'role' | 'rail'>)
+  | { readonly kind: 'event'; readonly host: string; readonly event: RunEvent }
+  | {
+      /** What the service has of a host. */
+      readonly kind: 'stage';
+      readonly host: string;
+      readonly stage: string;
+      readonly info: string;
+      readonly status: string;
+      /** When the stage began, where the service says so. */
+      readonly since?: number | undefined;
+    }
+  | { readonly kind: 'phase'; readonly host: string; readonly phase: string }
+  | {
+      readonly kind: 'host-end';
+      readonly host: string;
+      readonly isGood: boolean;
+      readonly text: string;
+    }
+  | { readonly kind: 'cluster'; readonly status: string; readonly info: string }
+  | ({ readonly kind: 'object'; readonly isGone?: true } & {
+      readonly object: Pick<ObjectState, 'kind' | 'name' | 'state' | 'tone'>;
+    })
+  | { readonly kind: 'fault'; readonly where: string; readonly what: string }
+  | {
+      readonly kind: 'line';
+      readonly source: string;
+      readonly level: LineLevel;
+      readonly text: string;
+    }
+  | { readonly kind: 'source'; readonly lastError?: string | undefined }
+  | ({ readonly kind: 'end' } & Omit<PageEnd, 'at'>)
+);
+
+/** What is kept at most; the oldest goes first. */
+export const caps = {
+  hosts: 1000,
+  spans: 400,
+  objects: 1000,
+  faults: 200,
+  lines: 2000,
+  /** Characters of a text. */
+  text: 600,
+} as const;
+
+/** A page of which nothing is known. */
+export const emptyPage = (title: string, about: string, at: number): PageState => ({
+  ...{ title, about, startedAt: at, at },
+  cluster: { status: '', info: '' },
+  ...{ hosts: [], objects: [], faults: [], lines: [], lineCount: 0 },
+});

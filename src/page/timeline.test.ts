@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { emptyPage, type HostState, type Span, type Work } from './state.ts';
+import { scaleOf, sharesOf, timelineOf } from './timeline.ts';
+
+const span = (work: Work, from: number, until?: number): Span => ({
+  ...{ track: '', title: `${work} ${from}`, work, from },
+  ...(until === undefined ? {} : { until }),
+});
+
+const none = { prepare: 0, write: 0, build: 0, wait: 0, boot: 0, idle: 0 };
+
+describe('where the time of a host went', () => {
+  it.each<[string, readonly Span[], Partial<typeof none>]>([
+    ['nothing known', [], { idle: 100 }],
+    ['one span', [span('write', 20, 60)], { write: 40, idle: 60 }],
+    ['an open one', [span('boot', 90)], { boot: 10, idle: 90 }],
+    [
+      'a wait beside a write counts as writing',
+      [span('wait', 0, 100), span('write', 20, 60)],
+      { wait: 60, write: 40 },
+    ],
+    [
+      'building beside writing counts once',
+      [span('build', 0, 50), span('write', 40, 100)],
+      { build: 40, write: 60 },
+    ],
+    ['one that is longer than the time', [span('prepare', -50, 200)], { prepare: 100 }],
+  ])('%s', (_, spans, expected) => {
+    const shares = sharesOf(spans, 0, 100);
+    expect(shares).toEqual({ ...none, ...expected });
+    expect(Object.values(shares).reduce((sum, one) => sum + one, 0)).toBe(100);
+  });
+});
+
+describe('the time line', () => {
+  const host = (spans: readonly Span[], end?: number): HostState => ({
+    ...{ id: 'h', name: 'm1', role: 'master', rail: [], steps: {}, spans },
+    ...{ stage: '', stageInfo: '', status: '', phase: '' },
+    ...(end === undefined ? {} : { end: { at: end, isGood: true, text: '' } }),
+  });
+
+  it('has a track for each lane, the longest spans first, and an end for each host', () => {
+    const spans = [
+      span('prepare', 0, 10),
+      { ...span('write', 10, 90), track: 'disk' },
+      { ...span('wait', 10, 95), track: 'cluster' },
+    ];
+    const timeline = timelineOf({ ...emptyPage('', '', 0), hosts: [host(spans, 95)] }, 200);
+    expect(timeline).toMatchObject({ from: 0, until: 200 });
+    expect(timeline.hosts[0]?.tracks.map(({ name }) => name)).toEqual(['', 'disk', 'cluster']);
+    expect(timeline.hosts[0]?.took).toBe(95);
+    expect(timeline.longest.map(({ took }) => took)).toEqual([85, 80, 10]);
+  });
+
+  it('ends where everything ended, and begins where the first span did', () => {
+    const end = { at: 500, isGood: true, text: '', details: [] };
+    const page = { ...emptyPage('', '', 100), hosts: [host([span('write', 40, 90)])], end };
+    expect(timelineOf(page, 9000)).toMatchObject({ from: 40, until: 500 });
+  });
+
+  it('marks faults, and objects that became well', () => {
+    const objects = [
+      { kind: 'Node', name: 'm1', state: 'Ready', tone: 'good', at: 7, goodAt: 7 },
+      { kind: 'Node', name: 'm2', state: 'NotReady', tone: 'waiting', at: 8 },
+    ] as const;
+    const faults = [{ at: 3, where: 'm1', what: 'power-loss', times: 1 }];
+    expect(timelineOf({ ...emptyPage('', '', 0), objects, faults }, 10).moments).toEqual([
+      { at: 3, text: 'fault on m1: power-loss', isBad: true },
+      { at: 7, text: 'Node m1: Ready', isBad: false },
+    ]);
+  });
+});
+
+describe('the scale', () => {
+  it.each([
+    [8000, 9, 1000],
+    [61_000, 7, 10_000],
+    [40 * 60_000, 9, 300_000],
+    [30 * 86_400_000, 31, 86_400_000],
+  ])('of %i ms has %i marks', (length, count, step) => {
+    const marks = scaleOf(length);
+    expect(marks).toHaveLength(count);
+    expect(marks[1]).toBe(step);
+  });
+});

@@ -1,0 +1,209 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PageServer, servePage } from '../../src/adapters/page-server.ts';
+import { type LivePage, livePage } from '../../src/page/live.ts';
+import { emptyPage } from '../../src/page/state.ts';
+import { axeFindings, openPage, overhang, pictures, type Reader, startBrowser } from './browser.ts';
+import { evilName, sampleUpdates } from './sample.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+});
+
+/** A page in the middle of an installation, and its server. */
+async function served(): Promise<{ live: LivePage; server: PageServer } & AsyncDisposable> {
+  const begin = Date.now() - 80_000;
+  const live = livePage(emptyPage('A cluster', 'One host bootstraps it.', begin));
+  for (const update of sampleUpdates(begin)) live.update(update);
+  const server = await servePage(live, { host: '127.0.0.1', port: 0 });
+  return { live, server, [Symbol.asyncDispose]: server.close };
+}
+
+const desk: Reader = { width: 1280, scheme: 'light' };
+
+const readers = [400, 1280, 3840].flatMap((width) =>
+  (['light', 'dark'] as const).map((scheme): Reader => ({ width, scheme })),
+);
+
+describe.each(readers)('for a reader of $width pixels, $scheme', (reader) => {
+  it('fits, breaks no rule of axe, and lets its browser complain of nothing', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, reader);
+    const { page, complaints } = opened;
+    await page.getByText('63 %').first().waitFor();
+    for (const summary of await page.locator('summary').all()) await summary.click();
+    expect(await overhang(page)).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+    const path = join(pictures, `page-${reader.width}-${reader.scheme}.png`);
+    await page.screenshot({ path, fullPage: true });
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a page that is watched', () => {
+  it('shows what happens, keeps lists open and the focus where it is', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const { page, complaints } = opened;
+    const summary = page.locator('#host-1 summary');
+    await summary.focus();
+    await page.keyboard.press('Enter');
+    own.live.update({ kind: 'fault', at: Date.now(), where: 'm1', what: 'power-loss again' });
+    const progress = { info: '77%', percent: 77 };
+    const event = {
+      at: Date.now(),
+      run: 'r',
+      type: 'step.progress',
+      step: 'image/write',
+      progress,
+    } as const;
+    own.live.update({ kind: 'event', at: Date.now(), host: 'b1', event });
+    own.live.update({
+      kind: 'host',
+      at: Date.now(),
+      id: 'w9',
+      name: 'w9',
+      role: 'worker',
+      rail: [],
+    });
+    await page.getByText('power-loss again').first().waitFor();
+    await page.getByText('77 %').waitFor();
+    await page.getByRole('heading', { name: 'w9' }).waitFor();
+    expect(await page.locator('#host-1 details').getAttribute('open')).toBe('');
+    const isFocused = 'document.activeElement === document.querySelector("#host-1 summary")';
+    expect(await page.evaluate(isFocused)).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  it('runs its clocks', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const clock = opened.page.locator('#state time');
+    await expect.poll(() => clock.textContent()).toMatch(/^1 min \d+ s$/);
+    const before = await clock.textContent();
+    await expect.poll(() => clock.textContent()).not.toBe(before);
+  });
+
+  it('says that its server is gone, and goes on when that is back', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const { page } = opened;
+    await page.getByText('63 %').first().waitFor();
+    await own.server.close();
+    await page.getByText('does not answer').waitFor();
+    const port = Number(new URL(own.server.url).port);
+    const again = await servePage(own.live, { host: '127.0.0.1', port });
+    await page.getByText('does not answer').waitFor({ state: 'hidden' });
+    await again.close();
+  });
+
+  it('follows no more once everything has ended', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    own.live.update({ kind: 'end', at: Date.now(), isGood: true, text: 'installed', details: [] });
+    await opened.page.locator('#state').getByText('installed').first().waitFor();
+    await own.server.close();
+    expect(await opened.page.locator('#gone').isVisible()).toBe(false);
+  });
+});
+
+describe('a page without a mouse', () => {
+  it('is read by keys: to the log, through hosts, and along what scrolls', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const { page } = opened;
+    const focused = (): Promise<string> =>
+      page.evaluate<string>('document.activeElement.id || document.activeElement.tagName');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('more');
+    await page.keyboard.press('Tab');
+    expect(await focused()).toBe('lines');
+    await page.keyboard.press('/');
+    expect(await focused()).toBe('filter');
+    const stops: string[] = [];
+    for (let count = 0; count < 12; count += 1) {
+      await page.keyboard.press('Shift+Tab');
+      stops.push(await focused());
+    }
+    expect(stops.filter((stop) => stop === 'SUMMARY')).toHaveLength(5);
+  });
+
+  it('filters the log by every word', async () => {
+    await using own = await served();
+    await using opened = await openPage(browser, own.server.url, desk);
+    const { page } = opened;
+    await page.keyboard.press('/');
+    await page.keyboard.type('m1 firmware');
+    const lines = page.locator('#lines li:visible');
+    await expect.poll(() => lines.allTextContents()).toHaveLength(1);
+    expect(await lines.first().textContent()).toContain('Configure the firmware');
+    expect(await page.locator('#count').textContent()).toMatch(/^1 of \d+ lines$/);
+    own.live.update({
+      kind: 'line',
+      at: Date.now(),
+      source: 'm1',
+      level: 'debug',
+      text: 'firmware of ours',
+    });
+    await page.getByLabel('commands and details').check();
+    await expect.poll(() => lines.allTextContents()).toHaveLength(2);
+  });
+});
+
+it('shows the name of a host as the text that it is', async () => {
+  await using own = await served();
+  await using opened = await openPage(browser, own.server.url, desk);
+  await opened.page.getByRole('heading', { name: evilName }).waitFor();
+  own.live.update({
+    kind: 'host',
+    at: 0,
+    id: 'x',
+    name: `${evilName} again`,
+    role: evilName,
+    rail: [],
+  });
+  await opened.page.getByRole('heading', { name: `${evilName} again` }).waitFor();
+  expect(await opened.page.locator('img').count()).toBe(0);
+  expect(opened.complaints).toEqual([]);
+});
+
+describe('a page that was saved', () => {
+  it('works as a file, asks for nothing, and has the time line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'bootwright-saved-'));
+    try {
+      await using own = await served();
+      own.live.update({
+        kind: 'end',
+        at: Date.now(),
+        isGood: true,
+        text: 'installed',
+        details: [],
+      });
+      const file = join(folder, 'page.html');
+      await writeFile(file, own.live.saved(Date.now()));
+      await using opened = await openPage(browser, pathToFileURL(file).href, desk);
+      const { page, complaints } = opened;
+      const asked: string[] = [];
+      page.on('request', (request) => asked.push(request.url()));
+      await page.getByText('Where the time went').waitFor();
+      await page.getByLabel('Filter').fill('power-loss');
+      await expect.poll(() => page.locator('#lines li:visible').count()).toBe(1);
+      expect(await axeFindings(page)).toEqual([]);
+      expect(complaints).toEqual([]);
+      expect(asked).toEqual([]);
+      await page.screenshot({ path: join(pictures, 'saved.png'), fullPage: true });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});

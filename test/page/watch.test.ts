@@ -1,0 +1,200 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tokenIssuer } from '../../mocks/inventory/auth.ts';
+import { clusterSeed, hostSeed } from '../../mocks/inventory/records.ts';
+import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
+import { axeFindings, openPage, pictures, startBrowser } from './browser.ts';
+import { evilName } from './sample.ts';
+
+const bundle = resolve(import.meta.dirname, '../../dist/bootwright.mjs');
+const issuer = tokenIssuer();
+const infraEnvId = '22222222-2222-4222-8222-222222222222';
+const token = issuer.issue({ infra_env_id: infraEnvId });
+const cluster = clusterSeed({ id: '11111111-1111-4111-8111-111111111111' });
+
+/** A service in which four hosts are being installed. */
+function startService(): Promise<InventoryServer> {
+  const member = { clusterId: cluster.id, infraEnvId, status: 'installing-in-progress' } as const;
+  const times = { stageStartedAt: Date.now() - 60_000, stageUpdatedAt: Date.now() };
+  return startInventory({
+    cluster,
+    auth: issuer.auth,
+    hosts: [
+      hostSeed({
+        ...{ ...member, ...times, hostname: 'b1', role: 'master', isBootstrap: true },
+        ...{ stage: 'Writing image to disk', stageInfo: '40%' },
+      }),
+      hostSeed({ ...member, ...times, hostname: 'm1', role: 'master', stage: 'Installing' }),
+      hostSeed({ ...member, ...times, hostname: 'm2', role: 'master', stage: 'Rebooting' }),
+      hostSeed({
+        ...{ ...member, ...times, hostname: evilName, role: 'worker', isRenamed: true },
+        ...{ stage: 'Waiting for control plane', stageInfo: 'Waiting for two masters' },
+      }),
+    ],
+  });
+}
+
+/** A `watch` that runs, with all that it has printed. */
+interface Watch extends AsyncDisposable {
+  readonly url: string;
+  readonly printed: () => string;
+  /** Ends it as Ctrl-C does; gives its exit code. */
+  readonly interrupt: () => Promise<unknown>;
+}
+
+async function startWatch(args: readonly string[], secret = token): Promise<Watch> {
+  const child = spawn(process.execPath, [bundle, 'watch', ...args], {
+    env: { PATH: process.env['PATH'], PULL_SECRET_TOKEN: secret },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = once(child, 'exit');
+  let printed = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (printed += chunk.toString()));
+  }
+  const urlIn = (): string | undefined => /^page: (\S+)$/m.exec(printed)?.[1];
+  await expect.poll(urlIn).toBeDefined();
+  return {
+    url: urlIn() ?? '',
+    printed: () => printed,
+    interrupt: async () => {
+      child.kill('SIGINT');
+      return (await ended)[0] as unknown;
+    },
+    [Symbol.asyncDispose]: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+});
+
+const desk = { width: 1280, scheme: 'dark' } as const;
+
+describe('bootwright watch', () => {
+  it('shows what the service has, never its token, and ends by Ctrl-C with the page in a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'bootwright-watch-'));
+    const service = await startService();
+    try {
+      const file = join(folder, 'page.html');
+      const target = `${service.url}/api/assisted-install/v2/clusters/${cluster.id}`;
+      await using watch = await startWatch([target, '--page-file', file]);
+      await using opened = await openPage(browser, watch.url, desk);
+      const { page, complaints } = opened;
+      await page.getByRole('heading', { name: 'Cluster lab, OpenShift 4.20.1' }).waitFor();
+      await page.getByText('40 %').waitFor();
+      await page.getByRole('heading', { name: evilName }).waitFor();
+      await page.getByText('Waiting for two masters').first().waitFor();
+      await page.getByRole('heading', { name: 'Operator' }).waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await page.screenshot({ path: join(pictures, 'watch.png'), fullPage: true });
+      expect(complaints).toEqual([]);
+      const asked = service.requests.map(({ method, path }) => `${method} ${path}`);
+      expect(asked).toEqual([
+        `GET /api/assisted-install/v2/clusters/${cluster.id}?exclude-hosts=false`,
+      ]);
+      expect(await watch.interrupt()).toBe(0);
+      const saved = await readFile(file, 'utf8');
+      expect(saved).toContain('Where the time went');
+      for (const text of [saved, watch.printed()]) expect(text).not.toContain(token);
+    } finally {
+      await service.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it.each([
+    ['refuses the token', 'not-the-token', /answered 401/],
+    ['does not have the cluster', token, /answered 404/],
+  ])('says that a service %s, and goes on', async (_, secret, words) => {
+    const service = await startService();
+    const id = secret === token ? infraEnvId : cluster.id;
+    try {
+      await using watch = await startWatch([service.url, '--cluster-id', id], secret);
+      await using opened = await openPage(browser, watch.url, desk);
+      await opened.page.locator('.trouble').getByText(words).waitFor();
+      await expect.poll(watch.printed).toMatch(words);
+      expect(watch.printed()).not.toContain(secret);
+      expect(await watch.interrupt()).toBe(0);
+    } finally {
+      await service.close();
+    }
+  });
+
+  it('says that the service is away', async () => {
+    await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
+    await using opened = await openPage(browser, watch.url, desk);
+    await opened.page.locator('.trouble').getByText('connection refused').waitFor();
+    expect(await watch.interrupt()).toBe(0);
+  });
+
+  it('says the end of an installation, and asks no more', async () => {
+    const service = await startService();
+    try {
+      service.store.cancel();
+      await using watch = await startWatch([service.url, '--cluster-id', cluster.id]);
+      await expect.poll(watch.printed).toContain('cluster cancelled');
+      await using opened = await openPage(browser, watch.url, desk);
+      await opened.page.locator('#state').getByText('cancelled').first().waitFor();
+      expect(service.requests).toHaveLength(1);
+    } finally {
+      await service.close();
+    }
+  });
+});
+
+/** Asks a server, by any name. */
+function ask(
+  url: string,
+  options: { method?: string; path?: string; host?: string },
+): Promise<number> {
+  const { method = 'GET', path = '/', host } = options;
+  return new Promise((done, fail) => {
+    const headers = host === undefined ? {} : { host };
+    const asked = request(new URL(path, url), { method, headers }, (answer) => {
+      answer.destroy();
+      done(answer.statusCode ?? 0);
+    });
+    asked.once('error', fail);
+    asked.end();
+  });
+}
+
+describe('the server of a page', () => {
+  it.each([
+    ['is read by its address', {}, 200],
+    ['is read by localhost', { host: 'localhost:1234' }, 200],
+    ['gives its events', { path: '/events' }, 200],
+    ['takes no name that somebody else has pointed here', { host: 'evil.example.test' }, 403],
+    ['takes none for its events either', { path: '/events', host: 'evil.example.test:80' }, 403],
+    ['can only be read', { method: 'POST' }, 405],
+    ['has nothing else', { path: '/../etc/passwd' }, 404],
+  ])('%s', async (_, options, status) => {
+    await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
+    expect(await ask(watch.url, options)).toBe(status);
+  });
+
+  it('refuses an address that is taken', async () => {
+    await using watch = await startWatch(['http://127.0.0.1:1', '--cluster-id', cluster.id]);
+    const { host } = new URL(watch.url);
+    const args = [bundle, 'watch', 'http://127.0.0.1:1', '--cluster-id', 'x', '--listen', host];
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    expect((await once(child, 'exit'))[0]).toBe(4);
+    expect(said).toContain('cli.page-not-served');
+  });
+});
