@@ -3,6 +3,7 @@ import { type LabOptions, readOptions, usage } from '../mocks/lab/options.ts';
 import { runScenario } from '../mocks/lab/run.ts';
 import { reportSchema } from '../mocks/lab/report.ts';
 import { hasCluster, readScenario, scenarioNames } from '../mocks/lab/scenario.ts';
+import { headingOf } from '../mocks/lab/page.ts';
 import { showRun } from '../mocks/lab/show.ts';
 import { failureText } from '../src/cli/messages.ts';
 import { AgentError } from '../src/model/failure.ts';
@@ -45,7 +46,7 @@ async function runSimulated(options: LabOptions): Promise<number> {
   if (hasCluster(scenario)) await ensureParts(clusterParts);
   const kube = hasCluster(scenario) ? await kubeParts() : undefined;
   process.stdout.write(`${scenario.title}. ${scenario.description}\n\n`);
-  return showRun(options, (watched) =>
+  return showRun(options, headingOf(scenario), (watched) =>
     runScenario({ name: options.scenario, scenario, bundle, kube, ...watched }),
   );
 }

@@ -10,8 +10,10 @@ export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => 
   onStart.set('bootkube.service', async (become, signal) => {
     if (work.state().isBootkubeDone) return;
     become('active');
-    if (work.plan.bootkubeCrashes === true) return crash(become, signal);
-    await fail(work.plan.bootkubeFails ?? 0, become, signal);
+    const { bootkubeCrashes = false, bootkubeFails = 0 } = work.plan;
+    if (bootkubeCrashes || bootkubeFails > 0) work.strike('bootkube.service fails');
+    if (bootkubeCrashes) return crash(become, signal);
+    await fail(bootkubeFails, become, signal);
     emit({ kind: 'bootkube-started' });
   });
   onStart.set('progress.service', (become) => {
@@ -21,11 +23,14 @@ export function simulateUnits(work: ClusterWork, emit: (event: ClusterEvent) => 
 }
 
 /** progress.service has reported the bootstrap complete, at last. */
-export async function endProgress({ bootstrap, plan, signal }: ClusterWork): Promise<void> {
+export async function endProgress(work: ClusterWork): Promise<void> {
+  const { bootstrap, plan, signal } = work;
   const become: Become = (state, details) => {
     bootstrap.units.become('progress.service', state, details);
   };
-  await fail(plan.progressFails ?? 0, become, signal);
+  const { progressFails = 0 } = plan;
+  if (progressFails > 0) work.strike('progress.service fails');
+  await fail(progressFails, become, signal);
   become('inactive');
 }
 

@@ -151,7 +151,7 @@ const SERVICE_LEFT = 'the service has left';
 
 /** What is to kill the controller, in order: each when its log says so. */
 function killAtFaults(
-  { plan: { controllerDies = [] }, kills, hasServiceLeft, signal }: ClusterWork,
+  { plan: { controllerDies = [] }, kills, strike, hasServiceLeft, signal }: ClusterWork,
   { log, kill, ended }: Awaited<ReturnType<ClusterWork['startJob']>>,
 ): void {
   const next = controllerDies[kills.count];
@@ -160,6 +160,7 @@ function killAtFaults(
     if (!log().includes(next) && !(next === SERVICE_LEFT && hasServiceLeft())) return;
     clearInterval(timer);
     kills.count += 1;
+    strike(`the controller is killed at: ${next}`);
     kill();
   }, 20);
   signal.addEventListener('abort', () => clearInterval(timer));

@@ -10,6 +10,8 @@ import {
   unborn,
 } from './cluster-state.ts';
 import { decide } from './decide.ts';
+import type { Strike } from '../http/fault.ts';
+import type { KubeClient } from '../kube/client.ts';
 import { perform } from './actions.ts';
 import { runController } from './controller-pod.ts';
 import { forgeryComplaints } from './forged.ts';
@@ -38,6 +40,10 @@ export interface RunningCluster extends AsyncDisposable {
   readonly complaints: () => Promise<readonly string[]>;
   /** The service ran on the bootstrap host, which has left for its cluster. */
   readonly hasServiceLeft: () => boolean;
+  /** Reads its objects, as an administrator. */
+  readonly client: Pick<KubeClient, 'watch'>;
+  /** Faults that have struck in it. */
+  readonly struck: readonly Strike[];
   /** What its pods have logged. */
   readonly podLogs: () => string;
 }
@@ -51,6 +57,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
   const timers = new Set<NodeJS.Timeout>();
   const marks: ReadyMark[] = [];
   const complaints: string[] = [];
+  const struck: Strike[] = [];
   const logs = new Map<string, () => string>();
   const kubelet = await startKubelet((pod) => logs.get(pod)?.() ?? '');
   let state = unborn(plan);
@@ -79,6 +86,7 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
         .finally(() => work.jobs.delete('controller'));
     },
     complain: (what) => complaints.push(what),
+    strike: (what) => struck.push({ at: Date.now(), what }),
     emit: (event) => {
       emit(event);
     },
@@ -110,6 +118,8 @@ export async function runCluster(site: ClusterSite): Promise<RunningCluster> {
     emit,
     state: () => state,
     marks,
+    struck,
+    client: site.kube.client,
     served: (pool) =>
       state.isConfigServerUp ? serveConfig(work, pool) : Promise.resolve(undefined),
     runningJobs: () => work.jobs.size,
@@ -141,10 +151,28 @@ async function tryAction(
   action: Exclude<Action, { kind: 'later' }>,
 ): Promise<void> {
   if (work.signal.aborted) return;
+  const strike = strikeOf(action);
+  if (strike !== undefined) work.strike(strike);
   try {
     await perform(work, action);
   } catch (error) {
     work.complain(`${action.kind}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+/** Of what a cluster does, what a scenario does to it. */
+function strikeOf(action: Exclude<Action, { kind: 'later' }>): string | undefined {
+  switch (action.kind) {
+    case 'move-api':
+      return 'the API moves, and its first server is killed';
+    case 'refuse-admins':
+      return action.isRefused ? 'administrators are refused' : undefined;
+    case 'fail-pull':
+      return 'the image of the controller cannot be pulled';
+    case 'forge-requests':
+      return 'certificate requests are forged';
+    default:
+      return undefined;
   }
 }
 

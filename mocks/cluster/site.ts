@@ -70,6 +70,8 @@ export interface ClusterWork extends ClusterSite {
   /** The service ran on the bootstrap host, which has left for its cluster. */
   readonly hasServiceLeft: () => boolean;
   readonly complain: (what: string) => void;
+  /** Notes that a fault of the scenario has struck. */
+  readonly strike: (what: string) => void;
   readonly emit: (event: ClusterEvent) => void;
   readonly signal: AbortSignal;
 }

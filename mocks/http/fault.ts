@@ -44,6 +44,13 @@ interface FaultyRequest {
   readonly body: string;
 }
 
+/** A fault that has struck. */
+export interface Strike {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly what: string;
+}
+
 /** Decides request by request which fault strikes. */
 export interface FaultPlan {
   /** Adds a fault while the server runs. */
@@ -52,6 +59,8 @@ export interface FaultPlan {
   readonly decide: (request: FaultyRequest) => Fault | undefined;
   /** How many requests were hit so far. */
   readonly hits: () => number;
+  /** The requests that were hit, with their fault. */
+  readonly struck: readonly Strike[];
 }
 
 interface Planned {
@@ -63,7 +72,9 @@ interface Planned {
 /** Makes a plan of faults; `now` gives milliseconds. */
 export function faultPlan(faults: readonly Fault[], now: () => number = Date.now): FaultPlan {
   const planned = faults.map(plannedFault);
+  const struck: Strike[] = [];
   return {
+    struck,
     add: (fault) => {
       planned.push(plannedFault(fault));
     },
@@ -72,6 +83,7 @@ export function faultPlan(faults: readonly Fault[], now: () => number = Date.now
       const hit = planned.find((one) => strikes(one, request, now()));
       if (hit === undefined) return undefined;
       hit.hits += 1;
+      struck.push({ at: now(), what: `${hit.fault.kind} for ${lineOf(request)}` });
       return hit.fault;
     },
     hits: () => planned.reduce((sum, { hits }) => sum + hits, 0),

@@ -5,6 +5,7 @@ import type { LayeredSite } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { buildMachine, type HostSite } from '../host/build-machine.ts';
 import type { HostNetwork, Machine } from '../host/machine.ts';
+import type { Strike } from '../http/fault.ts';
 import { type HostServer, placeStandIn, serveHost } from '../host/socket-server.ts';
 import type { InventoryServer } from '../inventory/server.ts';
 import type { KubeParts } from '../kube/start.ts';
@@ -25,6 +26,8 @@ export interface LabHost {
   readonly server: HostServer;
   /** Faults that have not struck yet. */
   readonly faults: HostFault[];
+  /** Those that have. */
+  readonly struck: Strike[];
   /** Everything that its agents told. */
   readonly events: RunEvent[];
   progress: HostProgress;
@@ -65,6 +68,7 @@ export async function openHost(
     machine,
     server,
     faults: [...faults],
+    struck: [],
     events: [],
     progress: noProgress,
     phase: 'starts from the live medium',

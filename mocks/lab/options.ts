@@ -18,12 +18,17 @@ export interface LabOptions {
   readonly isWithoutService: boolean;
   /** Bundle of the agent; built from the sources unless given. */
   readonly agent: string | undefined;
+  /** Serves the page of the run. */
+  readonly isPage: boolean;
+  /** File that takes the page at the end. */
+  readonly pageFile: string | undefined;
   /** Keeps the files of hosts and agents. */
   readonly keeps: boolean;
 }
 
 /** How the lab is called. */
-export const usage = `usage: scripts/lab [--scenario NAME] [--report FILE.json] [--agent FILE] [--keep]
+export const usage = `usage: scripts/lab [--scenario NAME] [--page] [--page-file FILE.html] [--report FILE.json]
+                   [--agent FILE] [--keep]
        scripts/lab --vm [--scenario NAME] [--firmware bios|uefi] [--report FILE.json] [--keep]
        scripts/lab --vm --scenario one-master --os-config FILE [--firmware bios|uefi] …
        scripts/lab --vm --no-service [--keep]
@@ -33,6 +38,9 @@ Runs an installation on this machine: the inventory service, an object store and
 stand-ins, the agents are the real program. Nothing of this machine is touched.
 
   --scenario NAME  the scenario to run, by default ${DEFAULT_SCENARIO}
+  --page           serve a page to follow the run in a browser; on a terminal it stays after the
+                   run until Ctrl-C
+  --page-file FILE write the page with the time line of the run at its end, as one HTML file
   --report FILE    write a report as JSON (docs/lab-report.schema.json)
   --agent FILE     run this bundle of the agent; by default it is built from the sources
   --keep           keep the files and logs of the hosts, and print where they are
@@ -61,6 +69,8 @@ export function readOptions(args: readonly string[]): LabOptions {
     options: {
       scenario: { type: 'string' },
       report: { type: 'string' },
+      page: { type: 'boolean', default: false },
+      'page-file': { type: 'string' },
       agent: { type: 'string' },
       list: { type: 'boolean', default: false },
       schema: { type: 'boolean', default: false },
@@ -89,6 +99,8 @@ export function readOptions(args: readonly string[]): LabOptions {
     isSchema: values.schema,
     vm: values.vm ? firmwareNamed(values.firmware) : undefined,
     osConfig,
+    isPage: values.page,
+    pageFile: values['page-file'],
     isWithoutService,
     keeps: values.keep,
   };

@@ -66,6 +66,7 @@ async function runUntilItEnds(
         // What an agent tells that was killed already lets the next one be killed.
         const fault = interruption === undefined ? due.shift() : undefined;
         if (fault === undefined) return;
+        host.struck.push({ at: Date.now(), what: strikeText(fault) });
         if (fault.kind === 'second-agent') second.push(runSecondAgent(lab, host));
         else {
           interruption = fault.kind;
@@ -78,6 +79,9 @@ async function runUntilItEnds(
     await recover(host, interruption);
   }
 }
+
+const strikeText = ({ kind, after, during }: HostFault): string =>
+  after === undefined ? `${kind} during ${during ?? ''}` : `${kind} after ${after}`;
 
 async function reboot(lab: Lab, host: LabHost): Promise<HostOutcome> {
   const { machine, server, hostId, plan } = host;
@@ -177,7 +181,8 @@ function isTaken({ inventory }: Lab, { hostId }: LabHost): boolean {
   return host.status === 'error' || host.status === 'cancelled';
 }
 
-function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
+/** The words of the agent of a host, as the service has them. */
+export function argumentsOf(lab: Lab, host: LabHost): readonly string[] {
   const { plan, hostId, infraEnvId } = host;
   const { site, inventory } = lab;
   const command = installArguments({
@@ -198,7 +203,12 @@ function firstDisk({ machine }: LabHost): string {
   return identity === undefined ? '/dev/sda' : `/dev/disk/by-id/wwn-${identity.wwn}`;
 }
 
-function environmentOf(lab: Lab, host: LabHost, events: string): Readonly<Record<string, string>> {
+/** The environment of the agent of a host. */
+export function environmentOf(
+  lab: Lab,
+  host: LabHost,
+  events: string,
+): Readonly<Record<string, string>> {
   const settings = {
     'host.root': join(host.folder, 'root'),
     ...(host.plan.role === 'bootstrap'

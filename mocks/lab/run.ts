@@ -3,6 +3,10 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { loadConfig } from '../../src/config/load.ts';
+import { readSettings } from '../../src/config/sources.ts';
+import { describeRole, type Plan } from '../../src/engine/describe.ts';
+import { chooseRole } from '../../src/roles/choose.ts';
 import type { HostSite } from '../host/build-machine.ts';
 import { tokenIssuer } from '../inventory/auth.ts';
 import { clusterSeed, hostSeed } from '../inventory/records.ts';
@@ -20,7 +24,7 @@ import {
 } from './make-report.ts';
 import { type Lab, type LabHost, type LabSite, openHost, openSite } from './lab-host.ts';
 import { layeredGround, layeredSite, serveConfigs } from './layered-site.ts';
-import { runHost } from './run-host.ts';
+import { argumentsOf, environmentOf, runHost } from './run-host.ts';
 import { type LabReport, outcomeOf, reportOf } from './report.ts';
 import type { Scenario } from './scenario.ts';
 
@@ -29,6 +33,8 @@ export interface LabRun {
   readonly name: string;
   readonly lab: Lab;
   readonly hosts: readonly LabHost[];
+  /** What the agent of a host would say of its plan. */
+  readonly planOf: (host: string) => Promise<Plan>;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** Directory with everything that the hosts and agents leave. */
@@ -75,7 +81,8 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
   const { cluster } = started;
   const configServer = layered && (await serveConfigs(store, () => cluster));
   const lab: Lab = { ...alone, cluster, layered };
-  const run: LabRun = { name, lab, hosts, startedAt: Date.now(), folder };
+  const planOf = (host: string): Promise<Plan> => planOfHost(lab, hosts, host);
+  const run: LabRun = { name, lab, hosts, planOf, startedAt: Date.now(), folder };
   const endWatching = options.watch(run);
   let complaints: readonly string[];
   try {
@@ -91,6 +98,16 @@ export async function runScenario(options: RunOptions): Promise<LabReport> {
     await lab.objects.close();
   }
   return finalReport(run, complaints);
+}
+
+/** What `bootwright plan` would print with the words and the environment of the agent of a host. */
+async function planOfHost(lab: Lab, hosts: readonly LabHost[], name: string): Promise<Plan> {
+  const host = hosts.find(({ plan }) => plan.name === name);
+  if (host === undefined) throw new RangeError(`no host is called ${name}`);
+  const { config } = await loadConfig(
+    readSettings(argumentsOf(lab, host), environmentOf(lab, host, '')),
+  );
+  return describeRole(chooseRole(config), config);
 }
 
 type World = Pick<Lab, 'inventory' | 'objects' | 'token'>;

@@ -1,10 +1,12 @@
 // Shows a run to whoever started the lab.
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import { createLogUpdate } from 'log-update';
 import wrapAnsi from 'wrap-ansi';
 import type { LabOptions } from './options.ts';
+import { openLabPage, type PageHeading } from './page.ts';
 import { type HostReport, type LabReport, shortImage } from './report.ts';
 import { type Line, renderTable, type ShownRun, tableOf, type Tone } from './table.ts';
 
@@ -16,22 +18,34 @@ interface Watched {
 
 /** Shows a run while it goes on, tells its end, and gives the exit code. */
 export async function showRun(
-  { report: file, keeps }: LabOptions,
+  { report: file, keeps, isPage, pageFile }: LabOptions,
+  heading: PageHeading,
   start: (watched: Watched) => Promise<LabReport>,
 ): Promise<number> {
   const { stdout } = process;
   const watch = watchOn(stdout);
+  const signal = stopSignal();
+  await using page = await openLabPage(heading, { isServed: isPage, file: pageFile });
+  if (page.url !== undefined) stdout.write(`page: ${page.url}\n\n`);
   let folder: string | undefined;
   try {
     const report = await start({
-      signal: stopSignal(),
+      signal,
       watch: (run) => {
         ({ folder } = run);
-        return watch(run);
+        const ends = [watch(run), page.watch(run)];
+        return () => {
+          for (const end of ends) end();
+        };
       },
     });
     stdout.write(summaryOf(report));
+    await page.end(report);
     if (file !== undefined) await writeFile(file, `${JSON.stringify(report, null, 2)}\n`);
+    if (page.url !== undefined && stdout.isTTY && !signal.aborted) {
+      stdout.write(`page: ${page.url} until Ctrl-C\n`);
+      await once(signal, 'abort');
+    }
     return report.isAsExpected ? 0 : 1;
   } finally {
     await clearUp(folder, keeps);

@@ -1,7 +1,9 @@
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
 import type { HostPhase } from '../cluster/cluster-state.ts';
-import type { NodeSystem } from '../layering/plan.ts';
+import type { Plan } from '../../src/engine/describe.ts';
+import type { MockServer } from '../http/mock-server.ts';
+import type { LayeredSite, NodeSystem } from '../layering/plan.ts';
 import type { RunningCluster } from '../cluster/run-cluster.ts';
 import { ladderOf, percentOf } from '../inventory/ladders.ts';
 import type { InventoryStore } from '../inventory/store.ts';
@@ -48,10 +50,11 @@ const STAGE_CELLS = 22;
 const span = (text: string, tone: Tone = 'plain'): Span => ({ text, tone });
 
 /** What is looked at of a host, be it simulated or a virtual machine. */
-export interface ShownHost extends Pick<
-  LabHost,
-  'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'
-> {
+export interface ShownHost
+  extends
+    Pick<LabHost, 'hostId' | 'progress' | 'phase' | 'outcome' | 'failure' | 'boots' | 'endedAt'>,
+    Pick<LabHost, 'events'>,
+    Partial<Pick<LabHost, 'struck'>> {
   readonly plan: Pick<HostSpec, 'name' | 'role'>;
 }
 
@@ -59,11 +62,19 @@ export interface ShownHost extends Pick<
 export interface ShownRun {
   readonly name: string;
   readonly lab: {
-    readonly inventory: { readonly store: InventoryStore };
-    readonly cluster?: Pick<RunningCluster, 'state'> | undefined;
+    readonly inventory: { readonly store: InventoryStore } & Partial<Pick<MockServer, 'faults'>>;
+    readonly objects?: Pick<MockServer, 'faults'>;
+    readonly cluster?:
+      | (Pick<RunningCluster, 'state'> & Partial<Pick<RunningCluster, 'client' | 'struck'>>)
+      | undefined;
     readonly layered?:
-      { readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } | undefined;
+      | ({ readonly systems: ReadonlyMap<string, Pick<NodeSystem, 'image'>> } & Partial<
+          Pick<LayeredSite, 'network'>
+        >)
+      | undefined;
   };
+  /** The plan of a host that is known better than by its role alone. */
+  readonly planOf?: ((host: string) => Promise<Plan>) | undefined;
   readonly hosts: readonly ShownHost[];
   /** What goes on beside the hosts. */
   readonly beside?: (() => string) | undefined;
@@ -113,6 +124,18 @@ function rowOf(host: ShownHost, { lab, startedAt, now }: Moment): Row {
 /** Which operating system a host has booted, where that is simulated. */
 const runs = (system: Pick<NodeSystem, 'image'> | undefined): readonly string[] =>
   system === undefined ? [] : [`runs ${systemName(system.image)}`];
+
+/** What a host is at after its agent has left it; undefined while its live system runs. */
+export function phaseOf(
+  { boots, phase, hostId, plan }: ShownHost,
+  { inventory, cluster }: ShownRun['lab'],
+): string | undefined {
+  if (boots === 0) return undefined;
+  const inCluster = cluster?.state().phases[plan.name];
+  if (inCluster !== undefined) return phaseWords[inCluster];
+  const stage = inventory.store.host(hostId)?.stage ?? '';
+  return ['', 'Rebooting'].includes(stage) ? phase : stage;
+}
 
 function doingOf(
   { outcome, failure, progress, boots, phase }: ShownHost,

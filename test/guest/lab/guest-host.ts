@@ -43,6 +43,7 @@ const POLL_INTERVAL_MILLIS = 250;
 export const guestHost = ({ hostname, role, isBootstrap, id }: HostRecord): GuestHost => ({
   plan: { name: hostname, role: isBootstrap ? 'bootstrap' : role },
   hostId: id,
+  events: [],
   progress: noProgress,
   phase: 'starts from the live medium',
   outcome: undefined,
@@ -94,6 +95,7 @@ function progressReader({ job }: Guest, host: GuestHost): () => void {
   return () => {
     const events = eventsIn(job.text());
     for (const event of events.slice(read)) {
+      host.events.push(event);
       host.progress = afterEvent(host.progress, event);
       if (event.type === 'run.started') host.agentStarts += 1;
       if (event.type === 'command.started') host.commands += 1;

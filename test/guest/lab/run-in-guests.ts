@@ -1,6 +1,7 @@
 // What the lab does when it is asked for virtual machines.
 import type { LabOptions } from '../../../mocks/lab/options.ts';
 import { readScenario } from '../../../mocks/lab/scenario.ts';
+import { headingOf } from '../../../mocks/lab/page.ts';
 import { showRun } from '../../../mocks/lab/show.ts';
 import { runMasterInGuest } from './one-master.ts';
 import { runClusterInGuests } from './cluster.ts';
@@ -28,6 +29,7 @@ export async function runInVirtualMachines(
   const { scenario: name, osConfig } = options;
   const plan = guestPlan(name, await readScenario(name));
   const { kind, scenario } = plan;
+  const heading = headingOf(scenario);
   if (osConfig !== undefined) {
     refuseBuildFor(plan, name);
     // Its findings are told on standard output.
@@ -47,10 +49,12 @@ export async function runInVirtualMachines(
   if (kind === 'cluster') {
     await ensureParts([...clusterParts, ...guestParts]);
     const ground = { name, scenario, firmware, kube: await kubeParts(), bundle: bundlePath };
-    return showRun(options, (watched) => runClusterInGuests({ ...ground, ...watched }));
+    return showRun(options, heading, (watched) => runClusterInGuests({ ...ground, ...watched }));
   }
   await ensureParts([...guestParts, ...(request === undefined ? [] : [osImage, imageRegistry])]);
-  return showRun(options, (watched) => runMasterInGuest({ firmware, request, ...watched }));
+  return showRun(options, heading, (watched) =>
+    runMasterInGuest({ firmware, request, ...watched }),
+  );
 }
 
 const buildWords = ({ file, pushSpec }: OsBuildRequest): string =>

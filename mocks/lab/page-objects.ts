@@ -1,0 +1,98 @@
+import type { Tone } from '../../src/page/state.ts';
+import type { KubeObject } from '../../src/ports/kube.ts';
+import type { KindName } from '../cluster/objects.ts';
+
+/** Kinds that the page shows, in the order of its headings. */
+export const shownKinds = [
+  'Node',
+  'ClusterVersion',
+  'ClusterOperator',
+  'MachineConfigPool',
+  'MachineOSConfig',
+  'MachineOSBuild',
+  'CertificateSigningRequest',
+  'MachineConfig',
+  'Job',
+] as const satisfies readonly KindName[];
+export type ShownKind = (typeof shownKinds)[number];
+
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+interface Shown {
+  readonly state: string;
+  readonly tone: Tone;
+}
+
+/** How an object is, for people. */
+export function stateOf(kind: ShownKind, object: KubeObject): Shown {
+  const { status = {}, spec = {} } = object as {
+    readonly status?: Readonly<Record<string, unknown>>;
+    readonly spec?: Readonly<Record<string, unknown>>;
+  };
+  const conditions = (status['conditions'] ?? []) as readonly Condition[];
+  const is = (type: string): boolean =>
+    conditions.some((one) => one.type === type && one.status === 'True');
+  const why = (type: string): string => {
+    const { message, reason } = conditions.find((one) => one.type === type) ?? {};
+    return [message, reason].find((text) => text !== undefined && text !== '') ?? '';
+  };
+  return states[kind]({ status, spec, is, why });
+}
+
+interface Facts {
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly spec: Readonly<Record<string, unknown>>;
+  /** Whether a condition is True. */
+  readonly is: (type: string) => boolean;
+  readonly why: (type: string) => string;
+}
+
+const good = (state: string): Shown => ({ state, tone: 'good' });
+const busy = (state: string): Shown => ({ state, tone: 'busy' });
+const waiting = (state: string): Shown => ({ state, tone: 'waiting' });
+const bad = (state: string): Shown => ({ state, tone: 'bad' });
+
+const joined = (...texts: readonly string[]): string =>
+  texts.filter((text) => text !== '').join(': ');
+
+const states: Readonly<Record<ShownKind, (facts: Facts) => Shown>> = {
+  Node: ({ is, why }) => (is('Ready') ? good('Ready') : waiting(joined('NotReady', why('Ready')))),
+  ClusterVersion: operatorState,
+  ClusterOperator: operatorState,
+  MachineConfigPool: ({ is, status, spec }) => {
+    const counts = `${Number(status['updatedMachineCount'] ?? 0)} of ${Number(status['machineCount'] ?? 0)} updated`;
+    const text = `${counts}${spec['paused'] === true ? ', paused' : ''}`;
+    if (is('Degraded')) return bad(joined('Degraded', text));
+    return is('Updated') ? good(text) : busy(text);
+  },
+  MachineOSConfig: ({ status }) =>
+    typeof status['currentImagePullSpec'] === 'string'
+      ? good('has its image')
+      : waiting('no image yet'),
+  MachineOSBuild: ({ is, why }) => {
+    if (is('Succeeded')) return good('Succeeded');
+    if (is('Failed') || is('Interrupted')) return bad(joined('Failed', why('Failed')));
+    return is('Building') ? busy('Building') : waiting('Prepared');
+  },
+  CertificateSigningRequest: ({ is, status }) => {
+    if (is('Denied')) return bad('Denied');
+    if (!is('Approved')) return waiting('Pending');
+    return status['certificate'] === undefined ? busy('Approved') : good('Issued');
+  },
+  MachineConfig: () => good('there'),
+  Job: ({ is, why }) => {
+    if (is('Failed')) return bad(joined('Failed', why('Failed')));
+    return is('Complete') ? good('Complete') : busy('Running');
+  },
+};
+
+function operatorState({ is, why }: Facts): Shown {
+  if (is('Degraded')) return bad(joined('Degraded', why('Degraded')));
+  if (is('Progressing')) return busy(joined('Progressing', why('Progressing')));
+  return is('Available') ? good('Available') : waiting(joined('not available', why('Available')));
+}

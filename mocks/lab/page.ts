@@ -1,0 +1,218 @@
+// The page of a run: what happens in the lab, told to the page of the product.
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { servePage } from '../../src/adapters/page-server.ts';
+import { ladders } from '../../src/model/stage.ts';
+import { type LivePage, livePage } from '../../src/page/live.ts';
+import { railOfStages } from '../../src/page/rail.ts';
+import { emptyPage, type PageUpdate } from '../../src/page/state.ts';
+import { kinds } from '../cluster/objects.ts';
+import type { RunningCluster } from '../cluster/run-cluster.ts';
+import type { Strike } from '../http/fault.ts';
+import { railOfPlan } from './page-rail.ts';
+import { type ShownKind, shownKinds, stateOf } from './page-objects.ts';
+import type { LabReport } from './report.ts';
+import type { Scenario } from './scenario.ts';
+import { phaseOf, type ShownHost, type ShownRun } from './table.ts';
+
+/** What stands at the top of a page. */
+export interface PageHeading {
+  readonly title: string;
+  readonly about: string;
+}
+
+/** The heading of the page of a scenario. */
+export const headingOf = ({ title, description }: Scenario): PageHeading => ({
+  title,
+  about: description,
+});
+
+/** What was asked for of the page. */
+interface PageRequest {
+  readonly isServed: boolean;
+  /** Takes the page at the end of the run. */
+  readonly file: string | undefined;
+}
+
+/** The page of a run of the lab. */
+interface LabPage extends AsyncDisposable {
+  /** Where it is served; undefined where nobody asked for that. */
+  readonly url: string | undefined;
+  /** Follows a run; gives what ends that. */
+  readonly watch: (run: ShownRun) => () => void;
+  /** Shows how the run ended, and saves the page. */
+  readonly end: (report: LabReport) => Promise<void>;
+}
+
+/** Opens the page of a run that is about to begin. */
+export async function openLabPage(
+  { title, about }: PageHeading,
+  { isServed, file }: PageRequest,
+): Promise<LabPage> {
+  const page = livePage(emptyPage(title, about, Date.now()));
+  const address = { host: '127.0.0.1', port: 0 };
+  const server = isServed ? await servePage(page, address) : undefined;
+  const isWanted = isServed || file !== undefined;
+  return {
+    url: server?.url,
+    watch: (run) => (isWanted ? follow(run, page.update) : () => undefined),
+    end: async (report) => {
+      page.update(endOf(report));
+      if (file !== undefined) await writeFile(file, page.saved(Date.now()));
+    },
+    [Symbol.asyncDispose]: async () => server?.close(),
+  };
+}
+
+function endOf({ outcome, isAsExpected, differences }: LabReport): PageUpdate {
+  const text = isAsExpected ? `${outcome}, as expected` : `${outcome}, not as expected`;
+  return { kind: 'end', at: Date.now(), isGood: isAsExpected, text, details: differences };
+}
+
+type Update = LivePage['update'];
+
+const POLL_INTERVAL_MILLIS = 100;
+
+/** Tells a page what happens in a run, until what it gives is called. */
+function follow(run: ShownRun, update: Update): () => void {
+  const closing = new AbortController();
+  const hosts = run.hosts.map((host) => hostFollower(run, host, update));
+  const faults = faultFollower(run, update);
+  const poll = (): void => {
+    for (const host of hosts) host();
+    faults();
+    const { status, statusInfo } = run.lab.inventory.store.cluster();
+    update({ kind: 'cluster', at: Date.now(), status, info: statusInfo });
+  };
+  update({ kind: 'begin', at: run.startedAt, startedAt: run.startedAt });
+  void followRails(run, update);
+  followObjects(run, update, closing.signal);
+  poll();
+  const timer = setInterval(poll, POLL_INTERVAL_MILLIS);
+  return () => {
+    clearInterval(timer);
+    closing.abort(new Error('the run is over'));
+    poll();
+  };
+}
+
+/** Every host is there at once by its stages, and by its plan as soon as that is known. */
+async function followRails({ hosts, lab, planOf }: ShownRun, update: Update): Promise<void> {
+  const at = Date.now();
+  const isSingle = lab.inventory.store.cluster().controlPlaneCount === 1;
+  const known = hosts.map(({ hostId: id, plan: { name, role } }) => {
+    const ladder = ladders[isSingle ? 'single-node' : ladderOf(role)];
+    const host = { kind: 'host', at, id, name, role } as const;
+    update({ ...host, rail: railOfStages(ladder) });
+    return { host, ladder };
+  });
+  for (const { host, ladder } of known) {
+    const plan = await planOf?.(host.name).catch(() => undefined);
+    if (plan === undefined) continue;
+    // The cluster reports what comes after the reboot.
+    const later = ladder.slice(ladder.indexOf('Rebooting') + 1);
+    update({ ...host, rail: railOfPlan(plan, later) });
+  }
+}
+
+const ladderOf = (role: string): 'bootstrap' | 'master' | 'worker' =>
+  role === 'bootstrap' || role === 'worker' ? role : 'master';
+
+/** Gives what tells the news of one host. */
+function hostFollower({ lab }: ShownRun, host: ShownHost, update: Update): () => void {
+  const { hostId, events } = host;
+  let read = 0;
+  let phase = '';
+  let hasEnded = false;
+  return () => {
+    const at = Date.now();
+    for (const event of events.slice(read)) {
+      update({ kind: 'event', at: event.at, host: hostId, event });
+    }
+    read = events.length;
+    const record = lab.inventory.store.host(hostId);
+    if (record !== undefined) {
+      const { stage, stageInfo: info, status } = record;
+      update({ kind: 'stage', at, host: hostId, stage, info, status });
+    }
+    const next = host.outcome === undefined ? (phaseOf(host, lab) ?? '') : phase;
+    if (next !== phase) update({ kind: 'phase', at, host: hostId, phase: next });
+    phase = next;
+    if (host.outcome === undefined || hasEnded) return;
+    hasEnded = true;
+    update({ kind: 'host-end', at: host.endedAt ?? at, host: hostId, ...endOfHost(host) });
+  };
+}
+
+function endOfHost({ outcome, failure }: ShownHost): {
+  readonly isGood: boolean;
+  readonly text: string;
+} {
+  if (outcome === 'done') return { isGood: true, text: 'is a node' };
+  const why = failure === undefined ? '' : `: ${failure.code}: ${failure.message}`;
+  return { isGood: false, text: `${outcome ?? ''}${why}` };
+}
+
+/** Gives what tells the faults that have struck since it was called last. */
+function faultFollower({ lab, hosts }: ShownRun, update: Update): () => void {
+  const sources: readonly (readonly [where: string, struck: readonly Strike[]])[] = [
+    ['inventory service', lab.inventory.faults?.struck ?? []],
+    ['object store', lab.objects?.faults.struck ?? []],
+    ['cluster', lab.cluster?.struck ?? []],
+    ...hosts.map(({ plan, struck = [] }) => [plan.name, struck] as const),
+  ];
+  const read = new Map<string, number>();
+  let asked = 0;
+  return () => {
+    for (const [where, struck] of sources) {
+      for (const { at, what } of struck.slice(read.get(where) ?? 0)) {
+        update({ kind: 'fault', at, where, what });
+      }
+      read.set(where, struck.length);
+    }
+    const all = lab.layered?.network?.asked ?? [];
+    for (const { registry, refusal } of all.slice(asked)) {
+      if (refusal?.includes('connection reset') !== true) continue;
+      update({ kind: 'fault', at: Date.now(), where: registry, what: 'the registry dies' });
+    }
+    asked = all.length;
+  };
+}
+
+const OPEN_AGAIN_MILLIS = 300;
+
+/** Tells of the objects of the cluster from when its API is up. */
+function followObjects({ lab: { cluster } }: ShownRun, update: Update, signal: AbortSignal): void {
+  const client = cluster?.client;
+  if (cluster === undefined || client === undefined) return;
+  for (const kind of shownKinds) void followKind(kind, { cluster, client, update, signal });
+}
+
+interface Following {
+  readonly cluster: Pick<RunningCluster, 'state'>;
+  readonly client: RunningCluster['client'];
+  readonly update: Update;
+  readonly signal: AbortSignal;
+}
+
+/** A watch that ends, as when the API moves, is opened again and begins with all that there is. */
+async function followKind(kind: ShownKind, following: Following): Promise<void> {
+  const { cluster, signal } = following;
+  while (!signal.aborted) {
+    try {
+      if (cluster.state().isApiUp) await readKind(kind, following);
+    } catch {
+      // The API may be moving.
+    }
+    await sleep(OPEN_AGAIN_MILLIS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function readKind(kind: ShownKind, { client, update, signal }: Following): Promise<void> {
+  for await (const { type, object } of client.watch({ kind: kinds[kind] }, { signal })) {
+    if (type === 'BOOKMARK' || type === 'ERROR') continue;
+    const seen = { kind, name: object.metadata.name, ...stateOf(kind, object) };
+    const gone = type === 'DELETED' ? ({ isGone: true } as const) : {};
+    update({ kind: 'object', at: Date.now(), object: seen, ...gone });
+  }
+}
