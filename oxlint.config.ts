@@ -31,6 +31,8 @@ const packageHomes: Readonly<Record<string, string>> = {
   'dockerfile-ast': 'layering/containerfile',
   'tar-stream': 'lib',
   pino: 'adapters/logging',
+  'prom-client': 'adapters/metrics',
+  '@opentelemetry': 'adapters/tracing',
   'p-retry': 'adapters/http',
 };
 

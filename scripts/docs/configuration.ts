@@ -85,6 +85,7 @@ const kindWords = {
   url: 'http(s) URL',
   place: 'path or http(s) URL',
   sha256: 'SHA-256',
+  listen: 'HOST:PORT',
   count: 'whole number',
   port: 'port',
   flag: 'true or false',

@@ -85,10 +85,19 @@ export const inPod = {
     value: file,
   },
   verbose: { summary: 'log at level debug' },
+  metrics: { summary: 'serve Prometheus metrics on HOST:PORT', value: anyValue('ADDR') },
 } as const satisfies Readonly<Record<string, OptionRow>>;
 
-/** The service of a cluster's API, as every pod has it. */
+/** What says who watches a run. */
+export const watchersEnvironment = {
+  NOTIFY_SOCKET: 'socket of systemd, which sets it, and WATCHDOG_USEC',
+  'OTEL_EXPORTER_OTLP_ENDPOINT …': 'collector of OpenTelemetry, for spans',
+  TRACEPARENT: 'the span that they belong to',
+} as const;
+
+/** The service of a cluster's API, as every pod has it, and who watches. */
 export const podEnvironment = {
+  ...watchersEnvironment,
   KUBERNETES_SERVICE_HOST: 'address of the API; set in every pod',
   KUBERNETES_SERVICE_PORT: 'its port; 443 unless set',
 } as const;

@@ -37,10 +37,10 @@ import { revealedProxies } from '../steps/host-commands.ts';
 import { clusterCredentials } from './cluster.ts';
 import { type EventHub, withoutJournal } from './run-context.ts';
 import { emitRetries } from './service.ts';
+import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `controller`. */
-interface ControllerCall {
-  readonly environment: Environment;
+interface ControllerCall extends WatchedCall {
   /** File with the credentials of the cluster; default: the bootstrap control plane's, else those of the pod. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
@@ -63,7 +63,11 @@ export async function runController(call: ControllerCall): Promise<number> {
   for (const secret of secretValues(settings.config)) register(secret);
   const level = call.verbose ? 'debug' : 'info';
   const logFile = logFileIn(call.environment);
-  const target = { level, stream: 'stdout', file: logFile, mask } as const;
+  const watched = watchedBy(call, {
+    'bootwright.role': 'controller',
+    'bootwright.cluster.id': settings.config.cluster.id,
+  });
+  const target = { level, stream: 'stdout', file: logFile, mask, watched } as const;
   return withoutJournal(target, async ({ emit, run, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = await ownCluster(call, emit);

@@ -84,6 +84,7 @@ interface WatchOptions {
 /** Arguments of the programs that run in a pod. */
 interface InPod {
   readonly environment: Environment;
+  readonly metrics?: string;
   readonly kubeconfig?: string;
   readonly verbose: boolean;
 }

@@ -1,7 +1,12 @@
 import { flagRows, ownFlagRows } from '../config/flag-table.ts';
 import { flagName } from '../config/go-flags.ts';
 import { version } from '../model/version.ts';
-import type { ArgumentRow, CommandRow, OptionRow } from './command-row.ts';
+import {
+  type ArgumentRow,
+  type CommandRow,
+  type OptionRow,
+  watchersEnvironment,
+} from './command-row.ts';
 import { commands, type CommandPlace, root } from './commands.ts';
 import { wrapped } from './messages.ts';
 
@@ -162,6 +167,8 @@ const sources: Section = {
   ],
 };
 
+const watchedEnvironment = Object.entries(watchersEnvironment);
+
 const installEnvironment: readonly HelpRow[] = [
   ['PULL_SECRET_TOKEN', 'token of the service'],
   ['AWS_ACCESS_KEY_ID …', 'credentials of an object store'],
@@ -169,6 +176,7 @@ const installEnvironment: readonly HelpRow[] = [
   ['S3_URL BUCKET CLUSTER_ID DEVICE', 'Ignition from an object store, no service'],
   ['HTTP_PROXY HTTPS_PROXY NO_PROXY', 'proxies, in upper or lower case'],
   ['DRY_ENABLE …', 'load-test the service'],
+  ...watchedEnvironment,
 ];
 
 const environmentOf = ({ path, row }: CommandPlace): readonly HelpRow[] =>

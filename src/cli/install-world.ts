@@ -1,7 +1,8 @@
 import { join } from 'node:path/posix';
 import { systemClock } from '../adapters/clock.ts';
 import { hostLookup } from '../adapters/host/host-lookup.ts';
-import type { Connection } from '../adapters/http/connection.ts';
+import { hostPrefix } from '../adapters/host/nsenter-host.ts';
+import type { Connection, ConnectionOptions } from '../adapters/http/connection.ts';
 import { web } from '../adapters/http/web.ts';
 import { loopbackRelay } from '../adapters/image-relay/loopback-relay.ts';
 import type { KubeCluster } from '../adapters/kube/kube.ts';
@@ -22,6 +23,7 @@ import type { Ports } from '../ports/ports.ts';
 import { terminalLineOf } from '../reporting/terminal-line.ts';
 import { type EventHub, eventHub } from './run-context.ts';
 import { emitRetries, openService } from './service.ts';
+import { known, openWatchers, type Watchers } from './watchers.ts';
 
 /** Everything that one run works with. Disposing of it closes connections, then sinks. */
 export interface RunWorld extends AsyncDisposable {
@@ -29,6 +31,8 @@ export interface RunWorld extends AsyncDisposable {
   readonly ports: Omit<Ports, 'reports'>;
   readonly hub: EventHub;
   readonly mask: Mask;
+  /** Sends what watchers of the run have not got yet; resolves after two seconds at the latest. */
+  readonly flush: () => Promise<void>;
 }
 
 type Mask = (text: string) => string;
@@ -70,6 +74,9 @@ export async function openWorld(
     ...{ environment, toService },
     emit: hub.emit,
   });
+  const watchers = isQuiet ? undefined : await watchersFor(config, { environment, network, hub });
+  opened.defer(() => watchers?.close());
+  for (const sink of watchers?.sinks ?? []) hub.add(sink);
   const webPort = web({ ...common, connection: network });
   const kube = kubeFor(config, { host, inventory, emit: hub.emit });
   const objects = objectsFor(config, { ...common, connection: network });
@@ -80,8 +87,35 @@ export async function openWorld(
 
   const ports = { clock, random, host, inventory, kube, web: webPort, objects, imageRelay };
   const all = opened.move();
-  return { ports, hub, mask, [Symbol.asyncDispose]: () => all.disposeAsync() };
+  return {
+    ...{ ports, hub, mask },
+    flush: async () => watchers?.flush(),
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
 }
+
+/** Whoever watches the run of an install beside its logs. */
+const watchersFor = (
+  { role, cluster, host, log }: Config,
+  {
+    environment,
+    network,
+    hub,
+  }: Pick<WorldContext, 'environment'> & {
+    readonly network: ConnectionOptions;
+    readonly hub: EventHub;
+  },
+): Promise<Watchers> =>
+  openWatchers({
+    ...{ environment, emit: hub.emit, metrics: log.metrics, network: () => network },
+    prefix: host.reach === 'nsenter' ? hostPrefix(environment) : [],
+    attributes: known({
+      'bootwright.role': role,
+      'bootwright.cluster.id': cluster.id,
+      'bootwright.infra_env.id': cluster.infraEnvId,
+      'bootwright.host.id': cluster.hostId,
+    }),
+  });
 
 interface ClusterReach {
   readonly host: Host;

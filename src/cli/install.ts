@@ -128,7 +128,7 @@ async function runAlone(run: Run): Promise<void> {
       sinks: [hub.sink],
       signal: stop.signal,
       beforeLeaving: async (signal) => {
-        await reporter.flush(signal);
+        await Promise.all([reporter.flush(signal), run.world.flush()]);
         stop.ignore();
       },
       mask,

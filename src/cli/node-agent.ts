@@ -1,16 +1,15 @@
 import { systemClock } from '../adapters/clock.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import type { Environment } from '../config/environment.ts';
 import { nodeAgent } from '../roles/node-agent.ts';
 import { clusterCredentials } from './cluster.ts';
 import { cliFailure } from './failures.ts';
 import { runningHost } from './node.ts';
 import { withoutJournal } from './run-context.ts';
+import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `node agent`. */
-interface NodeAgentCall {
-  readonly environment: Environment;
+interface NodeAgentCall extends WatchedCall {
   /** File with the credentials of the cluster; default: those of the pod. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
@@ -28,7 +27,11 @@ export async function runNodeAgent(call: NodeAgentCall): Promise<number> {
   if (nodeName === '') throw cliFailure('cli.no-node-name', 'NODE_NAME is not set');
   const credentials = await clusterCredentials(environment, kubeconfig);
   const level = verbose ? 'debug' : 'info';
-  return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run }) => {
+  const watched = watchedBy(call, {
+    'bootwright.role': 'node-agent',
+    'k8s.node.name': nodeName,
+  });
+  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, run }) => {
     const common = { clock: systemClock, random: systemRandom };
     const kube = kubeCluster({ ...common, credentials, emit });
     const host = runningHost(environment, emit);

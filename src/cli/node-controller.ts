@@ -1,7 +1,6 @@
 import { systemClock } from '../adapters/clock.ts';
 import { kubeCluster } from '../adapters/kube/kube.ts';
 import { systemRandom } from '../adapters/random.ts';
-import type { Environment } from '../config/environment.ts';
 import { operatorNamespace } from '../layering/manifests/bootstrap-manifests.ts';
 import { nodeControllerLease } from '../layering/roll-out/ownership.ts';
 import { nodeController } from '../roles/node-controller.ts';
@@ -9,10 +8,10 @@ import { holdLease } from '../steps/lease.ts';
 import { clusterCredentials } from './cluster.ts';
 import { ownPod } from './controller.ts';
 import { withoutJournal } from './run-context.ts';
+import { type WatchedCall, watchedBy } from './watchers.ts';
 
 /** Arguments of `node controller`. */
-interface NodeControllerCall {
-  readonly environment: Environment;
+interface NodeControllerCall extends WatchedCall {
   /** File with the credentials of the cluster; default: those of the pod. */
   readonly kubeconfig?: string;
   /** Log at level debug. */
@@ -28,7 +27,8 @@ const common = { clock: systemClock, random: systemRandom };
 export async function runNodeController(call: NodeControllerCall): Promise<number> {
   const credentials = await clusterCredentials(call.environment, call.kubeconfig);
   const level = call.verbose ? 'debug' : 'info';
-  return withoutJournal({ level, stream: 'stdout' }, async ({ emit, run, signal }) => {
+  const watched = watchedBy(call, { 'bootwright.role': 'node-controller' });
+  return withoutJournal({ level, stream: 'stdout', watched }, async ({ emit, run, signal }) => {
     await using open = new AsyncDisposableStack();
     const kube = kubeCluster({ ...common, credentials, emit });
     open.defer(kube.close);

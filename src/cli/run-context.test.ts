@@ -20,6 +20,19 @@ describe('the hub of a run', () => {
     ]);
   });
 
+  it('shows no percentage below one before it', () => {
+    const hub = eventHub(fakeClock(), 'r');
+    const seen: (number | undefined)[] = [];
+    hub.add((event) => {
+      if (event.type === 'step.progress') seen.push(event.progress.percent);
+    });
+    for (const percent of [60, 3, 61]) {
+      const progress = { info: `${percent}%`, percent };
+      hub.emit({ type: 'step.progress', step: 'image/write', progress });
+    }
+    expect(seen).toEqual([60, undefined, 61]);
+  });
+
   it('drops a sink that throws, says so once, and goes on with the others', () => {
     const hub = eventHub(fakeClock(), 'r');
     const seen: RunEvent[] = [];

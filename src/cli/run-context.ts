@@ -2,6 +2,7 @@ import { systemClock } from '../adapters/clock.ts';
 import { noJournal } from '../adapters/journal.ts';
 import { type Log, type LogOptions, openLog } from '../adapters/logging/log-sink.ts';
 import { systemRandom } from '../adapters/random.ts';
+import { proxiesIn } from '../config/environment.ts';
 import type { RunEvent, RunEventBody, Sink } from '../engine/events.ts';
 import { asAgentError } from '../engine/failures.ts';
 import type { Role } from '../engine/role.ts';
@@ -10,8 +11,10 @@ import type { World } from '../engine/step.ts';
 import { plainText, withTexts } from '../lib/plain-text.ts';
 import { version } from '../model/version.ts';
 import type { Clock } from '../ports/clock.ts';
+import { risingPercent } from '../reporting/rising-percent.ts';
 import { exitCodeOf, failureText, printError } from './messages.ts';
 import { stopSignal } from './stop-signal.ts';
+import { openWatchers, type Watchers, type WatchersOptions } from './watchers.ts';
 
 /** Hands every event of one run to its sinks; adapters and the reporter emit theirs here too. */
 export interface EventHub {
@@ -24,16 +27,17 @@ export interface EventHub {
 
 /**
  * A hub without sinks. A sink that throws is dropped, and the others are told. No sink sees a secret that `mask` knows,
- * nor what steers a terminal, nor a text without end.
+ * nor what steers a terminal, nor a text without end, nor a percentage of a step that falls.
  */
 export function eventHub(clock: Clock, run: string, mask = (text: string) => text): EventHub {
   const sinks = new Set<Sink>();
+  const rising = risingPercent();
   const emit = (body: RunEventBody): void => {
     sink({ ...body, at: clock.now(), run });
   };
   const sink: Sink = (event: RunEvent) => {
     const dropped: RunEventBody[] = [];
-    const shown = shownEvent(event, mask);
+    const shown = shownEvent(rising(event), mask);
     for (const one of sinks) {
       try {
         one(shown);
@@ -81,6 +85,8 @@ interface LogTarget {
   readonly file?: string;
   /** Takes secrets out of a line; the command has none unless given. */
   readonly mask?: (text: string) => string;
+  /** Who watches it beside its log: it is a service, and no command of a person. */
+  readonly watched?: Omit<WatchersOptions, 'emit' | 'network'>;
 }
 
 /** What the work of such a command is given. */
@@ -106,20 +112,11 @@ interface RoleCall<W extends World> {
  * written to standard error; a stop ends it by the code of the signal.
  */
 export async function withoutJournal(
-  { level, stream, file, mask = (text) => text }: LogTarget,
+  target: LogTarget,
   work: (runner: RoleRunner) => Promise<void>,
 ): Promise<number> {
   using stop = stopSignal();
-  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
-  const log = openLog({
-    level,
-    format: process[stream].isTTY ? 'pretty' : 'json',
-    descriptors: [stream === 'stdout' ? 1 : 2],
-    mask,
-  });
-  hub.add(log.sink);
-  const copy = file === undefined ? undefined : openCopy(file, { level, mask, emit: hub.emit });
-  if (copy !== undefined) hub.add(copy.sink);
+  const { hub, ready, close } = await openHub(target);
   const run: RoleRunner['run'] = ({ until, ...call }) =>
     runRole({
       ...call,
@@ -132,18 +129,58 @@ export async function withoutJournal(
     });
   let failure: string | undefined;
   try {
+    // Several may run, of which all but one wait for their turn; that is their work.
+    ready();
     await work({ signal: stop.signal, emit: hub.emit, run });
     return 0;
   } catch (thrown) {
     const exitCode = stop.exitCode();
     if (exitCode !== undefined) return exitCode;
-    failure = failureText(thrown, mask);
+    failure = failureText(thrown, target.mask);
     return exitCodeOf(thrown);
   } finally {
-    await Promise.all([log.close(), copy?.close()]);
+    await close();
     if (failure !== undefined) printError(failure);
   }
 }
+
+/** A hub with the sinks of a command, and what ends them. */
+interface OpenHub extends Pick<Watchers, 'ready' | 'close'> {
+  readonly hub: EventHub;
+}
+
+async function openHub(target: LogTarget): Promise<OpenHub> {
+  const { level, stream, file, mask = (text: string) => text, watched } = target;
+  const hub = eventHub(systemClock, systemRandom.uuid(), mask);
+  const log = openLog({
+    level,
+    format: process[stream].isTTY ? 'pretty' : 'json',
+    descriptors: [stream === 'stdout' ? 1 : 2],
+    mask,
+  });
+  hub.add(log.sink);
+  const copy = file === undefined ? undefined : openCopy(file, { level, mask, emit: hub.emit });
+  if (copy !== undefined) hub.add(copy.sink);
+  const watchers = watched && (await openWatchers(inPod(watched, hub.emit)));
+  for (const sink of watchers?.sinks ?? []) hub.add(sink);
+  return {
+    hub,
+    ready: () => watchers?.ready(),
+    close: async () => {
+      await watchers?.close();
+      await Promise.all([log.close(), copy?.close()]);
+    },
+  };
+}
+
+/** A pod has the proxies of its environment, and trusts whom its image trusts. */
+const inPod = (
+  watched: NonNullable<LogTarget['watched']>,
+  emit: EventHub['emit'],
+): WatchersOptions => ({
+  ...{ ...watched, emit },
+  network: () => ({ proxies: proxiesIn(watched.environment) }),
+});
 
 /** A copy of the log in a file, for whoever collects it; the work is worth more than the copy. */
 function openCopy(

@@ -140,6 +140,7 @@ export const flagRows: Readonly<Record<string, FlagRow>> = {
   ),
   // Ours, for whoever starts the agent from a script.
   events: value('log.events', 'FILE', 'write events as JSON lines; or fd:N'),
+  metrics: value('log.metrics', 'ADDR', 'serve Prometheus metrics on HOST:PORT'),
 };
 
 /** Flags that steer the command itself and set nothing. */

@@ -119,7 +119,7 @@ describe('flagRows', () => {
       'skip-installation-disk-cleanup enable-skip-mco-reboot notify-num-reboots coreos-image ' +
       'installer-args dry-run force-id fake-reboot-marker-path dry-run-cluster-hosts-path ' +
       's3-endpoint s3-bucket host port host-name installation-timeout high-availability-mode';
-    const ours = ['events'];
+    const ours = ['events', 'metrics'];
     expect(Object.keys(flagRows).sort()).toEqual([...known.split(' '), ...ours].sort());
   });
 

@@ -175,6 +175,7 @@ const wanted: Readonly<Record<Setting['kind'], string>> = {
   place: 'a path on the host, or http://HOST:PORT/PATH',
   url: 'a string, http://HOST:PORT or https://HOST:PORT',
   sha256: 'a string of 64 lower-case hexadecimal digits',
+  listen: 'a string, HOST:PORT, [IPV6]:PORT or :PORT',
   count: 'a whole number from 0',
   port: 'a number from 1 to 65535',
   flag: 'true or false, without quotes',

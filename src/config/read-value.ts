@@ -1,3 +1,4 @@
+import { listenAddressOf } from '../lib/listen-address.ts';
 import { nearestName } from '../lib/nearest.ts';
 import { shownText } from '../lib/shown-url.ts';
 import type { AgentError } from '../model/failure.ts';
@@ -28,6 +29,7 @@ const readers: Readonly<Record<Exclude<Setting['kind'], 'word'>, Reader>> = {
   secret: (_, text) => new Secret(text),
   url: readUrl,
   sha256: readSha256,
+  listen: readListen,
   count: readCount,
   port: readPort,
   flag: readFlag,
@@ -106,6 +108,14 @@ function readSha256(key: SettingKey, text: string, origin: string): string {
   throw invalid(key, origin, {
     what: `${quoted(text)} is not a SHA-256 checksum`,
     write: '64 lower-case hexadecimal digits',
+  });
+}
+
+function readListen(key: SettingKey, text: string, origin: string): string {
+  if (text === '' || listenAddressOf(text) !== undefined) return text;
+  throw invalid(key, origin, {
+    what: `${quoted(text)} is not an address to listen on`,
+    write: 'HOST:PORT, [IPV6]:PORT or :PORT, 127.0.0.1:9110 for example',
   });
 }
 

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { listenPattern } from '../lib/listen-address.ts';
 import { SecretUrl } from '../lib/secret-url.ts';
 import { Secret } from '../model/secret.ts';
 import { type Setting, settingTable, type WordSetting } from './setting-table.ts';
@@ -13,7 +14,7 @@ type SectionName = Exclude<keyof Table, 'role'>;
 type ValueOf<S> =
   S extends WordSetting<infer Word>
     ? Word
-    : S extends { readonly kind: 'text' | 'sha256' }
+    : S extends { readonly kind: 'text' | 'sha256' | 'listen' }
       ? string
       : S extends { readonly kind: 'url' | 'place' }
         ? SecretUrl
@@ -52,6 +53,15 @@ export type ConfigInput = { role?: Config['role'] | undefined } & {
 
 const { role, ...sections } = settingTable;
 
+/** Of the settings that are written as one text. */
+const textParsers = {
+  text: (byDefault: string) => z.string().default(byDefault),
+  url: () => orEmpty(z.url({ protocol: /^https?$/ })).transform(asSecret),
+  place: () => z.string().default('').transform(asSecret),
+  sha256: () => orEmpty(z.string().regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits')),
+  listen: () => orEmpty(z.string().regex(listenPattern, 'HOST:PORT, [IPV6]:PORT or :PORT')),
+} as const;
+
 /** The whole configuration of one run. Unknown keys are refused. */
 export const Config = z.strictObject({
   role: parserOf(role),
@@ -68,14 +78,6 @@ function parserOf(setting: Setting): z.ZodType {
 
 function bareParserOf(setting: Setting): z.ZodType {
   switch (setting.kind) {
-    case 'text':
-      return z.string().default(setting.byDefault);
-    case 'url':
-      return orEmpty(z.url({ protocol: /^https?$/ })).transform(asSecret);
-    case 'place':
-      return z.string().default('').transform(asSecret);
-    case 'sha256':
-      return orEmpty(z.string().regex(/^[0-9a-f]{64}$/, '64 lower-case hexadecimal digits'));
     case 'count':
       return countParser(setting.byDefault);
     case 'port':
@@ -89,6 +91,8 @@ function bareParserOf(setting: Setting): z.ZodType {
       return z.instanceof(Secret).optional();
     case 'word':
       return z.enum(setting.words as [string]).default(setting.byDefault);
+    default:
+      return textParsers[setting.kind](setting.byDefault);
   }
 }
 

@@ -5,7 +5,7 @@ import { roleNames } from '../model/role.ts';
 /** A setting: what may be written for it, what it is unless given, and what it is for. */
 export type Setting =
   | {
-      readonly kind: 'text' | 'url' | 'place' | 'sha256';
+      readonly kind: 'text' | 'url' | 'place' | 'sha256' | 'listen';
       readonly byDefault: string;
       readonly summary: string;
     }
@@ -27,6 +27,8 @@ const text = (summary: string, byDefault = '') => ({ kind: 'text', byDefault, su
 const url = (summary: string) => ({ kind: 'url', byDefault: '', summary }) as const;
 /** A file, or an http(s) URL. */
 const place = (summary: string) => ({ kind: 'place', byDefault: '', summary }) as const;
+/** Where a server of ours listens. */
+const listen = (summary: string) => ({ kind: 'listen', byDefault: '', summary }) as const;
 const sha256 = (summary: string) => ({ kind: 'sha256', byDefault: '', summary }) as const;
 const flag = (summary: string, byDefault = false) =>
   ({ kind: 'flag', byDefault, summary }) as const;
@@ -180,6 +182,7 @@ export const settingTable = {
     format: word(['auto', 'json', 'pretty'], 'auto', 'form of the log on stdout'),
     file: text('log file on the host', '/var/log/assisted-installer.log'),
     events: text('file for the event stream, one JSON object per line; fd:3 for a descriptor'),
+    metrics: listen('HOST:PORT to serve Prometheus metrics on; without HOST on every address'),
   },
   host: {
     reach: word(

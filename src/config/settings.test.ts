@@ -14,7 +14,8 @@ interface Property {
 function kindIn(property: Property): Setting['kind'] | 'list or argv' {
   if (property.enum !== undefined) return 'word';
   if (property.anyOf !== undefined) {
-    return property.anyOf.some(({ format }) => format === 'uri') ? 'url' : 'sha256';
+    if (property.anyOf.some(({ format }) => format === 'uri')) return 'url';
+    return property.anyOf.some(({ pattern }) => pattern?.includes('{64}')) ? 'sha256' : 'listen';
   }
   if (property.maximum === 65_535) return 'port';
   const kinds = {

@@ -70,14 +70,20 @@ describe('a ladder of one line', () => {
     expect(shown.slice(1).map(([, info]) => info)).toEqual(reported);
   });
 
-  it('begins the percentages anew with a second attempt', () => {
+  it('has the text of a second attempt, and its percentages above those of the first', () => {
+    const again: RunEventBody = {
+      ...{ type: 'step.progress', step: 'image/write' },
+      progress: { info: 'again from the start, about 3 min left' },
+    };
     const shown = read('master', [
       started('image/write', 'Writing image to disk'),
-      percent(90),
+      percent(60),
       started('image/write', 'Writing image to disk', { attempt: 2 }),
-      percent(10),
+      ...[again, again, percent(62), percent(65)],
     ]);
-    expect(shown.map(([, info]) => info)).toEqual(['', '90%', '', '10%']);
+    expect(shown.map(([, info]) => info)).toEqual([
+      ...['', '60%', '', 'again from the start, about 3 min left', '65%'],
+    ]);
   });
 
   it('tells what a wait misses beside the present stage', () => {

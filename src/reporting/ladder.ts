@@ -39,8 +39,6 @@ interface AtWork {
 /** Lets the percentages of each step through that are news: five points above its last, or the end. */
 interface PercentGate {
   readonly lets: (event: ProgressEvent) => boolean;
-  /** The step begins, or begins again. */
-  readonly reset: (step: string) => void;
 }
 
 function percentGate(): PercentGate {
@@ -53,9 +51,6 @@ function percentGate(): PercentGate {
       const isNews = percent >= last + percentStep || (percent === 100 && last < 100);
       if (isNews) reported.set(step, percent);
       return isNews;
-    },
-    reset: (step) => {
-      reported.delete(step);
     },
   };
 }
@@ -179,7 +174,6 @@ function climbingLadder(name: LadderName): Ladder {
         return lanes.size === 0 ? undefined : show(lowest([...lanes.values()]), event.at);
       case 'step.started':
       case 'step.reused':
-        gate.reset(event.step);
         texts.begin(event.at);
         return climb(event, statusOf(rungs, event));
       case 'step.progress':

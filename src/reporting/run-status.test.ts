@@ -57,13 +57,6 @@ describe('the status of a run', () => {
     expect(after([started(1), finished])).toMatchObject({ running: [], ended: 1 });
   });
 
-  it('never shows a percentage below one that it showed', () => {
-    const percents = [started(1), progress(60), started(2), progress(3), progress(61)];
-    const shown = percents.map((_, index) => after(percents.slice(0, index + 1))?.running[0]);
-    expect(shown.map((one) => one?.percent)).toEqual([undefined, 60, undefined, undefined, 61]);
-    expect(shown[3]).toMatchObject({ attempt: 2, info: 'again from the start' });
-  });
-
   it('counts the steps of the main line, each once', () => {
     const ends: readonly RunEventBody[] = [
       { type: 'step.reused', step: 'disk/check', title: 't' },

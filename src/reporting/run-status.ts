@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Progress, RunEvent } from '../engine/events.ts';
+import type { RunEvent } from '../engine/events.ts';
 
 const instant = z.number().describe('milliseconds since 1970');
 const span = z.number().describe('milliseconds');
@@ -49,24 +49,6 @@ export const RunStatus = z.strictObject({
 export type RunStatus = z.infer<typeof RunStatus>;
 
 /**
- * Lets the percentages of a step through that are not below one that was shown: a new attempt begins at nothing, and what
- * was shown never falls.
- */
-export function risingPercent(): (step: string, progress: Progress) => Progress {
-  const shown = new Map<string, number>();
-  return (step, progress) => {
-    const { percent, ...rest } = progress;
-    if (percent === undefined) return progress;
-    const most = shown.get(step) ?? 0;
-    if (percent >= most) {
-      shown.set(step, percent);
-      return progress;
-    }
-    return { ...rest, info: progress.info === `${percent}%` ? 'again from the start' : rest.info };
-  };
-}
-
-/**
  * Follows one run; each event gives its status after it, or undefined before the run began.
  *
  * @param mainLine ids of the steps that count; those beside and behind the main line do not
@@ -76,7 +58,6 @@ export function runStatusOf(
 ): (event: RunEvent) => RunStatus | undefined {
   let status: RunStatus | undefined;
   let failed: string | undefined;
-  const rising = risingPercent();
   const ended = new Set<string>();
   return (event) => {
     if (event.type === 'run.started') {
@@ -92,7 +73,7 @@ export function runStatusOf(
       ...endOf(event, failed),
       updated: event.at,
       ended: ended.size,
-      running: runningAfter(status.running, event, rising),
+      running: runningAfter(status.running, event),
     };
     return status;
   };
@@ -123,11 +104,7 @@ function endOf(
   return { state: 'failed', reason: `${where}${code}: ${message}; ${hint}` };
 }
 
-function runningAfter(
-  running: readonly RunningStep[],
-  event: RunEvent,
-  rising: ReturnType<typeof risingPercent>,
-): RunningStep[] {
+function runningAfter(running: readonly RunningStep[], event: RunEvent): RunningStep[] {
   switch (event.type) {
     case 'step.started': {
       const { step, title, lane, attempt, at } = event;
@@ -138,13 +115,11 @@ function runningAfter(
         { ...started, ...(lane === undefined ? {} : { lane }) },
       ];
     }
-    case 'step.progress': {
-      const progress = rising(event.step, event.progress);
+    case 'step.progress':
       return changed(running, event.step, ({ step, title, lane, attempt, since }) => ({
-        ...{ step, title, attempt, since, ...progress },
+        ...{ step, title, attempt, since, ...event.progress },
         ...(lane === undefined ? {} : { lane }),
       }));
-    }
     case 'wait.updated': {
       const { sentence, status, waited, limit, at } = event;
       const wait = { sentence, status, since: at - waited, limit };

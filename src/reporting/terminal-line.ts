@@ -1,7 +1,6 @@
 import type { RunEvent } from '../engine/events.ts';
 import { plainLine } from '../lib/plain-text.ts';
 import { type Millis, renderDuration } from '../model/duration.ts';
-import { risingPercent } from './run-status.ts';
 
 /** What the line at the bottom of a terminal shows. */
 export interface TerminalLine {
@@ -14,7 +13,6 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
   let title = '';
   /** The step whose wait is shown. */
   let waiting: string | undefined;
-  const rising = risingPercent();
   return (event) => {
     switch (event.type) {
       case 'step.started':
@@ -23,7 +21,7 @@ export function terminalLineOf(): (event: RunEvent) => string | undefined {
         return render({ title, detail: event.attempt > 1 ? `attempt ${event.attempt}` : '' });
       case 'step.progress':
         waiting = undefined;
-        return render({ title, detail: renderProgress(rising(event.step, event.progress)) });
+        return render({ title, detail: renderProgress(event.progress) });
       case 'wait.updated':
         waiting = event.step;
         return render({

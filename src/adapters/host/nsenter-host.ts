@@ -50,6 +50,12 @@ export interface NsenterHostOptions {
  */
 const namespaces = ['--target', '1', '--cgroup', '--mount', '--ipc', '--pid', '--'] as const;
 
+/** Words before every command, which lead it to the host. */
+export const hostPrefix = (environment: HostAccess['environment']): readonly string[] => [
+  ownProgram('nsenter', environment),
+  ...namespaces,
+];
+
 /** The host behind a privileged container: commands by nsenter, shared directories by ourselves. */
 export function nsenterHost({
   root = '/',
@@ -59,8 +65,7 @@ export function nsenterHost({
   variables = {},
   pollInterval = seconds(5),
 }: NsenterHostOptions = {}): Host {
-  const prefix = [ownProgram('nsenter', environment), ...namespaces];
-  const access: HostAccess = { prefix, environment, onCommand };
+  const access: HostAccess = { prefix: hostPrefix(environment), environment, onCommand };
   const run: RunOnHost = (argv, { env, ...options }) =>
     runCommand(access, { ...options, argv, env: { ...variables, ...env } });
   const files: SeenFiles = sharesNothing

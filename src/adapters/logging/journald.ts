@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Millis, seconds } from '../../model/duration.ts';
 import { cleanEnvironment } from '../host/run-command.ts';
-import { spawnInGroup } from '../host/spawn.ts';
+import { runBriefly } from '../host/run-briefly.ts';
 import type { LogLevel } from './log-line.ts';
 
 /** How the journal is reached. */
@@ -130,20 +130,6 @@ export function renderEntry(
 }
 
 async function send(command: readonly string[], entry: string): Promise<boolean> {
-  const running = spawnInGroup({
-    argv: command,
-    env: cleanEnvironment(process.env),
-    hasInput: true,
-  });
-  running.unref();
-  const limit = new AbortController();
-  const late = pause(sendLimit, undefined, { signal: limit.signal, ref: false }).then(
-    () => running.stop(),
-    () => undefined,
-  );
-  running.stdin?.end(entry);
-  const { exitCode } = await running.ended;
-  limit.abort();
-  await late;
-  return exitCode === 0;
+  const env = cleanEnvironment(process.env);
+  return (await runBriefly({ argv: command, env, input: entry, limit: sendLimit })) === 0;
 }

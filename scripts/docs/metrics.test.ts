@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { runMetrics } from '../../src/adapters/metrics/run-metrics.ts';
+
+it('every metric is in docs/monitoring.md, and no other', async () => {
+  const page = readFileSync(new URL('../../docs/monitoring.md', import.meta.url), 'utf8');
+  const rows = page.split('\n').filter((line) => /^\| `(?:bootwright|process)_/.test(line));
+  const listed = rows.flatMap((row) =>
+    [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, name]) => name),
+  );
+  const text = await runMetrics(() => 0).text();
+  const served = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name);
+  expect(listed.toSorted()).toEqual(served.toSorted());
+});

@@ -1,0 +1,26 @@
+import type { Progress, RunEvent } from '../engine/events.ts';
+import { minutes } from '../model/duration.ts';
+
+/**
+ * Takes from the progress of a step a percentage below one that was there before: a new attempt begins at nothing, and what
+ * was shown never falls, in no view. Until it is reached again, its text says how long that attempt will take.
+ */
+export function risingPercent(): (event: RunEvent) => RunEvent {
+  const shown = new Map<string, number>();
+  return (event) => {
+    if (event.type !== 'step.progress' || event.progress.percent === undefined) return event;
+    const { step, progress } = event;
+    const { percent = 0 } = progress;
+    if (percent < (shown.get(step) ?? 0)) return { ...event, progress: again(progress) };
+    shown.set(step, percent);
+    return event;
+  };
+}
+
+function again({ percent, ...rest }: Progress): Progress {
+  if (rest.info !== `${percent ?? 0}%`) return rest;
+  const left = rest.remaining;
+  // In whole minutes: each is news to the service, which gives up on a stage without any.
+  const about = left === undefined ? '' : `, about ${Math.ceil(left / minutes(1))} min left`;
+  return { ...rest, info: `again from the start${about}` };
+}

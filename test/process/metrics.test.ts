@@ -1,0 +1,125 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startAgent } from '../../mocks/lab/agent.ts';
+import { kubeconfigOf } from './kubeconfig.ts';
+import { becomes, bundle, runUnder } from './faulty-run.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'bootwright-metrics-'));
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const name = '[a-zA-Z_:][a-zA-Z0-9_:]*';
+const label = String.raw`[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"`;
+const value = String.raw`(?:[+-]?Inf|NaN|[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?)`;
+const forms = {
+  help: new RegExp(`^# HELP (${name}) .+$`),
+  type: new RegExp(`^# TYPE (${name}) (?:counter|gauge|histogram|summary)$`),
+  sample: new RegExp(String.raw`^(${name})(?:\{(?:${label}(?:,${label})*)?\})? ${value}$`),
+};
+
+/**
+ * The lines of a text of Prometheus that are not as its format has them (version 0.0.4): each metric has its help, its type,
+ * and behind them all of its samples.
+ */
+function mistakesIn(text: string): readonly string[] {
+  let current = '';
+  const seen = new Set<string>();
+  const typed = new Set<string>();
+  return text.split('\n').filter((line) => {
+    if (line === '') return false;
+    const help = forms.help.exec(line)?.[1];
+    if (help !== undefined) {
+      current = help;
+      return seen.size === seen.add(help).size;
+    }
+    const type = forms.type.exec(line)?.[1];
+    if (type !== undefined) return type !== current || typed.size === typed.add(type).size;
+    const of = forms.sample.exec(line)?.[1];
+    const isOfCurrent = of === current || of?.replace(/_(?:bucket|sum|count)$/, '') === current;
+    return !isOfCurrent || !typed.has(current);
+  });
+}
+
+/** What a program has logged so far. */
+const logOf = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8') : '');
+
+/** The port that a log says it serves on. */
+const portIn = (log: string): string | undefined =>
+  /serving metrics.*"port":(\d+)|"port":(\d+).*serving metrics/.exec(log)?.slice(1).find(Boolean);
+
+const scrape = async (port: string): Promise<Response> => fetch(`http://127.0.0.1:${port}/metrics`);
+
+describe('metrics', () => {
+  it('of an install are text of Prometheus while it writes, and end with it', async () => {
+    const texts: string[] = [];
+    let port = '';
+    const { exitCode, log } = await runUnder({
+      plan: { write: { seconds: 2, flushSeconds: 0, lineMillis: 50 } },
+      words: ['--metrics', '127.0.0.1:0'],
+      beside: async ({ folder: host }) => {
+        const read = (): string => logOf(join(host, 'agent.log'));
+        await becomes(() => portIn(read()) !== undefined);
+        port = portIn(read()) ?? '';
+        for (;;) {
+          const answer = await scrape(port).catch(() => undefined);
+          if (answer === undefined) return;
+          expect(answer.headers.get('content-type')).toContain('version=0.0.4');
+          texts.push(await answer.text().catch(() => ''));
+        }
+      },
+    });
+    expect(exitCode).toBe(0);
+    expect(log).toContain('serving metrics');
+    const whole = texts.filter((text) => text !== '');
+    expect(whole.flatMap(mistakesIn)).toEqual([]);
+    const ratios = whole.flatMap((text) =>
+      [...text.matchAll(/^bootwright_step_progress_ratio\{step="image\/write"\} (.*)$/gm)].map(
+        ([, ratio]) => Number(ratio),
+      ),
+    );
+    expect(Math.max(...ratios)).toBeGreaterThan(0.5);
+    expect(ratios).toEqual(ratios.toSorted((one, other) => one - other));
+    expect(whole.join('\n')).not.toContain('token-of-the-test');
+    await expect(scrape(port)).rejects.toThrow();
+  });
+
+  it('on an address that is taken are a warning, and no more', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => {
+      taken.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = taken.address() as AddressInfo;
+    const { exitCode, log } = await runUnder({ words: ['--metrics', `127.0.0.1:${port}`] });
+    taken.close();
+    expect(exitCode).toBe(0);
+    expect(log).toContain('metrics.not-served');
+    expect(log).toContain('EADDRINUSE');
+  });
+
+  it('on what is no address are refused before anything', async () => {
+    const { exitCode, log, ran } = await runUnder({ words: ['--metrics', '9110'] });
+    expect([exitCode, ran]).toEqual([2, ['flock']]);
+    expect(log).toContain('config.invalid-value');
+  });
+
+  it('of a program of a pod are served while it waits for its turn', async () => {
+    const kubeconfig = join(folder, 'kubeconfig');
+    writeFileSync(kubeconfig, kubeconfigOf('https://127.0.0.1:9'));
+    const logFile = join(folder, 'log');
+    const agent = startAgent({
+      ...{ bundle, logFile, env: { PATH: process.env['PATH'] ?? '' } },
+      args: ['node', 'controller', '--kubeconfig', kubeconfig, '--metrics', '127.0.0.1:0'],
+    });
+    const read = (): string => logOf(logFile);
+    await becomes(() => portIn(read()) !== undefined);
+    const text = await (await scrape(portIn(read()) ?? '')).text();
+    agent.stop();
+    await agent.ended;
+    expect(mistakesIn(text)).toEqual([]);
+    expect(text).toContain('process_resident_memory_bytes');
+  });
+});
