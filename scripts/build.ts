@@ -1,6 +1,7 @@
 // Makes dist/ of the sources: the program, its chunks and their source maps, and the licences of what is in them.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build, type Metafile, type Plugin } from 'esbuild';
 
 const dist = resolve(import.meta.dirname, '../dist');
@@ -38,6 +39,17 @@ const oneLanguage: Plugin = {
   },
 };
 
+const sbom = 'bootwright.cdx.json';
+
+/** Lists the packages that got into the program; without date and serial number, so the same input gives the same. */
+const billOfMaterials = cyclonedxEsbuildPlugin({
+  outputFile: sbom,
+  outputReproducible: true,
+  validate: true,
+  // What is wrong is thrown.
+  logLevel: 'silent',
+});
+
 /** What packages of CommonJS ask for at run time are Node's own modules; the rest is bundled. */
 const requireForPackages = 'const require = (name) => process.getBuiltinModule(name);';
 
@@ -58,13 +70,13 @@ const { metafile, outputFiles } = await build({
   legalComments: 'none',
   metafile: true,
   banner: { js: requireForPackages },
-  plugins: [lazyBuiltins, oneLanguage],
+  plugins: [lazyBuiltins, oneLanguage, billOfMaterials],
 });
 
 mkdirSync(dist, { recursive: true });
 for (const { path, contents } of outputFiles) writeFileSync(path, contents);
 chmodSync(`${dist}/bootwright.mjs`, 0o755);
-removeOthers(new Set(outputFiles.map(({ path }) => basename(path))));
+removeOthers(new Set([sbom, ...outputFiles.map(({ path }) => basename(path))]));
 // The last thing that is written: whoever looks for a whole build looks at its age.
 writeFileSync(`${dist}/licences.txt`, licencesOf(metafile));
 const bytes = outputFiles.reduce((sum, { contents }) => sum + contents.length, 0);
@@ -72,10 +84,10 @@ console.log(
   `dist: ${outputFiles.length / 2} files, ${(bytes / 1e6).toFixed(1)} MB with their maps`,
 );
 
-/** Removes what an earlier build left. */
+/** Removes what an earlier build left; folders are of others, such as that of the releases. */
 function removeOthers(current: ReadonlySet<string>): void {
-  for (const name of readdirSync(dist)) {
-    if (!current.has(name)) rmSync(`${dist}/${name}`, { recursive: true });
+  for (const entry of readdirSync(dist, { withFileTypes: true })) {
+    if (entry.isFile() && !current.has(entry.name)) rmSync(`${dist}/${entry.name}`);
   }
 }
 

@@ -7,13 +7,16 @@ import {
   imageBytes,
   openContainerStore,
 } from './image/agent-image.ts';
+import { archiveImages } from './image/archive.ts';
+import { architectures, ownArchitecture } from './parts/agent-image.ts';
 import { PartError } from './parts/part.ts';
 
-const usage = `usage: node scripts/image.ts [--base IMAGE] [--name NAME] [--archive FILE.tar]
+const usage = `usage: node scripts/image.ts [--arch ARCH] [--base BASE] [--name NAME] [--archive FILE.tar]
 
 Builds the bundle and the agent's container image in a store of its own.
 
-  --base IMAGE    what it is built on; without it, a Debian base that is made here
+  --arch ARCH     amd64 or arm64; that of this machine unless given
+  --base BASE     debian (unless given), ubi, or an image of yours with its digest
   --name NAME     name of the image; ${agentImageName} unless given
   --archive FILE  writes the image as an OCI archive, for podman load or skopeo copy
 `;
@@ -22,7 +25,8 @@ async function main(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
     options: {
-      base: { type: 'string' },
+      arch: { type: 'string', default: ownArchitecture },
+      base: { type: 'string', default: 'debian' },
       name: { type: 'string', default: agentImageName },
       archive: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
@@ -33,12 +37,21 @@ async function main(args: string[]): Promise<void> {
     return;
   }
   const { base, name, archive } = values;
+  const architecture = architectures.find((one) => one === values.arch);
+  if (architecture === undefined)
+    throw new PartError(`--arch ${values.arch}: the image is made for ${architectures.join(', ')}`);
+  process.umask(0o022);
   await ensureBundle((text) => process.stderr.write(text));
   const store = openContainerStore();
-  await buildAgentImage(store, { name, ...(base === undefined ? {} : { base }) });
-  if (archive !== undefined) await store.run('buildah', 'push', name, `oci-archive:${archive}`);
-  const megabytes = (await imageBytes(store, name)) / 1e6;
-  process.stdout.write(`${name} ${megabytes.toFixed(0)} MB\n`);
+  await buildAgentImage(store, { name, architecture, base });
+  const megabytes = ((await imageBytes(store, name)) / 1e6).toFixed(0);
+  if (archive === undefined) {
+    process.stdout.write(`${name} ${megabytes} MB\n`);
+    return;
+  }
+  const { digest, bytes } = await archiveImages(store, [name], { file: archive, name });
+  const packed = ((bytes[0] ?? 0) / 1e6).toFixed(0);
+  process.stdout.write(`${name} ${digest} ${megabytes} MB, ${packed} MB packed\n`);
 }
 
 try {

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { agentImageBase } from './parts/agent-image.ts';
+import { agentImageBase, foreignNode } from './parts/agent-image.ts';
 import { aptPackages, browser } from './parts/apt-packages.ts';
 import { butane } from './parts/butane/butane.ts';
 import { coreosInstaller } from './parts/coreos-installer.ts';
+import { debianRoot } from './parts/debian-root.ts';
 import { docsGenerator } from './parts/docs-generator.ts';
 import { ensurePart } from './parts/ensure.ts';
 import { liveRoot, qemu } from './parts/guest.ts';
@@ -52,6 +53,8 @@ const allParts: readonly Part[] = [
   kubeCrds,
   kubeData,
   agentImageBase,
+  foreignNode,
+  debianRoot,
   imageRegistry,
   docsGenerator,
 ];

@@ -78,17 +78,22 @@ describe('npm packages', () => {
 });
 
 describe('the base of the image', () => {
-  const containerfile = read('Containerfile');
+  const stages = (path: string): readonly string[] => read(path).match(/^FROM .*$/gm) ?? [];
 
-  it('has a digest', () => {
-    const base = /^ARG BASE=(\S+)$/m.exec(containerfile)?.[1];
-    expect(base).toMatch(
-      /^registry\.access\.redhat\.com\/ubi9\/ubi-minimal:[\w.-]+@sha256:[0-9a-f]{64}$/,
+  it('is one of Red Hat by its digest, of which files are chosen', () => {
+    const ubi = 'images/base/ubi.Containerfile';
+    expect(stages(ubi)).toEqual(['FROM ${UBI}@${DIGEST} AS system', 'FROM scratch']);
+    expect(read(ubi)).toMatch(
+      /^ARG UBI=registry\.access\.redhat\.com\/ubi9\/ubi-minimal:[\w.-]+\nARG DIGEST=sha256:[0-9a-f]{64}$/m,
     );
-    expect(containerfile.match(/^FROM .*$/gm)).toEqual(['FROM ${BASE}']);
   });
 
-  it('is nothing else for a Debian image than a tree that is made here', () => {
-    expect(read('images/base/Containerfile').match(/^FROM .*$/gm)).toEqual(['FROM scratch']);
+  it('is nothing else for a Debian image than files that are chosen here', () => {
+    expect(stages('images/base/debian.Containerfile')).toEqual(['FROM scratch']);
+    expect(stages('Containerfile')).toEqual(['FROM ${BASE}']);
+  });
+
+  it('gets nothing by commands in the image itself', () => {
+    expect(read('Containerfile')).not.toMatch(/^RUN/m);
   });
 });

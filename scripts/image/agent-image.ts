@@ -1,15 +1,16 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, linkSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { version } from '../../src/model/version.ts';
-import { agentImageBase } from '../parts/agent-image.ts';
+import { agentImageBase, type Architecture, ownArchitecture } from '../parts/agent-image.ts';
 import { ensurePart } from '../parts/ensure.ts';
-import { cacheFolder } from '../parts/part.ts';
+import { cacheFolder, PartError } from '../parts/part.ts';
+import { layOut } from './layout.ts';
 
 const top = resolve(import.meta.dirname, '../..');
-const debianBase = 'localhost/bootwright-base:debian';
+const bases = join(top, 'images', 'base');
 
 /** The name of the image in the store, unless another is asked for. */
 export const agentImageName = 'localhost/bootwright:latest';
@@ -17,51 +18,104 @@ export const agentImageName = 'localhost/bootwright:latest';
 /** What the image is built with. */
 export interface AgentImageOptions {
   readonly name?: string;
-  /** An image that is there or can be pulled; a Debian base is made here without it. */
+  /** That of this machine unless another is asked for. */
+  readonly architecture?: Architecture;
+  /** `debian`, `ubi`, or an image that is there or can be pulled; `debian` unless given. */
   readonly base?: string;
   /** Takes nothing from an earlier build. */
   readonly isFresh?: boolean;
 }
 
-/**
- * The date of everything in an image: the same input gives the same digest. `SOURCE_DATE_EPOCH` gives another, in seconds
- * since 1970 (reproducible-builds.org/specs/source-date-epoch).
- */
-const dated = ['--timestamp', process.env['SOURCE_DATE_EPOCH'] ?? '0'] as const;
+/** Seconds since 1970 that everything in an image has as its date (reproducible-builds.org/specs/source-date-epoch). */
+const epoch = (): string => process.env['SOURCE_DATE_EPOCH'] ?? '0';
 
-/** Builds the agent's image from the bundle in `dist` and gives its name. */
+/** The same input gives the same digest; buildah leaves its own version out. */
+const dated = (): readonly string[] => ['--timestamp', epoch(), '--identity-label=false'];
+
+/**
+ * Builds the agent's image from the bundle in `dist` and gives its name.
+ * @throws PartError for a base that a registry may exchange
+ */
 export async function buildAgentImage(
   store: ContainerStore,
-  { name = agentImageName, base, isFresh = false }: AgentImageOptions = {},
+  options: AgentImageOptions = {},
 ): Promise<string> {
-  const from = base ?? (await makeDebianBase(store));
-  const settings = ['--build-arg', `BASE=${from}`, '--build-arg', `VERSION=${version}`];
-  // With layers, a second build of the same bundle finds what the first one made.
-  const made = ['--layers', ...(isFresh ? ['--no-cache'] : []), ...dated, ...settings];
-  await store.run('buildah', 'build', ...made, '--tag', name, top);
+  const { name = agentImageName, isFresh = false } = options;
+  const { architecture = ownArchitecture } = options;
+  const base = await makeBase(store, options.base ?? 'debian', architecture);
+  const context = mkdtempSync(join(tmpdir(), 'bootwright-image-'));
+  try {
+    await withImageRoot(store, base, (root) => layOut(context, { architecture, base: root }));
+    // With layers, a second build of the same bundle finds what the first one made.
+    const made = ['--layers', ...(isFresh ? ['--no-cache'] : []), ...dated()];
+    const settings = ['--arch', architecture, '--build-arg', `BASE=${base}`];
+    const labels = await labelsFor(base);
+    const from = ['--file', join(top, 'Containerfile'), '--tag', name, context];
+    await store.run('buildah', 'build', ...made, ...settings, ...labels, ...from);
+  } finally {
+    rmSync(context, { recursive: true });
+  }
   await store.run('podman', 'image', 'prune', '--force');
   return name;
 }
 
-async function makeDebianBase(store: ContainerStore): Promise<string> {
-  const rootTar = join(await ensurePart(agentImageBase), 'root.tar');
+/** What differs from image to image; the rest is in the `Containerfile`. */
+async function labelsFor(base: string): Promise<readonly string[]> {
+  const revision = await commit();
+  // A base of ours has no name that others could look up: the bill of materials has what it is made of.
+  const [, name, digest] = /^(.+)@(sha256:.+)$/.exec(base) ?? [];
+  const labels = {
+    version,
+    created: new Date(Number(epoch()) * 1000).toISOString().replace('.000Z', 'Z'),
+    ...(revision === undefined ? {} : { revision }),
+    ...(name === undefined || digest === undefined
+      ? {}
+      : { 'base.name': name, 'base.digest': digest }),
+  };
+  return Object.entries(labels).flatMap(([key, value]) => [
+    '--label',
+    `org.opencontainers.image.${key}=${value}`,
+  ]);
+}
+
+/** The commit that the image is made of; none where it is made of something else than a commit. */
+async function commit(): Promise<string | undefined> {
+  const git = async (...args: readonly string[]) =>
+    (await execute('git', ['-C', top, ...args])).stdout.trim();
+  try {
+    return (await git('status', '--porcelain')) === '' ? await git('rev-parse', 'HEAD') : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Makes a base where one of ours is meant, and gives its name in the store. */
+async function makeBase(
+  store: ContainerStore,
+  base: string,
+  architecture: Architecture,
+): Promise<string> {
+  const name = `localhost/bootwright-base:${base}-${architecture}`;
+  const build = ['build', '--layers', ...dated(), '--arch', architecture, '--tag', name] as const;
+  if (base === 'ubi') {
+    await store.run('buildah', ...build, '--file', join(bases, 'ubi.Containerfile'), bases);
+    return name;
+  }
+  if (base !== 'debian') {
+    if (!/@sha256:|^localhost\//.test(base))
+      throw new PartError(`base ${base} needs a digest: NAME@sha256:...`);
+    await store.run('buildah', 'pull', '--policy', 'missing', '--arch', architecture, base);
+    return base;
+  }
+  const rootTar = join(await ensurePart(agentImageBase), `${architecture}.tar`);
   const context = mkdtempSync(join(tmpdir(), 'bootwright-base-'));
   try {
-    placeInContext(rootTar, join(context, 'root.tar'));
-    copyFileSync(join(top, 'images/base/Containerfile'), join(context, 'Containerfile'));
-    await store.run('buildah', 'build', '--layers', ...dated, '--tag', debianBase, context);
+    copyFileSync(rootTar, join(context, 'root.tar'));
+    await store.run('buildah', ...build, '--file', join(bases, 'debian.Containerfile'), context);
   } finally {
     rmSync(context, { recursive: true });
   }
-  return debianBase;
-}
-
-function placeInContext(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch {
-    copyFileSync(from, to);
-  }
+  return name;
 }
 
 /** Calls `use` with the folder that a container of an image would have as its root. */
@@ -92,7 +146,10 @@ export interface ContainerStore {
   /** For programs that use it: what it is, and how containers are run where there is no systemd. */
   readonly environment: Readonly<Record<string, string>>;
   /** Runs a command on it and gives what was printed. Throws with its standard error when it fails. */
-  readonly run: (program: 'buildah' | 'podman', ...args: readonly string[]) => Promise<string>;
+  readonly run: (
+    program: 'buildah' | 'podman' | 'skopeo',
+    ...args: readonly string[]
+  ) => Promise<string>;
 }
 
 /** Opens the store beside the real parts. */

@@ -1,20 +1,90 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
 import { aptPackages } from './apt-packages.ts';
+import { ensurePart } from './ensure.ts';
 import { osFile } from './os-files.ts';
-import type { CachedPart } from './part.ts';
+import type { BuildSite, CachedPart } from './part.ts';
 
-const script = join(import.meta.dirname, '..', '..', 'images', 'base', 'rootfs.sh');
+const top = join(import.meta.dirname, '..', '..');
+const base = (name: string): string => join(top, 'images', 'base', name);
 
-/** A Debian root file system, `root.tar`, that stands in for Red Hat's base of the agent's image. */
+/** What the image is made for, by its OCI name; npm knows amd64 as x64. */
+export const architectures = ['amd64', 'arm64'] as const;
+export type Architecture = (typeof architectures)[number];
+
+/** That of this machine. */
+export const ownArchitecture: Architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+
+/** The bases of the agent's image, `amd64.tar` and `arm64.tar`. */
 export const agentImageBase: CachedPart = {
   kind: 'cached',
   name: 'agent-image-base',
-  purpose: "a Debian base for the agent's container image",
+  purpose: "the files of Debian that the agent's container image is built upon",
   pin: 'Debian trixie',
-  cost: '30 seconds, 70 MB',
+  cost: '40 seconds, 14 MB',
   tools: [aptPackages],
   inputs: [],
-  files: [import.meta.filename, script, osFile('mirror.sh')],
-  build: (site) => site.log.run({ argv: [script, join(site.folder, 'root.tar')] }),
+  files: [import.meta.filename, base('debian.sh'), base('choose.sh'), osFile('mirror.sh')],
+  build: async ({ folder, log }) => {
+    for (const name of architectures)
+      await log.run({ argv: [base('debian.sh'), name, join(folder, `${name}.tar`)] });
+  },
 };
+
+const packageOf = (name: Architecture): string => `node-linux-${name === 'amd64' ? 'x64' : name}`;
+
+/** A package of Node as package-lock.json has it. */
+interface LockedNode {
+  readonly version: string;
+  /** sha512 of the package in base64, after `sha512-`. */
+  readonly integrity: string;
+}
+
+const { packages } = JSON.parse(readFileSync(join(top, 'package-lock.json'), 'utf8')) as {
+  readonly packages: Readonly<Record<string, LockedNode | undefined>>;
+};
+
+/** The npm package that holds Node for an architecture: its name, version and checksum. */
+export function nodePackage(architecture: Architecture): LockedNode & { readonly name: string } {
+  const name = packageOf(architecture);
+  const locked = packages[`node_modules/${name}`];
+  if (locked === undefined) throw new Error(`package-lock.json has no ${name}`);
+  return { ...locked, name };
+}
+
+const foreign: Architecture = ownArchitecture === 'amd64' ? 'arm64' : 'amd64';
+
+/** Node for the architecture that this machine has not, in `node_modules`; npm ci leaves it out of the tree. */
+export const foreignNode: CachedPart = {
+  kind: 'cached',
+  name: 'foreign-node',
+  purpose: "Node for the agent's image of another architecture",
+  pin: JSON.stringify(nodePackage(foreign)),
+  cost: '15 seconds, 190 MB',
+  tools: [],
+  inputs: [],
+  files: [import.meta.filename],
+  build: installForeign,
+};
+
+/** npm holds the package against the checksum, as it does for the tree. */
+async function installForeign({ folder, log }: BuildSite): Promise<void> {
+  const { name, ...locked } = nodePackage(foreign);
+  // As optional as it is in the tree: npm refuses to need what does not run here.
+  const manifest = { optionalDependencies: { [name]: locked.version } };
+  const lock = { lockfileVersion: 3, packages: { '': manifest, [`node_modules/${name}`]: locked } };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock));
+  const platform = ['--os=linux', `--cpu=${foreign === 'amd64' ? 'x64' : foreign}`];
+  const quiet = ['--ignore-scripts', '--no-audit', '--no-fund'];
+  await log.run({ argv: ['npm', 'ci', ...platform, ...quiet], cwd: folder });
+  await log.run({ argv: ['test', '-x', join(folder, 'node_modules', name, 'bin', 'node')] });
+}
+
+/** The folder of Node's package for an architecture. */
+export const nodeFolder = async (architecture: Architecture): Promise<string> =>
+  join(
+    architecture === ownArchitecture ? top : await ensurePart(foreignNode),
+    'node_modules',
+    packageOf(architecture),
+  );

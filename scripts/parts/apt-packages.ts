@@ -11,6 +11,7 @@ const packages: Readonly<Record<string, readonly string[]>> = {
   ignition: ['ignition'],
   'certificates and the journal': ['openssl', 'systemd'],
   containers: ['buildah', 'podman', 'skopeo'],
+  'images of other architectures': ['binutils', 'qemu-user-static'],
   'completion and the manual': ['zsh', 'fish', 'groff-base', 'bsdutils'],
   networks: ['iproute2', 'curl'],
   'building programs': [

@@ -144,7 +144,7 @@ export const allSuites: readonly Suite[] = [
     name: 'image',
     about: 'the shipped container image, and OS images of pools, built and run',
     parts: [
-      ...['apt-packages', 'agent-image-base', 'image-registry'],
+      ...['apt-packages', 'agent-image-base', 'foreign-node', 'debian-root', 'image-registry'],
       ...['kube-api', 'kube-crds', 'kube-data'],
     ],
     needsBundle: true,

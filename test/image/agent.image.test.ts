@@ -1,12 +1,20 @@
-import { utimesSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { Version } from '@cyclonedx/cyclonedx-library/Spec';
+import { JsonStrictValidator } from '@cyclonedx/cyclonedx-library/Validation';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureBundle } from '../../scripts/bundle.ts';
 import {
   buildAgentImage,
-  imageBytes,
   openContainerStore,
+  withImageRoot,
 } from '../../scripts/image/agent-image.ts';
+import { archiveImages } from '../../scripts/image/archive.ts';
+import { sbomPath } from '../../scripts/image/layout.ts';
+import type { Bom } from '../../scripts/image/sbom.ts';
+import { ownArchitecture } from '../../scripts/parts/agent-image.ts';
 import { version } from '../../src/model/version.ts';
 import { exitCodes } from '../../src/model/failure.ts';
 import { diskFailures } from '../../src/steps/disk/failures.ts';
@@ -14,36 +22,61 @@ import { commandForLostDisk, onOwnMachine } from './own-machine.ts';
 
 const store = openContainerStore();
 const name = 'localhost/bootwright-test:image';
+const foreign = ownArchitecture === 'amd64' ? 'arm64' : 'amd64';
+const foreignName = 'localhost/bootwright-test:foreign';
+const folder = mkdtempSync(join(tmpdir(), 'bootwright-image-test-'));
 
 beforeAll(async () => {
   await ensureBundle(() => undefined);
   await buildAgentImage(store, { name });
+  await buildAgentImage(store, { name: foreignName, architecture: foreign });
 });
 
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const inspected = async (image: string): Promise<object | undefined> => {
+  const [one] = JSON.parse(await store.run('podman', 'image', 'inspect', image)) as object[];
+  return one;
+};
+
+/** The files and links below a folder; no link is followed. */
+const filesIn = (root: string): readonly string[] =>
+  execFileSync('find', [root, '!', '-type', 'd', '-printf', '%P\n']).toString().trim().split('\n');
+
+/** A base image by its digest, as a registry would have it. */
+const baseByDigest = async (): Promise<readonly [name: string, digest: string]> => {
+  const image = `localhost/bootwright-base:debian-${ownArchitecture}`;
+  const format = ['--format', '{{.Digest}}', image] as const;
+  return ['localhost/bootwright-base', await store.run('podman', 'image', 'inspect', ...format)];
+};
+
 describe('the image', () => {
-  it('has the program where the discovery agent starts it', async () => {
-    const inspected = await store.run('podman', 'image', 'inspect', name);
-    const [image] = JSON.parse(inspected) as readonly object[];
-    expect(image).toMatchObject({
+  it('has the program where the discovery agent starts it, and says what it is', async () => {
+    expect(await inspected(name)).toMatchObject({
       Config: {
         Entrypoint: ['/usr/bin/installer'],
         Labels: {
+          'org.opencontainers.image.title': 'bootwright',
+          'org.opencontainers.image.description': expect.any(String) as string,
           'org.opencontainers.image.version': version,
-          'org.opencontainers.image.base.name': 'localhost/bootwright-base:debian',
+          'org.opencontainers.image.created': '1970-01-01T00:00:00Z',
+          'org.opencontainers.image.licenses': 'Apache-2.0',
         },
       },
     });
   });
 
-  it('is not built on an image that a registry may exchange', async () => {
-    const base = 'registry.example/base:9';
-    await store.run('podman', 'tag', 'localhost/bootwright-base:debian', base);
-    try {
-      const building = buildAgentImage(store, { name: 'localhost/bootwright-test:refused', base });
-      await expect(building).rejects.toThrow(`BASE ${base} needs a digest`);
-    } finally {
-      await store.run('podman', 'untag', base, base);
-    }
+  it('names the base that it was given by its digest, and takes none that may be exchanged', async () => {
+    const [base, digest] = await baseByDigest();
+    const second = 'localhost/bootwright-test:on-digest';
+    await buildAgentImage(store, { name: second, base: `${base}@${digest}` });
+    const labels = { 'org.opencontainers.image.base.name': base };
+    expect(await inspected(second)).toMatchObject({
+      Config: { Labels: { ...labels, 'org.opencontainers.image.base.digest': digest } },
+    });
+    await store.run('podman', 'untag', second, second);
+    const building = buildAgentImage(store, { name: second, base: 'registry.example/base:9' });
+    await expect(building).rejects.toThrow('base registry.example/base:9 needs a digest');
   });
 
   it('is the same, to its digest, when it is made a second time of the same input', async () => {
@@ -63,8 +96,84 @@ describe('the image', () => {
     }
   });
 
-  it('stays below 220 MB', async () => {
-    expect((await imageBytes(store, name)) / 1e6).toBeLessThan(220);
+  it('is at most 60 MB packed for each architecture, behind one index', async () => {
+    const file = join(folder, 'both.tar');
+    const both = await archiveImages(store, [name, foreignName], { file, name: 'bootwright:test' });
+    expect(both.bytes).toHaveLength(2);
+    for (const bytes of both.bytes) expect(bytes / 1e6).toBeLessThanOrEqual(60);
+    const index = execFileSync('skopeo', ['inspect', '--raw', `oci-archive:${file}`]);
+    expect(JSON.parse(index.toString())).toMatchObject({
+      mediaType: 'application/vnd.oci.image.index.v1+json',
+      manifests: [ownArchitecture, foreign].map((architecture) => ({
+        platform: { architecture, os: 'linux' },
+      })),
+    });
+  });
+
+  it('has nothing but what is used inside, and no shell', async () => {
+    const files = await withImageRoot(store, name, (root) => Promise.resolve(filesIn(root)));
+    const others = files.filter(
+      (path) => !/^usr\/(?:lib\/bootwright|share\/doc|share\/licenses)\//.test(path),
+    );
+    const names = others.map((path) => basename(path).replace(/^ld-linux.*/, 'loader'));
+    expect(names.toSorted()).toEqual(
+      [
+        ...['bin', 'lib', 'sbin', ...(ownArchitecture === 'amd64' ? ['lib64'] : [])],
+        ...['bootwright', 'env', 'installer', 'logger', 'node', 'nsenter', 'loader'],
+        ...[
+          'libc.so.6',
+          'libcap.so.2',
+          'libdl.so.2',
+          'libgcc_s.so.1',
+          'libm.so.6',
+          'libpcre2-8.so.0',
+        ],
+        ...['libpthread.so.0', 'libselinux.so.1', 'libstdc++.so.6', 'libsystemd.so.0'],
+        ...['ca-certificates.crt', 'group', 'nsswitch.conf', 'passwd', 'os-release', 'os-release'],
+        ...['base.txt', 'bootwright.cdx.json'],
+      ].toSorted(),
+    );
+  });
+
+  it('lists what it is made of, by the schema of CycloneDX', async () => {
+    const text = await withImageRoot(store, name, (root) =>
+      Promise.resolve(readFileSync(join(root, sbomPath), 'utf8')),
+    );
+    expect(await new JsonStrictValidator(Version.v1dot6).validate(text)).toBeNull();
+    const { components } = JSON.parse(text) as Bom;
+    const licences = readFileSync(join(import.meta.dirname, '../../dist/licences.txt'), 'utf8');
+    const bundled = licences.matchAll(/^(?:@[^/\s]+\/)?(\S+ \d+\.\d+\.\d+) \(.*\)$/gm);
+    const listed = components.map((one) => ({ ...one, as: `${one.name} ${one.version ?? ''}` }));
+    const base = listed.filter(({ purl = '' }) => purl.startsWith('pkg:deb/'));
+    expect(base.map((one) => one.name)).toEqual(
+      expect.arrayContaining(['libc6', 'libstdc++6', 'util-linux']),
+    );
+    const others = listed.filter((one) => !base.includes(one)).map(({ as }) => as);
+    expect(others.toSorted()).toEqual(
+      [`node ${process.versions.node}`, ...[...bundled].map(([, as = '']) => as)].toSorted(),
+    );
+  });
+
+  it('starts on the other architecture', async () => {
+    const emulator = `qemu-${foreign === 'arm64' ? 'aarch64' : 'x86_64'}-static`;
+    const printed = await withImageRoot(store, foreignName, (root) => {
+      copyFileSync(join('/usr/bin', emulator), join(root, emulator));
+      const run = (...argv: readonly string[]): string =>
+        execFileSync('chroot', [root, `/${emulator}`, ...argv]).toString();
+      const program = '/usr/lib/bootwright/bootwright.mjs';
+      return Promise.resolve([
+        run('/usr/bin/node', program, '--version'),
+        run('/usr/bin/nsenter', '--version'),
+        run('/usr/bin/logger', '--version'),
+        run('/usr/bin/env', '--version'),
+      ]);
+    });
+    expect(printed).toEqual([
+      `${version}\n`,
+      expect.stringMatching(/^nsenter from util-linux/),
+      expect.stringMatching(/^logger from util-linux/),
+      expect.stringMatching(/^env \(GNU coreutils\)/),
+    ]);
   });
 
   it('tells its version and its flags, also under its own name', async () => {

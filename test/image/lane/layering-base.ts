@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ContainerStore } from '../../../scripts/image/agent-image.ts';
-import { agentImageBase } from '../../../scripts/parts/agent-image.ts';
+import { debianRoot } from '../../../scripts/parts/debian-root.ts';
 import { ensurePart } from '../../../scripts/parts/ensure.ts';
 
 /** `jq .spec.config FILE`: the object behind that name, with whatever is in it. */
@@ -38,7 +38,7 @@ export async function buildLayeringBase(
   name: string,
 ): Promise<void> {
   mkdirSync(folder, { recursive: true });
-  copyFileSync(join(await ensurePart(agentImageBase), 'root.tar'), join(folder, 'root.tar'));
+  copyFileSync(join(await ensurePart(debianRoot), 'root.tar'), join(folder, 'root.tar'));
   copyFileSync(ignition, join(folder, 'ignition'));
   writeFileSync(join(folder, 'jq'), jq, { mode: 0o755 });
   writeFileSync(join(folder, 'Containerfile'), containerfile);

@@ -1,9 +1,8 @@
 #!/bin/bash
-# usage: rootfs.sh OUT.tar
-# Makes the root file system of Debian trixie that has what the agent's image needs of its base: nsenter and the
-# certificates of the public authorities. Without apt, documentation and languages.
+# usage: debian-root.sh OUT.tar
+# Makes a root file system of Debian trixie with a shell and the certificates of the public authorities, without apt,
+# documentation and languages.
 set -euo pipefail
-top=$(dirname "$(realpath "$0")")/../..
 mmdebstrap --mode=root --variant=essential --format=tar \
   --include=ca-certificates,libstdc++6,util-linux \
   --dpkgopt='path-exclude=/usr/share/doc/*' \
@@ -11,4 +10,4 @@ mmdebstrap --mode=root --variant=essential --format=tar \
   --dpkgopt='path-exclude=/usr/share/man/*' \
   --dpkgopt='path-exclude=/usr/share/locale/*' \
   --customize-hook='rm -f "$1/etc/hostname" "$1/etc/resolv.conf"' \
-  trixie "$1" "$("$top/scripts/os/mirror.sh" trixie)"
+  trixie "$1" "$("$(dirname "$0")/mirror.sh" trixie)"
