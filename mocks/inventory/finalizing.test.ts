@@ -23,6 +23,7 @@ describe('a stage of finalizing', () => {
   it.each([
     ['installing', 'changed'],
     ['finalizing', 'changed'],
+    ['installing-pending-user-action', 'changed'],
     ['installed', 'refused'],
     ['error', 'refused'],
     ['cancelled', 'refused'],

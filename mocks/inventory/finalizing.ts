@@ -30,9 +30,13 @@ const changed = (cluster: ClusterRecord, change: Partial<ClusterRecord>): EndDec
   cluster: { ...cluster, ...change },
 });
 
+/** Whether an installation is under way; one that waits for a person goes on by itself. */
+export const isUnderWay = ({ status }: ClusterRecord): boolean =>
+  ['installing', 'installing-pending-user-action', 'finalizing'].includes(status);
+
 /** A stage of finalizing; a lower one than before is taken too, but none outside an installation. */
 export function decideStage(cluster: ClusterRecord, stage: string, now: number): EndDecision {
-  if (cluster.status !== 'installing' && cluster.status !== 'finalizing') {
+  if (!isUnderWay(cluster)) {
     return refused(400, `finalizing stage ${stage} cannot be set in status ${cluster.status}`);
   }
   if (cluster.finalizing?.stage === stage) return changed(cluster, {});

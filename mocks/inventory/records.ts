@@ -14,7 +14,14 @@ export type HostStatus =
 
 /** Status of a cluster; only those that an installation passes through. */
 export type ClusterStatus =
-  'ready' | 'installing' | 'finalizing' | 'installed' | 'error' | 'cancelled' | 'adding-hosts';
+  | 'ready'
+  | 'installing'
+  | 'installing-pending-user-action'
+  | 'finalizing'
+  | 'installed'
+  | 'error'
+  | 'cancelled'
+  | 'adding-hosts';
 
 /** A host as the service keeps it. */
 export interface HostRecord {

@@ -74,6 +74,7 @@ async function takeProgress(
 
 const givesFiles: ReadonlySet<ClusterStatus> = new Set([
   'installing',
+  'installing-pending-user-action',
   'finalizing',
   'installed',
   'error',

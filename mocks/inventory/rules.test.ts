@@ -180,6 +180,7 @@ const host = (role: HostRecord['role'], status: HostStatus): HostRecord =>
 const masters = (...statuses: readonly HostStatus[]) => statuses.map((one) => host('master', one));
 const workers = (...statuses: readonly HostStatus[]) => statuses.map((one) => host('worker', one));
 const going: HostStatus = 'installing-in-progress';
+const waiting = 'installing-pending-user-action';
 
 describe('a cluster that is being installed', () => {
   it.each([
@@ -217,6 +218,21 @@ describe('a cluster that is being installed', () => {
     },
   ])('$name', ({ hosts, expected }) => {
     expect(settle({ cluster, hosts }).cluster.status).toBe(expected);
+  });
+
+  it.each([
+    ['installing', masters(waiting, going), waiting],
+    [
+      'finalizing',
+      [...masters('installed'), ...workers('installed', 'installed', waiting)],
+      waiting,
+    ],
+    [waiting, masters(waiting, 'installed'), waiting],
+    [waiting, masters(going, 'installed'), 'installing'],
+    [waiting, [...masters('installed'), ...workers('installed', 'installed', going)], 'finalizing'],
+    [waiting, masters('error', going), 'error'],
+  ] as const)('that is %s waits for a person with its hosts', (status, hosts, expected) => {
+    expect(settle({ cluster: { ...cluster, status }, hosts }).cluster.status).toBe(expected);
   });
 
   it('takes its hosts with it when it fails', () => {

@@ -1,6 +1,6 @@
 // What the service does with a progress report, as a pure function. The rules and the texts are
 // those of assisted-service (UpdateInstallProgress), seen on running services of 2023 and 2024.
-import { isComplete } from './finalizing.ts';
+import { isComplete, isUnderWay } from './finalizing.ts';
 import { ladderOf } from './ladders.ts';
 import type { ClusterRecord, HostRecord, HostStatus } from './records.ts';
 
@@ -121,26 +121,22 @@ const isEnabled = ({ status }: HostRecord): boolean => status !== 'disabled';
 
 /** Brings cluster and hosts to what follows from the present state. Disabled hosts do not count. */
 export function settle(view: ClusterView): ClusterView {
-  if (view.cluster.status !== 'installing' && view.cluster.status !== 'finalizing') return view;
+  if (!isUnderWay(view.cluster)) return view;
   const enabled = view.hosts.filter(isEnabled);
   if (hasFailed(enabled)) return failed(view);
+  const to = (status: ClusterRecord['status'], statusInfo: string): ClusterView =>
+    view.cluster.status === status
+      ? view
+      : { ...view, cluster: { ...view.cluster, status, statusInfo } };
+  if (enabled.some(({ status }) => status === 'installing-pending-user-action')) {
+    return to('installing-pending-user-action', 'Cluster has hosts pending user action');
+  }
   if (view.cluster.status === 'finalizing') {
-    if (!isComplete(view.cluster, view.hosts)) return view;
-    return {
-      ...view,
-      cluster: { ...view.cluster, status: 'installed', statusInfo: 'Cluster is installed' },
-    };
+    return isComplete(view.cluster, view.hosts) ? to('installed', 'Cluster is installed') : view;
   }
   return isEnoughInstalled(enabled)
-    ? {
-        ...view,
-        cluster: {
-          ...view.cluster,
-          status: 'finalizing',
-          statusInfo: 'Finalizing cluster installation',
-        },
-      }
-    : view;
+    ? to('finalizing', 'Finalizing cluster installation')
+    : to('installing', 'Installation in progress');
 }
 
 function hasFailed(hosts: readonly HostRecord[]): boolean {
