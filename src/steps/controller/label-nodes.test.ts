@@ -175,6 +175,23 @@ describe('the pool of workers', () => {
     await stop();
   });
 
+  it('is unpaused at the next attempt where the first one failed', async () => {
+    const inner = fakeKube().put(machineConfigPools, pool(true, ours));
+    let failures = 2;
+    const kube: FakeKube = {
+      ...inner,
+      patch: (...given) => {
+        failures -= 1;
+        if (failures >= 0) return Promise.reject(kubeFailure('kube.failed', 'no'));
+        return inner.patch(...given);
+      },
+    };
+    const { clock, ended, written } = setUp([host('w0')], kube);
+    await clock.advance(seconds(12));
+    expect((await ended).failure).toBeUndefined();
+    expect(written()).toEqual(['unpause']);
+  });
+
   it('that may not be paused is asked for once, and keeps no label waiting', async () => {
     const inner = fakeKube();
     let asked = 0;

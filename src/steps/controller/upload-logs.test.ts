@@ -194,6 +194,21 @@ describe('controller/upload-final-logs', () => {
     ]);
   });
 
+  it('gathers although the files by which names are found cannot be read', async () => {
+    const host = fakeHost();
+    const unreadable = {
+      ...host,
+      readText: (path: string) => Promise.reject(new Error(`${path}: permission denied`)),
+    };
+    const admin = withEndedPods(fakeKube(), { phase: 'Succeeded', log: 'uploaded' });
+    const { notes } = await runStep(uploadFinalLogs, {
+      ...{ facts, kube: kubeWith(), adminKube: admin, installation: failed(), config },
+      host: unreadable,
+    });
+    expect(notes.filter((note) => note.startsWith('warn: could not read'))).toHaveLength(3);
+    expect(admin.writes.map(({ kind, verb }) => `${verb} ${kind}`)).toContain('create pods');
+  });
+
   it('gathers again when that failed, although its log has been uploaded', async () => {
     const inventory = fakeInventory();
     const [bad, good] = [

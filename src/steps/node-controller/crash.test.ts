@@ -149,6 +149,7 @@ async function runToEnd(dies?: number) {
     effects,
     end: {
       ...seen,
+      evicted: kube.writes.flatMap(({ verb, name = '' }) => (verb === 'evict' ? [name] : [])),
       updated: conditionOf(pool, 'Updated').status,
       nodes: kube
         .objectsOf(nodes)
@@ -171,6 +172,7 @@ describe('a controller of pools that dies', () => {
       const whole = await runToEnd();
       expect(whole.end).toEqual({
         ...{ reboots: names, most: 1, rebootedWithPods: [], updated: 'True' },
+        evicted: names.map((name) => `on-${name}`),
         nodes: names.map(() => [true, 'Done', false]),
       });
       expect(whole.effects.length).toBeGreaterThan(20);
