@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { KubeClient } from '../../mocks/kube/client.ts';
+import { clusterRoleBindings, namespaces, serviceAccounts } from '../../src/cluster/kinds.ts';
+import { Config } from '../../src/config/schema.ts';
+import type { KubeKind, KubeObject } from '../../src/ports/kube.ts';
+import { controllerManifests } from '../../src/steps/bootstrap/controller-manifests.ts';
+import {
+  completesInstallation,
+  type InstallationSite,
+  startInstallation,
+} from './installation-site.ts';
+import { clusterRoles } from './rig.ts';
+
+// The objects of the controller that is replaced, as its own bootstrap host makes them: ours may watch little, and has no lease.
+
+const kinds: Readonly<Record<string, KubeKind>> = {
+  Namespace: namespaces,
+  ServiceAccount: serviceAccounts,
+  ClusterRole: clusterRoles,
+  ClusterRoleBinding: clusterRoleBindings,
+};
+
+async function deployForeign(client: KubeClient): Promise<void> {
+  const config = Config.parse({ images: { controller: 'quay.io/another/controller:1' } });
+  const objects = controllerManifests(config).map(({ content }) => parse(content) as KubeObject);
+  for (const kind of Object.keys(kinds)) {
+    const object = objects.find((one) => one.kind === kind);
+    const found = kinds[kind];
+    if (object === undefined || found === undefined) throw new TypeError(`there is no ${kind}`);
+    await client.apply(found, object);
+  }
+}
+
+let site: InstallationSite;
+beforeAll(async () => {
+  site = await startInstallation(deployForeign);
+});
+afterAll(() => site.close());
+
+describe('the controller with the role of the one that is replaced, on a real API server', () => {
+  it('completes an installation', async () => {
+    await completesInstallation(site);
+  });
+
+  it('asked once for what was refused', async () => {
+    const refused = (await site.asked()).filter(({ status }) => status === 403);
+    const of = ({ verb, group, resource, namespace, name }: (typeof refused)[number]): string =>
+      [verb, group, resource, namespace, name].join(' ');
+    const counts = new Map<string, number>();
+    for (const one of refused) counts.set(of(one), (counts.get(of(one)) ?? 0) + 1);
+    expect([...counts].filter(([, count]) => count > 1)).toEqual([]);
+    const kindsOf = new Set(refused.map(({ verb, resource }) => `${verb} ${resource}`));
+    expect([...kindsOf].toSorted()).toEqual([
+      ...['get etcds', 'get leases', 'list etcds'],
+      ...['clusterserviceversions', 'clusterversions', 'installplans', 'jobs', 'services'].map(
+        (kind) => `watch ${kind}`,
+      ),
+      'watch subscriptions',
+    ]);
+  });
+});

@@ -1,0 +1,251 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { expect } from 'vitest';
+import {
+  clusterSeed,
+  type HostRecord,
+  hostSeed,
+  operatorSeed,
+} from '../../mocks/inventory/records.ts';
+import { type InventoryServer, startInventory } from '../../mocks/inventory/server.ts';
+import type { AuditedRequest, Kube as Rig } from '../../mocks/kube/start.ts';
+import { startRig } from '../../scripts/rig.ts';
+import type { KubeCluster } from '../../src/adapters/kube/kube.ts';
+import { readSigningRequest } from '../../src/cluster/csr/signing-request.ts';
+import { nodeBootstrapper } from '../../src/cluster/csr/verify.ts';
+import {
+  bareMetalHosts,
+  certificateSigningRequests,
+  clusterRoleBindings,
+  configMaps,
+  events,
+  installPlans,
+  jobs,
+  nodes,
+  services,
+} from '../../src/cluster/kinds.ts';
+import type { KubeKind } from '../../src/ports/kube.ts';
+import {
+  defineKind,
+  defineOlm,
+  putFaults,
+  putNode,
+  putOlmOperator,
+  putOperators,
+  putPool,
+  putService,
+} from './new-cluster.ts';
+import { askFor, type PivotedCluster, until } from './pivoted-cluster.ts';
+import { clusterOf } from './rig.ts';
+
+// A whole installation with the program as its job starts it, on a real API server.
+
+const top = resolve(import.meta.dirname, '../..');
+const namespace = 'assisted-installer';
+const account = `system:serviceaccount:${namespace}:assisted-installer-controller`;
+const infraEnvId = '7a000000-0000-4000-8000-000000000000';
+const cluster = clusterSeed({
+  platform: 'baremetal',
+  operators: [
+    ...clusterSeed().operators,
+    operatorSeed({ name: 'lso', namespace: 'openshift-local-storage', subscription: 'lso' }),
+  ],
+});
+const now = Date.now();
+const host = (
+  hostname: string,
+  role: 'master' | 'worker',
+  {
+    address,
+    stage,
+    ...wishes
+  }: Pick<HostRecord, 'stage' | 'nodeLabels' | 'pool'> & {
+    readonly address: string;
+  },
+) =>
+  hostSeed({
+    ...{ clusterId: cluster.id, infraEnvId, hostname, role, stage, ...wishes },
+    addresses: [`${address}/24`],
+    ...{ status: 'installing-in-progress', stageStartedAt: now, stageUpdatedAt: now },
+  });
+const wishes = { nodeLabels: { team: 'storage' }, pool: 'infra' };
+const members = [
+  host('m0', 'master', { address: '192.0.2.10', stage: 'Rebooting' }),
+  host('m1', 'master', { address: '192.0.2.11', stage: 'Joined' }),
+  host('m2', 'master', { address: '192.0.2.12', stage: 'Configuring' }),
+  host('w0', 'worker', { address: '192.0.2.20', stage: 'Rebooting', ...wishes }),
+  host('w1', 'worker', { address: '192.0.2.21', stage: 'Rebooting' }),
+];
+
+/** A new cluster with its service, and the controller in it. */
+export interface InstallationSite {
+  readonly rig: Rig;
+  readonly service: InventoryServer;
+  /** Starts the command as its job does: no argument but the credentials, all else from variables. */
+  readonly start: (variables?: Readonly<Record<string, string>>) => Promise<{
+    readonly ended: Promise<unknown>;
+    readonly log: () => string;
+    readonly kill: () => void;
+  }>;
+  /** What it has asked the API server for. */
+  readonly asked: () => Promise<readonly AuditedRequest[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** Starts a cluster that has everything but the objects of the controller, which `deploy` puts there. */
+export async function startInstallation(
+  deploy: (client: Rig['client']) => Promise<void>,
+  seed: Parameters<typeof startInventory>[0] = { cluster, hosts: members },
+): Promise<InstallationSite> {
+  const rig = await startRig({ isAudited: true });
+  const service = await startInventory(seed);
+  service.store.setKubeconfig(rig.kubeconfig);
+  const manifest = JSON.stringify({
+    ...{
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'by-operator', namespace: 'default' },
+    },
+    data: { size: 'small' },
+  });
+  const content = Buffer.from(manifest).toString('base64');
+  const list = [{ Name: 'lso', Content: content }];
+  service.store.addClusterFiles({ 'custom_manifests.json': JSON.stringify(list) });
+  await deploy(rig.client);
+  await defineOlm(rig.client);
+  await defineKind(rig.client, bareMetalHosts, 'BareMetalHost');
+  await putFaults(rig.client);
+  const programs: ChildProcess[] = [];
+  return {
+    rig,
+    service,
+    start: async (variables = {}) => {
+      const program = await startProgram({ rig, service }, variables);
+      programs.push(program);
+      let seen = '';
+      program.stdout?.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+      const ended = once(program, 'exit');
+      return { log: () => seen, ended, kill: () => program.kill('SIGKILL') };
+    },
+    asked: () => rig.audited(account),
+    close: async () => {
+      for (const program of programs) program.kill('SIGKILL');
+      await service.close();
+      await rig.close();
+    },
+  };
+}
+
+async function startProgram(
+  { rig, service }: Pick<InstallationSite, 'rig' | 'service'>,
+  variables: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
+  const file = join(rig.folder, 'controller.kubeconfig');
+  const user = { namespace, serviceAccount: 'assisted-installer-controller' };
+  await writeFile(file, await rig.kubeconfigFor({ user }));
+  const argv = [join(top, 'src/main.ts'), 'controller', '--kubeconfig', file];
+  const env = {
+    ...{ PATH: process.env['PATH'], HOME: process.env['HOME'], TMPDIR: rig.folder },
+    ...{
+      CLUSTER_ID: service.store.cluster().id,
+      INVENTORY_URL: service.url,
+      OPENSHIFT_VERSION: '4.20.1',
+    },
+    ...{ CHECK_CLUSTER_VERSION: 'true', ...variables },
+  };
+  return spawn(process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+const rbac = 'rbac.authorization.k8s.io';
+const bootstrapperBinding = {
+  apiVersion: `${rbac}/v1`,
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'bootstrapper' },
+  roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: 'system:node-bootstrapper' },
+  subjects: [{ kind: 'User', name: nodeBootstrapper.username, apiGroup: rbac }],
+};
+
+/** Lets the cluster come up, and waits for what the controller does meanwhile, up to its end. */
+export async function completesInstallation({
+  rig,
+  service,
+  start,
+  asked,
+}: InstallationSite): Promise<void> {
+  const { client } = rig;
+  const gone = async (kind: KubeKind, place: string, name: string): Promise<boolean> =>
+    (await client.get({ kind, namespace: place, name })) === undefined;
+  const stateOf = async (name: string): Promise<string | undefined> => {
+    const object = await client.get({ kind: certificateSigningRequests, name });
+    return object && readSigningRequest(object)?.state;
+  };
+  const putNodes = async (isReady: boolean): Promise<void> => {
+    for (const { hostname, addresses } of members) {
+      await putNode(client, { name: hostname, addresses, isReady });
+    }
+  };
+  const stages = (): readonly string[] => service.store.hosts().map(({ stage }) => stage);
+  const is = (status: string) => () => Promise.resolve(service.store.cluster().status === status);
+
+  const { ended, log } = await start();
+  const ready = { kind: events, namespace, name: 'AssistedControllerIsReady' };
+  await until(async () => (await client.get(ready)) !== undefined);
+  await client.apply(clusterRoleBindings, bootstrapperBinding);
+  await withAskers(rig, async (at) => {
+    await askFor('client', 'client-of-m0', { at, node: 'm0' });
+    await askFor('client', 'client-of-nobody', { at, node: 'm9' });
+  });
+  await until(async () => (await stateOf('client-of-m0')) === 'approved');
+  await until(async () => (await asked()).some((one) => one.resource === 'pods/log'));
+  await putNodes(false);
+  await until(() => Promise.resolve(stages().every((stage) => stage === 'Joined')));
+  await putNodes(true);
+  await putPool(client);
+  await until(() => gone(services, 'default', 'thief'));
+  await putService(client, 'openshift-dns', 'dns-default');
+  await until(is('finalizing'));
+  await putOperators(client);
+  const place = 'openshift-local-storage';
+  await until(
+    async () =>
+      (await gone(jobs, 'openshift-marketplace', 'unpack')) &&
+      gone(installPlans, place, 'install-1'),
+    60_000,
+  );
+  await putOlmOperator(client);
+  await until(is('installed'), 120_000);
+  expect(log()).toContain('w1 is Done');
+  expect(await ended).toEqual([0, null]);
+  expect(await stateOf('client-of-nobody')).toBe('pending');
+  const w0 = await client.get({ kind: nodes, name: 'w0' });
+  expect(w0?.metadata.labels).toMatchObject(wishes.nodeLabels);
+  const metal = { kind: bareMetalHosts, namespace: 'openshift-machine-api', name: 'w0' };
+  expect((await client.get(metal))?.['spec']).toMatchObject({
+    consumerRef: { kind: 'Machine', name: 'worker-0' },
+  });
+  expect(service.store.controllerLogs()).not.toEqual([]);
+  expect(service.store.cluster().operators.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    'console available',
+    'cvo available',
+    'lso available',
+  ]);
+  const applied = { kind: configMaps, name: 'by-operator', namespace: 'default' };
+  expect((await client.get(applied))?.['data']).toEqual({ size: 'small' });
+}
+
+/** Whoever asks for certificates. */
+async function withAskers(
+  rig: Rig,
+  ask: (at: Pick<PivotedCluster, 'clusterAs'>) => Promise<void>,
+): Promise<void> {
+  const open: KubeCluster[] = [];
+  const clusterAs = async (name: string, groups: readonly string[]): Promise<KubeCluster> => {
+    const opened = clusterOf(await rig.kubeconfigFor({ user: { name, groups } }));
+    open.push(opened);
+    return opened;
+  };
+  await ask({ clusterAs });
+  for (const one of open) await one.close();
+}
