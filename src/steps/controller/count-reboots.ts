@@ -9,7 +9,7 @@ import { isForbidden } from '../../ports/kube-failures.ts';
 import { hostIndexOf, nodesByHost } from '../cluster/inventory-hosts.ts';
 import { followed, gapIn, together } from '../cluster/kube-watch.ts';
 import { controllerFailure } from './failures.ts';
-import { runningPod } from './own-pod.ts';
+import { ownedBy, runningPod } from './own-pod.ts';
 import { type Action, type Decision, noLimit, reconcile } from '../reconcile.ts';
 import { runPod } from './run-pod.ts';
 import {
@@ -153,7 +153,7 @@ async function countOn(scope: CountScope, node: string): Promise<number> {
   const own = await runningPod(scope);
   const image = imageOf(own);
   if (image === undefined) throw notCounted(node, 'the pod of the controller was not found');
-  const pod = countingPod({ namespace: scope.config.namespace, node, image });
+  const pod = ownedBy(own, countingPod({ namespace: scope.config.namespace, node, image }));
   const end = await runPod(scope, { pod, container: 'count', within: longestCount });
   if (!end.isSuccess) throw notCounted(node, end.log.trim().split('\n').at(-1) ?? '');
   return countIn(end.log);

@@ -51,6 +51,9 @@ export function gatheringPod(config: ControllerConfig, made: Surrounding): KubeO
       restartPolicy: 'Never',
       terminationGracePeriodSeconds: 0,
       serviceAccountName: gatheringPodName,
+      // `oc adm must-gather` runs where no constraint applies. Here one would give a user of the namespace, as the first that
+      // permits the network of the host does, and the scripts of its images are made for root.
+      securityContext: { runAsUser: 0 },
       // Where the controller runs the service can be reached, by its host's network and names.
       hostNetwork: true,
       dnsPolicy: 'Default',
@@ -78,7 +81,14 @@ const gathers = ({ name, image }: GatheringImage, within: Millis): object => ({
     '-c',
     `timeout ${Math.floor(within / 1000)} /usr/bin/gather; sync; exit 0`,
   ],
+  env: [fromField('NODE_NAME', 'spec.nodeName'), fromField('POD_NAME', 'metadata.name')],
   volumeMounts: [{ name: whole.name, mountPath: '/must-gather', subPath: `must-gather/${name}` }],
+});
+
+/** As `oc adm must-gather` gives it to the scripts. */
+const fromField = (name: string, fieldPath: string): object => ({
+  name,
+  valueFrom: { fieldRef: { fieldPath } },
 });
 
 /**

@@ -76,8 +76,17 @@ describe('what failed', () => {
 
 const namespace = 'assisted-installer';
 const configOf = (input: ConfigInput = {}) => ({ ...Config.parse(input), namespace });
+const job = {
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  name: 'assisted-installer-controller',
+  uid: 'j',
+};
 const controller = {
-  metadata: { name: 'assisted-installer-controller-x', namespace },
+  metadata: {
+    ...{ name: 'assisted-installer-controller-x', namespace },
+    ownerReferences: [{ ...job, controller: true, blockOwnerDeletion: true }],
+  },
   spec: { nodeName: 'm1', hostAliases: [{ ip: '10.0.0.9' }] },
 };
 
@@ -96,7 +105,11 @@ describe('the pod that gathers', () => {
     expect(pod).toMatchObject({
       spec: {
         ...{ nodeName: 'm1', hostNetwork: true, hostAliases: [{ ip: '10.0.0.9' }] },
-        ...{ activeDeadlineSeconds: 1800, restartPolicy: 'Never' },
+        ...{
+          activeDeadlineSeconds: 1800,
+          restartPolicy: 'Never',
+          securityContext: { runAsUser: 0 },
+        },
         initContainers: [
           { image: 'o', command: ['/bin/bash', '-c', 'timeout 600 /usr/bin/gather; sync; exit 0'] },
           { image: 'c', volumeMounts: [{ mountPath: '/must-gather', subPath: 'must-gather/cnv' }] },
@@ -176,6 +189,13 @@ describe('gathering', () => {
       'pods assisted-installer-must-gather',
     ]);
     expect(made[3]?.body).toMatchObject({ spec: { initContainers: [{ image: 'release' }] } });
+    // No namespace can own what is of the whole cluster.
+    expect(made.map(({ body }) => (body as typeof controller).metadata.ownerReferences)).toEqual([
+      [job],
+      undefined,
+      [job],
+      [job],
+    ]);
     expect(leftIn(admin)).toEqual([]);
   });
 

@@ -17,6 +17,7 @@ import {
   type GatheringImage,
   longestGatheringPod,
 } from './must-gather-pod.ts';
+import { ownedBy } from './own-pod.ts';
 import { runPod } from './run-pod.ts';
 import type { ControllerScope } from './world.ts';
 
@@ -114,13 +115,17 @@ export async function gatherCluster(
     if (image === undefined) throw notGathered('the cluster names no image that gathers');
     images = [{ name: 'release', image }];
   }
-  const made = [...rightsIn(namespace), { kind: secrets, object: gatheringSecret(config) }];
+  const owned = (object: KubeObject): KubeObject =>
+    object.metadata.namespace === undefined ? object : ownedBy(gathering.pod, object);
+  const made = [...rightsIn(namespace), { kind: secrets, object: gatheringSecret(config) }].map(
+    ({ kind, object }) => ({ kind, object: owned(object) }),
+  );
   try {
     for (const { kind, object } of made) await created(scope, kind, object);
     note('info', 'gathering the state of the cluster', {
       images: images.map(({ image }) => image).join(' '),
     });
-    const pod = gatheringPod(config, { images, controller: gathering.pod });
+    const pod = owned(gatheringPod(config, { images, controller: gathering.pod }));
     const run = { pod, container: 'upload', within: longestGatheringPod + minutes(1) };
     const { isSuccess, log } = await runPod(scope, run);
     if (!isSuccess) throw notGathered(log.trim().split('\n').at(-1) ?? '');
