@@ -3,7 +3,7 @@ import { agentNode, configFile } from '../../test/support/agent-node.ts';
 import { changing } from '../../test/support/applied-node.ts';
 import { rest } from '../../test/support/fake-host.ts';
 import { imageOf } from '../../test/support/os-samples.ts';
-import { machineConfigs, nodes, pods } from '../cluster/kinds.ts';
+import { deployments, machineConfigs, nodes, pods } from '../cluster/kinds.ts';
 
 const toNext = { desiredConfig: 'c2', desiredImage: imageOf('2') };
 const done = { state: 'Done', currentConfig: 'c2', currentImage: imageOf('2') };
@@ -279,6 +279,21 @@ describe('a node of the Machine Config Operator', () => {
       expect([seen.reboots, host.textOf('/etc/x')]).toEqual([0, undefined]);
     },
   );
+
+  it('is left alone while the pod of the daemon is being replaced', async () => {
+    const { annotate, annotations, kube, seen, settle } = agentNode();
+    const metadata = {
+      name: 'machine-config-controller',
+      namespace: 'openshift-machine-config-operator',
+    };
+    kube.put(deployments, { metadata, spec: { replicas: 1 } });
+    annotate(toNext);
+    await settle(2);
+    expect([kube.writes, seen.reboots]).toEqual([[], 0]);
+    kube.put(deployments, { metadata, spec: { replicas: 0 } });
+    await settle();
+    expect(annotations()).toMatchObject(done);
+  });
 
   it('is not told by the name of a pod', async () => {
     const { annotate, annotations, putPod, settle } = agentNode();

@@ -26,7 +26,7 @@ const isWanted = (deployment: KubeObject | undefined): boolean =>
     countAt(deployment, 'spec', 'replicas') > 0);
 
 /** Whether a pod was made by the DaemonSet of the operator; a name or label alone says nothing. */
-export const isOperatorDaemon = (pod: KubeObject): boolean =>
+const isOperatorDaemon = (pod: KubeObject): boolean =>
   listAt(pod, 'metadata', 'ownerReferences')
     .map((one) => fieldsOf(one as Value))
     .some(

@@ -1,9 +1,9 @@
-import { machineConfigs, nodes, pods } from '../../cluster/kinds.ts';
+import { machineConfigs, nodes } from '../../cluster/kinds.ts';
 import { nodeKeys } from '../../layering/api/cluster-object.ts';
 import type { Fields } from '../../layering/api/schema.ts';
-import { isOperatorDaemon } from '../../layering/roll-out/ownership.ts';
 import type { KubeObject } from '../../ports/kube.ts';
 import { operatorNamespace } from '../../layering/manifests/bootstrap-manifests.ts';
+import { operatorReasonNow } from '../cluster/operator-now.ts';
 import { nodeAgentFailure } from './failures.ts';
 import type { Target } from './marker.ts';
 import type { NodeAgentScope } from './world.ts';
@@ -44,17 +44,13 @@ export async function annotate(
   await kube.patch({ kind: nodes, name: config.nodeName }, { type: 'merge', body }, signal);
 }
 
-/** Whether the operator runs this node: the node has a pod of its daemon set. What cannot be read throws. */
+/**
+ * Whether the operator runs this node: its controller is there, or the node has a pod of its daemon set, which is away for a moment
+ * while it is replaced. What cannot be read throws.
+ */
 export async function isOperators({ kube, config, signal }: NodeAgentScope): Promise<boolean> {
-  const found = await kube.list(
-    {
-      kind: pods,
-      namespace: operatorNamespace,
-      fieldSelector: `spec.nodeName=${config.nodeName}`,
-    },
-    signal,
-  );
-  return found.some(isOperatorDaemon);
+  const place = { namespace: operatorNamespace, node: config.nodeName };
+  return (await operatorReasonNow(kube, place, signal)) !== undefined;
 }
 
 /** A MachineConfig by its name; undefined when it is gone. */

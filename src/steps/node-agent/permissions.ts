@@ -1,3 +1,4 @@
+import { operatorDeployment } from '../../layering/roll-out/ownership.ts';
 import type { PolicyRule } from '../controller/permissions.ts';
 
 /**
@@ -20,7 +21,13 @@ export const agentRules: readonly PolicyRule[] = [
   },
 ];
 
-/** What it may do in the namespace of the Machine Config Operator: see whose pods are on its node. */
+/** What it may do in the namespace of the Machine Config Operator: see whether that is there, and whose pods are on its node. */
 export const agentNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+  {
+    apiGroups: ['apps'],
+    resources: ['deployments'],
+    resourceNames: [operatorDeployment],
+    verbs: ['get'],
+  },
 ];

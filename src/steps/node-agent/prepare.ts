@@ -12,7 +12,7 @@ import { annotate, isOperators, targetOf } from './node-object.ts';
 import type { NodeAgentScope } from './world.ts';
 
 /** What a node waits for while another runs it, or while it goes down. */
-export const daemonRuns = 'the Machine Config Daemon runs this node';
+export const daemonRuns = 'the Machine Config Operator runs this node';
 export const isRebooting = 'the host reboots';
 
 /** Stages, has the node drained, writes the files, and reboots; goes on where it was stopped. */

@@ -1,5 +1,4 @@
 import {
-  deployments,
   machineConfigPools,
   machineOSBuilds,
   machineOSConfigs,
@@ -8,13 +7,10 @@ import {
 } from '../../cluster/kinds.ts';
 import type { Watch } from '../../engine/wait.ts';
 import { nodesOfPool } from '../../layering/hand-over/pool-status.ts';
-import {
-  operatorDeployment,
-  operatorReason,
-  type OperatorObjects,
-} from '../../layering/roll-out/ownership.ts';
-import type { KubeObject, KubeRef } from '../../ports/kube.ts';
+import { operatorReason, type OperatorObjects } from '../../layering/roll-out/ownership.ts';
+import type { KubeObject } from '../../ports/kube.ts';
 import { followed, followedOne, gapAmong, together } from '../cluster/kube-watch.ts';
+import { operatorDeploymentRef, operatorReasonNow } from '../cluster/operator-now.ts';
 import type { NodeControllerScope } from './world.ts';
 
 /** The objects that roll-outs are about, as they were last seen. */
@@ -35,19 +31,13 @@ export interface FollowedPools {
 
 type PoolsScope = Pick<NodeControllerScope<'kube'>, 'kube' | 'config'>;
 
-const deploymentRef = (namespace: string): KubeRef => ({
-  kind: deployments,
-  namespace,
-  name: operatorDeployment,
-});
-
 /** Follows all that decides about roll-outs; steps of the role share the watches. */
 export function followedPools({ kube, config: { namespace } }: PoolsScope): FollowedPools {
   const pools = followed(kube, { kind: machineConfigPools });
   const nodes = followed(kube, { kind: nodeKind });
   const osConfigs = followed(kube, { kind: machineOSConfigs });
   const builds = followed(kube, { kind: machineOSBuilds });
-  const deployment = followedOne(kube, deploymentRef(namespace));
+  const deployment = followedOne(kube, operatorDeploymentRef(namespace));
   const pods = followed(kube, { kind: podKind, namespace });
   const all = [pools, nodes, osConfigs, builds, deployment, pods];
   return {
@@ -70,21 +60,13 @@ export function followedPools({ kube, config: { namespace } }: PoolsScope): Foll
 export const operatorOfPool = (pool: string, view: PoolsView): string | undefined =>
   operatorReason(view.operator, nodesOfPool(pool, view));
 
-/**
- * The same for one node, or for no node in particular, by a fresh reading right before a change.
- * @throws what the API server refuses: what cannot be read counts as the operator's
- */
-export async function operatorNow(
+/** The same for one node, or for no node in particular, by a fresh reading right before a change. */
+export const operatorNow = (
   { kube, config: { namespace } }: PoolsScope,
   node: KubeObject | undefined,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const deployment = await kube.get(deploymentRef(namespace), signal);
-  if (node === undefined) return operatorReason({ deployment, pods: [] }, []);
-  const fieldSelector = `spec.nodeName=${node.metadata.name}`;
-  const pods = await kube.list({ kind: podKind, namespace, fieldSelector }, signal);
-  return operatorReason({ deployment, pods }, [node]);
-}
+): Promise<string | undefined> =>
+  operatorReasonNow(kube, { namespace, node: node?.metadata.name }, signal);
 
 /** The pool of a node with all its nodes; undefined for a node of none. */
 export function poolOfNode(
